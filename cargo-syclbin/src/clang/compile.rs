@@ -1,0 +1,169 @@
+//! From a command line to the files it asks for: the SYCLBIN file and the depfile.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::Path;
+
+use syclbin::property::{Value, set};
+use syclbin::signature::spirv;
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+use syclbin_build::{depfile, file};
+
+use crate::library::{self, DeviceImage, Outcome};
+use crate::options::{Depfile, Options};
+use crate::{Failure, Result, own};
+
+const TARGET: &str = "spir64-unknown-unknown";
+/// Where the headers inside the library appear to lie.
+const BUILT_IN_FOLDER: &str = "/sycl-jit-toolchain/";
+/// What reading a specialization constant calls; the library does not lower it.
+const SPEC_CONSTANT_READS: [&str; 2] = [
+    "__sycl_getScalar2020SpecConstantValue",
+    "__sycl_getComposite2020SpecConstantValue",
+];
+
+/// Compiles, and writes what is asked for. Files appear whole or not at all.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let source = std::fs::read(&options.source).or_else(|error| {
+        let path = options.source.display();
+        own(format!("source '{path}' cannot be read: {error}"))
+    })?;
+    let library = library::find()?;
+    let name = options.source.to_string_lossy();
+
+    let mut arguments = options.clang.clone();
+    let scratch = match &options.depfile {
+        Some(depfile) => {
+            let scratch = file::temporary_beside(&depfile.path)
+                .or_else(|error| own(cannot_write(&depfile.path, &error)))?;
+            let path = scratch.path().to_string_lossy().into_owned();
+            arguments.extend([depfile.kind.clone(), "-MF".into(), path]);
+            Some((depfile, scratch))
+        }
+        None => None,
+    };
+    let (images, log) = match library::compile(&library, &name, source, &arguments)? {
+        Outcome::Compiled(images, log) => (images, log),
+        Outcome::Failed(log) => return Err(Failure::Diagnostics(diagnostics(&log))),
+    };
+    if !log.trim().is_empty() {
+        let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
+    }
+    let compiled = assemble(images, options.state)?;
+    write(&options.output, &syclbin::write::offload_binary(&compiled))?;
+    if let Some((depfile, scratch)) = scratch {
+        let read = std::fs::read_to_string(scratch.path());
+        let text = read.or_else(|error| own(format!("the depfile cannot be read: {error}")))?;
+        write(&depfile.path, real_dependencies(depfile, &text).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Clang's own words: the library puts a heading of two lines before errors, and a tab.
+fn diagnostics(log: &str) -> String {
+    let Some((_, details)) = log.split_once("Detailed information:\n") else {
+        return log.into();
+    };
+    details.strip_prefix('\t').unwrap_or(details).into()
+}
+
+/// One abstract module for each image, with the properties the library returned.
+fn assemble(images: Vec<DeviceImage>, state: State) -> Result<Syclbin<'static>> {
+    let mut file = Syclbin::new(state);
+    for image in images {
+        let mut module = AbstractModule::default();
+        for (set, properties) in image.properties {
+            module.metadata.insert_set(&set);
+            for (key, value) in properties {
+                module.metadata.insert(&set, &key, value);
+            }
+        }
+        module
+            .images
+            .push(Image::ir(IrType::SpirV, TARGET, image.code));
+        file.modules.push(module);
+    }
+    check_imports(&file, state)?;
+    Ok(file)
+}
+
+/// Refuses code that a driver cannot link. Some drivers end the process when they meet it.
+fn check_imports(file: &Syclbin<'_>, state: State) -> Result<()> {
+    let mut imports = BTreeSet::new();
+    let mut exports = BTreeSet::new();
+    for module in &file.modules {
+        if let Some(exported) = module.metadata.set(set::EXPORTED_SYMBOLS) {
+            let is_set = |(_, value): &(&str, &Value)| value.as_u32() == Some(1);
+            exports.extend(
+                exported
+                    .iter()
+                    .filter(is_set)
+                    .map(|(key, _)| key.to_owned()),
+            );
+        }
+        for image in &module.images {
+            match spirv::unresolved_imports(&image.bytes) {
+                Ok(found) => imports.extend(found),
+                Err(error) => return own(format!("the compiler made no valid SPIR-V: {error}")),
+            }
+        }
+    }
+    let is_spec_constant = |name: &String| SPEC_CONSTANT_READS.iter().any(|r| name.contains(r));
+    if imports.iter().any(is_spec_constant) {
+        return own(
+            "the source reads a specialization constant, which this compiler does not lower; \
+             pass the value as a kernel argument, or use a DPC++ clang++ (SYCLBIN_CLANG)",
+        );
+    }
+    let missing: Vec<_> = imports.difference(&exports).cloned().collect();
+    if state == State::Executable && !missing.is_empty() {
+        return own(format!(
+            "undefined in the device code: {}; define it in the same source",
+            missing.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// The rule without the headers that live inside the library: no file of that name exists.
+fn real_dependencies(depfile: &Depfile, text: &str) -> String {
+    let all = depfile::prerequisites(text);
+    let real = all.iter().filter(|path| !path.starts_with(BUILT_IN_FOLDER));
+    depfile::rule(&depfile.target, real.map(std::path::PathBuf::as_path))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    file::replace(path, bytes).or_else(|error| own(cannot_write(path, &error)))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> String {
+    format!("{} cannot be written: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn the_librarys_heading_is_taken_off_clangs_words() {
+        let log =
+            "Device compilation failed\nDetailed information:\n\te.cpp:1:1: error: x\n  1 | y\n";
+        assert_eq!(diagnostics(log), "e.cpp:1:1: error: x\n  1 | y\n");
+        let warning = "w.cpp:2:2: warning: hello\n";
+        assert_eq!(diagnostics(warning), warning);
+    }
+
+    #[test]
+    fn headers_inside_the_library_are_no_dependencies() {
+        let depfile = Depfile {
+            path: PathBuf::from("k.d"),
+            target: PathBuf::from("k.syclbin"),
+            kind: "-MD".into(),
+        };
+        let text =
+            "k.o: k.cpp \\\n  /sycl-jit-toolchain//bin/../include/sycl/sycl.hpp \\\n  /a\\ b.hpp\n";
+        let rule = real_dependencies(&depfile, text);
+        assert_eq!(rule, "k.syclbin: \\\n  k.cpp \\\n  /a\\ b.hpp\n");
+    }
+}

@@ -1,0 +1,12 @@
+//! `cargo syclbin doctor`: what this machine has, and what it would take to compile and run kernels.
+//!
+//! [`Facts`] are gathered from the machine; the [`Report`] over them asks it nothing more, so that
+//! every machine can be made up in a test.
+
+mod devices;
+mod facts;
+mod report;
+
+pub use devices::{Device, Devices};
+pub use facts::{Compiler, Cpp, CpuDevice, Explicit, Facts, Tool};
+pub use report::{Item, Mark, Report, Section};

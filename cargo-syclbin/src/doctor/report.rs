@@ -1,0 +1,456 @@
+//! The report: facts, grouped and judged, with what to do about each thing that is missing.
+//!
+//! Two questions decide: can a kernel be compiled here, and can it be run? Whatever neither needs
+//! is shown without judgement, so that a machine with its own DPC++ is not told to install pip.
+
+use std::fmt;
+
+use syclbin_toolchain::INSTALL_COMMAND;
+
+use super::facts::{Compiler, CpuDevice, Facts};
+
+/// How something bears on compiling and running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It is as it should be.
+    Good,
+    /// It keeps kernels from being compiled or run.
+    Bad,
+    /// It is good to know.
+    Note,
+}
+
+/// One line of the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// How it bears on the verdict.
+    pub mark: Mark,
+    /// What it is about.
+    pub label: &'static str,
+    /// What was found.
+    pub text: String,
+    /// What to do, if anything should be done.
+    pub remedy: Option<String>,
+}
+
+/// Lines that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// What they are about.
+    pub title: &'static str,
+    /// The lines.
+    pub items: Vec<Item>,
+}
+
+/// The whole report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Its sections, in the order they are printed.
+    pub sections: Vec<Section>,
+    /// Whether a kernel can be compiled here.
+    pub compiles: bool,
+    /// Whether a kernel can be run here.
+    pub runs: bool,
+}
+
+impl Report {
+    /// The report over `facts`.
+    #[must_use]
+    pub fn of(facts: &Facts) -> Self {
+        let compile = compile(facts);
+        let run = run(facts);
+        let well = |items: &[Item]| items.iter().all(|item| item.mark != Mark::Bad);
+        Self {
+            compiles: well(&compile),
+            runs: well(&run),
+            sections: vec![
+                section("toolchain", toolchain(facts)),
+                section("compile", compile),
+                section("run", run),
+            ],
+        }
+    }
+
+    /// Whether a kernel can be compiled and run here.
+    #[must_use]
+    pub const fn is_well(&self) -> bool {
+        self.compiles && self.runs
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let items = self.sections.iter().flat_map(|section| &section.items);
+        let width = items.map(|item| item.label.len()).max().unwrap_or(0);
+        for section in &self.sections {
+            writeln!(f, "{}", section.title)?;
+            for item in &section.items {
+                let mark = match item.mark {
+                    Mark::Good => "ok",
+                    Mark::Bad => "!!",
+                    Mark::Note => "  ",
+                };
+                let mut lines = item.text.lines();
+                let first = lines.next().unwrap_or_default();
+                writeln!(f, "  {mark} {:width$}  {first}", item.label)?;
+                for line in lines {
+                    writeln!(f, "     {:width$}  {line}", "")?;
+                }
+                if let Some(remedy) = &item.remedy {
+                    writeln!(f, "     {:width$}  -> {remedy}", "")?;
+                }
+            }
+            writeln!(f)?;
+        }
+        let verdict = match (self.compiles, self.runs) {
+            (true, true) => "kernels can be compiled and run here",
+            (true, false) => "kernels can be compiled here, but not run",
+            (false, true) => "kernels can be run here, but not compiled",
+            (false, false) => "kernels can neither be compiled nor run here",
+        };
+        writeln!(f, "{verdict}")
+    }
+}
+
+fn toolchain(facts: &Facts) -> Vec<Item> {
+    let mut items = Vec::new();
+    items.push(match &facts.home {
+        Ok(home) => {
+            let shown = home.display();
+            let from = if facts.home_is_set {
+                " (SYCLBIN_HOME)"
+            } else {
+                ""
+            };
+            let item = note("home", format!("{shown}{from}"));
+            if home.is_absolute() {
+                item
+            } else {
+                item.with_remedy(
+                    "it is relative, and build scripts run elsewhere: make it absolute",
+                )
+            }
+        }
+        Err(reason) => note("home", reason.clone()),
+    });
+    if let Some(reason) = &facts.unsupported {
+        items.push(note("platform", reason.clone()));
+        // No wheel would be of use, so neither is what fetches them.
+        return items;
+    }
+    items.push(match (&facts.pip, &facts.uv) {
+        (Ok(pip), _) => note("pip", format!("{} ({})", pip.command, pip.version)),
+        (Err(tried), _) => note("pip", format!("none: {tried}"))
+            .with_remedy("install pip or uv, or set SYCLBIN_PIP; or use --wheels DIR to install"),
+    });
+    if let Some(uv) = &facts.uv {
+        items.push(note("uv", uv.display().to_string()));
+    }
+    items
+}
+
+/// The compiler that a build would take, and what it needs.
+fn compile(facts: &Facts) -> Vec<Item> {
+    let mut items = Vec::new();
+    match &facts.explicit {
+        Some(explicit) => {
+            let text = format!("SYCLBIN_CLANG={}", explicit.value);
+            items.push(match &explicit.found {
+                Some(found) if found.as_os_str() == explicit.value.as_str() => {
+                    good("compiler", text)
+                }
+                Some(found) => good("compiler", format!("{text}, at {}", found.display())),
+                None => bad("compiler", format!("{text} not found"))
+                    .with_remedy("correct it, or unset it to use the installed compiler"),
+            });
+            if let Some(compiler) = &facts.compiler {
+                let text = format!("{}, not used", compiler.driver.display());
+                items.push(note("installed", text));
+            }
+        }
+        None => {
+            items.extend(installed(facts.compiler.as_ref(), facts));
+            items.extend(facts.icpx.as_ref().map(|icpx| {
+                note("DPC++", icpx.display().to_string())
+                    .with_remedy("set SYCLBIN_CLANG=icpx to compile with it")
+            }));
+        }
+    }
+    items.push(match &facts.cpp.compiler {
+        Some(tool) => note("g++", format!("{} ({})", tool.command, tool.version)),
+        None => note("g++", "none".to_owned()),
+    });
+    items.push(match (&facts.cpp.headers, &facts.explicit) {
+        (Some(folder), _) => good("C++ headers", folder.display().to_string()),
+        // Another compiler may bring headers of its own: libc++, or those of a full installation.
+        (None, Some(_)) => note("C++ headers", "none in /usr/include/c++".to_owned()),
+        (None, None) => bad("C++ headers", "none in /usr/include/c++".to_owned()).with_remedy(
+            "install g++: the compiler reads the C++ standard library from the system",
+        ),
+    });
+    items
+}
+
+fn installed(compiler: Option<&Compiler>, facts: &Facts) -> Vec<Item> {
+    let remedy = match &facts.unsupported {
+        None => format!("run `{INSTALL_COMMAND} --component compiler`"),
+        Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++".to_owned(),
+    };
+    let Some(compiler) = compiler else {
+        return vec![bad("compiler", "not installed".to_owned()).with_remedy(&remedy)];
+    };
+    let driver = format!("{}, {}", compiler.version, compiler.driver.display());
+    let library = compiler.library.display().to_string();
+    match &compiler.damage {
+        None => vec![good("compiler", driver), good("library", library)],
+        Some(problem) => vec![
+            bad("compiler", format!("{driver}, damaged: {problem}")).with_remedy(&remedy),
+            note("library", library),
+        ],
+    }
+}
+
+/// The devices, and the one that a program would get.
+fn run(facts: &Facts) -> Vec<Item> {
+    let mut items = Vec::new();
+    items.extend(facts.cpu_device.as_ref().map(cpu_device));
+    let variable = facts.device_variable.as_ref();
+    items.extend(variable.map(|value| note("SYCLBIN_DEVICE", value.clone())));
+    let remedy = match (&facts.unsupported, variable) {
+        (_, Some(_)) => "unset SYCLBIN_DEVICE, or name a device that is listed here".to_owned(),
+        (None, None) => format!(
+            "install the OpenCL driver of your GPU, or run `{INSTALL_COMMAND} --component \
+             cpu-device`"
+        ),
+        (Some(_), None) => "install the OpenCL driver of your GPU or processor".to_owned(),
+    };
+    let devices = match &facts.devices.all {
+        Ok(devices) => devices.as_slice(),
+        Err(reason) => {
+            items.push(bad("devices", reason.clone()).with_remedy(&remedy));
+            return items;
+        }
+    };
+    let chosen = facts.devices.chosen.as_ref();
+    for (index, device) in devices.iter().enumerate() {
+        let text = format!(
+            "{index}: {}, {}, {}",
+            device.name, device.platform, device.library
+        );
+        items.push(match (chosen == Ok(&index), device.takes_spirv) {
+            (true, true) => good("device", format!("{text} (chosen)")),
+            (true, false) => {
+                bad("device", format!("{text} (chosen, but takes no SPIR-V)")).with_remedy(&remedy)
+            }
+            (false, true) => note("device", text),
+            (false, false) => note("device", format!("{text} (takes no SPIR-V)")),
+        });
+    }
+    if let Err(reason) = chosen {
+        items.push(bad("device", reason.clone()).with_remedy(&remedy));
+    }
+    items
+}
+
+fn cpu_device(device: &CpuDevice) -> Item {
+    let text = format!("{}, {}", device.version, device.library.display());
+    match &device.damage {
+        None => note("CPU device", text),
+        // Another device may well do, so this alone decides nothing.
+        Some(problem) => note("CPU device", format!("{text}, damaged: {problem}"))
+            .with_remedy(&format!("run `{INSTALL_COMMAND} --component cpu-device`")),
+    }
+}
+
+fn section(title: &'static str, items: Vec<Item>) -> Section {
+    Section { title, items }
+}
+
+fn good(label: &'static str, text: String) -> Item {
+    item(Mark::Good, label, text)
+}
+
+fn bad(label: &'static str, text: String) -> Item {
+    item(Mark::Bad, label, text)
+}
+
+fn note(label: &'static str, text: String) -> Item {
+    item(Mark::Note, label, text)
+}
+
+fn item(mark: Mark, label: &'static str, text: String) -> Item {
+    Item {
+        mark,
+        label,
+        text,
+        remedy: None,
+    }
+}
+
+impl Item {
+    fn with_remedy(mut self, remedy: &str) -> Self {
+        self.remedy = Some(remedy.to_owned());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::doctor::{Cpp, Device, Devices, Explicit, Tool};
+
+    /// A machine that has everything.
+    fn complete() -> Facts {
+        Facts {
+            home: Ok(PathBuf::from("/cache/syclbin")),
+            home_is_set: false,
+            unsupported: None,
+            explicit: None,
+            icpx: None,
+            compiler: Some(Compiler {
+                version: "2026.2.0".to_owned(),
+                driver: PathBuf::from("/cache/syclbin/bin/syclbin-clang"),
+                library: PathBuf::from("/cache/syclbin/lib/libsycl-jit.so"),
+                damage: None,
+            }),
+            cpp: Cpp {
+                compiler: Some(Tool {
+                    command: "/usr/bin/g++".to_owned(),
+                    version: "g++ 12.2.0".to_owned(),
+                }),
+                headers: Some(PathBuf::from("/usr/include/c++/12")),
+            },
+            pip: Ok(Tool {
+                command: "/usr/bin/python3 -m pip".to_owned(),
+                version: "pip 23".to_owned(),
+            }),
+            uv: None,
+            cpu_device: None,
+            device_variable: None,
+            devices: Devices {
+                all: Ok(vec![Device {
+                    name: "Some GPU".to_owned(),
+                    platform: "Some OpenCL".to_owned(),
+                    library: "libOpenCL.so.1".to_owned(),
+                    takes_spirv: true,
+                }]),
+                chosen: Ok(0),
+            },
+        }
+    }
+
+    fn remedies(report: &Report) -> Vec<&str> {
+        let items = report.sections.iter().flat_map(|section| &section.items);
+        items.filter_map(|item| item.remedy.as_deref()).collect()
+    }
+
+    #[test]
+    fn a_complete_machine_is_well_and_has_nothing_to_do() {
+        let report = Report::of(&complete());
+        assert!(report.is_well(), "{report}");
+        assert_eq!(remedies(&report), [""; 0]);
+        let text = report.to_string();
+        assert!(
+            text.ends_with("kernels can be compiled and run here\n"),
+            "{text}"
+        );
+        assert!(text.contains("(chosen)"), "{text}");
+    }
+
+    #[test]
+    fn a_bare_machine_is_told_of_every_missing_thing() {
+        let bare = Facts {
+            compiler: None,
+            cpp: Cpp::default(),
+            pip: Err("`pip`: not found".to_owned()),
+            devices: Devices {
+                all: Err("no OpenCL library found".to_owned()),
+                chosen: Err("no OpenCL library found".to_owned()),
+            },
+            ..complete()
+        };
+        let report = Report::of(&bare);
+        assert!(!report.compiles && !report.runs);
+        let remedies = remedies(&report).join("\n");
+        for expected in [
+            "pip or uv",
+            "--component compiler",
+            "g++",
+            "--component cpu-device",
+        ] {
+            assert!(remedies.contains(expected), "{expected} in {remedies}");
+        }
+    }
+
+    #[test]
+    fn an_own_compiler_replaces_the_installed_one_if_it_exists() {
+        let mut facts = complete();
+        facts.compiler = None;
+        facts.cpp.headers = None;
+        facts.explicit = Some(Explicit {
+            value: "/opt/dpcpp/clang++".to_owned(),
+            found: Some(PathBuf::from("/opt/dpcpp/clang++")),
+        });
+        assert!(Report::of(&facts).compiles);
+        facts.explicit.as_mut().unwrap().found = None;
+        facts.compiler = complete().compiler;
+        let report = Report::of(&facts);
+        assert!(
+            !report.compiles,
+            "a wrong variable is not passed over: {report}"
+        );
+        assert!(remedies(&report)[0].contains("unset it"));
+    }
+
+    #[test]
+    fn a_damaged_compiler_does_not_count() {
+        let mut facts = complete();
+        facts.compiler.as_mut().unwrap().damage = Some("lib/libimf.so: gone".to_owned());
+        let report = Report::of(&facts);
+        assert!(!report.compiles && report.to_string().contains("lib/libimf.so: gone"));
+    }
+
+    #[test]
+    fn without_headers_the_installed_compiler_is_of_no_use() {
+        let mut facts = complete();
+        facts.cpp.headers = None;
+        let report = Report::of(&facts);
+        assert!(!report.compiles && report.runs);
+        assert!(remedies(&report)[0].contains("install g++"));
+    }
+
+    #[test]
+    fn a_device_that_takes_no_spirv_runs_nothing() {
+        let mut facts = complete();
+        facts.devices.all.as_mut().unwrap()[0].takes_spirv = false;
+        assert!(!Report::of(&facts).runs);
+    }
+
+    #[test]
+    fn a_wrong_device_variable_is_named_as_the_cause() {
+        let mut facts = complete();
+        facts.device_variable = Some("7".to_owned());
+        facts.devices.chosen = Err("SYCLBIN_DEVICE=7: no such device".to_owned());
+        let report = Report::of(&facts);
+        assert!(!report.runs);
+        assert!(remedies(&report)[0].contains("unset SYCLBIN_DEVICE"));
+    }
+
+    #[test]
+    fn on_another_platform_no_wheel_is_offered() {
+        let facts = Facts {
+            unsupported: Some("x86-64 Linux only".to_owned()),
+            compiler: None,
+            devices: Devices {
+                all: Ok(Vec::new()),
+                chosen: Err("no device".to_owned()),
+            },
+            ..complete()
+        };
+        let remedies = remedies(&Report::of(&facts)).join("\n");
+        assert!(remedies.contains("SYCLBIN_CLANG"), "{remedies}");
+        assert!(!remedies.contains(INSTALL_COMMAND), "{remedies}");
+    }
+}

@@ -1,0 +1,203 @@
+//! `cargo syclbin`: installs the SYCL toolchain and says what a machine can compile and run.
+//!
+//! Cargo runs this program as `cargo-syclbin syclbin ...`; it also works without the extra word.
+//! It ends with 0 when all went well, 1 when not, 2 when it was called wrongly. Answers go to
+//! standard output, all else to standard error.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+
+use cargo_syclbin::doctor;
+use cargo_syclbin::error::Result;
+use cargo_syclbin::toolchain::driver::Driver;
+use cargo_syclbin::toolchain::install::{Installer, Source};
+use cargo_syclbin::toolchain::pip::Search;
+use cargo_syclbin::toolchain::{self, list, pins, remove};
+use cargo_syclbin::ui::Terminal;
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+/// SYCL kernels in Rust programs: the compiler, and what this machine has.
+#[derive(Parser)]
+#[command(name = "cargo-syclbin", bin_name = "cargo syclbin", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install, list or remove the SYCL compiler and the CPU device
+    #[command(subcommand)]
+    Toolchain(Toolchain),
+    /// Say what this machine can compile and run, and what to do about the rest
+    ///
+    /// Ends with 0 when a kernel can be compiled and run here, with 1 when not.
+    Doctor,
+}
+
+#[derive(Subcommand)]
+enum Toolchain {
+    /// Fetch and install components; those already there are checked and left alone
+    ///
+    /// The wheels are pinned by SHA-256 and fetched with your own pip, so your index, proxy and
+    /// certificates apply. SYCLBIN_PIP names another pip: the path of a program, or words like
+    /// `python3.12 -m pip`. SYCLBIN_HOME names the folder to install into.
+    Install(Install),
+    /// Show what is installed, with versions, sizes and licences
+    List,
+    /// Print the home folder, or the folder of a component
+    Path {
+        /// The component whose folder to print
+        #[arg(value_parser = component())]
+        component: Option<Component>,
+    },
+    /// Remove a component, or all of them
+    Remove(Remove),
+}
+
+#[derive(Args)]
+struct Install {
+    /// Install only this one; may be given again [default: all]
+    #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
+    components: Vec<Component>,
+    /// Take the wheels from this folder instead of fetching them
+    #[arg(long, value_name = "DIR")]
+    wheels: Option<PathBuf>,
+    /// Install anew what is already there
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Remove {
+    /// The component to remove
+    #[arg(value_parser = component())]
+    component: Option<Component>,
+    /// Remove every component
+    #[arg(long)]
+    all: bool,
+}
+
+fn component() -> impl TypedValueParser<Value = Component> {
+    PossibleValuesParser::new(Component::ALL.map(Component::name)).try_map(|name| {
+        Component::from_name(&name).ok_or_else(|| format!("no component is called {name}"))
+    })
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse_from(arguments(std::env::args_os()));
+    match run(cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            let mut source = std::error::Error::source(&error);
+            while let Some(cause) = source {
+                eprintln!("  because: {cause}");
+                source = cause.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The arguments without the word by which Cargo calls us.
+fn arguments(all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    all.enumerate()
+        .filter(|(index, word)| !(*index == 1 && word == "syclbin"))
+        .map(|(_, word)| word)
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Toolchain(Toolchain::Install(options)) => install(options)?,
+        Command::Toolchain(Toolchain::List) => {
+            let home = home()?;
+            print(&list::render(&home, &list::rows(&home)))?;
+        }
+        Command::Toolchain(Toolchain::Path { component }) => {
+            let folder = list::path(&home()?, component)?;
+            print(&format!("{}\n", folder.display()))?;
+        }
+        Command::Toolchain(Toolchain::Remove(options)) => {
+            let chosen = options.component.as_slice();
+            let components = if options.all { &Component::ALL } else { chosen };
+            remove::remove(&home()?, components, &Terminal::default())?;
+        }
+        Command::Doctor => {
+            let report = doctor::Report::of(&doctor::Facts::gather());
+            print(&report.to_string())?;
+            if !report.is_well() {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn install(options: Install) -> Result<()> {
+    toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)?;
+    let all = options.components.is_empty();
+    let chosen: Vec<_> = pins::ALL
+        .into_iter()
+        .filter(|pin| all || options.components.contains(&pin.component))
+        .collect();
+    let installer = Installer {
+        home: &home()?,
+        source: &match options.wheels {
+            Some(folder) => Source::Folder(folder),
+            None => Source::Pip(Search::from_env()),
+        },
+        driver: &Driver::beside_this_program()?,
+        force: options.force,
+        progress: &Terminal::default(),
+    };
+    installer.run(&chosen)?;
+    Ok(())
+}
+
+/// The home folder, absolute: it is printed for others to use from elsewhere.
+fn home() -> Result<Home> {
+    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref())?;
+    let absolute = std::path::absolute(home.path())?;
+    Ok(Home::locate(Some(absolute.as_os_str()))?)
+}
+
+/// Prints an answer. A reader that has seen enough, like `head`, is no failure.
+fn print(answer: &str) -> Result<()> {
+    let mut output = io::stdout().lock();
+    match output
+        .write_all(answer.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_word_cargo_adds_is_dropped_once_and_only_in_front() {
+        let given = |words: &[&str]| -> Vec<OsString> {
+            arguments(words.iter().map(OsString::from)).collect()
+        };
+        assert_eq!(given(&["me", "syclbin", "doctor"]), ["me", "doctor"]);
+        assert_eq!(given(&["me", "doctor"]), ["me", "doctor"]);
+        assert_eq!(given(&["me", "syclbin", "syclbin"]), ["me", "syclbin"]);
+    }
+}

@@ -1,0 +1,126 @@
+//! What is installed: one row per component and version, damaged ones included.
+
+use std::path::{Path, PathBuf};
+
+use syclbin_toolchain::{Component, Home, INSTALL_COMMAND};
+
+use super::manifest::Manifest;
+use crate::error::{Error, Result};
+use crate::ui::Size;
+
+/// One version of one component, as it lies in the home folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it is.
+    pub component: Component,
+    /// The name of its folder.
+    pub version: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its manifest if all is there, else what is wrong.
+    pub state: std::result::Result<Manifest, String>,
+}
+
+/// Looks at everything in `home`, by component, then by version.
+#[must_use]
+pub fn rows(home: &Home) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for component in Component::ALL {
+        let folder = home.path().join(component.name());
+        let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect();
+        folders.sort();
+        rows.extend(folders.into_iter().map(|folder| Row {
+            component,
+            version: version(&folder),
+            state: state(&folder),
+            folder,
+        }));
+    }
+    rows
+}
+
+/// The rows as an aligned table, or the one line that says there are none.
+#[must_use]
+pub fn render(home: &Home, rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return format!(
+            "nothing is installed in {}; run `{INSTALL_COMMAND}`\n",
+            home.path().display()
+        );
+    }
+    let header = ["component", "version", "size", "folder", "licence"].map(str::to_owned);
+    let mut table = vec![header];
+    for row in rows {
+        let (size, licence) = match &row.state {
+            Ok(manifest) => (
+                Size(manifest.size()).to_string(),
+                manifest.licences().join("; "),
+            ),
+            Err(problem) => (
+                "damaged".to_owned(),
+                format!("({problem}; run `{INSTALL_COMMAND}`)"),
+            ),
+        };
+        table.push([
+            row.component.name().to_owned(),
+            row.version.clone(),
+            size,
+            row.folder.display().to_string(),
+            licence,
+        ]);
+    }
+    let mut widths = [0; 5];
+    for cells in &table {
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for cells in &table {
+        let line: Vec<String> = cells
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        text.push_str(line.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The home folder, or the folder of the newest version of a component.
+///
+/// # Errors
+///
+/// When that component is not installed.
+pub fn path(home: &Home, component: Option<Component>) -> Result<PathBuf> {
+    let Some(component) = component else {
+        return Ok(home.path().to_owned());
+    };
+    match home.newest(component) {
+        Some(installed) => Ok(installed.folder),
+        None => Err(Error::NotInstalled {
+            component,
+            home: home.path().to_owned(),
+        }),
+    }
+}
+
+fn version(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn state(folder: &Path) -> std::result::Result<Manifest, String> {
+    let manifest = Manifest::read(folder)?;
+    match manifest.damage(folder, None) {
+        None => Ok(manifest),
+        Some(problem) => Err(problem),
+    }
+}

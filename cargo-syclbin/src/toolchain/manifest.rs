@@ -1,0 +1,303 @@
+//! The manifest of an installation: what was installed, and what must still be there.
+//!
+//! Text, one record a line, the last field running to the end of the line:
+//!
+//! ```text
+//! syclbin manifest 1
+//! component compiler
+//! version 2026.2.0
+//! wheel SHA-256 FILE LICENCE
+//! file SIZE PATH
+//! ```
+//!
+//! There is one `wheel` line per wheel, in the order of the pins, and one `file` line per file of
+//! the component but the manifest, its path relative to the folder and with `/`. Written last, it
+//! closes the installation. Sizes find a file that was cut short, replaced or deleted; hashing some
+//! 300 MB for that would take longer than anyone waits for "already installed".
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use syclbin_toolchain::{Component, MANIFEST};
+
+use super::pins::ComponentPin;
+use super::staging::Staging;
+use crate::error::Result;
+
+const HEADER: &str = "syclbin manifest 1";
+
+/// What one installation consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Which component it is.
+    pub component: Component,
+    /// Its version.
+    pub version: String,
+    /// The wheels it came from.
+    pub wheels: Vec<Wheel>,
+    /// Its files, without the manifest itself.
+    pub files: Vec<Entry>,
+}
+
+/// A wheel that files came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wheel {
+    /// Its SHA-256, in lower-case hexadecimal.
+    pub sha256: String,
+    /// Its file name.
+    pub file: String,
+    /// The licence it came under.
+    pub licence: String,
+}
+
+/// An installed file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path relative to the component's folder.
+    pub path: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl Manifest {
+    /// The manifest of `pin` with no files yet.
+    #[must_use]
+    pub fn of(pin: &ComponentPin) -> Self {
+        Self {
+            component: pin.component,
+            version: pin.version.to_owned(),
+            wheels: pin
+                .wheels
+                .iter()
+                .map(|wheel| Wheel {
+                    sha256: wheel.sha256.to_owned(),
+                    file: wheel.file.to_owned(),
+                    licence: wheel.licence.to_owned(),
+                })
+                .collect(),
+            files: Vec::new(),
+        }
+    }
+
+    /// Reads the manifest in the folder of a component.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none: no file, or one that is not a manifest.
+    pub fn read(folder: &Path) -> std::result::Result<Self, String> {
+        let text = std::fs::read_to_string(folder.join(MANIFEST))
+            .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
+        Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is not one"))
+    }
+
+    /// Writes the manifest into `folder`, and sees to it that it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn write(&self, folder: &Path, staging: &Staging) -> Result<()> {
+        let path = folder.join(MANIFEST);
+        std::fs::File::create(&path)
+            .and_then(|mut file| {
+                file.write_all(self.text().as_bytes())?;
+                file.sync_all()
+            })
+            .map_err(|cause| staging.failed(&path, cause))
+    }
+
+    /// The bytes that all files take.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.files.iter().map(|entry| entry.size).sum()
+    }
+
+    /// The licences of the wheels, each once.
+    #[must_use]
+    pub fn licences(&self) -> Vec<&str> {
+        let mut licences: Vec<&str> = Vec::new();
+        for wheel in &self.wheels {
+            if !licences.contains(&wheel.licence.as_str()) {
+                licences.push(&wheel.licence);
+            }
+        }
+        licences
+    }
+
+    /// The recorded size of the file at `path`.
+    #[must_use]
+    pub fn recorded(&self, path: &str) -> Option<u64> {
+        let entry = self.files.iter().find(|entry| entry.path == path)?;
+        Some(entry.size)
+    }
+
+    /// Records that the file at `path` has `size` bytes.
+    pub fn record(&mut self, path: &str, size: u64) {
+        match self.files.iter_mut().find(|entry| entry.path == path) {
+            Some(entry) => entry.size = size,
+            None => self.files.push(Entry {
+                path: path.to_owned(),
+                size,
+            }),
+        }
+    }
+
+    /// The first file in `folder` that is not as recorded, but for the one at `besides`; `None` if
+    /// all are.
+    #[must_use]
+    pub fn damage(&self, folder: &Path, besides: Option<&str>) -> Option<String> {
+        let checked = self
+            .files
+            .iter()
+            .filter(|entry| besides != Some(entry.path.as_str()));
+        checked.into_iter().find_map(|entry| {
+            let path = &entry.path;
+            match std::fs::metadata(folder.join(path)) {
+                Err(cause) => Some(format!("{path}: {cause}")),
+                Ok(found) if found.len() == entry.size => None,
+                Ok(found) => Some(format!(
+                    "{path} has {} bytes and was installed with {}",
+                    found.len(),
+                    entry.size
+                )),
+            }
+        })
+    }
+
+    /// Why an installation of this manifest is not what `pin` asks for; `None` if it is.
+    #[must_use]
+    pub fn mismatch(&self, pin: &ComponentPin) -> Option<String> {
+        let wanted = Self::of(pin);
+        if (self.component, &self.version) != (wanted.component, &wanted.version)
+            || self.wheels != wanted.wheels
+        {
+            return Some(format!("{MANIFEST} names other wheels"));
+        }
+        pin.wheels
+            .iter()
+            .flat_map(|wheel| wheel.members.iter().map(|m| (wheel.target(m), m.size)))
+            .find(|(path, size)| self.recorded(path) != Some(*size))
+            .map(|(path, _)| format!("{MANIFEST} lacks {path}"))
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{HEADER}\ncomponent {}\nversion {}\n",
+            self.component.name(),
+            self.version
+        );
+        // Writing to a string cannot fail.
+        for wheel in &self.wheels {
+            let _ = writeln!(
+                text,
+                "wheel {} {} {}",
+                wheel.sha256, wheel.file, wheel.licence
+            );
+        }
+        for entry in &self.files {
+            let _ = writeln!(text, "file {} {}", entry.size, entry.path);
+        }
+        text
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        if lines.next()? != HEADER {
+            return None;
+        }
+        let mut manifest = Self {
+            component: Component::from_name(lines.next()?.strip_prefix("component ")?)?,
+            version: lines.next()?.strip_prefix("version ")?.to_owned(),
+            wheels: Vec::new(),
+            files: Vec::new(),
+        };
+        for line in lines {
+            match line.split_once(' ')? {
+                ("wheel", rest) => {
+                    let mut fields = rest.splitn(3, ' ').map(str::to_owned);
+                    manifest.wheels.push(Wheel {
+                        sha256: fields.next()?,
+                        file: fields.next()?,
+                        licence: fields.next()?,
+                    });
+                }
+                ("file", rest) => {
+                    let (size, path) = rest.split_once(' ')?;
+                    manifest.files.push(Entry {
+                        path: path.to_owned(),
+                        size: size.parse().ok()?,
+                    });
+                }
+                _ => return None,
+            }
+        }
+        Some(manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolchain::pins::{COMPILER, CPU_DEVICE};
+
+    fn complete(pin: &ComponentPin) -> Manifest {
+        let mut manifest = Manifest::of(pin);
+        for wheel in pin.wheels {
+            for member in wheel.members {
+                manifest.record(&wheel.target(member), member.size);
+            }
+        }
+        manifest
+    }
+
+    #[test]
+    fn a_manifest_reads_back_as_it_was_written() {
+        for pin in [COMPILER, CPU_DEVICE] {
+            let manifest = complete(&pin);
+            assert_eq!(Manifest::parse(&manifest.text()), Some(manifest.clone()));
+            assert_eq!(manifest.mismatch(&pin), None);
+            assert_eq!(manifest.size(), pin.unpacked_size());
+        }
+    }
+
+    #[test]
+    fn a_manifest_of_other_pins_does_not_match() {
+        let mut manifest = complete(&COMPILER);
+        assert!(manifest.mismatch(&CPU_DEVICE).is_some());
+        manifest.files.pop();
+        assert!(
+            manifest
+                .mismatch(&COMPILER)
+                .unwrap()
+                .contains("LICENSE.txt")
+        );
+        manifest.wheels[0].sha256 = "0".repeat(64);
+        assert!(
+            manifest
+                .mismatch(&COMPILER)
+                .unwrap()
+                .contains("other wheels")
+        );
+    }
+
+    #[test]
+    fn what_is_no_manifest_is_refused() {
+        let text = complete(&COMPILER).text();
+        for broken in [
+            "",
+            "syclbin manifest 2\n",
+            &text[..40],
+            &text.replace("file ", "fil "),
+            &text.replace("250467448", "many"),
+            &text.replace("compiler\n", "linker\n"),
+        ] {
+            assert_eq!(Manifest::parse(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_licence_is_named_once() {
+        assert_eq!(Manifest::of(&COMPILER).licences().len(), 1);
+        assert_eq!(Manifest::of(&CPU_DEVICE).licences().len(), 2);
+    }
+}

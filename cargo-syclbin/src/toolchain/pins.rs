@@ -1,0 +1,291 @@
+//! The wheels a component is made of, pinned: name, version, hash, licence, and every member taken.
+//!
+//! The hash fixes every byte of a wheel, so the size of a member is a fact too: it is known before
+//! anything is fetched, and a member of any other size is refused.
+//!
+//! To move to another version, change this file: the names from `pip download`, hashes from
+//! `sha256sum`, members and sizes from `unzip -v`, the licence from the wheel's `METADATA` and the
+//! first line of its `LICENSE.txt`.
+
+use std::fmt::Write;
+
+use syclbin_toolchain::Component;
+
+/// One version of one component.
+#[derive(Clone, Copy, Debug)]
+pub struct ComponentPin {
+    /// What it is.
+    pub component: Component,
+    /// Its version, which its folder is called by.
+    pub version: &'static str,
+    /// The wheels it is unpacked from.
+    pub wheels: &'static [&'static WheelPin],
+}
+
+/// One wheel.
+#[derive(Clone, Copy, Debug)]
+pub struct WheelPin {
+    /// The name pip knows it by.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// What its own folders begin with: `intel_sycl_rt-2026.2.0`.
+    pub stem: &'static str,
+    /// Its file name.
+    pub file: &'static str,
+    /// The SHA-256 of the file, in lower-case hexadecimal.
+    pub sha256: &'static str,
+    /// The size of the file in bytes.
+    pub size: u64,
+    /// The licence it comes under, as its own licence text calls itself.
+    pub licence: &'static str,
+    /// The members to unpack.
+    pub members: &'static [Member],
+}
+
+/// One file to unpack from a wheel.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// In which part of the wheel it lies, and so where it goes.
+    pub part: Part,
+    /// Its path inside that part.
+    pub path: &'static str,
+    /// Its unpacked size in bytes.
+    pub size: u64,
+}
+
+/// The parts of a wheel that files are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `STEM.data/data/`: goes to the same path in the component.
+    Data,
+    /// `STEM.data/data/`, a licence text: goes to `licenses/NAME/`.
+    Notice,
+    /// `STEM.dist-info/`, a licence text: goes to `licenses/NAME/`.
+    DistInfo,
+}
+
+impl ComponentPin {
+    /// The bytes that its files take, without `syclbin-clang` and the manifest.
+    #[must_use]
+    pub fn unpacked_size(&self) -> u64 {
+        self.wheels.iter().map(|wheel| wheel.unpacked_size()).sum()
+    }
+}
+
+impl WheelPin {
+    /// The bytes that its members take once unpacked.
+    #[must_use]
+    pub fn unpacked_size(&self) -> u64 {
+        self.members.iter().map(|member| member.size).sum()
+    }
+
+    /// The folder of its licence texts, relative to the component's.
+    #[must_use]
+    pub fn licence_folder(&self) -> String {
+        format!("licenses/{}", self.name)
+    }
+
+    /// The name of `member` inside the zip file.
+    #[must_use]
+    pub fn source(&self, member: &Member) -> String {
+        match member.part {
+            Part::Data | Part::Notice => format!("{}.data/data/{}", self.stem, member.path),
+            Part::DistInfo => format!("{}.dist-info/{}", self.stem, member.path),
+        }
+    }
+
+    /// The path of `member` relative to the component's folder, with `/` between folders.
+    #[must_use]
+    pub fn target(&self, member: &Member) -> String {
+        match member.part {
+            Part::Data => member.path.to_owned(),
+            Part::Notice | Part::DistInfo => {
+                let file = member.path.rsplit('/').next().unwrap_or(member.path);
+                format!("{}/{file}", self.licence_folder())
+            }
+        }
+    }
+}
+
+/// Wheels with their hashes, one on each following line, for an error that asks to fetch them.
+#[must_use]
+pub fn listing(wheels: &[&WheelPin]) -> String {
+    wheels.iter().fold(String::new(), |mut text, wheel| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {}  {}", wheel.sha256, wheel.file);
+        text
+    })
+}
+
+/// Every component, as `cargo syclbin toolchain install` installs it.
+pub const ALL: [ComponentPin; 2] = [COMPILER, CPU_DEVICE];
+
+/// The SYCL compiler. `syclbin-clang` joins it, from beside the running program.
+pub const COMPILER: ComponentPin = ComponentPin {
+    component: Component::Compiler,
+    version: "2026.2.0",
+    wheels: &[&SYCL, &MATH],
+};
+
+/// The OpenCL driver for the CPU.
+pub const CPU_DEVICE: ComponentPin = ComponentPin {
+    component: Component::CpuDevice,
+    version: "2026.2.0",
+    wheels: &[&OPENCL, &TBB, &MATH],
+};
+
+const INTEL_EULA: &str =
+    "Intel End User License Agreement for Developer Tools (Version August 2024)";
+
+/// The compiler as a library, with the SYCL headers and device libraries inside it.
+const SYCL: WheelPin = WheelPin {
+    name: "intel-sycl-rt",
+    version: "2026.2.0",
+    stem: "intel_sycl_rt-2026.2.0",
+    file: "intel_sycl_rt-2026.2.0-py2.py3-none-manylinux_2_28_x86_64.whl",
+    sha256: "ad920da1ffcb43edbc03422a7c85094997e6d578f9ab534743442af70bcbfaa1",
+    size: 172_457_265,
+    licence: INTEL_EULA,
+    members: &[
+        data("lib/libsycl-jit.so", 250_467_448),
+        dist_info("LICENSE.txt", 25_224),
+    ],
+};
+
+/// The mathematics that the compiler and the CPU device link to.
+const MATH: WheelPin = WheelPin {
+    name: "intel-cmplr-lib-rt",
+    version: "2026.2.0",
+    stem: "intel_cmplr_lib_rt-2026.2.0",
+    file: "intel_cmplr_lib_rt-2026.2.0-py2.py3-none-manylinux_2_28_x86_64.whl",
+    sha256: "9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748",
+    size: 41_454_395,
+    licence: INTEL_EULA,
+    members: &[
+        data("lib/libimf.so", 5_084_320),
+        data("lib/libintlc.so.5", 416_016),
+        data("lib/libirng.so", 1_072_848),
+        data("lib/libsvml.so", 28_865_896),
+        dist_info("LICENSE.txt", 25_224),
+    ],
+};
+
+/// The CPU device and its compiler. The letters in the names of its files are instruction sets.
+const OPENCL: WheelPin = WheelPin {
+    name: "intel-opencl-rt",
+    version: "2026.2.0",
+    stem: "intel_opencl_rt-2026.2.0",
+    file: "intel_opencl_rt-2026.2.0-py2.py3-none-manylinux_2_28_x86_64.whl",
+    sha256: "6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67",
+    size: 224_964_968,
+    licence: INTEL_EULA,
+    members: &[
+        data("lib/cl.cfg", 9_370),
+        data("lib/clbltfne9.rtl", 6_866_468),
+        data("lib/clbltfnh8.rtl", 6_943_048),
+        data("lib/clbltfnl9.rtl", 7_168_104),
+        data("lib/clbltfnshared.rtl", 13_743_356),
+        data("lib/clbltfnz0.rtl", 7_044_872),
+        data("lib/clbltfnz1.rtl", 7_375_520),
+        data("lib/cllibrary.rtl", 7_488),
+        data("lib/cllibrarye9.o", 599_064),
+        data("lib/cllibraryh8.o", 640_296),
+        data("lib/cllibraryl9.o", 532_912),
+        data("lib/cllibraryz0.o", 591_296),
+        data("lib/cllibraryz1.o", 598_528),
+        data("lib/libcommon_clang.so.2026.22.10.0", 201_715_680),
+        data("lib/libintelocl.so", 100_572_456),
+        data("lib/libocl_svml_e9.so", 5_240_600),
+        data("lib/libocl_svml_h8.so", 5_793_912),
+        data("lib/libocl_svml_l9.so", 4_942_352),
+        data("lib/libocl_svml_z0.so", 4_909_088),
+        data("lib/libocl_svml_z1.so", 5_731_112),
+        dist_info("LICENSE.txt", 25_224),
+        notice("share/doc/opencl/licensing/TBB_TPP.txt", 19_503),
+        notice(
+            "share/doc/opencl/licensing/third-party-programs.txt",
+            32_294,
+        ),
+    ],
+};
+
+/// The threads of the CPU device.
+const TBB: WheelPin = WheelPin {
+    name: "tbb",
+    version: "2023.2.0",
+    stem: "tbb-2023.2.0",
+    file: "tbb-2023.2.0-py2.py3-none-manylinux_2_28_x86_64.whl",
+    sha256: "7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c",
+    size: 6_864_088,
+    licence: "Intel Simplified Software License (Version October 2022)",
+    members: &[
+        data("lib/libtbb.so.12", 4_481_712),
+        data("lib/libtbbmalloc.so.2", 1_184_544),
+        dist_info("LICENSE.txt", 4_105),
+        notice("share/doc/tbb/licensing/third-party-programs.txt", 19_503),
+    ],
+};
+
+const fn data(path: &'static str, size: u64) -> Member {
+    Member {
+        part: Part::Data,
+        path,
+        size,
+    }
+}
+
+const fn notice(path: &'static str, size: u64) -> Member {
+    Member {
+        part: Part::Notice,
+        path,
+        size,
+    }
+}
+
+const fn dist_info(path: &'static str, size: u64) -> Member {
+    Member {
+        part: Part::DistInfo,
+        path,
+        size,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_component_is_pinned_once_and_holds_its_entry() {
+        assert_eq!(ALL.map(|pin| pin.component), Component::ALL);
+        let targets = |pin: &ComponentPin| -> Vec<String> {
+            let wheels = pin.wheels.iter();
+            wheels
+                .flat_map(|wheel| wheel.members.iter().map(|member| wheel.target(member)))
+                .collect()
+        };
+        assert!(targets(&COMPILER).contains(&syclbin_toolchain::COMPILER_LIBRARY.to_owned()));
+        assert!(targets(&CPU_DEVICE).contains(&Component::CpuDevice.entry().to_owned()));
+        for pin in ALL {
+            let all = targets(&pin);
+            let distinct: HashSet<_> = all.iter().collect();
+            assert_eq!(distinct.len(), all.len(), "two members share a path");
+        }
+    }
+
+    #[test]
+    fn every_wheel_brings_its_licence_and_is_named_by_its_stem() {
+        for wheel in ALL.iter().flat_map(|pin| pin.wheels) {
+            assert!(wheel.file.starts_with(&format!("{}-py", wheel.stem)));
+            assert_eq!(
+                wheel.stem,
+                format!("{}-{}", wheel.name.replace('-', "_"), wheel.version)
+            );
+            assert_eq!(wheel.sha256.len(), 64);
+            let licence = format!("licenses/{}/LICENSE.txt", wheel.name);
+            let mut targets = wheel.members.iter().map(|member| wheel.target(member));
+            assert!(targets.any(|target| target == licence), "{}", wheel.name);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! A wheel on this machine: checked against its pin, then unpacked member by member.
+//!
+//! Nothing is unpacked from a file whose size and SHA-256 are not the pinned ones. What is unpacked
+//! is what the pin names, no more: other members are never looked at, a path stays below its
+//! folder, and a member ends where its pinned size does.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::{Component as Step, Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use zip::ZipArchive;
+
+use super::manifest::Manifest;
+use super::pins::{Member, WheelPin};
+use super::staging::Staging;
+use crate::error::{Error, Result};
+use crate::ui::Progress;
+
+const CHUNK: usize = 1 << 18;
+
+/// A wheel whose content is the pinned one.
+#[derive(Debug)]
+pub struct Wheel<'a> {
+    pin: &'a WheelPin,
+    path: PathBuf,
+    archive: ZipArchive<BufReader<File>>,
+}
+
+impl<'a> Wheel<'a> {
+    /// Opens the wheel in `folder` and checks its size and hash.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or is not the pinned one.
+    pub fn open(pin: &'a WheelPin, folder: &Path, progress: &dyn Progress) -> Result<Self> {
+        let path = folder.join(pin.file);
+        let unreadable = |cause| Error::Read {
+            file: path.clone(),
+            cause,
+        };
+        let mut file = File::open(&path).map_err(unreadable)?;
+        let found = file.metadata().map_err(unreadable)?.len();
+        if found != pin.size {
+            return Err(Error::WheelSize {
+                file: path,
+                expected: pin.size,
+                found,
+            });
+        }
+        let found = sha256(&mut file, progress).map_err(unreadable)?;
+        if found != pin.sha256 {
+            return Err(Error::WheelHash {
+                file: path,
+                expected: pin.sha256.to_owned(),
+                found,
+            });
+        }
+        // The file that was hashed is the file that is unpacked, whatever becomes of its name.
+        file.rewind().map_err(unreadable)?;
+        let archive =
+            ZipArchive::new(BufReader::new(file)).map_err(|error| Error::WheelContent {
+                file: path.clone(),
+                problem: error.to_string(),
+            })?;
+        Ok(Self { pin, path, archive })
+    }
+
+    /// What it was checked against.
+    #[must_use]
+    pub fn pin(&self) -> &'a WheelPin {
+        self.pin
+    }
+
+    /// Unpacks the pinned members into `folder` and records them.
+    ///
+    /// # Errors
+    ///
+    /// When a member is missing, is not what the pin says, or cannot be written.
+    pub fn unpack(
+        &mut self,
+        folder: &Path,
+        manifest: &mut Manifest,
+        staging: &Staging,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let pin = self.pin;
+        for member in pin.members {
+            let target = pin.target(member);
+            if !stays_below(Path::new(&target)) {
+                return Err(self.content(format!("the path {target} leads out of its folder")));
+            }
+            self.unpack_member(member, &folder.join(&target), staging, progress)?;
+            manifest.record(&target, member.size);
+        }
+        Ok(())
+    }
+
+    fn unpack_member(
+        &mut self,
+        member: &Member,
+        target: &Path,
+        staging: &Staging,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let name = self.pin.source(member);
+        let path = self.path.clone();
+        let content = |problem: String| Error::WheelContent {
+            file: path.clone(),
+            problem,
+        };
+        let mut source = self
+            .archive
+            .by_name(&name)
+            .map_err(|error| content(format!("{name}: {error}")))?;
+        if !source.is_file() {
+            return Err(content(format!("{name} is no ordinary file")));
+        }
+        if let Some(parent) = target.parent() {
+            staging.create_folder(parent)?;
+        }
+        // `create_new`: two members with one path would be a mistake in the pins.
+        let mut file = File::create_new(target).map_err(|cause| staging.failed(target, cause))?;
+        let mut buffer = vec![0; CHUNK];
+        let mut written = 0;
+        loop {
+            let count = read_some(&mut source, &mut buffer)
+                .map_err(|error| content(format!("{name}: {error}")))?;
+            written += count as u64;
+            // Checked before it is written: a member may claim one size and unpack to another.
+            if written > member.size || (count == 0 && written < member.size) {
+                let relation = if count == 0 { "only" } else { "at least" };
+                return Err(content(format!(
+                    "{name} unpacks to {relation} {written} bytes, the pin says {}",
+                    member.size
+                )));
+            }
+            if count == 0 {
+                break;
+            }
+            file.write_all(&buffer[..count])
+                .map_err(|cause| staging.failed(target, cause))?;
+            progress.advance(count as u64);
+        }
+        file.sync_all()
+            .map_err(|cause| staging.failed(target, cause))
+    }
+
+    fn content(&self, problem: String) -> Error {
+        Error::WheelContent {
+            file: self.path.clone(),
+            problem,
+        }
+    }
+}
+
+/// Whether a relative path names something below the folder it is joined to.
+fn stays_below(path: &Path) -> bool {
+    path.components()
+        .all(|step| matches!(step, Step::Normal(_)))
+}
+
+fn sha256(file: &mut File, progress: &dyn Progress) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let count = read_some(file, &mut buffer)?;
+        if count == 0 {
+            return Ok(format!("{:x}", hash.finalize()));
+        }
+        hash.update(&buffer[..count]);
+        progress.advance(count as u64);
+    }
+}
+
+fn read_some(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match source.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_climbs_or_starts_at_the_root_does_not_stay_below() {
+        assert!(stays_below(Path::new("lib/libimf.so")));
+        for path in ["../libimf.so", "lib/../../x", "/etc/x", "lib/.."] {
+            assert!(!stays_below(Path::new(path)), "{path}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The program as users run it, with the real pins but never the network.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the program with a home folder and no search path.
+fn syclbin(home: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"))
+        .args(words)
+        .env("SYCLBIN_HOME", home)
+        .env("PATH", "")
+        .env_remove("SYCLBIN_PIP")
+        .env_remove("SYCLBIN_CLANG")
+        .env_remove("SYCLBIN_DEVICE")
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn it_runs_as_cargo_calls_it_and_by_its_own_name() {
+    let home = tempfile::tempdir().unwrap();
+    for words in [
+        &["syclbin", "toolchain", "path"][..],
+        &["toolchain", "path"],
+    ] {
+        let output = syclbin(home.path(), words);
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(stdout(&output), format!("{}\n", home.path().display()));
+    }
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    let home = tempfile::tempdir().unwrap();
+    for words in [
+        &[][..],
+        &["toolchain", "install", "--component", "linker"],
+        &["toolchain", "remove"],
+        &["toolchain", "remove", "compiler", "--all"],
+    ] {
+        let output = syclbin(home.path(), words);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{words:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn a_component_that_is_not_installed_has_no_path() {
+    let home = tempfile::tempdir().unwrap();
+    let output = syclbin(home.path(), &["toolchain", "path", "cpu-device"]);
+    assert_eq!(
+        (output.status.code(), stdout(&output).as_str()),
+        (Some(1), "")
+    );
+    let text = stderr(&output);
+    assert!(
+        text.starts_with("error: cpu-device is not installed in "),
+        "{text}"
+    );
+    assert!(
+        text.contains("cargo syclbin toolchain install --component cpu-device"),
+        "{text}"
+    );
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn licences_are_shown_before_anything_is_fetched() {
+    let home = tempfile::tempdir().unwrap();
+    let output = syclbin(home.path(), &["syclbin", "toolchain", "install"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    let at = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("{words} in {text}"))
+    };
+    assert!(at("Intel End User License Agreement") < at("error: no pip found"));
+    assert!(at("Intel Simplified Software License") < at("error: no pip found"));
+    assert!(text.contains("cpu-device/2026.2.0/licenses/tbb"), "{text}");
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_folder_of_other_wheels_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let wheels = home.path().join("wheels");
+    std::fs::create_dir(&wheels).unwrap();
+    let install = ["toolchain", "install", "--wheels", wheels.to_str().unwrap()];
+    let text = stderr(&syclbin(home.path(), &install));
+    assert!(text.contains("lacks these wheels"), "{text}");
+    for wheel in cargo_syclbin::toolchain::pins::ALL
+        .iter()
+        .flat_map(|pin| pin.wheels)
+    {
+        std::fs::write(wheels.join(wheel.file), "not this").unwrap();
+    }
+    let output = syclbin(home.path(), &install);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    assert!(
+        text.contains("has 8 bytes, the pinned wheel has 172457265"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_empty_home_is_listed_and_removed_without_complaint() {
+    let home = tempfile::tempdir().unwrap();
+    let listed = syclbin(home.path(), &["toolchain", "list"]);
+    assert!(stdout(&listed).starts_with("nothing is installed in "));
+    let removed = syclbin(home.path(), &["toolchain", "remove", "--all"]);
+    assert_eq!(removed.status.code(), Some(0));
+}
+
+#[test]
+fn the_doctor_of_a_bare_machine_ends_with_1_and_has_remedies() {
+    let home = tempfile::tempdir().unwrap();
+    let output = syclbin(home.path(), &["doctor"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    assert!(text.contains("!! compiler"), "{text}");
+    assert!(text.contains(" -> "), "{text}");
+}

@@ -1,0 +1,244 @@
+//! [`Build`]: what to compile, and the way from sources to one file in `OUT_DIR`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use syclbin::signature::{self, debug_info, declaration::Declaration, spirv};
+use syclbin::{AbstractModule, ImageKind, IrType, State, Syclbin};
+
+use crate::cargo;
+use crate::compiler::Compiler;
+use crate::depfile;
+use crate::error::{Error, Result};
+use crate::file;
+
+/// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
+#[derive(Clone, Debug, Default)]
+#[must_use = "nothing is compiled before `compile` is called"]
+pub struct Build {
+    sources: Vec<PathBuf>,
+    arguments: Vec<OsString>,
+}
+
+impl Build {
+    /// Nothing yet: add a source, then [`compile`](Self::compile).
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a source; the path is relative to the folder of Cargo.toml.
+    pub fn source(mut self, path: impl AsRef<Path>) -> Self {
+        self.sources.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Adds a folder to the search path for headers (`-I`).
+    pub fn include(self, folder: impl AsRef<Path>) -> Self {
+        let mut flag = OsString::from("-I");
+        flag.push(folder.as_ref());
+        self.flag(flag)
+    }
+
+    /// Defines a macro (`-D`): `define("N", "4")`, or `define("FAST", None)` without a value.
+    pub fn define<'v>(self, name: &str, value: impl Into<Option<&'v str>>) -> Self {
+        self.flag(match value.into() {
+            Some(value) => format!("-D{name}={value}"),
+            None => format!("-D{name}"),
+        })
+    }
+
+    /// Adds an argument of the compiler, such as `-std=c++20`. The default is `-O2`.
+    pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
+        self.arguments.push(flag.into());
+        self
+    }
+
+    /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`,
+    /// and tells Cargo which files and variables that depends on. The compiler's warnings become
+    /// warnings of Cargo.
+    ///
+    /// Ends the build script when something goes wrong: clang's errors are shown as clang wrote
+    /// them, then one line that says what to do.
+    pub fn compile(self, name: &str) {
+        if let Err(error) = self.try_compile(name) {
+            let mut stderr = std::io::stderr().lock();
+            if let Error::Compile { diagnostics, .. } | Error::Crash { diagnostics, .. } = &error {
+                let _ = writeln!(stderr, "{}", diagnostics.trim_end());
+            }
+            let _ = writeln!(stderr, "error: {error}");
+            drop(stderr);
+            std::process::exit(1);
+        }
+    }
+
+    /// Does what [`compile`](Self::compile) does, and returns the path of the file.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`]. Nothing half-written is left: an older file of that name stays as it was.
+    pub fn try_compile(self, name: &str) -> Result<PathBuf> {
+        let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || !name.chars().all(valid) {
+            return Err(Error::Name(name.into()));
+        }
+        if self.sources.is_empty() {
+            return Err(Error::NoSource);
+        }
+        for path in &self.sources {
+            // Named even when it is missing, so that the script runs again once it is there.
+            cargo::rerun_if_changed(path);
+            std::fs::File::open(path).map_err(|source| Error::Source {
+                path: path.clone(),
+                source,
+            })?;
+        }
+        let folder = PathBuf::from(cargo::env("OUT_DIR").ok_or(Error::NoOutDir)?).join("syclbin");
+        let compiler = Compiler::find()?;
+        for part in compiler.parts() {
+            cargo::rerun_if_changed(part);
+        }
+        create(&folder)?;
+        let work = tempfile::Builder::new()
+            .prefix(".compile-")
+            .tempdir_in(&folder)
+            .map_err(|source| write_error(&folder, source))?;
+
+        let mut whole = Syclbin::new(State::Executable);
+        let mut origins = BTreeMap::new();
+        for source in &self.sources {
+            let modules = self.compile_source(&compiler, source, work.path())?;
+            for symbol in modules.iter().flat_map(AbstractModule::kernel_names) {
+                if let Some(first) = origins.insert(symbol.to_owned(), source.clone())
+                    && first != *source
+                {
+                    return Err(Error::Duplicate {
+                        symbol: symbol.into(),
+                        first,
+                        second: source.clone(),
+                    });
+                }
+            }
+            whole.modules.extend(modules);
+        }
+        let path = folder.join(format!("{name}.syclbin"));
+        file::replace(&path, &syclbin::write::offload_binary(&whole))
+            .map_err(|source| write_error(&path, source))?;
+        Ok(path)
+    }
+
+    /// The modules of one source, with the declarations of their kernels.
+    fn compile_source(
+        &self,
+        compiler: &Compiler,
+        source: &Path,
+        work: &Path,
+    ) -> Result<Vec<AbstractModule<'static>>> {
+        let output = work.join("code.syclbin");
+        let described = work.join("debug.syclbin");
+        let dependencies = work.join("code.d");
+        let arguments = |output: &Path, extra: &[OsString]| {
+            let mut all: Vec<OsString> = vec![
+                "-fsycl".into(),
+                "-fsyclbin=executable".into(),
+                // Keeps the names of parameters.
+                "-fno-discard-value-names".into(),
+                "-O2".into(),
+            ];
+            all.extend(self.arguments.iter().cloned());
+            all.extend(extra.iter().cloned());
+            all.extend(["-o".into(), output.into(), source.into()]);
+            all
+        };
+        let depfile = ["-MD".into(), "-MF".into(), dependencies.clone().into()];
+        // The code that runs, and at the same time a second compile that is only read: debug
+        // information turns optimization off, but it alone tells `unsigned n` from `int n`.
+        let code = compiler.start(arguments(&output, &depfile), source)?;
+        let debug = compiler.start(arguments(&described, &["-g".into()]), source)?;
+        // Both are waited for before either error is reported: the folder they write to goes away.
+        let (code, debug) = (code.finish(), debug.finish());
+        let diagnostics = code?;
+        debug?;
+
+        cargo::warning(&diagnostics);
+        if let Ok(text) = std::fs::read_to_string(&dependencies) {
+            for path in depfile::prerequisites(&text) {
+                if path.exists() {
+                    cargo::rerun_if_changed(&path);
+                }
+            }
+        }
+        let unusable = |problem: String| Error::Output {
+            program: compiler.program().to_owned(),
+            source_file: source.to_owned(),
+            problem,
+        };
+        let bytes = std::fs::read(&output).map_err(|error| unusable(error.to_string()))?;
+        let compiled = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
+        let bytes = std::fs::read(&described).map_err(|error| unusable(error.to_string()))?;
+        let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
+        let declarations = declarations(&debug).map_err(|error| unusable(error.to_string()))?;
+        if compiled.kernel_names().next().is_none() {
+            cargo::warning(&format!("{}: {NO_KERNEL}", source.display()));
+        }
+        Ok(compiled
+            .modules
+            .into_iter()
+            .map(|module| {
+                let mut module = owned(module);
+                signature::record(&mut module, &declarations);
+                module
+            })
+            .collect())
+    }
+}
+
+/// The likely causes, as measured: both are silent in the compiler.
+const NO_KERNEL: &str = "no kernel was found in it. A free function becomes a kernel by \
+    SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) before it; \
+    two properties in one macro, ((a, b)), are a C++ comma expression and make none: give each its own macro";
+
+/// The declaration of every kernel that the debug information in `file` describes.
+fn declarations(file: &Syclbin<'_>) -> Result<BTreeMap<String, Declaration>, syclbin::Error> {
+    let mut found = BTreeMap::new();
+    for image in file.modules.iter().flat_map(|module| &module.images) {
+        if matches!(
+            image.kind(),
+            ImageKind::Ir {
+                ty: IrType::SpirV,
+                ..
+            }
+        ) {
+            let module = spirv::Module::parse(&image.bytes)?;
+            found.extend(debug_info::declarations(&module));
+        }
+    }
+    Ok(found)
+}
+
+fn owned(module: AbstractModule<'_>) -> AbstractModule<'static> {
+    AbstractModule {
+        metadata: module.metadata,
+        images: module
+            .images
+            .into_iter()
+            .map(|image| syclbin::Image {
+                native: image.native,
+                metadata: image.metadata,
+                bytes: image.bytes.into_owned().into(),
+            })
+            .collect(),
+    }
+}
+
+fn write_error(path: &Path, source: std::io::Error) -> Error {
+    Error::Write {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn create(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|source| write_error(folder, source))
+}

@@ -1,0 +1,132 @@
+//! What can go wrong in a build, each with the way out.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use syclbin_toolchain::INSTALL_COMMAND;
+
+/// Why no SYCLBIN file was made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// [`Build::compile`](crate::Build::compile) was called outside of a build script.
+    #[error("OUT_DIR is not set; syclbin-build runs in a build script (build.rs)")]
+    NoOutDir,
+    /// The name is empty or holds more than letters, digits, `_` and `-`.
+    #[error(
+        "`{0}` is no name for a SYCLBIN file; use letters, digits, `_` and `-`, as in compile(\"saxpy\")"
+    )]
+    Name(String),
+    /// [`Build::source`](crate::Build::source) was not called.
+    #[error("no source was given; add one with .source(\"kernels/NAME.cpp\")")]
+    NoSource,
+    /// A source that is not there or cannot be read.
+    #[error("source {} cannot be read: {source}; paths are relative to the folder of Cargo.toml", .path.display())]
+    Source {
+        /// The source.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// `SYCLBIN_CLANG` names nothing that can be run.
+    #[error("SYCLBIN_CLANG={} not found; unset it to use the compiler that `{INSTALL_COMMAND}` installs", .0.display())]
+    NamedCompilerMissing(PathBuf),
+    /// No compiler was found.
+    #[error(
+        "no SYCL compiler was found in {}; install one with `cargo install cargo-syclbin && {INSTALL_COMMAND}`, or set SYCLBIN_CLANG to a DPC++ clang++ that has -fsyclbin",
+        .0.display()
+    )]
+    NoCompiler(PathBuf),
+    /// There is no place to look for a compiler.
+    #[error(transparent)]
+    NoHome(#[from] syclbin_toolchain::NoHome),
+    /// The compiler could not be started.
+    #[error("{} could not be started: {source}", .program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The compiler found errors in the source. Its own words have been shown.
+    #[error("{} does not compile; see the errors above", .source_file.display())]
+    Compile {
+        /// The source.
+        source_file: PathBuf,
+        /// The compiler's diagnostics, as it wrote them.
+        diagnostics: String,
+    },
+    /// The compiler died.
+    #[error(
+        "the compiler {how} while compiling {}; this is a fault of the compiler or of the machine (out of memory, say). To repeat it:\n  {command}",
+        .source_file.display()
+    )]
+    Crash {
+        /// The source.
+        source_file: PathBuf,
+        /// How it ended.
+        how: Ended,
+        /// A command line that repeats it.
+        command: String,
+        /// What it wrote before.
+        diagnostics: String,
+    },
+    /// The compiler left a file that cannot be read as SYCLBIN.
+    #[error(
+        "{} left no usable SYCLBIN file of {}: {problem}; is it a DPC++ clang++ with -fsyclbin (2025.2 or newer)?",
+        .program.display(),
+        .source_file.display()
+    )]
+    Output {
+        /// The compiler.
+        program: PathBuf,
+        /// The source.
+        source_file: PathBuf,
+        /// What is wrong with the file.
+        problem: String,
+    },
+    /// Two sources define a kernel of the same name.
+    #[error("kernel {symbol} is defined in {} and again in {}; a kernel may come from one source only", .first.display(), .second.display())]
+    Duplicate {
+        /// The kernel's symbol.
+        symbol: String,
+        /// The source that was given first.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// A file in `OUT_DIR` could not be written.
+    #[error("{} cannot be written: {source}", .path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// How a process ended that did not exit by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended(pub(crate) ExitStatus);
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&self.0) {
+            let name = match signal {
+                4 => " (SIGILL)",
+                6 => " (SIGABRT)",
+                9 => " (SIGKILL)",
+                11 => " (SIGSEGV)",
+                15 => " (SIGTERM)",
+                _ => "",
+            };
+            return write!(f, "was killed by signal {signal}{name}");
+        }
+        write!(f, "crashed ({})", self.0)
+    }
+}
+
+/// The result of a build.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

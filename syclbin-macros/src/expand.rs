@@ -1,0 +1,329 @@
+//! The generated module: one struct for the file and one for each C++ namespace, with a method for
+//! every kernel.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syclbin::signature::mangled::KernelName;
+use syclbin::signature::{Access, KernelSignature, Parameter, Scalar, Type};
+
+use crate::file::File;
+use crate::input::Input;
+use crate::names::{self, Scope};
+
+/// The module that `input` asks for.
+pub(crate) fn expand(input: &Input) -> syn::Result<TokenStream> {
+    let file = File::read(&input.file)?;
+    let mut omitted = Vec::new();
+    let root = Namespace::of_kernels(&file.kernels, &mut omitted);
+
+    let Input {
+        attributes,
+        visibility,
+        name,
+        ..
+    } = input;
+    let Contents {
+        fields,
+        methods,
+        constructor,
+        modules,
+    } = root.contents(
+        &mut Scope::reserving(["load"]),
+        &mut Scope::reserving(["Module"]),
+    );
+    let summary = format!("The kernels of `{}`.", file.name);
+    let omitted = omitted_docs(&omitted);
+    let bytes_doc = format!("The bytes of `{}`, aligned to 8.", file.name);
+    let load_doc = format!(
+        "Compiles the kernels of `{}` for the queue's device.\n\n# Errors\n\n\
+         When no image of the file fits the device, or the driver refuses them all. A single kernel \
+         that the device cannot run makes an error only when it is launched.",
+        file.name
+    );
+    let path = &file.path;
+    Ok(quote! {
+        #(#attributes)*
+        #[doc = #summary]
+        #omitted
+        #[allow(dead_code, non_snake_case, clippy::too_many_arguments)]
+        #visibility mod #name {
+            #[doc = #bytes_doc]
+            pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(8, #path);
+
+            #[doc = #summary]
+            #[derive(Clone, Debug)]
+            pub struct Module {
+                #fields
+            }
+
+            impl Module {
+                #[doc = #load_doc]
+                pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+                    let module = ::syclbin_rt::Module::load(queue, SYCLBIN)?;
+                    ::core::result::Result::Ok(Self { #constructor })
+                }
+
+                #methods
+            }
+
+            #modules
+        }
+    })
+}
+
+/// The documentation of what is left out.
+fn omitted_docs(omitted: &[(String, String)]) -> TokenStream {
+    if omitted.is_empty() {
+        return TokenStream::new();
+    }
+    let mut text = String::from("\n# Left out\n\n");
+    for (kernel, reason) in omitted {
+        text.push_str(&format!("- `{kernel}`: {reason}\n"));
+    }
+    quote!(#[doc = #text])
+}
+
+/// The kernels of one C++ namespace, and the namespaces inside it.
+#[derive(Default)]
+struct Namespace<'k> {
+    kernels: Vec<Stub<'k>>,
+    inner: BTreeMap<String, Namespace<'k>>,
+}
+
+/// A kernel that gets a function.
+struct Stub<'k> {
+    name: String,
+    kernel: &'k KernelSignature,
+    parameters: &'k [Parameter],
+}
+
+/// The parts of a namespace's struct.
+struct Contents {
+    fields: TokenStream,
+    methods: TokenStream,
+    /// Initializers of the fields, from a variable `module`.
+    constructor: TokenStream,
+    /// The modules of the namespaces inside.
+    modules: TokenStream,
+}
+
+impl<'k> Namespace<'k> {
+    /// Sorts kernels into namespaces; what cannot have a function goes to `omitted` with the reason.
+    fn of_kernels(kernels: &'k [KernelSignature], omitted: &mut Vec<(String, String)>) -> Self {
+        let mut root = Self::default();
+        for kernel in kernels {
+            let mut omit = |reason: String| {
+                let name = kernel.name.as_ref().map(KernelName::qualified);
+                omitted.push((name.unwrap_or_else(|| kernel.symbol.clone()), reason));
+            };
+            let (Some(path), Some(name)) = (&kernel.name, names::base(kernel)) else {
+                omit("its symbol has no name that Rust could use".into());
+                continue;
+            };
+            if names::identifier(&name).is_none() {
+                omit("its name is no Rust identifier".into());
+                continue;
+            }
+            match &kernel.parameters {
+                Ok(parameters) => {
+                    let scope = path.path.iter().fold(&mut root, |scope, part| {
+                        scope.inner.entry(part.clone()).or_default()
+                    });
+                    scope.kernels.push(Stub {
+                        name,
+                        kernel,
+                        parameters,
+                    });
+                }
+                Err(reason) => omit(reason.to_string()),
+            }
+        }
+        root.tell_overloads_apart();
+        root
+    }
+
+    fn tell_overloads_apart(&mut self) {
+        let mut count = BTreeMap::<String, usize>::new();
+        for stub in &self.kernels {
+            *count.entry(stub.name.clone()).or_default() += 1;
+        }
+        for stub in &mut self.kernels {
+            if count.get(&stub.name).is_some_and(|count| *count > 1) {
+                stub.name = names::overload(&stub.name, stub.kernel);
+            }
+        }
+        for namespace in self.inner.values_mut() {
+            namespace.tell_overloads_apart();
+        }
+    }
+
+    /// The struct's parts. `members` and `types` are the names that the struct and its module have.
+    fn contents(&self, members: &mut Scope, types: &mut Scope) -> Contents {
+        let mut contents = Contents {
+            fields: TokenStream::new(),
+            methods: TokenStream::new(),
+            constructor: TokenStream::new(),
+            modules: TokenStream::new(),
+        };
+        for stub in &self.kernels {
+            let Some(ident) = members.claim(&stub.name) else {
+                continue; // `of_kernels` has seen that it is an identifier
+            };
+            let symbol = &stub.kernel.symbol;
+            contents.methods.extend(stub.method(&ident));
+            contents.fields.extend(quote! {
+                #ident: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+            });
+            contents.constructor.extend(quote! {
+                #ident: module.kernel(#symbol),
+            });
+        }
+        for (name, namespace) in &self.inner {
+            let (Some(member), Some(module)) = (members.claim(name), types.claim(name)) else {
+                continue; // part of a symbol's name, so an identifier
+            };
+            let doc = format!("The kernels in C++ namespace `{name}`.");
+            contents.fields.extend(quote! {
+                #[doc = #doc]
+                pub #member: #module::Kernels,
+            });
+            contents.constructor.extend(quote! {
+                #member: #module::Kernels::new(&module),
+            });
+            contents.modules.extend(namespace.module(&module, &doc));
+        }
+        contents
+    }
+
+    fn module(&self, ident: &Ident, doc: &str) -> TokenStream {
+        let Contents {
+            fields,
+            methods,
+            constructor,
+            modules,
+        } = self.contents(
+            &mut Scope::reserving(["new"]),
+            &mut Scope::reserving(["Kernels"]),
+        );
+        quote! {
+            #[doc = #doc]
+            pub mod #ident {
+                #[doc = #doc]
+                #[derive(Clone, Debug)]
+                pub struct Kernels {
+                    #fields
+                }
+
+                impl Kernels {
+                    pub(super) fn new(module: &::syclbin_rt::Module) -> Self {
+                        Self { #constructor }
+                    }
+
+                    #methods
+                }
+
+                #modules
+            }
+        }
+    }
+}
+
+impl Stub<'_> {
+    fn method(&self, ident: &Ident) -> TokenStream {
+        let mut scope = Scope::reserving([]);
+        let (mut inputs, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, parameter) in self.parameters.iter().enumerate() {
+            let written = parameter.name.as_deref().unwrap_or_default();
+            let name = scope
+                .claim(written)
+                .or_else(|| scope.claim(&format!("arg{index}")));
+            let Some(name) = name else { continue };
+            let (ty, value) = passing(&name, parameter.ty);
+            labels.push(match written {
+                "" => name.to_string(),
+                written => written.to_owned(),
+            });
+            inputs.push(quote!(#name: #ty));
+            values.push(value);
+        }
+        let count = values.len();
+        let doc = self.doc();
+        quote! {
+            #[doc = #doc]
+            pub fn #ident<'a>(&'a self, #(#inputs),*) -> ::syclbin_rt::Launch<'a, #count> {
+                ::syclbin_rt::Launch::new(&self.#ident, &[#(#labels),*], [#(#values),*])
+            }
+        }
+    }
+
+    /// The C++ signature, and what the file does not tell.
+    fn doc(&self) -> String {
+        let mut text = match &self.kernel.declaration {
+            Some(declaration) => format!("```cpp\n{declaration}\n```"),
+            None => format!(
+                "Kernel `{}`; the file does not tell its C++ signature.",
+                self.kernel
+                    .name
+                    .as_ref()
+                    .map(KernelName::qualified)
+                    .unwrap_or_default()
+            ),
+        };
+        let unknown: Vec<String> = (self.parameters.iter().enumerate())
+            .filter(|(_, parameter)| !parameter.sign_known)
+            .map(|(index, parameter)| {
+                let name = parameter.name.clone();
+                format!("`{}`", name.unwrap_or_else(|| format!("arg{index}")))
+            })
+            .collect();
+        if !unknown.is_empty() {
+            text.push_str(&format!(
+                "\n\nThe file does not tell signed from unsigned integers; taken for signed: {}.",
+                unknown.join(", ")
+            ));
+        }
+        text
+    }
+}
+
+/// The Rust type of a parameter, and the argument it becomes.
+fn passing(name: &Ident, ty: Type) -> (TokenStream, TokenStream) {
+    match ty {
+        Type::Scalar(Scalar::Bool) => (quote!(bool), quote!(::syclbin_rt::Arg::bool(#name))),
+        Type::Scalar(scalar) => {
+            let ty = rust_type(scalar);
+            (ty, quote!(::syclbin_rt::Arg::scalar(#name)))
+        }
+        Type::Pointer { pointee, access } => {
+            let pointee = rust_type(pointee);
+            match access {
+                Access::Read => (
+                    quote!(&'a ::syclbin_rt::Buffer<#pointee>),
+                    quote!(::syclbin_rt::Arg::read(#name)),
+                ),
+                Access::ReadWrite => (
+                    quote!(&'a mut ::syclbin_rt::Buffer<#pointee>),
+                    quote!(::syclbin_rt::Arg::write(#name)),
+                ),
+            }
+        }
+    }
+}
+
+/// The type of an element in memory; a `bool` there is a byte.
+fn rust_type(scalar: Scalar) -> TokenStream {
+    match scalar {
+        Scalar::Bool | Scalar::U8 => quote!(u8),
+        Scalar::I8 => quote!(i8),
+        Scalar::I16 => quote!(i16),
+        Scalar::U16 => quote!(u16),
+        Scalar::I32 => quote!(i32),
+        Scalar::U32 => quote!(u32),
+        Scalar::I64 => quote!(i64),
+        Scalar::U64 => quote!(u64),
+        Scalar::F32 => quote!(f32),
+        Scalar::F64 => quote!(f64),
+    }
+}

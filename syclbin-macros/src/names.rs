@@ -1,0 +1,111 @@
+//! C++ names as Rust identifiers. The rule is stable: it looks at one kernel's own name, and at
+//! others only to tell overloads apart.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, Span};
+use syclbin::signature::KernelSignature;
+
+/// The name of a kernel, before overloads are told apart: `scale<int>` is `scale_int`.
+pub(crate) fn base(kernel: &KernelSignature) -> Option<String> {
+    let name = kernel.name.as_ref()?;
+    let mut text = name.base.clone();
+    for argument in &name.template_arguments {
+        text.push('_');
+        text.push_str(&words(argument));
+    }
+    Some(text)
+}
+
+/// The name of one of several overloads: `f(float *, int)` is `f_float_ptr_int`.
+pub(crate) fn overload(base: &str, kernel: &KernelSignature) -> String {
+    let declared = kernel.declaration.iter().flat_map(|d| &d.parameters);
+    declared.fold(base.to_owned(), |mut text, parameter| {
+        text.push('_');
+        text.push_str(&words(&parameter.ty));
+        text
+    })
+}
+
+/// A C++ type as words: `const float *` is `const_float_ptr`, `-4` is `minus_4`.
+fn words(text: &str) -> String {
+    let text = text.replace('*', " ptr ").replace('-', " minus ");
+    let parts = text.split(|c: char| c != '_' && !c.is_alphanumeric());
+    parts
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("_")
+}
+
+/// An identifier for `name`: as it is, raw if it is a keyword, or with an underscore if it cannot
+/// be raw. `None` for what is no identifier at all.
+pub(crate) fn identifier(name: &str) -> Option<Ident> {
+    let plain = syn::parse_str::<Ident>(name);
+    let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
+    let padded = || syn::parse_str::<Ident>(&format!("{name}_"));
+    let mut ident = plain.or_else(|_| raw()).or_else(|_| padded()).ok()?;
+    ident.set_span(Span::call_site());
+    Some(ident)
+}
+
+/// The names of one scope.
+#[derive(Default)]
+pub(crate) struct Scope(BTreeSet<String>);
+
+impl Scope {
+    /// A scope in which some names are taken.
+    pub(crate) fn reserving<const N: usize>(names: [&str; N]) -> Self {
+        Self(names.map(String::from).into())
+    }
+
+    /// `name`, or with as many underscores as it takes to be the first of that name.
+    pub(crate) fn claim(&mut self, name: &str) -> Option<Ident> {
+        let mut name = name.to_owned();
+        loop {
+            let ident = identifier(&name)?;
+            if self.0.insert(ident.to_string()) {
+                return Some(ident);
+            }
+            name.push('_');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_become_words() {
+        assert_eq!(words("const float *"), "const_float_ptr");
+        assert_eq!(words("unsigned char"), "unsigned_char");
+        assert_eq!(words("ns::Pair<int, 4>"), "ns_Pair_int_4");
+        assert_eq!(words("-4"), "minus_4");
+    }
+
+    #[test]
+    fn keywords_are_raw_or_padded() {
+        for (name, expected) in [
+            ("saxpy", Some("saxpy")),
+            ("move", Some("r#move")),
+            ("self", Some("self_")),
+            ("_", Some("__")),
+            ("", None),
+            ("a b", None),
+            ("9a", None),
+        ] {
+            let found = identifier(name).map(|ident| ident.to_string());
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_an_underscore() {
+        let mut scope = Scope::reserving(["load"]);
+        let mut claim = |name| scope.claim(name).unwrap().to_string();
+        assert_eq!(claim("load"), "load_");
+        assert_eq!(claim("x"), "x");
+        assert_eq!(claim("x"), "x_");
+        assert_eq!(claim("x"), "x__");
+    }
+}

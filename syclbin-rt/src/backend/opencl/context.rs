@@ -1,0 +1,85 @@
+//! A context: what buffers, programs and queues of one device have in common.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use opencl3::types::{cl_context, cl_context_properties};
+
+use super::platform::Found;
+use super::sys::Functions;
+use super::{Failure, check_handle};
+
+/// An owned context of one device.
+pub(crate) struct Context {
+    device: &'static Found,
+    pub(super) handle: cl_context,
+}
+
+// SAFETY: contexts may be used from every thread (OpenCL 3.0, appendix A.2).
+unsafe impl Send for Context {}
+// SAFETY: as for Send.
+unsafe impl Sync for Context {}
+
+/// The context of each device that is in use. Kept here and not in the device, which stays free of
+/// interior mutability so that it can be a key of maps and sets.
+static IN_USE: Mutex<Vec<(&'static Found, Weak<Context>)>> = Mutex::new(Vec::new());
+
+impl Context {
+    /// The context that everything on `device` shares: the one in use, else a new one.
+    ///
+    /// One context per device lets buffers and kernels of different queues meet.
+    pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        in_use.retain(|(_, context)| context.strong_count() > 0);
+        let mut contexts = in_use.iter();
+        let shared = contexts
+            .find(|(other, _)| std::ptr::eq(*other, device))
+            .and_then(|(_, context)| context.upgrade());
+        if let Some(context) = shared {
+            return Ok(context);
+        }
+        let context = Arc::new(Self::new(device)?);
+        in_use.push((device, Arc::downgrade(&context)));
+        Ok(context)
+    }
+
+    /// A context of its own.
+    ///
+    /// Programs use [`Context::shared`]; tests use this one to stand for another device.
+    pub(crate) fn new(device: &'static Found) -> Result<Self, Failure> {
+        let properties: [cl_context_properties; 3] = [
+            opencl_sys::CL_CONTEXT_PLATFORM,
+            device.platform as cl_context_properties,
+            0,
+        ];
+        let mut code = 0;
+        // SAFETY: the properties end with 0, there is one device, and no callback is registered.
+        let handle = unsafe {
+            (device.functions.clCreateContext)(
+                properties.as_ptr(),
+                1,
+                &raw const device.id,
+                None,
+                std::ptr::null_mut(),
+                &raw mut code,
+            )
+        };
+        let handle = check_handle("clCreateContext", handle, code)?;
+        Ok(Self { device, handle })
+    }
+
+    /// The device it is for.
+    pub(crate) fn device(&self) -> &'static Found {
+        self.device
+    }
+
+    pub(super) fn functions(&self) -> &'static Functions {
+        self.device.functions
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: `handle` is owned; whatever was made from it holds a reference of its own.
+        unsafe { (self.functions().clReleaseContext)(self.handle) };
+    }
+}

@@ -1,0 +1,80 @@
+//! One loaded OpenCL library: loaded at most once per name, never unloaded.
+
+use std::ffi::OsStr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::sys::Functions;
+
+/// An OpenCL loader or driver.
+pub(crate) struct Library {
+    name: String,
+    pub(super) functions: Functions,
+    /// Filled by [`Library::devices`]: a device must stay the same value however often it is
+    /// asked for.
+    pub(super) devices: OnceLock<Vec<super::platform::Found>>,
+}
+
+/// All libraries loaded so far.
+static LOADED: Mutex<Vec<&'static Library>> = Mutex::new(Vec::new());
+
+impl Library {
+    /// The library called `name` (a path, or a file name for the system to find).
+    ///
+    /// # Errors
+    ///
+    /// In words, when it does not load or is no OpenCL library. A failure is not remembered:
+    /// the library may be installed later.
+    pub(crate) fn load(name: &OsStr) -> Result<&'static Self, String> {
+        let display = name.to_string_lossy();
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = loaded.iter().find(|library| library.name == display) {
+            return Ok(library);
+        }
+        // SAFETY: loading runs the initializers of the library, and the OpenCL functions then have
+        // the types of the OpenCL headers. Both are taken on trust from whoever named the library:
+        // the system, the user's environment, or an installed component.
+        let library =
+            unsafe { libloading::Library::new(name) }.map_err(|error| reason(&display, &error))?;
+        // Drivers keep threads of their own that run code of the library: unloading one would pull
+        // it away under them.
+        let library: &'static libloading::Library = Box::leak(Box::new(library));
+        // SAFETY: as above.
+        let functions = unsafe { Functions::load(library) }
+            .map_err(|error| format!("not an OpenCL library: {}", reason(&display, &error)))?;
+        let library = Box::leak(Box::new(Self {
+            name: display.into_owned(),
+            functions,
+            devices: OnceLock::new(),
+        }));
+        loaded.push(library);
+        Ok(library)
+    }
+
+    /// The name it was loaded by.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl PartialEq for Library {
+    /// By identity: every library is loaded once.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+/// What the system's loader says, without the name it begins with: callers say that themselves.
+fn reason(name: &str, error: &libloading::Error) -> String {
+    // `libloading` itself says only that it failed.
+    let reason = match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    };
+    match reason
+        .strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix(": "))
+    {
+        Some(rest) => rest.to_owned(),
+        None => reason,
+    }
+}

@@ -1,0 +1,72 @@
+//! OpenCL: a table of functions per library ([`sys`]), and owners of the handles they return.
+//!
+//! Types, constants and the names of errors come from `opencl3` and `opencl-sys`. Their calls do
+//! not: `cl3` keeps one library for the whole process and lets an environment variable choose it.
+//! Falling back to the installed CPU driver would mean setting that variable while other threads
+//! read it, and a GPU of the system and that CPU device could never be seen side by side. It also
+//! calls C functions through pointers of the Rust ABI. So every library is loaded here, with a
+//! table of its own.
+#![allow(
+    unsafe_code,
+    reason = "OpenCL is a C interface; its wrappers are the only unsafe code of this crate"
+)]
+
+mod context;
+mod event;
+mod info;
+mod kernel;
+mod library;
+mod memory;
+mod platform;
+mod program;
+mod queue;
+mod sys;
+
+pub(crate) use context::Context;
+pub(crate) use event::Event;
+pub(crate) use kernel::{Argument, Kernel};
+pub(crate) use library::Library;
+pub(crate) use memory::Memory;
+pub(crate) use platform::Found;
+pub(crate) use program::{BuildError, Program};
+pub(crate) use queue::Queue;
+
+use opencl3::error_codes::error_text;
+use opencl3::types::cl_int;
+
+/// A call the driver answered with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The function, such as `clCreateBuffer`.
+    pub(crate) call: &'static str,
+    /// What it returned.
+    pub(crate) code: cl_int,
+}
+
+impl Failure {
+    /// The code by name, such as `CL_OUT_OF_RESOURCES`.
+    pub(crate) fn name(self) -> &'static str {
+        error_text(self.code)
+    }
+}
+
+/// Turns the status that a call returned into a result.
+fn check(call: &'static str, code: cl_int) -> Result<(), Failure> {
+    if code == opencl3::error_codes::CL_SUCCESS {
+        Ok(())
+    } else {
+        Err(Failure { call, code })
+    }
+}
+
+/// The same for a call that returns a handle and writes its status elsewhere.
+///
+/// A null handle with a good status would break every later call, so it counts as a failure.
+fn check_handle<T>(call: &'static str, handle: *mut T, code: cl_int) -> Result<*mut T, Failure> {
+    check(call, code)?;
+    if handle.is_null() {
+        let code = opencl3::error_codes::CL_INVALID_VALUE;
+        return Err(Failure { call, code });
+    }
+    Ok(handle)
+}

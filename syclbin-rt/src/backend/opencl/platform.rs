@@ -1,0 +1,188 @@
+//! The devices of a library, with everything a program asks of them read once.
+
+use opencl_sys as cl;
+use opencl3::device::{
+    CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU,
+};
+use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
+use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulong};
+
+use super::library::Library;
+use super::sys::Functions;
+use super::{Failure, info};
+use crate::device::{DeviceKind, Facts};
+
+/// A device of a loaded library. It lives as long as the process, like its library.
+pub(crate) struct Found {
+    pub(super) functions: &'static Functions,
+    library: &'static str,
+    pub(super) platform: cl_platform_id,
+    pub(super) id: cl_device_id,
+    facts: Facts,
+}
+
+// SAFETY: both handles name root devices and their platforms, which exist as long as the library,
+// and the library is never unloaded. OpenCL allows every call from every thread, except those that
+// set kernel arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
+unsafe impl Send for Found {}
+// SAFETY: as for Send.
+unsafe impl Sync for Found {}
+
+impl Found {
+    /// What the driver says of the device.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The name of the library it was found through.
+    pub(crate) fn library(&self) -> &'static str {
+        self.library
+    }
+}
+
+impl Library {
+    /// Its devices. A list that is not empty is kept: devices compare by identity.
+    pub(crate) fn devices(&'static self) -> Result<&'static [Found], Failure> {
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices);
+        }
+        let mut devices = Vec::new();
+        for platform in self.platforms()? {
+            for id in self.device_ids(platform)? {
+                devices.push(Found {
+                    functions: &self.functions,
+                    library: self.name(),
+                    platform,
+                    id,
+                    facts: self.facts(platform, id)?,
+                });
+            }
+        }
+        if devices.is_empty() {
+            return Ok(&[]);
+        }
+        Ok(self.devices.get_or_init(|| devices))
+    }
+
+    fn platforms(&self) -> Result<Vec<cl_platform_id>, Failure> {
+        let platforms = info::list("clGetPlatformIDs", |count, list, found| {
+            // SAFETY: `list` is null or holds `count` handles, `found` is one number.
+            unsafe { (self.functions.clGetPlatformIDs)(count, list, found) }
+        });
+        none_if(CL_PLATFORM_NOT_FOUND_KHR, platforms)
+    }
+
+    fn device_ids(&self, platform: cl_platform_id) -> Result<Vec<cl_device_id>, Failure> {
+        let devices = info::list("clGetDeviceIDs", |count, list, found| {
+            let ty = CL_DEVICE_TYPE_ALL;
+            // SAFETY: `platform` is one of this library; `list` is null or holds `count` handles.
+            unsafe { (self.functions.clGetDeviceIDs)(platform, ty, count, list, found) }
+        });
+        none_if(CL_DEVICE_NOT_FOUND, devices)
+    }
+
+    fn facts(&self, platform: cl_platform_id, id: cl_device_id) -> Result<Facts, Failure> {
+        let device = |name| {
+            move |size, value, returned| {
+                // SAFETY: `id` is a device of this library; `value` is null or holds `size` bytes.
+                unsafe { (self.functions.clGetDeviceInfo)(id, name, size, value, returned) }
+            }
+        };
+        let text = |name| info::text("clGetDeviceInfo", &device(name));
+        let uint = |name| info::value::<cl_uint>("clGetDeviceInfo", &device(name));
+        let size = |name| info::value::<usize>("clGetDeviceInfo", &device(name));
+
+        let ty: cl_bitfield = info::value("clGetDeviceInfo", &device(cl::CL_DEVICE_TYPE))?;
+        let version = text(cl::CL_DEVICE_VERSION)?;
+        let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
+        let has = |extension| extensions.split_whitespace().any(|name| name == extension);
+        // Devices before OpenCL 1.2 may not know this query; they then have the extension or not.
+        let double_config: cl_bitfield =
+            info::value("clGetDeviceInfo", &device(cl::CL_DEVICE_DOUBLE_FP_CONFIG)).unwrap_or(0);
+        let sizes = info::values(
+            "clGetDeviceInfo",
+            &device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES),
+        )?;
+        let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
+        Ok(Facts {
+            name: text(cl::CL_DEVICE_NAME)?,
+            vendor: text(cl::CL_DEVICE_VENDOR)?,
+            platform: info::text("clGetPlatformInfo", &|size, value, returned| {
+                let name = cl::CL_PLATFORM_NAME;
+                // SAFETY: `platform` is one of this library; `value` is null or holds `size` bytes.
+                unsafe { (self.functions.clGetPlatformInfo)(platform, name, size, value, returned) }
+            })?,
+            driver_version: text(cl::CL_DRIVER_VERSION)?,
+            kind: kind(ty),
+            takes_spirv: self.functions.clCreateProgramWithIL.is_some()
+                && version_at_least(&version, (2, 1))
+                // Fails on devices that know no intermediate language at all.
+                && text(cl::CL_DEVICE_IL_VERSION).is_ok_and(|languages| languages.contains("SPIR-V")),
+            version,
+            memory_bytes: info::value::<cl_ulong>(
+                "clGetDeviceInfo",
+                &device(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
+            )?,
+            compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
+            max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
+            max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
+            fp16: has("cl_khr_fp16"),
+            fp64: double_config != 0 || has("cl_khr_fp64"),
+        })
+    }
+}
+
+/// An empty list where the driver answers "there is none" with an error.
+fn none_if<T>(code: i32, list: Result<Vec<T>, Failure>) -> Result<Vec<T>, Failure> {
+    match list {
+        Err(failure) if failure.code == code => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+fn kind(ty: cl_bitfield) -> DeviceKind {
+    if ty & CL_DEVICE_TYPE_GPU != 0 {
+        DeviceKind::Gpu
+    } else if ty & CL_DEVICE_TYPE_ACCELERATOR != 0 {
+        DeviceKind::Accelerator
+    } else if ty & CL_DEVICE_TYPE_CPU != 0 {
+        DeviceKind::Cpu
+    } else {
+        DeviceKind::Other
+    }
+}
+
+/// Whether `version`, of the form `OpenCL 3.0 anything`, is `wanted` or later.
+fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
+    let number = version.split_whitespace().nth(1).unwrap_or_default();
+    let Some((major, minor)) = number.split_once('.') else {
+        return false;
+    };
+    match (major.parse::<u32>(), minor.parse::<u32>()) {
+        (Ok(major), Ok(minor)) => (major, minor) >= wanted,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_by_number_and_garbage_is_old() {
+        assert!(version_at_least("OpenCL 2.1 Intel", (2, 1)));
+        assert!(version_at_least("OpenCL 3.0 (Build 0)", (2, 1)));
+        assert!(version_at_least("OpenCL 2.10", (2, 9)));
+        assert!(!version_at_least("OpenCL 1.2 old", (2, 1)));
+        assert!(!version_at_least("", (2, 1)));
+    }
+
+    #[test]
+    fn a_device_that_is_several_things_counts_as_the_first_of_gpu_accelerator_cpu() {
+        assert_eq!(
+            kind(CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU),
+            DeviceKind::Gpu
+        );
+        assert_eq!(kind(0), DeviceKind::Other);
+    }
+}

@@ -1,0 +1,262 @@
+//! Devices: what there is, and which one to use.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::backend::opencl::Found;
+use crate::error::{ErrorKind, Result};
+use crate::queue::Queue;
+use crate::search::Search;
+use crate::select::Selector;
+
+/// The environment variable that [`Device::best`] obeys.
+const VARIABLE: &str = "SYCLBIN_DEVICE";
+
+/// A device that a driver of this machine offers.
+///
+/// Devices live as long as the process. Two of them are equal when they are the same device of the
+/// same library.
+#[derive(Clone)]
+pub struct Device(&'static Found);
+
+/// What a device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(test, derive(Default))]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// A graphics processor.
+    Gpu,
+    /// The host's processor.
+    Cpu,
+    /// Another processor made for computing, such as an FPGA.
+    Accelerator,
+    /// Anything else; OpenCL's "custom" devices run only kernels of their own.
+    #[cfg_attr(test, default)]
+    Other,
+}
+
+/// What a driver says of a device, read once.
+#[derive(Clone, Debug)]
+#[cfg_attr(test, derive(Default))]
+pub(crate) struct Facts {
+    pub(crate) name: String,
+    pub(crate) vendor: String,
+    pub(crate) platform: String,
+    pub(crate) version: String,
+    pub(crate) driver_version: String,
+    pub(crate) kind: DeviceKind,
+    pub(crate) takes_spirv: bool,
+    pub(crate) memory_bytes: u64,
+    pub(crate) compute_units: u32,
+    pub(crate) max_work_group_size: usize,
+    /// In the driver's order: x first.
+    pub(crate) max_work_item_sizes: [usize; 3],
+    pub(crate) fp16: bool,
+    pub(crate) fp64: bool,
+}
+
+impl Device {
+    pub(crate) fn new(found: &'static Found) -> Self {
+        Self(found)
+    }
+
+    /// Every device of every OpenCL library, those of the system first.
+    ///
+    /// Looked for in this order: the libraries that `OPENCL_DYLIB_PATH` names (separated by `;`),
+    /// the system's OpenCL loader, and the CPU driver that `cargo syclbin toolchain install`
+    /// installs. A device that two libraries offer is listed once.
+    ///
+    /// # Errors
+    ///
+    /// When there is none; the error lists every place that was tried.
+    pub fn all() -> Result<Vec<Self>> {
+        Search::of_system().all()
+    }
+
+    /// The device to use: the one that `SYCLBIN_DEVICE` selects if it is set (see
+    /// [`Device::select`]), else the first GPU, accelerator or CPU, in this order, that takes
+    /// SPIR-V.
+    ///
+    /// The installed CPU driver is only loaded when the system has no such device.
+    ///
+    /// # Errors
+    ///
+    /// When there is none; the error lists every place that was tried and every device that was
+    /// passed over.
+    pub fn best() -> Result<Self> {
+        match std::env::var(VARIABLE) {
+            Ok(selector) if !selector.trim().is_empty() => return Self::select(&selector),
+            Err(std::env::VarError::NotUnicode(value)) => {
+                return Err(ErrorKind::Selector {
+                    selector: value.to_string_lossy().into_owned(),
+                    reason: format!("{VARIABLE} is not UTF-8"),
+                }
+                .into());
+            }
+            _ => {}
+        }
+        Search::of_system().best()
+    }
+
+    /// The device that `selector` names, in the language of the variable `SYCLBIN_DEVICE`.
+    ///
+    /// | selector | device |
+    /// |---|---|
+    /// | `gpu`, `cpu`, `accelerator` | the first of this kind that takes SPIR-V |
+    /// | `2` | number 2 of [`Device::all`], counted from 0 |
+    /// | `gpu:1` | number 1 among the GPUs |
+    /// | `arc`, `gpu:arc` | one (a GPU) with this in its name, vendor or platform, in either case |
+    /// | `nvidia,gpu,cpu` | the first of these alternatives that matches a device |
+    ///
+    /// # Errors
+    ///
+    /// When the selector follows another grammar, when nothing matches, and when what matches
+    /// takes no SPIR-V. The last two list the devices there are.
+    pub fn select(selector: &str) -> Result<Self> {
+        let parsed = Selector::parse(selector).map_err(|reason| ErrorKind::Selector {
+            selector: selector.to_owned(),
+            reason,
+        })?;
+        Search::of_system().select(selector, &parsed)
+    }
+
+    /// A new in-order queue.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses.
+    pub fn queue(&self) -> Result<Queue> {
+        Queue::new(self)
+    }
+
+    /// Its name, as the driver gives it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.facts().name
+    }
+
+    /// Who made it.
+    #[must_use]
+    pub fn vendor(&self) -> &str {
+        &self.facts().vendor
+    }
+
+    /// The OpenCL platform it belongs to.
+    #[must_use]
+    pub fn platform(&self) -> &str {
+        &self.facts().platform
+    }
+
+    /// The OpenCL version it implements, such as `OpenCL 3.0 (Build 0)`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.facts().version
+    }
+
+    /// The version of its driver.
+    #[must_use]
+    pub fn driver_version(&self) -> &str {
+        &self.facts().driver_version
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> DeviceKind {
+        self.facts().kind
+    }
+
+    /// The library it was found through: a path, or the name of the system's OpenCL loader.
+    #[must_use]
+    pub fn library(&self) -> &str {
+        self.0.library()
+    }
+
+    /// Whether it takes SPIR-V, and so can run the kernels of this crate.
+    ///
+    /// That needs OpenCL 2.1. Older devices with the extension `cl_khr_il_program` count as taking
+    /// none: they have an entry point of their own, which is not called in this version.
+    #[must_use]
+    pub fn takes_spirv(&self) -> bool {
+        self.facts().takes_spirv
+    }
+
+    /// Its memory, in bytes. A CPU reports the host's.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.facts().memory_bytes
+    }
+
+    /// Its parallel compute units; the threads of a CPU.
+    #[must_use]
+    pub fn compute_units(&self) -> u32 {
+        self.facts().compute_units
+    }
+
+    /// The most work-items of a work-group. A single kernel may allow fewer.
+    #[must_use]
+    pub fn max_work_group_size(&self) -> usize {
+        self.facts().max_work_group_size
+    }
+
+    /// For lists in errors.
+    pub(crate) fn described(&self) -> String {
+        if self.takes_spirv() {
+            self.to_string()
+        } else {
+            format!("{self}, takes no SPIR-V")
+        }
+    }
+
+    pub(crate) fn facts(&self) -> &'static Facts {
+        self.0.facts()
+    }
+
+    pub(crate) fn found(&self) -> &'static Found {
+        self.0
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Device {}
+
+impl Hash for Device {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::hash(self.0, state);
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let facts = self.facts();
+        write!(
+            f,
+            "{} ({}, {})",
+            facts.name, facts.kind, facts.driver_version
+        )
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("library", &self.library())
+            .field("facts", self.facts())
+            .finish()
+    }
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gpu => "gpu",
+            Self::Cpu => "cpu",
+            Self::Accelerator => "accelerator",
+            Self::Other => "other",
+        })
+    }
+}

@@ -1,0 +1,345 @@
+//! Errors: what went wrong, with which kernel, argument and device, and the way out.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::backend::opencl::Failure;
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of this crate.
+///
+/// It is one pointer wide and cheap to clone: generated code keeps one per kernel that does not
+/// run on a device, and hands it out at each launch.
+#[derive(Clone)]
+pub struct Error(Arc<ErrorKind>);
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No OpenCL device was found, or none that takes SPIR-V.
+    #[error(
+        "no device found that runs SYCLBIN kernels; `{install}` installs one that runs on the CPU{}",
+        list(tried),
+        install = syclbin_toolchain::INSTALL_COMMAND
+    )]
+    NoDevice {
+        /// Every place that was looked at, and what was there.
+        tried: Vec<String>,
+    },
+    /// A selector that does not follow the grammar of [`Device::select`](crate::Device::select).
+    #[error("device selector {selector:?}: {reason}")]
+    Selector {
+        /// The selector.
+        selector: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No device matches the selector.
+    #[error("device selector {selector:?}: {reason}; there is{}", list(available))]
+    NotSelected {
+        /// The selector.
+        selector: String,
+        /// What it asks for.
+        reason: String,
+        /// The devices there are, by index.
+        available: Vec<String>,
+    },
+    /// The bytes are no SYCLBIN file, or a damaged one.
+    #[error("cannot read the SYCLBIN file: {0}")]
+    File(#[source] syclbin::Error),
+    /// No image of the file runs on the device.
+    #[error("nothing in this SYCLBIN file runs on {device}{}", list(reasons))]
+    NoImage {
+        /// The device.
+        device: String,
+        /// Why each image was passed over.
+        reasons: Vec<String>,
+    },
+    /// The file has no kernel of this name.
+    #[error("no kernel {name} in this SYCLBIN file; it has {}", join(available))]
+    NoKernel {
+        /// The name that was asked for.
+        name: String,
+        /// The symbols there are.
+        available: Vec<String>,
+    },
+    /// The file has the kernel, but no image of it runs on the device.
+    #[error("kernel {kernel} does not run on {device}{}", list(reasons))]
+    KernelUnavailable {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// Why each image that holds it was passed over.
+        reasons: Vec<String>,
+    },
+    /// A launch that cannot be right; the driver was not asked.
+    #[error("kernel {kernel}: {problem}")]
+    Launch {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        problem: LaunchProblem,
+    },
+    /// A buffer is used on a queue of another device.
+    #[error("the buffer is on {buffer}, the queue is on {queue}")]
+    BufferDevice {
+        /// The device of the buffer.
+        buffer: String,
+        /// The device of the queue.
+        queue: String,
+    },
+    /// A copy between a buffer and a slice of another length.
+    #[error("the buffer has {buffer} elements, the slice has {slice}; they must be equal")]
+    Length {
+        /// Elements of the buffer.
+        buffer: usize,
+        /// Elements of the slice.
+        slice: usize,
+    },
+    /// A buffer larger than the address space.
+    #[error("a buffer of {elements} elements of {element_bytes} bytes exceeds the address space")]
+    TooLarge {
+        /// How many elements were asked for.
+        elements: usize,
+        /// The size of one.
+        element_bytes: usize,
+    },
+    /// The driver refused a call.
+    #[error("{call} failed with {name} ({code}) while {action} on {device}")]
+    Driver {
+        /// The call.
+        call: &'static str,
+        /// What it returned.
+        code: i32,
+        /// The name of that code in the OpenCL specification.
+        name: &'static str,
+        /// What was being done.
+        action: String,
+        /// The device.
+        device: String,
+    },
+}
+
+/// Why a launch was refused. Sizes are in SYCL's order: the last dimension varies fastest.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchProblem {
+    /// Too few or too many arguments.
+    #[error("it takes {takes} arguments, {given} were given ({})", join(names))]
+    ArgumentCount {
+        /// How many the kernel takes.
+        takes: usize,
+        /// How many were given.
+        given: usize,
+        /// Their names.
+        names: &'static [&'static str],
+    },
+    /// A buffer lies on another device.
+    #[error("argument {index} ({name}) is on {buffer}, queue is on {queue}")]
+    ArgumentDevice {
+        /// The argument, counted from 0.
+        index: usize,
+        /// Its name.
+        name: &'static str,
+        /// The device of the buffer.
+        buffer: String,
+        /// The device of the queue.
+        queue: String,
+    },
+    /// The range has no work-item.
+    #[error("the range {global:?} is empty; leave the launch out when there is nothing to do")]
+    EmptyRange {
+        /// The range.
+        global: Vec<usize>,
+    },
+    /// Range and work-group have different numbers of dimensions.
+    #[error("the range {global:?} and the work-group {local:?} differ in dimensions")]
+    Dimensions {
+        /// The range.
+        global: Vec<usize>,
+        /// The work-group.
+        local: Vec<usize>,
+    },
+    /// The work-group does not divide the range.
+    #[error("the work-group {local:?} does not divide the range {global:?}; round the range up")]
+    Indivisible {
+        /// The range.
+        global: Vec<usize>,
+        /// The work-group.
+        local: Vec<usize>,
+    },
+    /// The kernel was compiled for another work-group size.
+    #[error(
+        "it was compiled for work-groups of {required:?}, not of {local:?}; \
+         leave the size out to get the right one"
+    )]
+    RequiredLocal {
+        /// The size it was compiled for.
+        required: Vec<usize>,
+        /// The size that was given.
+        local: Vec<usize>,
+    },
+    /// The kernel was compiled for work-groups of more dimensions than the range has.
+    #[error(
+        "it was compiled for work-groups of {required:?} and needs a range of as many dimensions, \
+         not {global:?}"
+    )]
+    RequiredDimensions {
+        /// The size it was compiled for.
+        required: Vec<usize>,
+        /// The range.
+        global: Vec<usize>,
+    },
+    /// The work-group has more work-items than the kernel can have on this device.
+    #[error("the work-group {local:?} has {items} work-items; on {device} it can have {max}")]
+    LocalTooLarge {
+        /// The work-group.
+        local: Vec<usize>,
+        /// Its work-items.
+        items: usize,
+        /// The most there may be.
+        max: usize,
+        /// The device.
+        device: String,
+    },
+    /// One dimension of the work-group is larger than the device allows.
+    #[error("the work-group {local:?} exceeds the largest one of {device}, {max:?}")]
+    LocalDimension {
+        /// The work-group.
+        local: Vec<usize>,
+        /// The most work-items in each dimension.
+        max: Vec<usize>,
+        /// The device.
+        device: String,
+    },
+}
+
+impl Error {
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// A driver's failure, with what was being done on which device.
+    pub(crate) fn driver(
+        failure: Failure,
+        action: impl Into<String>,
+        device: &crate::Device,
+    ) -> Self {
+        ErrorKind::Driver {
+            call: failure.call,
+            code: failure.code,
+            name: failure.name(),
+            action: action.into(),
+            device: device.to_string(),
+        }
+        .into()
+    }
+
+    pub(crate) fn launch(kernel: &str, problem: LaunchProblem) -> Self {
+        let kernel = kernel.to_owned();
+        ErrorKind::Launch { kernel, problem }.into()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self(Arc::new(kind))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Error {
+    /// The message too: `unwrap` and a `main` that returns the error print nothing else.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// One indented line for each item, after a colon.
+fn list(items: &[String]) -> String {
+    if items.is_empty() {
+        return " none".to_owned();
+    }
+    let lines = items.iter().map(|item| format!("\n  {item}"));
+    format!(":{}", lines.collect::<String>())
+}
+
+fn join(items: &[impl AsRef<str>]) -> String {
+    if items.is_empty() {
+        return "none".to_owned();
+    }
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    items.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_pointer_and_crosses_threads() {
+        fn is_shareable<T: Clone + Send + Sync + std::error::Error + 'static>() {}
+        is_shareable::<Error>();
+        assert_eq!(size_of::<Result<(), Error>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn a_missing_device_names_the_places_and_the_command() {
+        let tried = vec!["libOpenCL.so.1: not found".to_owned()];
+        let error = Error::from(ErrorKind::NoDevice { tried });
+        assert_eq!(
+            error.to_string(),
+            "no device found that runs SYCLBIN kernels; `cargo syclbin toolchain install` installs \
+             one that runs on the CPU:\n  libOpenCL.so.1: not found"
+        );
+    }
+
+    #[test]
+    fn launch_problems_carry_both_numbers() {
+        let names = &["a", "x"];
+        let problem = LaunchProblem::ArgumentCount {
+            takes: 4,
+            given: 2,
+            names,
+        };
+        assert_eq!(
+            Error::launch("saxpy", problem).to_string(),
+            "kernel saxpy: it takes 4 arguments, 2 were given (a, x)"
+        );
+        let problem = LaunchProblem::ArgumentDevice {
+            index: 1,
+            name: "x",
+            buffer: "A".to_owned(),
+            queue: "B".to_owned(),
+        };
+        assert_eq!(
+            Error::launch("saxpy", problem).to_string(),
+            "kernel saxpy: argument 1 (x) is on A, queue is on B"
+        );
+    }
+
+    #[test]
+    fn a_damaged_file_is_the_source() {
+        let damaged = syclbin::read::parse(b"no file").unwrap_err();
+        let error = Error::from(ErrorKind::File(damaged.clone()));
+        let source = std::error::Error::source(&error).unwrap();
+        assert_eq!(source.to_string(), damaged.to_string());
+    }
+}

@@ -1,0 +1,207 @@
+//! Images: which of a module's images a device takes, and why it does not take the others.
+//!
+//! Everything here is decided from the file and from what the driver said of the device. No driver
+//! sees an image before it has passed, because some end the process over what they do not like.
+
+use syclbin::{AbstractModule, Image, ImageKind, IrType};
+
+use crate::device::Facts;
+
+/// The first word of a SPIR-V module, as little-endian bytes.
+const SPIRV_MAGIC: [u8; 4] = [0x03, 0x02, 0x23, 0x07];
+
+/// SYCL's number of `aspect::fp16`.
+const FP16: u32 = 5;
+/// SYCL's number of `aspect::fp64`.
+const FP64: u32 = 6;
+
+/// The part of the mangled name that all reads of specialization constants have in common; the
+/// kind of constant stands between this and `SpecConstantValue`.
+const SPECIALIZATION_PREFIX: &str = "__sycl_get";
+const SPECIALIZATION_SUFFIX: &str = "2020SpecConstantValue";
+
+/// Whether the device has what the kernels of `module` need.
+///
+/// Checked are half and double precision (aspects 5 and 6). Other aspects pass in this version;
+/// where the device lacks one, the driver refuses to build the program.
+///
+/// # Errors
+///
+/// In words, what is missing.
+pub(crate) fn check_aspects(module: &AbstractModule<'_>, facts: &Facts) -> Result<(), String> {
+    let aspects = module.aspects();
+    for (aspect, name, held) in [
+        (FP16, "half precision (aspect fp16)", facts.fp16),
+        (FP64, "double precision (aspect fp64)", facts.fp64),
+    ] {
+        if aspects.contains(&aspect) && !held {
+            return Err(format!("needs {name}, which the device does not have"));
+        }
+    }
+    Ok(())
+}
+
+/// The SPIR-V of `image`, ready for a driver.
+///
+/// # Errors
+///
+/// In words, why the device does not take it.
+pub(crate) fn spirv<'i>(image: &'i Image<'_>, facts: &Facts) -> Result<&'i [u8], String> {
+    let target = match image.kind() {
+        ImageKind::Native { .. } => {
+            return Err(
+                "native images are not loaded in this version; compile the kernels to \
+                        SPIR-V (target spir64) as well"
+                    .to_owned(),
+            );
+        }
+        ImageKind::Ir {
+            ty: IrType::SpirV,
+            target,
+        } => target,
+        ImageKind::Ir { ty, .. } => return Err(format!("OpenCL devices take no {}", language(ty))),
+    };
+    // An image without architecture is filed as SPIR-V whatever it is, so both are looked at.
+    if !target.is_empty() && !target.starts_with("spir64") && !target.starts_with("spirv64") {
+        return Err(format!("the target {target} is not 64-bit SPIR-V"));
+    }
+    let bytes: &[u8] = &image.bytes;
+    if !bytes.starts_with(&SPIRV_MAGIC) {
+        return Err("it is filed as SPIR-V, but holds something else".to_owned());
+    }
+    if !facts.takes_spirv {
+        return Err("the device takes no SPIR-V".to_owned());
+    }
+    let imports =
+        syclbin::signature::spirv::unresolved_imports(bytes).map_err(|error| error.to_string())?;
+    if imports.is_empty() {
+        Ok(bytes)
+    } else {
+        Err(unresolved(&imports))
+    }
+}
+
+/// What `image` is, for messages.
+pub(crate) fn describe(image: &Image<'_>) -> String {
+    let (form, target) = match image.kind() {
+        ImageKind::Ir { ty, target } => (language(ty), target),
+        ImageKind::Native { arch: "", target } => ("native".to_owned(), target),
+        ImageKind::Native { arch, target } => (format!("native {arch}"), target),
+    };
+    if target.is_empty() {
+        form
+    } else {
+        format!("{form}, {target}")
+    }
+}
+
+fn language(ty: IrType) -> String {
+    match ty {
+        IrType::SpirV => "SPIR-V".to_owned(),
+        IrType::Ptx => "PTX".to_owned(),
+        IrType::AmdGcn => "AMD GCN".to_owned(),
+        IrType::Other(number) => format!("IR of type {number}"),
+    }
+}
+
+fn unresolved(imports: &[String]) -> String {
+    let is_constant = |symbol: &&String| {
+        symbol
+            .split_once(SPECIALIZATION_PREFIX)
+            .is_some_and(|(_, rest)| rest.contains(SPECIALIZATION_SUFFIX))
+    };
+    let (constants, symbols): (Vec<&String>, Vec<&String>) = imports.iter().partition(is_constant);
+    let mut message = String::new();
+    if !symbols.is_empty() {
+        let symbols: Vec<&str> = symbols.into_iter().map(String::as_str).collect();
+        message = format!(
+            "it uses symbols that it does not hold: {}; compile it together with the source that \
+             defines them",
+            symbols.join(", ")
+        );
+    }
+    if !constants.is_empty() {
+        if !message.is_empty() {
+            message.push_str("; ");
+        }
+        let constants: Vec<&str> = constants.into_iter().map(String::as_str).collect();
+        message.push_str(&format!(
+            "it reads specialization constants that its compiler left unlowered ({}); compile it \
+             with the clang++ of a DPC++ release, or pass the values as arguments",
+            constants.join(", ")
+        ));
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn able() -> Facts {
+        Facts {
+            takes_spirv: true,
+            ..Facts::default()
+        }
+    }
+
+    fn refusal(image: &Image<'_>) -> String {
+        spirv(image, &able()).unwrap_err()
+    }
+
+    #[test]
+    fn native_images_say_what_to_compile_instead() {
+        let mut image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
+        image.native = true;
+        assert!(refusal(&image).contains("target spir64"));
+    }
+
+    #[test]
+    fn an_elf_filed_as_spirv_is_refused() {
+        let elf = b"\x7fELF rest".to_vec();
+        let image = Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf);
+        assert_eq!(
+            refusal(&image),
+            "it is filed as SPIR-V, but holds something else"
+        );
+    }
+
+    #[test]
+    fn other_languages_and_targets_are_named() {
+        let ptx = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", Vec::new());
+        assert_eq!(refusal(&ptx), "OpenCL devices take no PTX");
+        assert_eq!(describe(&ptx), "PTX, nvptx64-nvidia-cuda");
+        let short = Image::ir(IrType::SpirV, "spir-unknown-unknown", Vec::new());
+        assert!(refusal(&short).contains("spir-unknown-unknown"));
+    }
+
+    #[test]
+    fn missing_symbols_and_specialization_constants_have_sentences_of_their_own() {
+        let names = [
+            "_Z5shapef",
+            "_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_",
+        ];
+        let message = unresolved(&names.map(str::to_owned));
+        let (symbols, constants) = message.split_once("; it reads").unwrap();
+        assert!(symbols.contains("_Z5shapef;"), "{symbols}");
+        assert!(constants.contains("SpecConstantValueIi"), "{constants}");
+    }
+
+    #[test]
+    fn an_aspect_the_device_lacks_is_named() {
+        let mut module = AbstractModule::default();
+        let (set, key) = (
+            syclbin::property::set::DEVICE_REQUIREMENTS,
+            syclbin::property::key::ASPECTS,
+        );
+        let aspects: Vec<u8> = [27, FP64].into_iter().flat_map(u32::to_le_bytes).collect();
+        module.metadata.insert(set, key, aspects.into());
+        let message = check_aspects(&module, &able()).unwrap_err();
+        assert!(message.contains("fp64"), "{message}");
+        let doubles = Facts {
+            fp64: true,
+            ..able()
+        };
+        assert_eq!(check_aspects(&module, &doubles), Ok(()));
+    }
+}

@@ -1,0 +1,83 @@
+//! Runs the kernels of SYCLBIN files on whatever device is there, through OpenCL.
+//!
+//! ```no_run
+//! use syclbin_rt::{Arg, Device, Launch, Module, Result};
+//!
+//! fn main() -> Result<()> {
+//!     let queue = Device::best()?.queue()?;
+//!     let module = Module::load(&queue, &std::fs::read("saxpy.syclbin").expect("the file"))?;
+//!     let saxpy = module.kernel("saxpy");
+//!
+//!     let x = queue.upload(&vec![1.0f32; 1 << 20])?;
+//!     let mut y = queue.upload(&vec![2.0f32; 1 << 20])?;
+//!     let args = [
+//!         Arg::scalar(2.0f32),
+//!         Arg::read(&x),
+//!         Arg::write(&mut y),
+//!         Arg::scalar(1u32 << 20),
+//!     ];
+//!     // SAFETY: the types are those of the kernel, and both buffers hold `n` elements.
+//!     unsafe { Launch::new(&saxpy, &["a", "x", "y", "n"], args).launch(1 << 20)? };
+//!     assert_eq!(queue.download(&y)?[0], 4.0);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! No driver is linked: they are looked for when [`Device::best`] or [`Device::all`] is called, and
+//! that none is there is an [`Error`] which says where was looked. Two environment variables have a
+//! say, both optional: `SYCLBIN_DEVICE` ([`Device::select`] has its grammar) and
+//! `OPENCL_DYLIB_PATH` (libraries to try first). `SYCLBIN_HOME` is where
+//! `cargo syclbin toolchain install` puts the CPU driver; a program finds the home it was built
+//! with again without that variable.
+//!
+//! The map, in the order in which a program meets it:
+//!
+//! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it,
+//! - [`Queue`], [`Buffer`]: memory on a device,
+//! - [`Module`], [`Kernel`]: a file on a device; `image` decides which of its images fit,
+//! - [`Launch`], [`Arg`], [`NdRange`], [`Event`]: a kernel at work; `work_group` checks sizes,
+//! - `backend`: the only unsafe code, under safe wrappers.
+//!
+//! Out of scope in this version: unified shared memory, native images, specialization constants,
+//! device globals, work-group memory as an argument, and devices that are not reached by OpenCL.
+
+mod arg;
+mod backend;
+mod buffer;
+mod device;
+mod error;
+mod event;
+mod image;
+mod kernel;
+mod launch;
+mod module;
+mod places;
+mod queue;
+mod range;
+mod search;
+mod select;
+mod work_group;
+
+pub use syclbin_macros::include_syclbin;
+
+#[doc(hidden)]
+pub use include_bytes_aligned::include_bytes_aligned;
+
+pub use arg::{Arg, Scalar};
+pub use buffer::Buffer;
+pub use bytemuck::{self, Pod};
+pub use device::{Device, DeviceKind};
+pub use error::{Error, ErrorKind, LaunchProblem, Result};
+pub use event::Event;
+pub use kernel::Kernel;
+pub use launch::Launch;
+pub use module::Module;
+pub use queue::Queue;
+pub use range::{Extent, NdRange};
+
+// The tests of this crate and those in `tests/` ask for a device in one way.
+#[cfg(test)]
+extern crate self as syclbin_rt;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;

@@ -1,0 +1,216 @@
+//! Modules: a SYCLBIN file, loaded onto the device of a queue.
+
+use std::fmt;
+use std::sync::Arc;
+
+use syclbin::AbstractModule;
+
+use crate::backend::opencl::{BuildError, Program};
+use crate::error::{ErrorKind, Result};
+use crate::image;
+use crate::kernel::Kernel;
+use crate::queue::Queue;
+
+/// What the compiler puts before the name of an `extern "C"` kernel.
+const SYMBOL_PREFIX: &str = "__sycl_kernel_";
+
+/// The kernels of a SYCLBIN file on one device. A clone is the same module.
+///
+/// From every abstract module of the file the first image that the device takes is built at
+/// once. In this version those are the SPIR-V images; native ones are passed over.
+#[derive(Clone)]
+pub struct Module(Arc<Inner>);
+
+struct Inner {
+    queue: Queue,
+    parts: Vec<Part>,
+}
+
+/// An abstract module of the file.
+struct Part {
+    kernels: Vec<Symbol>,
+    /// The built program, or why each image was passed over.
+    program: Result<Arc<Program>, Vec<String>>,
+}
+
+/// A kernel, as the file names it.
+struct Symbol {
+    name: String,
+    /// `true` for each argument that the compiler removed.
+    eliminated: Vec<bool>,
+}
+
+impl Module {
+    /// Reads a SYCLBIN file and builds its kernels for the device of `queue`.
+    ///
+    /// Where some abstract modules do not fit the device, the others load all the same; the kernels
+    /// of the former say why when they are asked for.
+    ///
+    /// # Errors
+    ///
+    /// When `bytes` are no SYCLBIN file, and when nothing in it fits the device. The latter names
+    /// the reason for each image, with the driver's build log if it came that far.
+    pub fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
+        let file = syclbin::read::parse(bytes).map_err(ErrorKind::File)?;
+        let modules = file.modules.iter().enumerate();
+        let parts: Vec<Part> = modules
+            .map(|(index, module)| Part::load(queue, index, module))
+            .collect();
+        if !parts.is_empty() && parts.iter().all(|part| part.program.is_err()) {
+            let reasons = parts.into_iter().filter_map(|part| part.program.err());
+            return Err(ErrorKind::NoImage {
+                device: queue.device().to_string(),
+                reasons: reasons.flatten().collect(),
+            }
+            .into());
+        }
+        let queue = queue.clone();
+        Ok(Self(Arc::new(Inner { queue, parts })))
+    }
+
+    /// The kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the
+    /// compiler's prefix `__sycl_kernel_`.
+    ///
+    /// Every call makes a kernel object of its own. Two of them can be launched at the same time
+    /// from two threads without waiting for each other.
+    ///
+    /// # Errors
+    ///
+    /// When the file has no such kernel; when it has, but no image of it fits this device; and when
+    /// the driver refuses.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        // A compiler files every target as an abstract module of its own, so one kernel may be in
+        // several.
+        let mut holders = self.holders(name);
+        if holders.is_empty() {
+            holders = self.holders(&format!("{SYMBOL_PREFIX}{name}"));
+        }
+        let mut reasons = Vec::new();
+        for (part, symbol) in &holders {
+            match &part.program {
+                Ok(program) => {
+                    return Kernel::new(self.queue(), program, &symbol.name, &symbol.eliminated);
+                }
+                Err(passed_over) => reasons.extend(passed_over.iter().cloned()),
+            }
+        }
+        if holders.is_empty() {
+            return Err(ErrorKind::NoKernel {
+                name: name.to_owned(),
+                available: self.kernel_names().map(str::to_owned).collect(),
+            }
+            .into());
+        }
+        Err(ErrorKind::KernelUnavailable {
+            kernel: name.to_owned(),
+            device: self.queue().device().to_string(),
+            reasons,
+        }
+        .into())
+    }
+
+    /// The symbols of its kernels, also of those that do not fit the device. A kernel that was
+    /// compiled for several targets comes as often.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        let kernels = self.0.parts.iter().flat_map(|part| &part.kernels);
+        kernels.map(|kernel| kernel.name.as_str())
+    }
+
+    /// The queue that its kernels are launched on.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        &self.0.queue
+    }
+
+    fn holders(&self, symbol: &str) -> Vec<(&Part, &Symbol)> {
+        let parts = self.0.parts.iter();
+        parts
+            .filter_map(|part| {
+                let kernel = part.kernels.iter().find(|kernel| kernel.name == symbol)?;
+                Some((part, kernel))
+            })
+            .collect()
+    }
+}
+
+impl Part {
+    fn load(queue: &Queue, index: usize, module: &AbstractModule<'_>) -> Self {
+        let program = build(queue, module).map(Arc::new).map_err(|reasons| {
+            let names: Vec<&str> = module.kernel_names().collect();
+            let names = match names.as_slice() {
+                [] => "no kernels".to_owned(),
+                names => names.join(", "),
+            };
+            let reasons = reasons.iter();
+            reasons
+                .map(|reason| format!("module {index} ({names}), {reason}"))
+                .collect()
+        });
+        let mut names: Vec<String> = module.kernel_names().map(str::to_owned).collect();
+        if names.is_empty() {
+            // Files from before 2025 have no list of kernels; the driver makes one.
+            if let Ok(program) = &program {
+                names = program.kernel_names().unwrap_or_default();
+            }
+        }
+        let kernels = names
+            .into_iter()
+            .map(|name| Symbol {
+                eliminated: module.eliminated_arguments(&name),
+                name,
+            })
+            .collect();
+        Self { kernels, program }
+    }
+}
+
+/// Builds the first image that fits, or says of each one why it does not.
+fn build(queue: &Queue, module: &AbstractModule<'_>) -> Result<Program, Vec<String>> {
+    let facts = queue.device().facts();
+    let context = queue.raw().context();
+    let mut reasons = Vec::new();
+    for (index, image) in module.images.iter().enumerate() {
+        let built = image::check_aspects(module, facts)
+            .and_then(|()| image::spirv(image, facts))
+            .and_then(|spirv| Program::build(context, spirv).map_err(build_failure));
+        match built {
+            Ok(program) => return Ok(program),
+            Err(reason) => {
+                let image = image::describe(image);
+                reasons.push(format!("image {index} ({image}): {reason}"));
+            }
+        }
+    }
+    if reasons.is_empty() {
+        reasons.push("it holds no image".to_owned());
+    }
+    Err(reasons)
+}
+
+fn build_failure(error: BuildError) -> String {
+    let BuildError { failure, log } = error;
+    let mut message = format!(
+        "{} failed with {} ({})",
+        failure.call,
+        failure.name(),
+        failure.code
+    );
+    if !log.is_empty() {
+        message.push_str("; the driver's log:");
+        for line in log.lines() {
+            message.push_str("\n    ");
+            message.push_str(line);
+        }
+    }
+    message
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.kernel_names().collect();
+        f.debug_struct("Module")
+            .field("queue", self.queue())
+            .field("kernels", &names)
+            .finish()
+    }
+}

@@ -1,0 +1,161 @@
+//! Ranges: how many work-items a launch has, in one to three dimensions.
+
+/// The work-items of a launch, and how they form work-groups.
+///
+/// Sizes are in SYCL's order: dimension 0 varies slowest, and a kernel reads dimension 0 as
+/// `get_global_id(0)`.
+///
+/// ```
+/// use syclbin_rt::NdRange;
+///
+/// let line: NdRange = 1024.into();
+/// let image: NdRange = [480, 640].into();
+/// let grouped = NdRange::new([480, 640]).local([4, 32]);
+/// # assert_eq!(line, NdRange::new(1024));
+/// # assert_ne!(image, grouped);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NdRange {
+    global: Extent,
+    local: Option<Extent>,
+}
+
+/// Sizes in one to three dimensions: what a number or an array of numbers becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// In the driver's order, which is the reverse of SYCL's; 1 beyond `dimensions`.
+    sizes: [usize; 3],
+    dimensions: usize,
+}
+
+impl NdRange {
+    /// A range of `global` work-items. The work-groups are up to the kernel, if it was compiled
+    /// for one size, else to the driver.
+    #[must_use]
+    pub fn new(global: impl Into<Extent>) -> Self {
+        Self {
+            global: global.into(),
+            local: None,
+        }
+    }
+
+    /// The same range in work-groups of `local` work-items, which must divide it.
+    #[must_use]
+    pub fn local(self, local: impl Into<Extent>) -> Self {
+        Self {
+            local: Some(local.into()),
+            ..self
+        }
+    }
+
+    pub(crate) fn global_extent(&self) -> Extent {
+        self.global
+    }
+
+    pub(crate) fn local_extent(&self) -> Option<Extent> {
+        self.local
+    }
+}
+
+impl Extent {
+    /// From the driver's three sizes, as many of them as there are dimensions.
+    pub(crate) fn from_driver(sizes: [usize; 3], dimensions: usize) -> Self {
+        Self { sizes, dimensions }
+    }
+
+    /// In the driver's order: the fastest dimension first.
+    pub(crate) fn driver_order(&self) -> &[usize] {
+        &self.sizes[..self.dimensions]
+    }
+
+    /// In SYCL's order: the slowest dimension first. For messages.
+    pub(crate) fn sycl_order(&self) -> Vec<usize> {
+        self.driver_order().iter().rev().copied().collect()
+    }
+
+    pub(crate) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// How many work-items it has; `usize::MAX` when that is beyond counting.
+    pub(crate) fn items(&self) -> usize {
+        let sizes = self.driver_order().iter();
+        sizes.fold(1, |items, size| items.saturating_mul(*size))
+    }
+}
+
+impl From<usize> for Extent {
+    fn from(size: usize) -> Self {
+        Self::from([size])
+    }
+}
+
+impl From<[usize; 1]> for Extent {
+    fn from([d0]: [usize; 1]) -> Self {
+        Self::from_driver([d0, 1, 1], 1)
+    }
+}
+
+impl From<[usize; 2]> for Extent {
+    fn from([d0, d1]: [usize; 2]) -> Self {
+        Self::from_driver([d1, d0, 1], 2)
+    }
+}
+
+impl From<[usize; 3]> for Extent {
+    fn from([d0, d1, d2]: [usize; 3]) -> Self {
+        Self::from_driver([d2, d1, d0], 3)
+    }
+}
+
+impl From<usize> for NdRange {
+    fn from(global: usize) -> Self {
+        Self::new(global)
+    }
+}
+
+impl From<[usize; 1]> for NdRange {
+    fn from(global: [usize; 1]) -> Self {
+        Self::new(global)
+    }
+}
+
+impl From<[usize; 2]> for NdRange {
+    fn from(global: [usize; 2]) -> Self {
+        Self::new(global)
+    }
+}
+
+impl From<[usize; 3]> for NdRange {
+    fn from(global: [usize; 3]) -> Self {
+        Self::new(global)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_driver_sees_dimensions_in_reverse() {
+        assert_eq!(Extent::from([2, 3, 4]).driver_order(), [4, 3, 2]);
+        assert_eq!(Extent::from([2, 3]).driver_order(), [3, 2]);
+        assert_eq!(Extent::from(7).driver_order(), [7]);
+        assert_eq!(Extent::from([2, 3, 4]).sycl_order(), [2, 3, 4]);
+    }
+
+    #[test]
+    fn a_range_without_work_group_leaves_it_open() {
+        let range: NdRange = [2, 3].into();
+        assert_eq!(range.local_extent(), None);
+        let local = range.local([1, 3]).local_extent().unwrap();
+        assert_eq!(local.driver_order(), [3, 1]);
+    }
+
+    #[test]
+    fn work_items_beyond_counting_do_not_overflow() {
+        assert_eq!(Extent::from([2, 3, 4]).items(), 24);
+        assert_eq!(Extent::from([usize::MAX, 2]).items(), usize::MAX);
+        assert_eq!(Extent::from([usize::MAX, 0]).items(), 0);
+    }
+}

@@ -1,0 +1,122 @@
+//! A search for devices: which libraries are loaded for it, what they hold, which device wins.
+//!
+//! The installed CPU driver is only loaded when nothing found so far will do.
+
+use crate::device::{Device, Facts};
+use crate::error::{Error, ErrorKind, Result};
+use crate::places::{self, Place};
+use crate::select::{self, Selector};
+
+/// The devices so far, and what each place held.
+pub(crate) struct Search {
+    devices: Vec<Device>,
+    tried: Vec<String>,
+    installed: bool,
+}
+
+impl Search {
+    /// Looks at the libraries of the system.
+    pub(crate) fn of_system() -> Self {
+        let mut search = Self {
+            devices: Vec::new(),
+            tried: Vec::new(),
+            installed: false,
+        };
+        for place in places::system() {
+            search.add(place);
+        }
+        search
+    }
+
+    /// Every device there is.
+    pub(crate) fn all(mut self) -> Result<Vec<Device>> {
+        self.add_installed();
+        if self.devices.is_empty() {
+            return Err(self.no_device());
+        }
+        Ok(self.devices)
+    }
+
+    /// The device to use when nobody asks for one.
+    pub(crate) fn best(mut self) -> Result<Device> {
+        if let Some(device) = self.choose(select::best) {
+            return Ok(device);
+        }
+        self.add_installed();
+        self.choose(select::best).ok_or_else(|| self.no_device())
+    }
+
+    /// The device that `selector`, written as `text`, asks for.
+    pub(crate) fn select(mut self, text: &str, selector: &Selector) -> Result<Device> {
+        let mut reason = None;
+        for term in selector.terms() {
+            let mut chosen = self.choose(|facts| term.choose(facts));
+            if term.may_be_cpu() && !chosen.as_ref().is_some_and(Device::takes_spirv) {
+                self.add_installed();
+                chosen = self.choose(|facts| term.choose(facts));
+            }
+            match chosen {
+                Some(device) if device.takes_spirv() => return Ok(device),
+                Some(device) => reason = reason.or(Some(format!("{device} takes no SPIR-V"))),
+                None => {}
+            }
+        }
+        // The error is to show everything, whatever the terms asked for.
+        self.add_installed();
+        if self.devices.is_empty() {
+            return Err(self.no_device());
+        }
+        let devices = self.devices.iter().enumerate();
+        let available = devices.map(|(index, device)| format!("{index}: {}", device.described()));
+        Err(Error::from(ErrorKind::NotSelected {
+            selector: text.to_owned(),
+            reason: reason.unwrap_or_else(|| "no device matches".to_owned()),
+            available: available.collect(),
+        }))
+    }
+
+    /// Looks at the installed CPU driver, once.
+    fn add_installed(&mut self) {
+        if !std::mem::replace(&mut self.installed, true) {
+            self.add(places::installed());
+        }
+    }
+
+    fn add(&mut self, place: Place) {
+        let found = place.library.and_then(|library| {
+            let devices = library.devices();
+            devices.map_err(|failure| format!("{} failed with {}", failure.call, failure.name()))
+        });
+        let outcome = match found {
+            Ok([]) => "no devices".to_owned(),
+            Ok(devices) => {
+                let devices: Vec<Device> = devices.iter().map(Device::new).collect();
+                let described: Vec<String> = devices.iter().map(Device::described).collect();
+                // Two libraries may lead to one driver; two equal devices of one library are two.
+                let known = self.devices.len();
+                for device in devices {
+                    let same = |other: &Device| {
+                        other.name() == device.name()
+                            && other.driver_version() == device.driver_version()
+                    };
+                    if !self.devices.iter().take(known).any(same) {
+                        self.devices.push(device);
+                    }
+                }
+                described.join("; ")
+            }
+            Err(reason) => reason,
+        };
+        self.tried.push(format!("{}: {outcome}", place.name));
+    }
+
+    fn choose(&self, choice: impl FnOnce(&[&Facts]) -> Option<usize>) -> Option<Device> {
+        let facts: Vec<&Facts> = self.devices.iter().map(Device::facts).collect();
+        self.devices.get(choice(&facts)?).cloned()
+    }
+
+    fn no_device(self) -> Error {
+        let tried = self.tried;
+        ErrorKind::NoDevice { tried }.into()
+    }
+}

@@ -1,0 +1,260 @@
+//! Which device: the grammar of `SYCLBIN_DEVICE`, and the choice among devices with its reason.
+//!
+//! ```text
+//! selector = term { "," term }            the first term that matches a device wins
+//! term     = index                        of `Device::all()`, from 0
+//!          | kind [ ":" ( index | text ) ]    the index counts devices of that kind
+//!          | text                         a part of the name, vendor or platform
+//! kind     = "gpu" | "cpu" | "accelerator"
+//! ```
+//!
+//! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
+
+use crate::device::{DeviceKind, Facts};
+
+/// A parsed selector: never empty.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Selector(Vec<Term>);
+
+/// One alternative of a selector.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Term {
+    kind: Option<DeviceKind>,
+    pick: Pick,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Pick {
+    /// The best one.
+    Any,
+    /// The one at this index.
+    Index(usize),
+    /// The best one with this text, in lower case, in its name, vendor or platform.
+    Text(String),
+}
+
+impl Selector {
+    /// Parses a selector.
+    ///
+    /// # Errors
+    ///
+    /// In words, which term is wrong and what is allowed.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        text.split(',')
+            .map(Term::parse)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// The alternatives, the preferred one first.
+    pub(crate) fn terms(&self) -> &[Term] {
+        &self.0
+    }
+}
+
+impl Term {
+    fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim().to_lowercase();
+        let (kind, pick) = match text.split_once(':') {
+            Some((name, rest)) => match kind(name.trim()) {
+                Some(kind) => (Some(kind), rest.trim()),
+                None => {
+                    return Err(format!(
+                        "{name:?} is no kind of device; use gpu, cpu or accelerator before the colon"
+                    ));
+                }
+            },
+            None => match kind(&text) {
+                Some(kind) => {
+                    return Ok(Self {
+                        kind: Some(kind),
+                        pick: Pick::Any,
+                    });
+                }
+                None => (None, text.as_str()),
+            },
+        };
+        if pick.is_empty() {
+            return Err(
+                "a term is empty; use a kind (gpu, cpu, accelerator), an index or a part of \
+                        the name"
+                    .to_owned(),
+            );
+        }
+        let pick = match pick.parse() {
+            Ok(index) => Pick::Index(index),
+            Err(_) => Pick::Text(pick.to_owned()),
+        };
+        Ok(Self { kind, pick })
+    }
+
+    /// Whether a CPU device can match. The installed CPU driver is not loaded for other terms.
+    pub(crate) fn may_be_cpu(&self) -> bool {
+        self.kind.is_none_or(|kind| kind == DeviceKind::Cpu)
+    }
+
+    /// The device that the term means, as an index into `devices`.
+    ///
+    /// An index names one device, whatever it can do. Otherwise the best match that takes SPIR-V
+    /// is chosen; where no match does, the first match, for the error to name.
+    pub(crate) fn choose(&self, devices: &[&Facts]) -> Option<usize> {
+        let mut matches = devices
+            .iter()
+            .enumerate()
+            .filter(|(_, facts)| self.kind.is_none_or(|kind| kind == facts.kind));
+        match &self.pick {
+            Pick::Index(index) => matches.nth(*index).map(|(index, _)| index),
+            Pick::Any => first_of_best_rank(matches),
+            Pick::Text(text) => first_of_best_rank(matches.filter(|(_, facts)| {
+                [&facts.name, &facts.vendor, &facts.platform]
+                    .iter()
+                    .any(|field| field.to_lowercase().contains(text))
+            })),
+        }
+    }
+}
+
+/// The device to use when nobody asks for one: a GPU, else an accelerator, else a CPU.
+///
+/// Devices that take no SPIR-V and those of other kinds are never chosen.
+pub(crate) fn best(devices: &[&Facts]) -> Option<usize> {
+    let chosen = first_of_best_rank(devices.iter().enumerate())?;
+    let facts = devices.get(chosen)?;
+    (facts.takes_spirv && facts.kind != DeviceKind::Other).then_some(chosen)
+}
+
+fn first_of_best_rank<'a>(devices: impl Iterator<Item = (usize, &'a &'a Facts)>) -> Option<usize> {
+    // `min_by_key` returns the first of equals: the order of `Device::all()` decides last.
+    devices
+        .min_by_key(|(_, facts)| {
+            let kind = match facts.kind {
+                DeviceKind::Gpu => 0,
+                DeviceKind::Accelerator => 1,
+                DeviceKind::Cpu => 2,
+                DeviceKind::Other => 3,
+            };
+            // OpenCL calls "custom" what runs only kernels of its own.
+            let usable = facts.takes_spirv && facts.kind != DeviceKind::Other;
+            (!usable, kind)
+        })
+        .map(|(index, _)| index)
+}
+
+fn kind(name: &str) -> Option<DeviceKind> {
+    match name {
+        "gpu" => Some(DeviceKind::Gpu),
+        "cpu" => Some(DeviceKind::Cpu),
+        "accelerator" => Some(DeviceKind::Accelerator),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(name: &str, kind: DeviceKind, takes_spirv: bool) -> Facts {
+        Facts {
+            name: name.to_owned(),
+            vendor: "Maker".to_owned(),
+            kind,
+            takes_spirv,
+            ..Facts::default()
+        }
+    }
+
+    /// A machine with a bit of everything.
+    fn machine() -> Vec<Facts> {
+        vec![
+            device("Portable CPU", DeviceKind::Cpu, false),
+            device("Xeon CPU", DeviceKind::Cpu, true),
+            device("Old GPU", DeviceKind::Gpu, false),
+            device("Arc A750", DeviceKind::Gpu, true),
+            device("Arc B580", DeviceKind::Gpu, true),
+            device("Custom Chip", DeviceKind::Other, true),
+        ]
+    }
+
+    fn chosen(selector: &str, devices: &[Facts]) -> Option<String> {
+        let devices: Vec<&Facts> = devices.iter().collect();
+        let selector = Selector::parse(selector).unwrap();
+        let index = selector
+            .terms()
+            .iter()
+            .find_map(|term| term.choose(&devices));
+        index.map(|index| devices[index].name.clone())
+    }
+
+    #[test]
+    fn the_best_device_is_a_gpu_that_takes_spirv_then_an_accelerator_then_a_cpu() {
+        let mut machine = machine();
+        machine.push(device("Accelerator", DeviceKind::Accelerator, true));
+        let mut best_name = || {
+            let devices: Vec<&Facts> = machine.iter().collect();
+            let index = best(&devices)?;
+            Some(machine.remove(index).name)
+        };
+        assert_eq!(best_name().unwrap(), "Arc A750");
+        assert_eq!(best_name().unwrap(), "Arc B580");
+        assert_eq!(best_name().unwrap(), "Accelerator");
+        assert_eq!(best_name().unwrap(), "Xeon CPU");
+        assert_eq!(best_name(), None);
+    }
+
+    #[test]
+    fn a_kind_picks_its_best_device() {
+        let machine = machine();
+        assert_eq!(chosen("gpu", &machine).unwrap(), "Arc A750");
+        assert_eq!(chosen(" CPU ", &machine).unwrap(), "Xeon CPU");
+        assert_eq!(chosen("accelerator", &machine), None);
+    }
+
+    #[test]
+    fn an_index_counts_all_devices_or_those_of_a_kind() {
+        let machine = machine();
+        assert_eq!(chosen("2", &machine).unwrap(), "Old GPU");
+        assert_eq!(chosen("gpu:2", &machine).unwrap(), "Arc B580");
+        assert_eq!(chosen("cpu:9", &machine), None);
+    }
+
+    #[test]
+    fn text_matches_a_part_of_the_name_in_either_case() {
+        let machine = machine();
+        assert_eq!(chosen("b580", &machine).unwrap(), "Arc B580");
+        assert_eq!(chosen("gpu:ARC", &machine).unwrap(), "Arc A750");
+        assert_eq!(chosen("cpu:arc", &machine), None);
+        assert_eq!(chosen("maker", &machine).unwrap(), "Arc A750");
+    }
+
+    #[test]
+    fn the_first_alternative_that_matches_wins() {
+        let machine = machine();
+        assert_eq!(chosen("nvidia, xeon, gpu", &machine).unwrap(), "Xeon CPU");
+    }
+
+    #[test]
+    fn a_match_that_takes_no_spirv_is_chosen_only_alone() {
+        let machine = machine();
+        assert_eq!(chosen("portable", &machine).unwrap(), "Portable CPU");
+        assert_eq!(chosen("cpu", &machine).unwrap(), "Xeon CPU");
+    }
+
+    #[test]
+    fn only_terms_that_may_mean_a_cpu_load_the_installed_driver() {
+        let selector = Selector::parse("gpu:arc,accelerator,cpu,intel,0").unwrap();
+        let may: Vec<bool> = selector.terms().iter().map(Term::may_be_cpu).collect();
+        assert_eq!(may, [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn mistakes_are_told_in_words() {
+        assert_eq!(
+            Selector::parse("tpu:0").unwrap_err(),
+            "\"tpu\" is no kind of device; use gpu, cpu or accelerator before the colon"
+        );
+        for empty in ["", "gpu,,cpu", "gpu:", ","] {
+            let message = Selector::parse(empty).unwrap_err();
+            assert!(message.starts_with("a term is empty"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The work-group of a launch: which size it gets, and whether that can be right.
+
+use crate::error::LaunchProblem;
+use crate::range::{Extent, NdRange};
+
+/// What bounds the work-groups of a kernel on a device. Sizes are in the driver's order.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// The one size the kernel was compiled for.
+    pub(crate) required: Option<[usize; 3]>,
+    /// The most work-items of a work-group.
+    pub(crate) max_items: usize,
+    /// The most work-items in each dimension.
+    pub(crate) max_sizes: [usize; 3],
+}
+
+/// The work-group size to launch with, in as many dimensions as the range has: the one that was
+/// given, else the one the kernel was compiled for, else none, and the driver finds one.
+///
+/// # Errors
+///
+/// When the range is empty, or the size does not go with the range, the kernel or the device.
+pub(crate) fn choose(
+    range: &NdRange,
+    limits: &Limits,
+    device: &impl ToString,
+) -> Result<Option<Extent>, LaunchProblem> {
+    let global = range.global_extent();
+    let given = range.local_extent();
+    if global.items() == 0 {
+        return Err(LaunchProblem::EmptyRange {
+            global: global.sycl_order(),
+        });
+    }
+    if let Some(local) = given
+        && local.dimensions() != global.dimensions()
+    {
+        return Err(LaunchProblem::Dimensions {
+            global: global.sycl_order(),
+            local: local.sycl_order(),
+        });
+    }
+    let required = match limits.required {
+        Some(sizes) => Some(required_extent(sizes, global)?),
+        None => None,
+    };
+    let Some(local) = given.or(required) else {
+        return Ok(None);
+    };
+    if let Some(required) = required
+        && local != required
+    {
+        return Err(LaunchProblem::RequiredLocal {
+            required: required.sycl_order(),
+            local: local.sycl_order(),
+        });
+    }
+    let pairs = || local.driver_order().iter().zip(global.driver_order());
+    if pairs().any(|(local, global)| *local == 0 || global % local != 0) {
+        return Err(LaunchProblem::Indivisible {
+            global: global.sycl_order(),
+            local: local.sycl_order(),
+        });
+    }
+    if local.items() > limits.max_items {
+        return Err(LaunchProblem::LocalTooLarge {
+            local: local.sycl_order(),
+            items: local.items(),
+            max: limits.max_items,
+            device: device.to_string(),
+        });
+    }
+    let max = Extent::from_driver(limits.max_sizes, local.dimensions());
+    let mut sizes = local.driver_order().iter().zip(max.driver_order());
+    if sizes.any(|(size, max)| size > max) {
+        return Err(LaunchProblem::LocalDimension {
+            local: local.sycl_order(),
+            max: max.sycl_order(),
+            device: device.to_string(),
+        });
+    }
+    Ok(Some(local))
+}
+
+/// The required size in the dimensions of the range. It is padded with 1 to three.
+fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, LaunchProblem> {
+    let used = sizes.iter().rposition(|size| *size > 1);
+    let used = used.map_or(1, |last| last + 1);
+    if used > global.dimensions() {
+        return Err(LaunchProblem::RequiredDimensions {
+            required: Extent::from_driver(sizes, used).sycl_order(),
+            global: global.sycl_order(),
+        });
+    }
+    Ok(Extent::from_driver(sizes, global.dimensions()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPEN: Limits = Limits {
+        required: None,
+        max_items: 256,
+        max_sizes: [256, 128, 64],
+    };
+    /// SYCL's `work_group_size<2, 4, 8>`.
+    const FIXED: Limits = Limits {
+        required: Some([8, 4, 2]),
+        ..OPEN
+    };
+
+    fn chosen(range: impl Into<NdRange>, limits: Limits) -> Result<Option<Vec<usize>>, String> {
+        let local = choose(&range.into(), &limits, &"the device");
+        let local = local.map_err(|problem| problem.to_string())?;
+        Ok(local.map(|local| local.sycl_order()))
+    }
+
+    #[test]
+    fn without_a_size_the_kernel_decides_then_the_driver() {
+        assert_eq!(chosen([4, 8, 16], OPEN), Ok(None));
+        assert_eq!(chosen([4, 8, 16], FIXED), Ok(Some(vec![2, 4, 8])));
+    }
+
+    #[test]
+    fn a_required_size_pads_to_the_dimensions_of_the_range() {
+        let line = Limits {
+            required: Some([64, 1, 1]),
+            ..OPEN
+        };
+        assert_eq!(chosen(128, line), Ok(Some(vec![64])));
+        assert_eq!(chosen([3, 128], line), Ok(Some(vec![1, 64])));
+    }
+
+    #[test]
+    fn a_required_size_cannot_be_overruled() {
+        let range = NdRange::new([4, 8, 16]).local([1, 4, 8]);
+        let message = chosen(range, FIXED).unwrap_err();
+        assert!(
+            message.starts_with("it was compiled for work-groups of [2, 4, 8], not of [1, 4, 8]"),
+            "{message}"
+        );
+        let message = chosen([64], FIXED).unwrap_err();
+        assert!(
+            message.contains("[2, 4, 8]") && message.contains("not [64]"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_size_must_divide_the_range() {
+        let problem = "the work-group [3] does not divide the range [64]; round the range up";
+        assert_eq!(
+            chosen(NdRange::new(64).local(3), OPEN),
+            Err(problem.to_owned())
+        );
+        assert!(chosen(NdRange::new(64).local(0), OPEN).is_err());
+        assert!(chosen([5, 8, 16], FIXED).is_err());
+    }
+
+    #[test]
+    fn an_empty_range_is_told() {
+        let problem = "the range [4, 0] is empty; leave the launch out when there is nothing to do";
+        assert_eq!(chosen([4, 0], OPEN), Err(problem.to_owned()));
+    }
+
+    #[test]
+    fn range_and_work_group_have_the_same_dimensions() {
+        let problem = "the range [64] and the work-group [8, 8] differ in dimensions";
+        assert_eq!(
+            chosen(NdRange::new(64).local([8, 8]), OPEN),
+            Err(problem.to_owned())
+        );
+    }
+
+    #[test]
+    fn limits_of_kernel_and_device_hold() {
+        let problem = "the work-group [512] has 512 work-items; on the device it can have 256";
+        assert_eq!(
+            chosen(NdRange::new(512).local(512), OPEN),
+            Err(problem.to_owned())
+        );
+        let problem = "the work-group [128, 1, 1] exceeds the largest one of the device, \
+                       [64, 128, 256]";
+        let range = NdRange::new([128, 1, 1]).local([128, 1, 1]);
+        assert_eq!(chosen(range, OPEN), Err(problem.to_owned()));
+    }
+}

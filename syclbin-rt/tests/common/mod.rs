@@ -1,0 +1,36 @@
+//! What all tests share: the device they run on, and the files they load.
+#![allow(dead_code, reason = "each test program uses its part of this")]
+#![allow(clippy::panic, reason = "what is missing here fails the test")]
+
+use std::path::Path;
+
+use syclbin_rt::{Device, Kernel, Module, Queue, Result};
+
+/// A queue of the best device.
+///
+/// Where there is no device the skip is printed and the test should return; with
+/// `SYCLBIN_REQUIRE_DEVICE=1` that is a failure.
+pub(crate) fn queue() -> Option<Queue> {
+    let required = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").is_some_and(|value| value == "1");
+    match Device::best().and_then(|device| device.queue()) {
+        Ok(queue) => Some(queue),
+        Err(error) => {
+            assert!(!required, "SYCLBIN_REQUIRE_DEVICE=1, but {error}");
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// The bytes of a file in `testfiles`.
+pub(crate) fn testfile(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../testfiles")
+        .join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// One kernel of a file in `testfiles`.
+pub(crate) fn kernel(queue: &Queue, file: &str, name: &str) -> Result<Kernel> {
+    Module::load(queue, &testfile(file))?.kernel(name)
+}

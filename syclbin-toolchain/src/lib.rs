@@ -1,0 +1,228 @@
+//! Where the components that `cargo syclbin toolchain install` puts on a machine lie.
+//!
+//! The installer writes them, `syclbin-build` looks for the compiler and `syclbin-rt` for the CPU
+//! device. All three ask here, so the layout is known in one place:
+//!
+//! ```text
+//! HOME/                      $SYCLBIN_HOME, else "syclbin" in the platform's cache folder
+//!   compiler/2026.2.0/       one folder per component and version; it appears whole, by a rename
+//!     MANIFEST               what was installed: see [`MANIFEST`]
+//!     bin/syclbin-clang      the compiler driver
+//!     lib/libsycl-jit.so     the compiler it calls
+//!   cpu-device/2026.2.0/
+//!     MANIFEST
+//!     lib/libintelocl.so     an OpenCL driver that exports the whole API itself
+//! ```
+//!
+//! Nothing here starts a process, writes a file or reads an environment variable: the caller does
+//! that, because a build script has to tell Cargo of every variable it reads.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The environment variable that names the home folder.
+pub const HOME_VARIABLE: &str = "SYCLBIN_HOME";
+
+/// The variables that decide where [`Home::locate`] looks; a build script depends on them.
+pub const VARIABLES: [&str; 3] = [HOME_VARIABLE, "XDG_CACHE_HOME", "HOME"];
+
+/// The file that closes an installation, in the folder of every component.
+///
+/// A folder without it is no component: only a finished installation has one.
+pub const MANIFEST: &str = "MANIFEST";
+
+/// The command that installs everything, for error messages.
+pub const INSTALL_COMMAND: &str = "cargo syclbin toolchain install";
+
+/// A part of the toolchain that is installed by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Component {
+    /// The SYCL compiler, as a library, and `syclbin-clang`, which calls it.
+    Compiler,
+    /// An OpenCL driver that runs kernels on the CPU.
+    CpuDevice,
+}
+
+impl Component {
+    /// Every component, in the order in which they are installed.
+    pub const ALL: [Self; 2] = [Self::Compiler, Self::CpuDevice];
+
+    /// The name users type and the folder is called by: `compiler`, `cpu-device`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compiler => "compiler",
+            Self::CpuDevice => "cpu-device",
+        }
+    }
+
+    /// The component called `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|component| component.name() == name)
+    }
+
+    /// The file that the rest of the project uses, relative to the component's folder:
+    /// a program of the compiler, a shared library of the CPU device.
+    #[must_use]
+    pub const fn entry(self) -> &'static str {
+        match self {
+            Self::Compiler => "bin/syclbin-clang",
+            Self::CpuDevice => "lib/libintelocl.so",
+        }
+    }
+}
+
+/// The compiler library, relative to the folder of [`Component::Compiler`].
+///
+/// The folder must be called `lib`: the library looks for its companions in `$ORIGIN/../lib`.
+pub const COMPILER_LIBRARY: &str = "lib/libsycl-jit.so";
+
+/// There is no folder to look in: neither `SYCLBIN_HOME` nor a home folder is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no cache folder is known on this machine; set SYCLBIN_HOME to a folder of your choice")]
+pub struct NoHome;
+
+/// The folder that holds the installed components.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home(PathBuf);
+
+impl Home {
+    /// The home folder: `explicit` (the value of `SYCLBIN_HOME`) if it is set and not empty, else
+    /// `syclbin` in the platform's cache folder. It need not exist.
+    ///
+    /// # Errors
+    ///
+    /// When `explicit` is not given and the platform knows no cache folder (no `HOME`).
+    pub fn locate(explicit: Option<&OsStr>) -> Result<Self, NoHome> {
+        match explicit {
+            Some(folder) if !folder.is_empty() => Ok(Self(PathBuf::from(folder))),
+            _ => dirs::cache_dir()
+                .map(|cache| Self(cache.join("syclbin")))
+                .ok_or(NoHome),
+        }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The folder in which one version of `component` is, or would be, installed.
+    #[must_use]
+    pub fn folder(&self, component: Component, version: &str) -> PathBuf {
+        self.0.join(component.name()).join(version)
+    }
+
+    /// All finished installations of `component`, newest version first.
+    ///
+    /// A folder that cannot be read holds none.
+    #[must_use]
+    pub fn installed(&self, component: Component) -> Vec<Installed> {
+        let mut found: Vec<Installed> = std::fs::read_dir(self.0.join(component.name()))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| {
+                let version = entry.file_name().into_string().ok()?;
+                let installed = Installed {
+                    component,
+                    version,
+                    folder: entry.path(),
+                };
+                installed.is_whole().then_some(installed)
+            })
+            .collect();
+        found.sort_by_key(|installed| std::cmp::Reverse(version_order(&installed.version)));
+        found
+    }
+
+    /// The newest finished installation of `component`.
+    #[must_use]
+    pub fn newest(&self, component: Component) -> Option<Installed> {
+        self.installed(component).into_iter().next()
+    }
+}
+
+/// One finished installation of one component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// What it is.
+    pub component: Component,
+    /// Its version: the name of its folder.
+    pub version: String,
+    /// The folder it lies in.
+    pub folder: PathBuf,
+}
+
+impl Installed {
+    /// The program or library that the rest of the project uses; see [`Component::entry`].
+    #[must_use]
+    pub fn entry(&self) -> PathBuf {
+        self.folder.join(self.component.entry())
+    }
+
+    fn is_whole(&self) -> bool {
+        self.folder.join(MANIFEST).is_file() && self.entry().is_file()
+    }
+}
+
+/// Versions compare number by number: 2026.10 is newer than 2026.9.
+fn version_order(version: &str) -> Vec<u64> {
+    version
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|part| part.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn install(home: &Home, component: Component, version: &str) {
+        let folder = home.folder(component, version);
+        let entry = folder.join(component.entry());
+        std::fs::create_dir_all(entry.parent().unwrap()).unwrap();
+        std::fs::write(entry, "").unwrap();
+        std::fs::write(folder.join(MANIFEST), "").unwrap();
+    }
+
+    #[test]
+    fn an_empty_variable_counts_as_unset() {
+        assert_eq!(
+            Home::locate(Some(OsStr::new(""))).ok(),
+            Home::locate(None).ok()
+        );
+        let explicit = Home::locate(Some(OsStr::new("/somewhere"))).unwrap();
+        assert_eq!(explicit.path(), Path::new("/somewhere"));
+    }
+
+    #[test]
+    fn the_newest_version_is_found_by_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::locate(Some(folder.path().as_os_str())).unwrap();
+        assert_eq!(home.newest(Component::CpuDevice), None);
+        for version in ["2026.9.0", "2026.10.0", "2025.3.3"] {
+            install(&home, Component::CpuDevice, version);
+        }
+        assert_eq!(
+            home.newest(Component::CpuDevice).unwrap().version,
+            "2026.10.0"
+        );
+        assert_eq!(home.installed(Component::CpuDevice).len(), 3);
+        assert_eq!(home.newest(Component::Compiler), None);
+    }
+
+    #[test]
+    fn a_folder_without_manifest_is_no_installation() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::locate(Some(folder.path().as_os_str())).unwrap();
+        install(&home, Component::Compiler, "2026.2.0");
+        std::fs::remove_file(home.folder(Component::Compiler, "2026.2.0").join(MANIFEST)).unwrap();
+        assert_eq!(home.newest(Component::Compiler), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! Errors of reading: what is wrong, in which record, at which offset.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A file, a property-set text or a SPIR-V module that does not follow its format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{record}: {kind} (at offset {offset:#x})")]
+pub struct Error {
+    record: Cow<'static, str>,
+    kind: ErrorKind,
+    offset: u64,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Neither a SYCLBIN file nor an OffloadBinary.
+    #[error("not a SYCLBIN file: it begins with {found}, not with the magic of {expected}")]
+    Magic {
+        /// The container whose magic was expected.
+        expected: &'static str,
+        /// The first bytes, in hexadecimal.
+        found: String,
+    },
+    /// A version this crate does not read.
+    #[error("version {found} is not supported, only {supported}")]
+    Version {
+        /// The version in the file.
+        found: u32,
+        /// The versions that are read.
+        supported: &'static str,
+    },
+    /// A range that reaches beyond its table or the file.
+    #[error("range {start:#x}+{size:#x} exceeds the {what} of {available:#x} bytes")]
+    Range {
+        /// Where the range starts, relative to `what`.
+        start: u64,
+        /// How many bytes it has.
+        size: u64,
+        /// What it should lie in.
+        what: &'static str,
+        /// How many bytes there are.
+        available: u64,
+    },
+    /// Records claim more in sum than their table has.
+    #[error("the records share {what}: together they claim {claimed} of {available}")]
+    Shared {
+        /// What is claimed twice.
+        what: &'static str,
+        /// How much is claimed in sum.
+        claimed: u64,
+        /// How much there is.
+        available: u64,
+    },
+    /// An OffloadBinary entry that holds something else.
+    #[error("image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025)")]
+    ImageKind(u16),
+    /// The text is not UTF-8.
+    #[error("the text is not UTF-8")]
+    Utf8,
+    /// A line of a property-set text that does not follow the grammar.
+    #[error("line {line}: {problem}")]
+    Property {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// A SPIR-V instruction that does not fit the module.
+    #[error("the SPIR-V is malformed: {0}")]
+    SpirV(&'static str),
+}
+
+impl ErrorKind {
+    pub(crate) fn magic(expected: &'static str, found: &[u8]) -> Self {
+        let found: Vec<String> = found.iter().map(|byte| format!("{byte:02x}")).collect();
+        let found = match found.is_empty() {
+            true => "nothing".into(),
+            false => found.join(" "),
+        };
+        Self::Magic { expected, found }
+    }
+}
+
+impl Error {
+    pub(crate) fn new(record: impl Into<Cow<'static, str>>, offset: u64, kind: ErrorKind) -> Self {
+        Self {
+            record: record.into(),
+            kind,
+            offset,
+        }
+    }
+
+    /// The same problem, seen from a record that lies at `offset` of a larger file.
+    pub(crate) fn within(self, record: impl Into<Cow<'static, str>>, offset: u64) -> Self {
+        Self {
+            record: record.into(),
+            kind: self.kind,
+            offset: offset.saturating_add(self.offset),
+        }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// The record that is wrong, such as `image 2`.
+    #[must_use]
+    pub fn record(&self) -> &str {
+        &self.record
+    }
+
+    /// Where it is wrong: bytes from the start of the input.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+}

@@ -1,0 +1,50 @@
+//! SYCLBIN: the container of compiled SYCL kernels, read and written.
+//!
+//! A SYCLBIN file holds *abstract modules*: sets of kernels that were compiled together, each as
+//! one or more *images* (SPIR-V, PTX, or native code of one architecture), with *property sets*
+//! that say what a launcher must know. This crate is the one place in the workspace that knows the
+//! format; it works on byte slices, without files, drivers or a standard library.
+//!
+//! ```
+//! use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+//!
+//! // One SPIR-V image that holds one kernel.
+//! let spirv = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes).concat();
+//! let mut module = AbstractModule::default();
+//! module.add_kernel_name("__sycl_kernel_saxpy");
+//! module.images.push(Image::ir(IrType::SpirV, "spir64-unknown-unknown", spirv));
+//! let mut file = Syclbin::new(State::Executable);
+//! file.modules.push(module);
+//!
+//! let bytes = syclbin::write::offload_binary(&file);
+//! assert_eq!(syclbin::read::parse(&bytes)?, file);
+//! # Ok::<(), syclbin::Error>(())
+//! ```
+//!
+//! The map:
+//!
+//! - [`read::parse`] and [`write::offload_binary`]: bytes to [`Syclbin`] and back,
+//! - [`PropertySets`]: the text that carries all metadata,
+//! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
+//! - [`raw`]: the on-disk records, by the names the format's specification gives them.
+//!
+//! Out of scope here: version 2 of the format (several OffloadBinary entries) and device images in
+//! other containers.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod error;
+mod model;
+pub mod property;
+pub mod raw;
+pub mod read;
+pub mod signature;
+pub mod write;
+
+pub use error::{Error, ErrorKind};
+pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
+pub use property::{PropertySet, PropertySets, Value};

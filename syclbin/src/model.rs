@@ -1,0 +1,314 @@
+//! What a SYCLBIN file means, whatever container it came in.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::property::{PropertySet, PropertySets, Value, key, set};
+
+/// How far the code in a file has been brought (property `state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Still to be compiled.
+    Input,
+    /// Compiled, still to be linked.
+    Object,
+    /// Ready to be loaded.
+    Executable,
+    /// A number this crate does not know.
+    Other(u32),
+}
+
+impl State {
+    /// The number in the file.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::Input => 0,
+            Self::Object => 1,
+            Self::Executable => 2,
+            Self::Other(number) => number,
+        }
+    }
+
+    /// The state with this number.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            0 => Self::Input,
+            1 => Self::Object,
+            2 => Self::Executable,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The state with the name that `-fsyclbin=` takes.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "input" => Some(Self::Input),
+            "object" => Some(Self::Object),
+            "executable" => Some(Self::Executable),
+            _ => None,
+        }
+    }
+}
+
+/// The language of an IR image (property `type`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IrType {
+    /// SPIR-V.
+    SpirV,
+    /// NVIDIA's PTX text.
+    Ptx,
+    /// AMD GCN.
+    AmdGcn,
+    /// A number this crate does not know.
+    Other(u32),
+}
+
+impl IrType {
+    /// The number in the file.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::SpirV => 0,
+            Self::Ptx => 1,
+            Self::AmdGcn => 2,
+            Self::Other(number) => number,
+        }
+    }
+
+    /// The type with this number.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            0 => Self::SpirV,
+            1 => Self::Ptx,
+            2 => Self::AmdGcn,
+            other => Self::Other(other),
+        }
+    }
+}
+
+/// A whole file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Syclbin<'a> {
+    /// Properties of the file, among them its state.
+    pub global: PropertySets,
+    /// Its abstract modules.
+    pub modules: Vec<AbstractModule<'a>>,
+}
+
+impl<'a> Syclbin<'a> {
+    /// An empty file of this state.
+    #[must_use]
+    pub fn new(state: State) -> Self {
+        let mut global = PropertySets::default();
+        global.insert(set::GLOBAL, key::STATE, Value::U32(state.number()));
+        Self {
+            global,
+            modules: Vec::new(),
+        }
+    }
+
+    /// The state, unless the file does not say.
+    #[must_use]
+    pub fn state(&self) -> Option<State> {
+        let state = self.global.get(set::GLOBAL, key::STATE)?;
+        state.as_u32().map(State::from_number)
+    }
+
+    /// The symbols of all kernels, module by module.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.modules.iter().flat_map(AbstractModule::kernel_names)
+    }
+}
+
+/// Kernels that were compiled together: one meaning, as one image or several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AbstractModule<'a> {
+    /// What a launcher must know of the kernels.
+    pub metadata: PropertySets,
+    /// The code: IR images, then native ones, as in the file.
+    pub images: Vec<Image<'a>>,
+}
+
+impl AbstractModule<'_> {
+    /// The symbols of the kernels (set `SYCL/kernel names`).
+    ///
+    /// The reference runtime writes each kernel of a run-time compilation a second time with a
+    /// prefix `rtc_N$` that means nothing outside of that run; those are left out.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.metadata
+            .set(set::KERNEL_NAMES)
+            .map(PropertySet::keys)
+            .into_iter()
+            .flatten()
+            .filter(|name| !has_run_prefix(name))
+    }
+
+    /// Adds a kernel to [`Self::kernel_names`].
+    pub fn add_kernel_name(&mut self, symbol: &str) {
+        self.metadata
+            .insert(set::KERNEL_NAMES, symbol, Value::U32(1));
+    }
+
+    /// The aspects a device must have, by the numbers of SYCL's `aspect` enumeration
+    /// (set `SYCL/device requirements`, key `aspects`).
+    #[must_use]
+    pub fn aspects(&self) -> Vec<u32> {
+        self.metadata
+            .get(set::DEVICE_REQUIREMENTS, key::ASPECTS)
+            .and_then(Value::as_bytes)
+            .map(|bytes| {
+                bytes
+                    .chunks_exact(4)
+                    .filter_map(|word| word.try_into().ok())
+                    .map(u32::from_le_bytes)
+                    .collect()
+            })
+            .unwrap_or_default()
+    }
+
+    /// Which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`): `true` at
+    /// the index of each argument that must not be passed. Arguments past the end are kept.
+    #[must_use]
+    pub fn eliminated_arguments(&self, kernel: &str) -> Vec<bool> {
+        match self.metadata.get(set::KERNEL_PARAM_OPT, kernel) {
+            Some(Value::Bytes { bits, data }) => (0..*bits)
+                .map_while(|bit| {
+                    let byte = data.get(usize::try_from(bit / 8).ok()?)?;
+                    Some(byte >> (bit % 8) & 1 == 1)
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// One form of a module's code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image<'a> {
+    /// Whether it stands among the native images of the file, or among the IR modules.
+    pub native: bool,
+    /// What the file says of it.
+    pub metadata: PropertySets,
+    /// The code.
+    pub bytes: Cow<'a, [u8]>,
+}
+
+/// What an image holds, as its metadata says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageKind<'m> {
+    /// Code for a driver to compile.
+    Ir {
+        /// Its language; SPIR-V where the file does not say.
+        ty: IrType,
+        /// The target triple; empty where the file does not say.
+        target: &'m str,
+    },
+    /// Code of one architecture.
+    Native {
+        /// The architecture, as free text.
+        arch: &'m str,
+        /// The target triple; empty in files from before July 2025.
+        target: &'m str,
+    },
+}
+
+impl<'a> Image<'a> {
+    /// An IR image for `target`, a triple such as `spir64-unknown-unknown`.
+    #[must_use]
+    pub fn ir(ty: IrType, target: &str, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
+        let mut metadata = PropertySets::default();
+        metadata.insert(set::IR_MODULE, key::TYPE, Value::U32(ty.number()));
+        metadata.insert(set::IR_MODULE, key::TARGET, Value::from(target));
+        Self {
+            native: false,
+            metadata,
+            bytes: bytes.into(),
+        }
+    }
+
+    /// What the image holds, as its metadata says.
+    #[must_use]
+    pub fn kind(&self) -> ImageKind<'_> {
+        let text = |set, key| {
+            self.metadata
+                .get(set, key)
+                .and_then(Value::as_str)
+                .unwrap_or("")
+        };
+        if self.native {
+            ImageKind::Native {
+                arch: text(set::NATIVE_IMAGE, key::ARCH),
+                target: text(set::NATIVE_IMAGE, key::TARGET),
+            }
+        } else {
+            let number = self.metadata.get(set::IR_MODULE, key::TYPE);
+            ImageKind::Ir {
+                ty: IrType::from_number(number.and_then(Value::as_u32).unwrap_or(0)),
+                target: text(set::IR_MODULE, key::TARGET),
+            }
+        }
+    }
+}
+
+fn has_run_prefix(name: &str) -> bool {
+    name.strip_prefix("rtc_")
+        .and_then(|rest| rest.split_once('$'))
+        .is_some_and(|(number, _)| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::from(text.as_bytes().to_vec())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::from(text.into_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn run_prefixes_of_the_reference_runtime_are_no_kernels() {
+        let mut module = AbstractModule::default();
+        for name in ["rtc_0$__sycl_kernel_a", "__sycl_kernel_a", "rtc_x$b"] {
+            module.add_kernel_name(name);
+        }
+        let names: Vec<_> = module.kernel_names().collect();
+        assert_eq!(names, ["__sycl_kernel_a", "rtc_x$b"]);
+    }
+
+    #[test]
+    fn a_mask_is_read_bit_by_bit_lowest_first() {
+        let mut module = AbstractModule::default();
+        let mask = Value::Bytes {
+            bits: 5,
+            data: vec![0x0e],
+        };
+        module.metadata.insert(set::KERNEL_PARAM_OPT, "k", mask);
+        assert_eq!(
+            module.eliminated_arguments("k"),
+            [false, true, true, true, false]
+        );
+        assert!(module.eliminated_arguments("other").is_empty());
+    }
+
+    #[test]
+    fn unknown_numbers_survive() {
+        assert_eq!(State::from_number(9).number(), 9);
+        assert_eq!(IrType::from_number(7), IrType::Other(7));
+        assert_eq!(State::from_name("object"), Some(State::Object));
+    }
+}

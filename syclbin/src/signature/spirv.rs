@@ -1,0 +1,421 @@
+//! What a SPIR-V module tells of its kernels: a walk over its words that skips what it does not
+//! know, because real modules use Intel's extensions. Numbers and names are those of the SPIR-V
+//! specification, section 3.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind};
+
+const MAGIC: u32 = 0x0723_0203;
+const HEADER_WORDS: usize = 5;
+const RECORD: &str = "SPIR-V module";
+
+/// Opcodes.
+mod op {
+    pub(super) const NAME: u16 = 5;
+    pub(super) const STRING: u16 = 7;
+    pub(super) const EXT_INST_IMPORT: u16 = 11;
+    pub(super) const EXT_INST: u16 = 12;
+    pub(super) const ENTRY_POINT: u16 = 15;
+    pub(super) const TYPE_INT: u16 = 21;
+    pub(super) const TYPE_FLOAT: u16 = 22;
+    pub(super) const TYPE_POINTER: u16 = 32;
+    pub(super) const CONSTANT: u16 = 43;
+    pub(super) const FUNCTION: u16 = 54;
+    pub(super) const FUNCTION_PARAMETER: u16 = 55;
+    pub(super) const DECORATE: u16 = 71;
+}
+
+const EXECUTION_MODEL_KERNEL: u32 = 6;
+const DECORATION_BUILT_IN: u32 = 11;
+const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
+const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
+const LINKAGE_IMPORT: u32 = 1;
+
+/// `FuncParamAttr` values.
+const ATTRIBUTE_ZEXT: u32 = 0;
+const ATTRIBUTE_SEXT: u32 = 1;
+const ATTRIBUTE_BY_VAL: u32 = 2;
+const ATTRIBUTE_NO_WRITE: u32 = 6;
+
+/// Storage classes.
+const STORAGE_WORKGROUP: u32 = 4;
+const STORAGE_CROSS_WORKGROUP: u32 = 5;
+
+/// A module, reduced to what signatures need.
+#[derive(Debug, Default)]
+pub struct Module {
+    names: BTreeMap<u32, String>,
+    pub(super) strings: BTreeMap<u32, String>,
+    pub(super) constants: BTreeMap<u32, u32>,
+    types: BTreeMap<u32, TypeRecord>,
+    attributes: BTreeMap<u32, Vec<u32>>,
+    entry_points: Vec<(u32, String)>,
+    functions: BTreeMap<u32, Vec<(u32, u32)>>,
+    imports: Vec<(u32, String)>,
+    built_ins: BTreeSet<u32>,
+    instruction_sets: BTreeMap<u32, String>,
+    /// Instructions of extended sets: result, set, number, operands.
+    pub(super) extended: Vec<Extended>,
+}
+
+#[derive(Debug)]
+pub(super) struct Extended {
+    pub(super) result: u32,
+    pub(super) set: u32,
+    pub(super) instruction: u32,
+    pub(super) operands: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum TypeRecord {
+    Int(u32),
+    Float(u32),
+    Pointer { storage: u32, pointee: u32 },
+}
+
+/// One parameter of a kernel, as the module declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name, where the compiler kept it; DPC++'s prefix `__arg_` is taken off.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: ParameterType,
+}
+
+/// The type of a kernel's parameter. SPIR-V for kernels has no signed and unsigned integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterType {
+    /// An integer of this many bits; whether it is signed is known where it is extended.
+    Int {
+        /// 8, 16, 32 or 64.
+        bits: u32,
+        /// `Some(true)` where it is sign-extended, `Some(false)` where it is zero-extended.
+        signed: Option<bool>,
+    },
+    /// A floating-point number of this many bits.
+    Float {
+        /// 16, 32 or 64.
+        bits: u32,
+    },
+    /// A pointer to global memory.
+    GlobalPointer {
+        /// What it points to, as far as the kernel uses it.
+        pointee: Pointee,
+        /// The kernel never writes through it.
+        no_write: bool,
+    },
+    /// A pointer to memory of the work-group.
+    LocalPointer,
+    /// A struct, passed by value.
+    ByValue,
+    /// Something else, such as a sampler.
+    Other,
+}
+
+/// What a pointer points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointee {
+    /// Integers of this many bits; 8 also where the kernel never reads through the pointer.
+    Int(u32),
+    /// Floating-point numbers of this many bits.
+    Float(u32),
+    /// Something else, such as a struct.
+    Other,
+}
+
+impl Module {
+    /// Reads a module.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are no SPIR-V (little-endian, as every known compiler writes it) or an
+    /// instruction does not fit; the offset is that of the instruction.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let fail =
+            |word: usize, problem| Error::new(RECORD, word as u64 * 4, ErrorKind::SpirV(problem));
+        if !bytes.len().is_multiple_of(4) {
+            return Err(fail(bytes.len() / 4, "the size is no multiple of 4"));
+        }
+        let words: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect();
+        match words.first() {
+            Some(&MAGIC) if words.len() >= HEADER_WORDS => {}
+            Some(&MAGIC) => return Err(fail(0, "the header is cut off")),
+            _ => return Err(fail(0, "it does not begin with the magic 0x07230203")),
+        }
+        let mut module = Self::default();
+        let mut function = None;
+        let mut at = HEADER_WORDS;
+        while let Some(&first) = words.get(at) {
+            let count = (first >> 16) as usize;
+            let operands = match words.get(at + 1..at + count) {
+                Some(operands) if count > 0 => operands,
+                _ => return Err(fail(at, "an instruction reaches beyond the module")),
+            };
+            // The low half is the opcode.
+            let opcode = (first & 0xffff) as u16;
+            module
+                .instruction(opcode, operands, &mut function)
+                .ok_or_else(|| fail(at, "an instruction has too few operands"))?;
+            at += count;
+        }
+        Ok(module)
+    }
+
+    fn instruction(&mut self, opcode: u16, w: &[u32], function: &mut Option<u32>) -> Option<()> {
+        match opcode {
+            op::NAME => {
+                self.names.insert(*w.first()?, string(w.get(1..)?).0);
+            }
+            op::STRING => {
+                self.strings.insert(*w.first()?, string(w.get(1..)?).0);
+            }
+            op::EXT_INST_IMPORT => {
+                let name = string(w.get(1..)?).0;
+                self.instruction_sets.insert(*w.first()?, name);
+            }
+            op::EXT_INST => self.extended.push(Extended {
+                result: *w.get(1)?,
+                set: *w.get(2)?,
+                instruction: *w.get(3)?,
+                operands: w.get(4..)?.to_vec(),
+            }),
+            op::ENTRY_POINT if *w.first()? == EXECUTION_MODEL_KERNEL => {
+                self.entry_points.push((*w.get(1)?, string(w.get(2..)?).0));
+            }
+            op::TYPE_INT => {
+                self.types.insert(*w.first()?, TypeRecord::Int(*w.get(1)?));
+            }
+            op::TYPE_FLOAT => {
+                let record = TypeRecord::Float(*w.get(1)?);
+                self.types.insert(*w.first()?, record);
+            }
+            op::TYPE_POINTER => {
+                let (storage, pointee) = (*w.get(1)?, *w.get(2)?);
+                let record = TypeRecord::Pointer { storage, pointee };
+                self.types.insert(*w.first()?, record);
+            }
+            op::CONSTANT => {
+                self.constants.insert(*w.get(1)?, *w.get(2)?);
+            }
+            op::FUNCTION => {
+                *function = Some(*w.get(1)?);
+                self.functions.insert(*w.get(1)?, Vec::new());
+            }
+            op::FUNCTION_PARAMETER => {
+                let parameter = (*w.get(1)?, *w.first()?);
+                if let Some(parameters) = function.and_then(|id| self.functions.get_mut(&id)) {
+                    parameters.push(parameter);
+                }
+            }
+            op::DECORATE => self.decorate(*w.first()?, *w.get(1)?, w.get(2..)?)?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn decorate(&mut self, target: u32, decoration: u32, operands: &[u32]) -> Option<()> {
+        match decoration {
+            DECORATION_BUILT_IN => {
+                self.built_ins.insert(target);
+            }
+            DECORATION_FUNC_PARAM_ATTR => {
+                let attributes = self.attributes.entry(target).or_default();
+                attributes.push(*operands.first()?);
+            }
+            DECORATION_LINKAGE_ATTRIBUTES => {
+                let (name, rest) = string(operands);
+                if *rest.first()? == LINKAGE_IMPORT {
+                    self.imports.push((target, name));
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// The symbols of the kernels, in the order of the module.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.entry_points.iter().map(|(_, name)| name.as_str())
+    }
+
+    /// The parameters of `kernel`, or `None` if there is no such kernel.
+    #[must_use]
+    pub fn parameters(&self, kernel: &str) -> Option<Vec<Parameter>> {
+        let (id, _) = self.entry_points.iter().find(|(_, name)| name == kernel)?;
+        let parameters = self.functions.get(id)?;
+        Some(
+            parameters
+                .iter()
+                .map(|&(id, ty)| Parameter {
+                    name: self
+                        .names
+                        .get(&id)
+                        .map(|name| name.strip_prefix("__arg_").unwrap_or(name).into()),
+                    ty: self.parameter_type(id, ty),
+                })
+                .collect(),
+        )
+    }
+
+    fn parameter_type(&self, id: u32, ty: u32) -> ParameterType {
+        let attributes = self.attributes.get(&id).map_or(&[][..], Vec::as_slice);
+        let has = |attribute| attributes.contains(&attribute);
+        match self.types.get(&ty) {
+            _ if has(ATTRIBUTE_BY_VAL) => ParameterType::ByValue,
+            Some(TypeRecord::Int(bits)) => ParameterType::Int {
+                bits: *bits,
+                signed: match (has(ATTRIBUTE_SEXT), has(ATTRIBUTE_ZEXT)) {
+                    (true, false) => Some(true),
+                    (false, true) => Some(false),
+                    _ => None,
+                },
+            },
+            Some(TypeRecord::Float(bits)) => ParameterType::Float { bits: *bits },
+            Some(TypeRecord::Pointer { storage, pointee }) => match *storage {
+                STORAGE_CROSS_WORKGROUP => ParameterType::GlobalPointer {
+                    pointee: match self.types.get(pointee) {
+                        Some(TypeRecord::Int(bits)) => Pointee::Int(*bits),
+                        Some(TypeRecord::Float(bits)) => Pointee::Float(*bits),
+                        _ => Pointee::Other,
+                    },
+                    no_write: has(ATTRIBUTE_NO_WRITE),
+                },
+                STORAGE_WORKGROUP => ParameterType::LocalPointer,
+                _ => ParameterType::Other,
+            },
+            None => ParameterType::Other,
+        }
+    }
+
+    /// The symbols the module calls or reads and does not have. SPIR-V's built-in variables are
+    /// declared as imports too; the driver has those.
+    pub fn imports(&self) -> impl Iterator<Item = &str> {
+        self.imports
+            .iter()
+            .filter(|(id, _)| !self.built_ins.contains(id))
+            .map(|(_, name)| name.as_str())
+    }
+
+    /// The number of the extended instruction set called `name`.
+    pub(super) fn instruction_set(&self, name: &str) -> Option<u32> {
+        self.instruction_sets
+            .iter()
+            .find(|(_, other)| *other == name)
+            .map(|(id, _)| *id)
+    }
+}
+
+/// The symbols that the module `bytes` needs from elsewhere. A driver that is handed a module with
+/// such a symbol may end the process, so a launcher asks first.
+///
+/// # Errors
+///
+/// When `bytes` are no SPIR-V.
+pub fn unresolved_imports(bytes: &[u8]) -> Result<Vec<String>, Error> {
+    let module = Module::parse(bytes)?;
+    Ok(module.imports().map(String::from).collect())
+}
+
+/// A literal string, four bytes a word, closed by a zero byte, and the words after it.
+fn string(words: &[u32]) -> (String, &[u32]) {
+    let mut bytes = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        for byte in word.to_le_bytes() {
+            if byte == 0 {
+                return (text(&bytes), &words[index + 1..]);
+            }
+            bytes.push(byte);
+        }
+    }
+    (text(&bytes), &[])
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    fn module(instructions: &[(u16, &[u32])]) -> Vec<u8> {
+        let mut words = vec![MAGIC, 0x0001_0400, 0, 100, 0];
+        for (opcode, operands) in instructions {
+            let count = u32::try_from(operands.len()).unwrap() + 1;
+            words.push(count << 16 | u32::from(*opcode));
+            words.extend(*operands);
+        }
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn a_pointer_the_kernel_only_reads_is_told_from_one_it_writes() {
+        let k = u32::from_le_bytes(*b"k\0\0\0");
+        let bytes = module(&[
+            (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, k]),
+            (
+                op::DECORATE,
+                &[11, DECORATION_FUNC_PARAM_ATTR, ATTRIBUTE_NO_WRITE],
+            ),
+            (
+                op::DECORATE,
+                &[12, DECORATION_FUNC_PARAM_ATTR, ATTRIBUTE_ZEXT],
+            ),
+            (op::TYPE_FLOAT, &[2, 32]),
+            (op::TYPE_INT, &[3, 16, 0]),
+            (op::TYPE_POINTER, &[4, STORAGE_CROSS_WORKGROUP, 2]),
+            (op::FUNCTION, &[9, 1, 0, 8]),
+            (op::FUNCTION_PARAMETER, &[4, 10]),
+            (op::FUNCTION_PARAMETER, &[4, 11]),
+            (op::FUNCTION_PARAMETER, &[3, 12]),
+        ]);
+        let types: Vec<_> = Module::parse(&bytes)
+            .unwrap()
+            .parameters("k")
+            .unwrap()
+            .into_iter()
+            .map(|parameter| parameter.ty)
+            .collect();
+        let pointee = Pointee::Float(32);
+        let pointer = |no_write| ParameterType::GlobalPointer { pointee, no_write };
+        let signed = Some(false);
+        let int = ParameterType::Int { bits: 16, signed };
+        assert_eq!(types, [pointer(false), pointer(true), int]);
+    }
+
+    #[test]
+    fn built_in_variables_are_no_imports() {
+        let f = u32::from_le_bytes(*b"f\0\0\0");
+        let import = [DECORATION_LINKAGE_ATTRIBUTES, f, LINKAGE_IMPORT];
+        let bytes = module(&[
+            (op::DECORATE, &[&[5][..], &import].concat()),
+            (op::DECORATE, &[&[6][..], &import].concat()),
+            (op::DECORATE, &[5, DECORATION_BUILT_IN, 28]),
+        ]);
+        assert_eq!(unresolved_imports(&bytes).unwrap(), ["f"]);
+    }
+
+    #[test]
+    fn an_instruction_beyond_the_end_is_rejected_with_its_offset() {
+        let mut bytes = module(&[(op::TYPE_FLOAT, &[2, 32])]);
+        bytes.truncate(bytes.len() - 4);
+        let error = Module::parse(&bytes).unwrap_err();
+        assert_eq!(error.offset(), 20);
+        assert!(error.to_string().contains("reaches beyond"), "{error}");
+        let zero = module(&[]).into_iter().chain([0; 4]).collect::<Vec<_>>();
+        assert!(Module::parse(&zero).is_err(), "an instruction of no words");
+        let short = module(&[(op::TYPE_POINTER, &[4])]);
+        assert!(
+            Module::parse(&short).is_err(),
+            "a pointer type without pointee"
+        );
+    }
+}

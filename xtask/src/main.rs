@@ -1,0 +1,2 @@
+//! The work on this repository.
+fn main() {}
