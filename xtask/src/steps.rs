@@ -1,0 +1,112 @@
+//! What the commands do: processes of cargo, one after the other, each named before it runs.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use cargo_metadata::MetadataCommand;
+
+/// The sentence that says what failed.
+pub(crate) type Result<T> = std::result::Result<T, String>;
+
+/// The crates that need an installed compiler; plain `cargo build` and `cargo test` skip them.
+const NEED_TOOLCHAIN: [&str; 2] = ["saxpy", "end-to-end"];
+
+/// Installs what is missing, then does the main job.
+pub(crate) fn demo() -> Result<()> {
+    install_toolchain()?;
+    let arguments = ["run", "--release", "--package", "saxpy"];
+    step("saxpy", cargo().args(arguments))
+}
+
+/// All that a change must pass.
+pub(crate) fn test() -> Result<()> {
+    let start = Instant::now();
+    lint_sources()?;
+    install_toolchain()?;
+    lint_code()?;
+    // A test that cannot run where it stands says so; where this is set, it fails.
+    let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
+    step(
+        "tests of the libraries and programs",
+        cargo().arg("test").env("SYCLBIN_REQUIRE_DEVICE", &device),
+    )?;
+    let mut examples = cargo();
+    examples.arg("test").env("SYCLBIN_REQUIRE_DEVICE", &device);
+    for package in NEED_TOOLCHAIN {
+        examples.args(["--package", package]);
+    }
+    step("kernels from source, on a device", &mut examples)?;
+    demo()?;
+    eprintln!("\nall passed in {:.0?}", start.elapsed());
+    Ok(())
+}
+
+/// All that looks and runs nothing.
+pub(crate) fn lint() -> Result<()> {
+    lint_sources()?;
+    install_toolchain()?;
+    lint_code()
+}
+
+fn lint_sources() -> Result<()> {
+    step("formatting", cargo().args(["fmt", "--all", "--check"]))
+}
+
+/// Lints and documentation of all crates; some of them compile kernels first.
+fn lint_code() -> Result<()> {
+    step(
+        "lints",
+        cargo().args("clippy --workspace --all-targets -- --deny warnings".split(' ')),
+    )?;
+    step(
+        "documentation",
+        cargo()
+            .args("doc --workspace --no-deps --document-private-items".split(' '))
+            .env("RUSTDOCFLAGS", "--deny warnings"),
+    )
+}
+
+/// Builds the two programs of `cargo-syclbin` and has the first install the toolchain, with the
+/// second beside the compiler library.
+pub(crate) fn install_toolchain() -> Result<()> {
+    let build = ["build", "--quiet", "--package", "cargo-syclbin"];
+    step("cargo syclbin", cargo().args(build))?;
+    let program = target_folder()?.join("debug").join("cargo-syclbin");
+    step(
+        "toolchain",
+        Command::new(program).args(["syclbin", "toolchain", "install"]),
+    )
+}
+
+fn target_folder() -> Result<PathBuf> {
+    let metadata = MetadataCommand::new().no_deps().exec();
+    metadata
+        .map(|metadata| metadata.target_directory.into_std_path_buf())
+        .map_err(|error| format!("cargo metadata: {error}"))
+}
+
+/// The cargo that runs this, in the folder of the workspace.
+fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    command
+}
+
+fn step(name: &str, command: &mut Command) -> Result<()> {
+    eprintln!("== {name}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name}: `{}` ended with {status}", line(command))),
+        Err(error) => Err(format!("{name}: `{}`: {error}", line(command))),
+    }
+}
+
+fn line(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(OsStr::to_string_lossy)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
