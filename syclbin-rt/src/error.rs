@@ -30,7 +30,7 @@ pub enum ErrorKind {
         tried: Vec<String>,
     },
     /// A selector that does not follow the grammar of [`Device::select`](crate::Device::select).
-    #[error("device selector {selector:?}: {reason}")]
+    #[error("device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}")]
     Selector {
         /// The selector.
         selector: String,
@@ -38,7 +38,10 @@ pub enum ErrorKind {
         reason: String,
     },
     /// No device matches the selector.
-    #[error("device selector {selector:?}: {reason}; there is{}", list(available))]
+    #[error(
+        "device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}; there is{}",
+        list(available)
+    )]
     NotSelected {
         /// The selector.
         selector: String,

@@ -117,7 +117,7 @@ fn an_unknown_device_names_what_there_is() {
     let variables = [("SYCLBIN_DEVICE", "abacus")];
     let printed = in_child("an_unknown_device_names_what_there_is", &variables);
     assert!(
-        printed.contains("error device selector \"abacus\": no device matches; there is:"),
+        printed.contains("error device selector \"abacus\" (SYCLBIN_DEVICE or Device::select): no device matches; there is:"),
         "{printed}"
     );
     assert!(printed.contains(&queue.device().to_string()), "{printed}");

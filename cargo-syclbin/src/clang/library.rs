@@ -182,7 +182,12 @@ pub(crate) fn compile(
     // run in any process.
     let loaded = match unsafe { libloading::Library::new(library) } {
         Ok(loaded) => loaded,
-        Err(error) => return own(format!("{} cannot be loaded: {error}", library.display())),
+        Err(error) => {
+            return own(format!(
+                "{} cannot be loaded: {error}; run `{INSTALL_COMMAND} --force`",
+                library.display()
+            ));
+        }
     };
     // SAFETY: in the pinned version the symbol is a function of this type.
     let compile = match unsafe { loaded.get::<raw::CompileSycl>(b"compileSYCL\0") } {

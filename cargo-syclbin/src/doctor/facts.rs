@@ -1,10 +1,12 @@
 //! Facts: what was found on this machine, without judgement.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
 use super::devices::Devices;
+use super::trial;
 use crate::programs::{self, Invocation};
 use crate::toolchain;
 use crate::toolchain::manifest::Manifest;
@@ -34,6 +36,8 @@ pub struct Facts {
     pub icpx: Option<PathBuf>,
     /// The newest installed compiler.
     pub compiler: Option<Compiler>,
+    /// What came of compiling a kernel with the compiler that a build would take, if there is one.
+    pub trial: Option<Result<Duration, String>>,
     /// The C++ compiler and standard library of the system.
     pub cpp: Cpp,
     /// The pip that would fetch wheels, or what was tried.
@@ -107,22 +111,29 @@ impl Facts {
         let search = search.as_deref();
         let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
         let newest = |component| home.as_ref().ok()?.newest(component);
+        let explicit = variable(CLANG_VARIABLE).map(|value| Explicit {
+            found: programs::find(&value, search),
+            value,
+        });
+        let compiler = newest(Component::Compiler).map(|installed| Compiler {
+            driver: installed.entry(),
+            library: installed.folder.join(COMPILER_LIBRARY),
+            damage: damage(&installed),
+            version: installed.version,
+        });
+        let taken = match &explicit {
+            Some(explicit) => explicit.found.as_ref(),
+            None => compiler.as_ref().map(|compiler| &compiler.driver),
+        };
         Self {
             home_is_set: variable(HOME_VARIABLE).is_some(),
             unsupported: toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)
                 .err()
                 .map(|error| error.to_string()),
-            explicit: variable(CLANG_VARIABLE).map(|value| Explicit {
-                found: programs::find(&value, search),
-                value,
-            }),
+            trial: taken.map(|clang| trial::compile(clang)),
+            explicit,
             icpx: programs::find("icpx", search),
-            compiler: newest(Component::Compiler).map(|installed| Compiler {
-                driver: installed.entry(),
-                library: installed.folder.join(COMPILER_LIBRARY),
-                damage: damage(&installed),
-                version: installed.version,
-            }),
+            compiler,
             cpp: Cpp {
                 compiler: ["g++", "c++"].iter().find_map(|name| {
                     Invocation::find(&[name], search).map(|found| Tool {

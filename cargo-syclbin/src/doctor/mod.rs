@@ -6,6 +6,7 @@
 mod devices;
 mod facts;
 mod report;
+mod trial;
 
 pub use devices::{Device, Devices};
 pub use facts::{Compiler, Cpp, CpuDevice, Explicit, Facts, Tool};

@@ -180,14 +180,25 @@ fn compile(facts: &Facts) -> Vec<Item> {
         Some(tool) => note("g++", format!("{} ({})", tool.command, tool.version)),
         None => note("g++", "none".to_owned()),
     });
-    items.push(match (&facts.cpp.headers, &facts.explicit) {
-        (Some(folder), _) => good("C++ headers", folder.display().to_string()),
-        // Another compiler may bring headers of its own: libc++, or those of a full installation.
-        (None, Some(_)) => note("C++ headers", "none in /usr/include/c++".to_owned()),
-        (None, None) => bad("C++ headers", "none in /usr/include/c++".to_owned()).with_remedy(
-            "install g++: the compiler reads the C++ standard library from the system",
-        ),
+    items.push(match &facts.cpp.headers {
+        Some(folder) => note("C++ headers", folder.display().to_string()),
+        None => note("C++ headers", "none in /usr/include/c++".to_owned()),
     });
+    match &facts.trial {
+        Some(Ok(time)) => items.push(good("trial", format!("compiled a kernel in {time:.1?}"))),
+        Some(Err(problem)) => {
+            let remedy = match (&facts.explicit, &facts.cpp.headers) {
+                (Some(_), _) => "SYCLBIN_CLANG must name a DPC++ clang++ that has -fsyclbin",
+                (None, None) => {
+                    "install g++: the compiler reads the C++ standard library from the system"
+                }
+                (None, Some(_)) => "run `cargo syclbin toolchain install --force`",
+            };
+            let text = format!("compiling a kernel failed: {problem}");
+            items.push(bad("trial", text).with_remedy(remedy));
+        }
+        None => {}
+    }
     items
 }
 
@@ -297,6 +308,7 @@ impl Item {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+    use std::time::Duration;
 
     use super::*;
     use crate::doctor::{Cpp, Device, Devices, Explicit, Tool};
@@ -315,6 +327,7 @@ mod tests {
                 library: PathBuf::from("/cache/syclbin/lib/libsycl-jit.so"),
                 damage: None,
             }),
+            trial: Some(Ok(Duration::from_millis(400))),
             cpp: Cpp {
                 compiler: Some(Tool {
                     command: "/usr/bin/g++".to_owned(),
@@ -363,6 +376,7 @@ mod tests {
     fn a_bare_machine_is_told_of_every_missing_thing() {
         let bare = Facts {
             compiler: None,
+            trial: None,
             cpp: Cpp::default(),
             pip: Err("`pip`: not found".to_owned()),
             devices: Devices {
@@ -377,7 +391,6 @@ mod tests {
         for expected in [
             "pip or uv",
             "--component compiler",
-            "g++",
             "--component cpu-device",
         ] {
             assert!(remedies.contains(expected), "{expected} in {remedies}");
@@ -413,8 +426,12 @@ mod tests {
     }
 
     #[test]
-    fn without_headers_the_installed_compiler_is_of_no_use() {
+    fn a_failed_trial_decides_and_missing_headers_are_its_likely_cause() {
         let mut facts = complete();
+        facts.trial = Some(Err(
+            "exit status: 1\nfatal error: 'climits' not found".to_owned()
+        ));
+        assert!(remedies(&Report::of(&facts))[0].contains("--force"));
         facts.cpp.headers = None;
         let report = Report::of(&facts);
         assert!(!report.compiles && report.runs);
