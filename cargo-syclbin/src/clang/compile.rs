@@ -1,7 +1,7 @@
 //! From a command line to the files it asks for: the SYCLBIN file and the depfile.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use syclbin::property::{Value, set};
@@ -32,13 +32,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let name = options.source.to_string_lossy();
 
     let mut arguments = options.clang.clone();
-    let scratch = match &options.depfile {
+    let dependencies = match &options.depfile {
         Some(depfile) => {
-            let scratch = file::temporary_beside(&depfile.path)
-                .or_else(|error| own(cannot_write(&depfile.path, &error)))?;
-            let path = scratch.path().to_string_lossy().into_owned();
-            arguments.extend([depfile.kind.clone(), "-MF".into(), path]);
-            Some((depfile, scratch))
+            let sink = Sink::new()?;
+            arguments.extend([depfile.kind.clone(), "-MF".into(), sink.path.clone()]);
+            Some((depfile, sink))
         }
         None => None,
     };
@@ -50,13 +48,50 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
     }
     let compiled = assemble(images, options.state)?;
-    write(&options.output, &syclbin::write::offload_binary(&compiled))?;
-    if let Some((depfile, scratch)) = scratch {
-        let read = std::fs::read_to_string(scratch.path());
-        let text = read.or_else(|error| own(format!("the depfile cannot be read: {error}")))?;
+    if let Some((depfile, sink)) = dependencies {
+        let text = sink.finish()?;
         write(&depfile.path, real_dependencies(depfile, &text).as_bytes())?;
     }
-    Ok(())
+    // Last, so that its presence means that all went well.
+    write(&options.output, &syclbin::write::offload_binary(&compiled))
+}
+
+/// Where the library writes its depfile: a pipe with a path. The library ends the process when it
+/// cannot write, so a file on a full disk would stay behind half-written.
+struct Sink {
+    path: String,
+    writer: std::io::PipeWriter,
+    reader: std::thread::JoinHandle<std::io::Result<String>>,
+}
+
+impl Sink {
+    fn new() -> Result<Self> {
+        let (mut reader, writer) =
+            std::io::pipe().or_else(|error| own(format!("no pipe for the depfile: {error}")))?;
+        #[cfg(unix)]
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&writer);
+        #[cfg(not(unix))]
+        let descriptor = return own("the compiler library exists for Linux only");
+        Ok(Self {
+            path: format!("/proc/self/fd/{descriptor}"),
+            writer,
+            reader: std::thread::spawn(move || {
+                let mut text = Vec::new();
+                reader.read_to_end(&mut text)?;
+                Ok(String::from_utf8_lossy(&text).into_owned())
+            }),
+        })
+    }
+
+    /// What was written.
+    fn finish(self) -> Result<String> {
+        drop(self.writer); // else the reader waits for more
+        match self.reader.join() {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(error)) => own(format!("the depfile cannot be read: {error}")),
+            Err(_) => own("the thread that reads the depfile died"),
+        }
+    }
 }
 
 /// Clang's own words: the library puts a heading of two lines before errors, and a tab.

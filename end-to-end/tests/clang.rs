@@ -1,0 +1,158 @@
+//! The installed `syclbin-clang`, called as CMake or make would call `clang++`.
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use syclbin::State;
+use syclbin::signature::{Access, Type, kernels};
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+fn clang(arguments: &[&str], folder: &Path) -> Output {
+    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
+    let installed = home.newest(Component::Compiler);
+    let program = installed
+        .expect("the tests need `cargo xtask toolchain`")
+        .entry();
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder);
+    command.output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn testfiles() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")
+}
+
+/// Compiles a file of `testfiles/` to `state`.
+fn compile(name: &str, state: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let source = testfiles().join(format!("{name}.cpp"));
+    let state = format!("-fsyclbin={state}");
+    let arguments = [
+        "-fsycl",
+        &state,
+        "-o",
+        "out.syclbin",
+        source.to_str().unwrap(),
+    ];
+    let output = clang(&arguments, folder.path());
+    assert!(output.status.success(), "{name}: {}", said(&output));
+    std::fs::read(folder.path().join("out.syclbin")).unwrap()
+}
+
+#[test]
+fn kernels_are_those_that_the_reference_runtime_finds_in_the_same_source() {
+    for name in [
+        "vector_ops",
+        "structs",
+        "work_group",
+        "functor",
+        "globals",
+        "import_side",
+    ] {
+        let ours = compile(name, "object");
+        let theirs = testfiles().join(format!("{name}.object.syclbin"));
+        let theirs = std::fs::read(theirs).unwrap();
+        let ours = syclbin::read::parse(&ours).unwrap();
+        let theirs = syclbin::read::parse(&theirs).unwrap();
+        let names = |file: &syclbin::Syclbin<'_>| -> BTreeSet<String> {
+            file.kernel_names().map(String::from).collect()
+        };
+        assert_eq!(names(&ours), names(&theirs), "{name}");
+        assert_eq!(ours.state(), Some(State::Object));
+        for kernel in ours.kernel_names() {
+            // What a launcher must know of it is the same, whatever module it ended up in.
+            let facts = |file: &syclbin::Syclbin<'_>| {
+                let mut modules = file.modules.iter();
+                let module = modules.find(|module| module.kernel_names().any(|k| k == kernel));
+                let module = module.unwrap();
+                (
+                    module.aspects(),
+                    module.eliminated_arguments(kernel).contains(&true),
+                )
+            };
+            assert_eq!(facts(&ours), facts(&theirs), "{name}: {kernel}");
+        }
+    }
+}
+
+#[test]
+fn a_pointer_that_is_only_read_is_known_from_the_code_alone() {
+    let bytes = compile("vector_ops", "executable");
+    let file = syclbin::read::parse(&bytes).unwrap();
+    assert_eq!(file.state(), Some(State::Executable));
+    let kernels = kernels(&file).unwrap();
+    let saxpy = kernels.iter().find(|k| k.symbol == "__sycl_kernel_saxpy");
+    let parameters = saxpy.unwrap().parameters.as_ref().unwrap();
+    let accesses: Vec<_> = parameters
+        .iter()
+        .filter_map(|parameter| match parameter.ty {
+            Type::Pointer { access, .. } => Some(access),
+            Type::Scalar(_) => None,
+        })
+        .collect();
+    assert_eq!(accesses, [Access::Read, Access::ReadWrite]);
+}
+
+#[test]
+fn a_depfile_names_the_output_and_only_files_that_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = "#include \"a b.hpp\"\n#include <sycl/ext/oneapi/free_function_queries.hpp>\n";
+    std::fs::write(folder.path().join("k.cpp"), kernel).unwrap();
+    std::fs::write(folder.path().join("a b.hpp"), "").unwrap();
+    let output = clang(
+        &["-fsyclbin", "-MD", "-o", "k.syclbin", "k.cpp"],
+        folder.path(),
+    );
+    assert!(output.status.success(), "{}", said(&output));
+    let text = std::fs::read_to_string(folder.path().join("k.d")).unwrap();
+    assert!(text.starts_with("k.syclbin: \\\n  k.cpp \\\n"), "{text}");
+    assert!(text.contains("  a\\ b.hpp"), "{text}");
+    for line in text.lines().skip(1) {
+        let path = line.trim().trim_end_matches(" \\").replace("\\ ", " ");
+        assert!(folder.path().join(&path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn errors_are_clangs_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.cpp"), "int f() { return x; }\n").unwrap();
+    let arguments = ["-fsyclbin", "-MD", "-o", "k.syclbin", "k.cpp"];
+    let output = clang(&arguments, folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "k.cpp:1:18: error: use of undeclared identifier 'x'\n    1 | int f() { return x; }\n      |                  ^\n";
+    assert_eq!(said(&output), expected);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn code_that_would_end_a_driver_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, state, expected) in [
+        ("constants", "executable", "reads a specialization constant"),
+        ("constants", "object", "reads a specialization constant"),
+        (
+            "import_side",
+            "executable",
+            "undefined in the device code: _Z5shapef",
+        ),
+    ] {
+        let source = testfiles().join(format!("{name}.cpp"));
+        let state = format!("-fsyclbin={state}");
+        let arguments = [&state, "-o", "out.syclbin", source.to_str().unwrap()];
+        let output = clang(&arguments, folder.path());
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(said(&output).contains(expected), "{}", said(&output));
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            0,
+            "{name}"
+        );
+    }
+}
