@@ -171,9 +171,9 @@ impl PropertySets {
 
     /// Sets a property; one of the same set and key keeps its place and takes the new value.
     ///
-    /// Neither name may hold a line feed, nor `key` an `=`: the text form has no escapes. The
-    /// compiler makes no such names; [`write::offload_binary`](crate::write::offload_binary)
-    /// leaves out properties that have them.
+    /// Neither name may hold a line feed, nor `key` an `=` or a `[` in front: the text form has no
+    /// escapes. The compiler makes no such names;
+    /// [`write::offload_binary`](crate::write::offload_binary) leaves out properties that have them.
     pub fn insert(&mut self, set: &str, key: &str, value: Value) {
         let set = self.set_mut(set);
         match set.places.get(key) {

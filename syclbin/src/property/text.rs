@@ -62,12 +62,16 @@ impl PropertySets {
         for set in self.iter().filter(|set| !set.name().contains('\n')) {
             let _ = writeln!(text, "[{}]", set.name());
             for (key, value) in set.iter() {
-                if key.is_empty() || key.contains(['\n', '=']) {
+                if key.is_empty() || key.starts_with('[') || key.contains(['\n', '=']) {
                     continue; // not expressible; see `insert`
                 }
                 let _ = match value {
                     Value::U32(number) => writeln!(text, "{key}=1|{number}"),
                     Value::Bytes { bits, data } => {
+                        // A count that does not fit the bytes would not be read again.
+                        let all = data.len() as u64 * 8;
+                        let fits = bits.div_ceil(8) == data.len() as u64;
+                        let bits = if fits { *bits } else { all };
                         let mut bytes = Vec::from(bits.to_le_bytes());
                         bytes.extend_from_slice(data);
                         writeln!(text, "{key}=2|{}", base64::encode(&bytes))
@@ -135,6 +139,21 @@ mod tests {
     fn the_last_of_two_values_counts_and_sets_merge() {
         let sets = PropertySets::parse(b"[a]\nk=1|1\n[b]\n[a]\nk=1|2\nl=1|3\n").unwrap();
         assert_eq!(sets.to_text(), "[a]\nk=1|2\nl=1|3\n[b]\n");
+    }
+
+    #[test]
+    fn whatever_is_inserted_can_be_read_again() {
+        let mut sets = PropertySets::default();
+        for key in ["", "[x", "a=b", "a\nb", "good"] {
+            sets.insert("s", key, Value::U32(1));
+        }
+        let bits = 3;
+        let data = vec![1, 2];
+        sets.insert("s", "bytes", Value::Bytes { bits, data });
+        let read = PropertySets::parse(sets.to_text().as_bytes()).unwrap();
+        let keys: Vec<_> = read.set("s").unwrap().keys().collect();
+        assert_eq!(keys, ["good", "bytes"]);
+        assert_eq!(read.get("s", "bytes"), Some(&Value::from(vec![1, 2])));
     }
 
     #[test]

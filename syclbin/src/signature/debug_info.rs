@@ -5,10 +5,11 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::declaration::{Declaration, DeclaredParameter};
 use super::mangled;
-use super::spirv::{Extended, Module};
+use super::spirv::{Extended, Module, PARAMETER_PREFIX};
 
 const INSTRUCTION_SETS: [&str; 2] = [
     "NonSemantic.Shader.DebugInfo.200",
@@ -26,8 +27,6 @@ const FUNCTION: u32 = 20;
 const LOCAL_VARIABLE: u32 = 26;
 const QUALIFIER_CONST: u32 = 0;
 
-/// DPC++ names the parameters of a kernel's entry point after those of the C++ function.
-const PARAMETER_PREFIX: &str = "__arg_";
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
 
@@ -52,30 +51,47 @@ pub fn declarations(module: &Module) -> BTreeMap<String, Declaration> {
 struct DebugInfo<'m> {
     module: &'m Module,
     instructions: BTreeMap<u32, &'m Extended>,
+    /// Functions by their linkage name.
+    functions: BTreeMap<&'m str, u32>,
+    /// Local variables by the function they stand in.
+    variables: BTreeMap<u32, Vec<&'m Extended>>,
 }
 
 impl<'m> DebugInfo<'m> {
     fn new(module: &'m Module, set: u32) -> Self {
-        let instructions = module.extended.iter().filter(|e| e.set == set);
-        Self {
+        let mut info = Self {
             module,
-            instructions: instructions.map(|e| (e.result, e)).collect(),
+            instructions: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            variables: BTreeMap::new(),
+        };
+        for e in module.extended.iter().filter(|e| e.set == set) {
+            info.instructions.insert(e.result, e);
+            match e.instruction {
+                FUNCTION => {
+                    if let Some(name) = info.string(e.operands.first()) {
+                        info.functions.entry(name).or_insert(e.result);
+                    }
+                }
+                LOCAL_VARIABLE => {
+                    if let Some(function) = e.operands.get(5) {
+                        info.variables.entry(*function).or_default().push(e);
+                    }
+                }
+                _ => {}
+            }
         }
+        info
     }
 
     /// The parameters of the function whose linkage name is `symbol`, by their argument number.
     fn declaration(&self, symbol: &str) -> Option<Declaration> {
-        let (function, _) = self.instructions.iter().find(|(_, e)| {
-            e.instruction == FUNCTION && self.string(e.operands.first()) == Some(symbol)
-        })?;
+        let function = self.functions.get(symbol)?;
         let mut parameters = BTreeMap::new();
-        for variable in self.instructions.values() {
-            let [name, ty, _, _, _, parent, _, number] = variable.operands[..] else {
+        for variable in self.variables.get(function).into_iter().flatten() {
+            let [name, ty, _, _, _, _, _, number] = variable.operands[..] else {
                 continue; // a variable without argument number is no parameter
             };
-            if variable.instruction != LOCAL_VARIABLE || parent != *function {
-                continue;
-            }
             let name = self.string(Some(&name))?;
             let name = name.strip_prefix(PARAMETER_PREFIX).unwrap_or(name);
             let parameter = DeclaredParameter {

@@ -48,7 +48,7 @@ impl Declaration {
             _ => None,
         })?;
         let (name, parameters) = (&rest[..open], &rest[open + 1..]);
-        let parameters = match parameters {
+        let parameters = match parameters.trim() {
             "" => Vec::new(),
             list => split_list(list)
                 .into_iter()

@@ -8,11 +8,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-const PREFIX: &str = "__sycl_kernel_";
+/// What DPC++ puts before the name of a free-function kernel.
+pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// Types and names nest; a symbol that goes deeper is not read.
 const MAX_DEPTH: usize = 64;
-/// Substitutions repeat text, so a short hostile symbol can mean a very long type.
-const MAX_TEXT: usize = 4096;
+/// Substitutions repeat text, so a short hostile symbol can mean very long types: this many bytes
+/// are made of one symbol at most.
+const MAX_TEXT: usize = 64 * 1024;
 
 /// What a symbol says of its kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,7 +69,7 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
         }
     };
     let first = name.path.first_mut().unwrap_or(&mut name.base);
-    if let Some(rest) = first.strip_prefix(PREFIX) {
+    if let Some(rest) = first.strip_prefix(KERNEL_PREFIX) {
         *first = rest.into();
     }
     let identifier =
@@ -80,6 +82,8 @@ struct Parser<'s> {
     rest: &'s str,
     substitutions: Vec<String>,
     template_arguments: Vec<String>,
+    /// Bytes of text that may still be made.
+    budget: usize,
 }
 
 impl<'s> Parser<'s> {
@@ -88,6 +92,7 @@ impl<'s> Parser<'s> {
             rest,
             substitutions: Vec::new(),
             template_arguments: Vec::new(),
+            budget: MAX_TEXT,
         }
     }
 
@@ -97,12 +102,17 @@ impl<'s> Parser<'s> {
         rest.is_some()
     }
 
-    fn substitute(&mut self, text: &str) -> Option<String> {
-        if text.len() > MAX_TEXT {
-            return None;
-        }
-        self.substitutions.push(text.into());
-        Some(text.into())
+    /// Counts `text` against what may be made of one symbol.
+    fn spend(&mut self, text: String) -> Option<String> {
+        self.budget = self.budget.checked_sub(text.len())?;
+        Some(text)
+    }
+
+    /// Makes `text` a candidate for later substitution.
+    fn substitute(&mut self, text: String) -> Option<String> {
+        let text = self.spend(text)?;
+        self.substitutions.push(text.clone());
+        Some(text)
     }
 
     /// `<source-name>`: a length and that many bytes.
@@ -124,7 +134,7 @@ impl<'s> Parser<'s> {
         if !self.eat("N") {
             name.base = self.source_name()?.into();
             if self.rest.starts_with('I') {
-                self.substitute(&name.base.clone())?;
+                self.substitute(name.base.clone())?;
                 name.template_arguments = self.arguments(depth + 1)?;
             }
             return Some(name);
@@ -133,22 +143,16 @@ impl<'s> Parser<'s> {
         while !self.eat("E") {
             if self.rest.starts_with('I') {
                 name.template_arguments = self.arguments(depth + 1)?;
-                let text = format!(
-                    "{}<{}>",
-                    parts.join("::"),
-                    name.template_arguments.join(", ")
-                );
                 if !self.rest.starts_with('E') {
                     return None; // a member of a template instance: not a name for Rust
                 }
-                let _ = self.substitute(&text)?;
                 continue;
             }
             parts.push(String::from(self.source_name()?));
-            // The whole name of a function is no candidate, but that of a type is; a candidate too
-            // many at the end only matters to what follows, see `type_name` and `nested_type`.
+            // Every prefix is a candidate, but not the whole: that of a function never is one, and
+            // that of a type is made one by `ty`.
             if !self.rest.starts_with('E') {
-                self.substitute(&parts.join("::"))?;
+                self.substitute(parts.join("::"))?;
             }
         }
         name.base = parts.pop()?;
@@ -177,7 +181,7 @@ impl<'s> Parser<'s> {
         let mut arguments = Vec::new();
         while !self.eat("E") {
             arguments.push(if self.eat("L") {
-                self.literal()?
+                self.literal(depth + 1)?
             } else {
                 self.ty(depth + 1)?
             });
@@ -186,8 +190,8 @@ impl<'s> Parser<'s> {
     }
 
     /// A literal argument: `Li4E` is `4`, `Lb1E` is `true`.
-    fn literal(&mut self) -> Option<String> {
-        let ty = self.ty(0)?;
+    fn literal(&mut self, depth: usize) -> Option<String> {
+        let ty = self.ty(depth)?;
         let (value, rest) = self.rest.split_once('E')?;
         self.rest = rest;
         let (sign, digits) = match value.strip_prefix('n') {
@@ -231,11 +235,11 @@ impl<'s> Parser<'s> {
         if self.eat("P") {
             let base = self.ty(depth + 1)?;
             let space = if base.ends_with('*') { "" } else { " " };
-            return self.substitute(&format!("{base}{space}*"));
+            return self.substitute(format!("{base}{space}*"));
         }
         if self.eat("K") {
             let base = self.ty(depth + 1)?;
-            return self.substitute(&match base.ends_with('*') {
+            return self.substitute(match base.ends_with('*') {
                 true => format!("{base}const"),
                 false => format!("const {base}"),
             });
@@ -243,18 +247,19 @@ impl<'s> Parser<'s> {
         if self.eat("T") {
             let index = self.sequence()?;
             let argument = self.template_arguments.get(index)?.clone();
-            return self.substitute(&argument);
+            return self.substitute(argument);
         }
         if self.eat("S") {
             let index = self.sequence()?;
-            return self.substitutions.get(index).cloned();
+            let text = self.substitutions.get(index)?.clone();
+            return self.spend(text);
         }
         if self
             .rest
             .starts_with(|c: char| c == 'N' || c.is_ascii_digit())
         {
             let name = self.name(depth + 1)?;
-            return self.substitute(&name.qualified());
+            return self.substitute(name.qualified());
         }
         None
     }
@@ -265,6 +270,11 @@ impl<'s> Parser<'s> {
         self.rest = rest;
         if digits.is_empty() {
             return Some(0);
+        }
+        // `from_str_radix` would take a sign and lower case.
+        let plain = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase();
+        if !digits.chars().all(plain) {
+            return None;
         }
         usize::from_str_radix(digits, 36).ok()?.checked_add(1)
     }
@@ -328,6 +338,16 @@ mod tests {
             ),
             ("_Z15__sycl_kernel_fv", "f", Some("")),
             (
+                "_ZN18__sycl_kernel_fill5scaleIiEEvPT_S1_",
+                "fill::scale<int>",
+                Some("int *; int"),
+            ),
+            (
+                "_Z15__sycl_kernel_fN2ns4PairIiEEPfS2_",
+                "f",
+                Some("ns::Pair<int>; float *; float *"),
+            ),
+            (
                 "_Z15__sycl_kernel_f8ParticlePS_",
                 "f",
                 Some("Particle; Particle *"),
@@ -367,15 +387,25 @@ mod tests {
 
     #[test]
     fn a_symbol_that_doubles_its_own_text_is_not_followed() {
-        let mut symbol = String::from("_Z1fIiE");
-        symbol.push_str("1aI");
-        for _ in 0..40 {
-            symbol.push_str("1bIS_S_");
+        // Each parameter is an instance of all that came before: a<int>, a<a<int>, a<int>>, ...
+        let mut symbol = String::from("_Z1f1aIiE");
+        for index in 0..40 {
+            let last = char::from_digit(index % 10, 10).unwrap();
+            symbol.push_str(&format!("S_IS{last}_S{last}_E"));
+            symbol.push_str("1bIS0_S0_S0_E");
         }
-        let _ = parse(&symbol);
+        assert_eq!(parse(&symbol).unwrap().parameters, None);
+        let copies = format!("_Z1f{}i{}", "P".repeat(60), "S1_".repeat(100_000));
+        assert_eq!(parse(&copies).unwrap().parameters, None);
+    }
+
+    #[test]
+    fn nothing_nests_deeper_than_a_stack() {
         let deep = format!("_Z1f{}i", "P".repeat(100_000));
         assert_eq!(parse(&deep).unwrap().parameters, None);
         let nested = format!("_ZN{}Ev", "1a".repeat(2_000));
         assert_eq!(parse(&nested), None);
+        let literals = format!("_Z1fI{}", "L1aI".repeat(100_000));
+        assert_eq!(parse(&literals), None);
     }
 }

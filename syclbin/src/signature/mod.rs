@@ -16,6 +16,8 @@ pub mod mangled;
 pub mod spirv;
 
 use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -115,14 +117,24 @@ pub struct Unsupported(String);
 /// When an image that is filed as SPIR-V cannot be read as such.
 pub fn kernels(file: &Syclbin<'_>) -> Result<Vec<KernelSignature>, Error> {
     let mut found: Vec<KernelSignature> = Vec::new();
-    let mut known = alloc::collections::BTreeSet::new();
+    let mut places = BTreeMap::new();
     for (index, module) in file.modules.iter().enumerate() {
         let spirv = spirv_of(module)
             .map_err(|error| error.within(format!("abstract module {index}: SPIR-V"), 0))?;
         for symbol in module.kernel_names() {
-            // The same kernel in two modules: one meaning for several targets.
-            if known.insert(symbol.to_owned()) {
-                found.push(kernel(module, spirv.as_ref(), symbol));
+            let signature = kernel(module, spirv.as_ref(), symbol);
+            // The same kernel in two modules is one meaning for several targets. The first whose
+            // code can be read tells most.
+            match places.entry(symbol) {
+                Entry::Vacant(place) => {
+                    place.insert((found.len(), spirv.is_some()));
+                    found.push(signature);
+                }
+                Entry::Occupied(mut place) if !place.get().1 && spirv.is_some() => {
+                    place.get_mut().1 = true;
+                    found[place.get().0] = signature;
+                }
+                Entry::Occupied(_) => {}
             }
         }
     }
@@ -145,16 +157,11 @@ pub fn record<'d>(
 
 fn spirv_of(module: &AbstractModule<'_>) -> Result<Option<spirv::Module>, Error> {
     let image = module.images.iter().find(|image| {
-        // x86-64 code is filed as SPIR-V when no CPU is named; its triple gives it away.
-        matches!(image.kind(), ImageKind::Ir { ty: IrType::SpirV, target } if is_spir64(target))
+        matches!(image.kind(), ImageKind::Ir { ty: IrType::SpirV, target } if spirv::is_target(target))
     });
     image
         .map(|image| spirv::Module::parse(&image.bytes))
         .transpose()
-}
-
-fn is_spir64(target: &str) -> bool {
-    target.is_empty() || target.split('-').next() == Some("spir64")
 }
 
 fn kernel(

@@ -9,6 +9,10 @@ use alloc::vec::Vec;
 use crate::error::{Error, ErrorKind};
 
 const MAGIC: u32 = 0x0723_0203;
+/// The first bytes of a module.
+pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
+/// What DPC++ puts before the names of a kernel's parameters.
+pub(super) const PARAMETER_PREFIX: &str = "__arg_";
 const HEADER_WORDS: usize = 5;
 const RECORD: &str = "SPIR-V module";
 
@@ -53,6 +57,7 @@ pub struct Module {
     types: BTreeMap<u32, TypeRecord>,
     attributes: BTreeMap<u32, Vec<u32>>,
     entry_points: Vec<(u32, String)>,
+    entry_functions: BTreeSet<u32>,
     functions: BTreeMap<u32, Vec<(u32, u32)>>,
     imports: Vec<(u32, String)>,
     built_ins: BTreeSet<u32>,
@@ -186,7 +191,12 @@ impl Module {
                 operands: w.get(4..)?.to_vec(),
             }),
             op::ENTRY_POINT if *w.first()? == EXECUTION_MODEL_KERNEL => {
-                self.entry_points.push((*w.get(1)?, string(w.get(2..)?).0));
+                // The first name of a function counts: thousands for one function would make a
+                // small file mean a huge one.
+                let id = *w.get(1)?;
+                if self.entry_functions.insert(id) {
+                    self.entry_points.push((id, string(w.get(2..)?).0));
+                }
             }
             op::TYPE_INT => {
                 self.types.insert(*w.first()?, TypeRecord::Int(*w.get(1)?));
@@ -256,7 +266,7 @@ impl Module {
                     name: self
                         .names
                         .get(&id)
-                        .map(|name| name.strip_prefix("__arg_").unwrap_or(name).into()),
+                        .map(|name| name.strip_prefix(PARAMETER_PREFIX).unwrap_or(name).into()),
                     ty: self.parameter_type(id, ty),
                 })
                 .collect(),
@@ -320,6 +330,43 @@ impl Module {
 pub fn unresolved_imports(bytes: &[u8]) -> Result<Vec<String>, Error> {
     let module = Module::parse(bytes)?;
     Ok(module.imports().map(String::from).collect())
+}
+
+/// What an unresolved import asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Import {
+    /// The value of a specialization constant, which the compiler left unlowered.
+    SpecializationConstant,
+    /// A function of DPC++'s device library, such as the one that reports a failed `assert`.
+    DeviceLibrary,
+    /// A function or variable of another source.
+    Symbol,
+}
+
+impl Import {
+    /// What `symbol` asks for.
+    #[must_use]
+    pub fn of(symbol: &str) -> Self {
+        const CONSTANT_READS: [&str; 2] = [
+            "__sycl_getScalar2020SpecConstantValue",
+            "__sycl_getComposite2020SpecConstantValue",
+        ];
+        if CONSTANT_READS.iter().any(|read| symbol.contains(read)) {
+            Self::SpecializationConstant
+        } else if symbol.contains("__devicelib_") {
+            Self::DeviceLibrary
+        } else {
+            Self::Symbol
+        }
+    }
+}
+
+/// Whether `target` is a triple of 64-bit SPIR-V, or empty: files from elsewhere may not say. An
+/// image without architecture is filed as SPIR-V whatever it is, and its triple gives it away.
+#[must_use]
+pub fn is_target(target: &str) -> bool {
+    let architecture = target.split('-').next().unwrap_or_default();
+    architecture.is_empty() || architecture == "spir64" || architecture.starts_with("spirv64")
 }
 
 /// A literal string, four bytes a word, closed by a zero byte, and the words after it.
@@ -389,6 +436,38 @@ mod tests {
         let signed = Some(false);
         let int = ParameterType::Int { bits: 16, signed };
         assert_eq!(types, [pointer(false), pointer(true), int]);
+    }
+
+    #[test]
+    fn imports_are_told_apart() {
+        let scalar = "_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_";
+        assert_eq!(Import::of(scalar), Import::SpecializationConstant);
+        assert_eq!(Import::of("__devicelib_assert_fail"), Import::DeviceLibrary);
+        assert_eq!(Import::of("_Z5shapef"), Import::Symbol);
+    }
+
+    #[test]
+    fn x86_code_that_is_filed_as_spirv_has_another_target() {
+        for (target, expected) in [
+            ("", true),
+            ("spir64-unknown-unknown", true),
+            ("spirv64-intel", true),
+            ("spir64_x86_64-unknown-unknown", false),
+            ("spir-unknown-unknown", false),
+        ] {
+            assert_eq!(is_target(target), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_function_has_one_name() {
+        let name = |c| u32::from_le_bytes([c, 0, 0, 0]);
+        let bytes = module(&[
+            (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name(b'a')]),
+            (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name(b'b')]),
+        ]);
+        let module = Module::parse(&bytes).unwrap();
+        assert_eq!(module.kernels().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]
