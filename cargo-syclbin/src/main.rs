@@ -162,11 +162,9 @@ fn install(options: Install) -> Result<()> {
     Ok(())
 }
 
-/// The home folder, absolute: it is printed for others to use from elsewhere.
+/// The home folder.
 fn home() -> Result<Home> {
-    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref())?;
-    let absolute = std::path::absolute(home.path())?;
-    Ok(Home::locate(Some(absolute.as_os_str()))?)
+    Ok(Home::locate(std::env::var_os(HOME_VARIABLE).as_deref())?)
 }
 
 /// Prints an answer. A reader that has seen enough, like `head`, is no failure.

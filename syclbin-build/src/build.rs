@@ -9,7 +9,7 @@ use syclbin::signature::{self, debug_info, declaration::Declaration, spirv};
 use syclbin::{AbstractModule, ImageKind, IrType, State, Syclbin};
 
 use crate::cargo;
-use crate::compiler::Compiler;
+use crate::compiler::{Compiler, Job};
 use crate::depfile;
 use crate::error::{Error, Result};
 use crate::file;
@@ -89,7 +89,7 @@ impl Build {
         for path in &self.sources {
             // Named even when it is missing, so that the script runs again once it is there.
             cargo::rerun_if_changed(path);
-            std::fs::File::open(path).map_err(|source| Error::Source {
+            readable(path).map_err(|source| Error::Source {
                 path: path.clone(),
                 source,
             })?;
@@ -100,22 +100,27 @@ impl Build {
             cargo::rerun_if_changed(part);
         }
         create(&folder)?;
+        sweep(&folder);
         let work = tempfile::Builder::new()
-            .prefix(".compile-")
+            .prefix(WORK)
             .tempdir_in(&folder)
             .map_err(|source| write_error(&folder, source))?;
 
         let mut whole = Syclbin::new(State::Executable);
         let mut origins = BTreeMap::new();
-        for source in &self.sources {
-            let modules = self.compile_source(&compiler, source, work.path())?;
+        for (index, source) in self.sources.iter().enumerate() {
+            // A folder each: what one compile leaves is never taken for the output of another.
+            let work = work.path().join(index.to_string());
+            create(&work)?;
+            let modules = self.compile_source(&compiler, source, &work)?;
             for symbol in modules.iter().flat_map(AbstractModule::kernel_names) {
-                if let Some(first) = origins.insert(symbol.to_owned(), source.clone())
-                    && first != *source
+                // Twice in one source is one kernel, compiled for two targets.
+                if let Some(first) = origins.insert(symbol.to_owned(), index)
+                    && first != index
                 {
                     return Err(Error::Duplicate {
                         symbol: symbol.into(),
-                        first,
+                        first: self.sources[first].clone(),
                         second: source.clone(),
                     });
                 }
@@ -138,37 +143,35 @@ impl Build {
         let output = work.join("code.syclbin");
         let described = work.join("debug.syclbin");
         let dependencies = work.join("code.d");
-        let arguments = |output: &Path, extra: &[OsString]| {
-            let mut all: Vec<OsString> = vec![
-                "-fsycl".into(),
-                "-fsyclbin=executable".into(),
-                // Keeps the names of parameters.
-                "-fno-discard-value-names".into(),
-                "-O2".into(),
-            ];
-            all.extend(self.arguments.iter().cloned());
-            all.extend(extra.iter().cloned());
-            all.extend(["-o".into(), output.into(), source.into()]);
-            all
-        };
-        let depfile = ["-MD".into(), "-MF".into(), dependencies.clone().into()];
+        let mut flags: Vec<OsString> = vec![
+            "-fsycl".into(),
+            "-fsyclbin=executable".into(),
+            // Keeps the names of parameters.
+            "-fno-discard-value-names".into(),
+            "-O2".into(),
+        ];
+        flags.extend(self.arguments.iter().cloned());
         // The code that runs, and at the same time a second compile that is only read: debug
         // information turns optimization off, but it alone tells `unsigned n` from `int n`.
-        let code = compiler.start(arguments(&output, &depfile), source)?;
-        let debug = compiler.start(arguments(&described, &["-g".into()]), source)?;
+        let code = compiler.start(&Job {
+            flags: flags.clone(),
+            source,
+            output: &output,
+            depfile: Some(&dependencies),
+        })?;
+        flags.push("-g".into());
+        let debug = compiler.start(&Job {
+            flags,
+            source,
+            output: &described,
+            depfile: None,
+        })?;
         // Both are waited for before either error is reported: the folder they write to goes away.
         let (code, debug) = (code.finish(), debug.finish());
         let diagnostics = code?;
         debug?;
 
         cargo::warning(&diagnostics);
-        if let Ok(text) = std::fs::read_to_string(&dependencies) {
-            for path in depfile::prerequisites(&text) {
-                if path.exists() {
-                    cargo::rerun_if_changed(&path);
-                }
-            }
-        }
         let unusable = |problem: String| Error::Output {
             program: compiler.program().to_owned(),
             source_file: source.to_owned(),
@@ -179,7 +182,16 @@ impl Build {
         let bytes = std::fs::read(&described).map_err(|error| unusable(error.to_string()))?;
         let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
         let declarations = declarations(&debug).map_err(|error| unusable(error.to_string()))?;
-        if compiled.kernel_names().next().is_none() {
+        // Without the list of headers, kernels would go stale in silence.
+        let text = std::fs::read_to_string(&dependencies).map_err(|error| {
+            unusable(format!("no list of the files it read (-MD -MF): {error}"))
+        })?;
+        for path in depfile::prerequisites(&text) {
+            if path.exists() {
+                cargo::rerun_if_changed(&path);
+            }
+        }
+        if !has_kernel(&compiled).map_err(|error| unusable(error.to_string()))? {
             cargo::warning(&format!("{}: {NO_KERNEL}", source.display()));
         }
         Ok(compiled
@@ -198,6 +210,23 @@ impl Build {
 const NO_KERNEL: &str = "no kernel was found in it. A free function becomes a kernel by \
     SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) before it; \
     two properties in one macro, ((a, b)), are a C++ comma expression and make none: give each its own macro";
+
+/// Whether there is a kernel in the code. The names alone do not tell: exported functions are
+/// among them.
+fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
+    for image in file.modules.iter().flat_map(|module| &module.images) {
+        let kernels = match image.kind() {
+            ImageKind::Ir {
+                ty: IrType::SpirV, ..
+            } => spirv::Module::parse(&image.bytes)?.kernels().count(),
+            _ => file.kernel_names().count(),
+        };
+        if kernels > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 /// The declaration of every kernel that the debug information in `file` describes.
 fn declarations(file: &Syclbin<'_>) -> Result<BTreeMap<String, Declaration>, syclbin::Error> {
@@ -229,6 +258,28 @@ fn owned(module: AbstractModule<'_>) -> AbstractModule<'static> {
                 bytes: image.bytes.into_owned().into(),
             })
             .collect(),
+    }
+}
+
+/// What the names of working folders begin with.
+const WORK: &str = ".compile-";
+
+/// Removes what a build script that was killed left behind. Cargo runs one at a time in `OUT_DIR`.
+fn sweep(folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_name().to_string_lossy().starts_with(WORK) {
+            // What cannot be removed only takes room.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A folder can be opened too, but not compiled.
+fn readable(path: &Path) -> std::io::Result<()> {
+    match std::fs::File::open(path)?.metadata()?.is_dir() {
+        true => Err(std::io::ErrorKind::IsADirectory.into()),
+        false => Ok(()),
     }
 }
 

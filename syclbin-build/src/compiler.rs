@@ -12,6 +12,9 @@ use crate::error::{Ended, Error, Result};
 /// Names a compiler; it is then the only one that is tried.
 pub(crate) const VARIABLE: &str = "SYCLBIN_CLANG";
 
+/// Where clang itself looks for headers.
+const READ_BY_CLANG: [&str; 2] = ["CPATH", "CPLUS_INCLUDE_PATH"];
+
 /// A program that takes clang's command line and has `-fsyclbin`.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
@@ -23,6 +26,9 @@ pub(crate) struct Compiler {
 impl Compiler {
     /// `SYCLBIN_CLANG` if it is set, else the newest installed one.
     pub(crate) fn find() -> Result<Self> {
+        for variable in READ_BY_CLANG {
+            cargo::env(variable);
+        }
         if let Some(named) = cargo::env(VARIABLE) {
             let program =
                 on_path(&named).ok_or_else(|| Error::NamedCompilerMissing(named.into()))?;
@@ -44,7 +50,12 @@ impl Compiler {
             .ok_or_else(|| Error::NoCompiler(home.path().to_owned()))?;
         let program = installed.entry();
         Ok(Self {
-            parts: vec![program.clone(), installed.folder.join(COMPILER_LIBRARY)],
+            parts: vec![
+                // A newer version beside this one is the one to use, once it is there.
+                home.versions(Component::Compiler),
+                program.clone(),
+                installed.folder.join(COMPILER_LIBRARY),
+            ],
             program,
         })
     }
@@ -58,18 +69,18 @@ impl Compiler {
     }
 
     /// Starts a compilation; its diagnostics are captured.
-    pub(crate) fn start(&self, arguments: Vec<OsString>, source: &Path) -> Result<Running> {
+    pub(crate) fn start(&self, job: &Job<'_>) -> Result<Running> {
         let mut command = Command::new(&self.program);
+        command.args(&job.flags);
+        if let Some(depfile) = job.depfile {
+            command.args([OsStr::new("-MD"), OsStr::new("-MF"), depfile.as_os_str()]);
+        }
         command
-            .args(&arguments)
+            .args([OsStr::new("-o"), job.output.as_os_str()])
+            .arg(job.source)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let line = std::iter::once(self.program.as_os_str())
-            .chain(arguments.iter().map(OsString::as_os_str))
-            .map(quoted)
-            .collect::<Vec<_>>()
-            .join(" ");
         // A thread drains the pipes, so that two compilers can run and neither waits for a reader.
         let child = command.spawn().map_err(|source| Error::Start {
             program: self.program.clone(),
@@ -78,10 +89,35 @@ impl Compiler {
         Ok(Running {
             output: std::thread::spawn(move || child.wait_with_output()),
             program: self.program.clone(),
-            source: source.to_owned(),
-            line,
+            source: job.source.to_owned(),
+            line: self.line_to_repeat(job),
         })
     }
+
+    /// A line for a shell, in any folder, that compiles the same. The files of this build are gone
+    /// by then, so it writes to the folder of Cargo.toml.
+    fn line_to_repeat(&self, job: &Job<'_>) -> String {
+        let output = OsStr::new("crash.syclbin");
+        let arguments = job.flags.iter().map(OsString::as_os_str);
+        let line = std::iter::once(self.program.as_os_str())
+            .chain(arguments)
+            .chain([OsStr::new("-o"), output, job.source.as_os_str()])
+            .map(quoted)
+            .collect::<Vec<_>>()
+            .join(" ");
+        match std::env::current_dir() {
+            Ok(folder) => format!("cd {} && {line}", quoted(folder.as_os_str())),
+            Err(_) => line,
+        }
+    }
+}
+
+/// One compilation.
+pub(crate) struct Job<'j> {
+    pub(crate) flags: Vec<OsString>,
+    pub(crate) source: &'j Path,
+    pub(crate) output: &'j Path,
+    pub(crate) depfile: Option<&'j Path>,
 }
 
 /// A compilation under way.

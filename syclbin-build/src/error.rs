@@ -34,7 +34,7 @@ pub enum Error {
     NamedCompilerMissing(PathBuf),
     /// No compiler was found.
     #[error(
-        "no SYCL compiler was found in {}; install one with `cargo install cargo-syclbin && {INSTALL_COMMAND}`, or set SYCLBIN_CLANG to a DPC++ clang++ that has -fsyclbin",
+        "no SYCL compiler was found in {}; install one with `{INSTALL_COMMAND}` (of the crate cargo-syclbin), or set SYCLBIN_CLANG to a DPC++ clang++ that has -fsyclbin",
         .0.display()
     )]
     NoCompiler(PathBuf),

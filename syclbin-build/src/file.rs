@@ -5,12 +5,31 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// An empty file in the folder of `path`, with the permissions a new file has.
+/// Writes `bytes` to `path`, unless it has them already. What is there and no regular file
+/// (`/dev/null`, a pipe) is written to and stays what it is; a symbolic link is followed.
 ///
 /// # Errors
 ///
-/// When the folder does not exist or cannot be written.
-pub fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+/// When the folder does not exist or cannot be written; an older file stays as it was.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match target.metadata() {
+        Ok(metadata) if !metadata.is_file() => {
+            return std::fs::OpenOptions::new()
+                .write(true)
+                .open(&target)?
+                .write_all(bytes);
+        }
+        Ok(_) if std::fs::read(&target).is_ok_and(|old| old == bytes) => return Ok(()),
+        _ => {}
+    }
+    let mut file = temporary_beside(&target)?;
+    file.write_all(bytes)?;
+    file.persist(&target).map(drop).map_err(|error| error.error)
+}
+
+/// An empty file in the folder of `path`, with the permissions a new file has.
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -19,21 +38,6 @@ pub fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
     builder.prefix(".syclbin-").tempfile_in(folder)
-}
-
-/// Writes `bytes` to `path`, unless it has them already: a file that does not change does not make
-/// Cargo compile what embeds it.
-///
-/// # Errors
-///
-/// When the folder does not exist or cannot be written; an older file stays as it was.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if std::fs::read(path).is_ok_and(|old| old == bytes) {
-        return Ok(());
-    }
-    let mut file = temporary_beside(path)?;
-    file.write_all(bytes)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 #[cfg(test)]
@@ -51,6 +55,23 @@ mod tests {
         replace(&path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_stays_a_device_and_a_link_a_link() {
+        use std::os::unix::fs::FileTypeExt as _;
+        replace(Path::new("/dev/null"), b"gone").unwrap();
+        let null = Path::new("/dev/null").metadata().unwrap();
+        assert!(null.file_type().is_char_device());
+
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        replace(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
     }
 
     #[test]

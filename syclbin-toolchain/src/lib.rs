@@ -81,10 +81,19 @@ impl Component {
 /// The folder must be called `lib`: the library looks for its companions in `$ORIGIN/../lib`.
 pub const COMPILER_LIBRARY: &str = "lib/libsycl-jit.so";
 
-/// There is no folder to look in: neither `SYCLBIN_HOME` nor a home folder is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no cache folder is known on this machine; set SYCLBIN_HOME to a folder of your choice")]
-pub struct NoHome;
+/// There is no folder to look in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoHome {
+    /// `SYCLBIN_HOME` is not set, and the platform knows no cache folder.
+    #[error(
+        "no cache folder is known on this machine; set SYCLBIN_HOME to a folder of your choice"
+    )]
+    Unknown,
+    /// `SYCLBIN_HOME` is relative. It would name another folder for each program: commands, build
+    /// scripts and the user's program all run in folders of their own.
+    #[error("SYCLBIN_HOME={} is relative; set it to an absolute path", .0.display())]
+    Relative(PathBuf),
+}
 
 /// The folder that holds the installed components.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,13 +105,20 @@ impl Home {
     ///
     /// # Errors
     ///
-    /// When `explicit` is not given and the platform knows no cache folder (no `HOME`).
+    /// When `explicit` is relative, and when it is not given and the platform knows no cache folder
+    /// (no `HOME`).
     pub fn locate(explicit: Option<&OsStr>) -> Result<Self, NoHome> {
         match explicit {
-            Some(folder) if !folder.is_empty() => Ok(Self(PathBuf::from(folder))),
+            Some(folder) if !folder.is_empty() => {
+                let folder = PathBuf::from(folder);
+                match folder.is_absolute() {
+                    true => Ok(Self(folder)),
+                    false => Err(NoHome::Relative(folder)),
+                }
+            }
             _ => dirs::cache_dir()
                 .map(|cache| Self(cache.join("syclbin")))
-                .ok_or(NoHome),
+                .ok_or(NoHome::Unknown),
         }
     }
 
@@ -115,7 +131,13 @@ impl Home {
     /// The folder in which one version of `component` is, or would be, installed.
     #[must_use]
     pub fn folder(&self, component: Component, version: &str) -> PathBuf {
-        self.0.join(component.name()).join(version)
+        self.versions(component).join(version)
+    }
+
+    /// The folder that holds a folder for each installed version of `component`.
+    #[must_use]
+    pub fn versions(&self, component: Component) -> PathBuf {
+        self.0.join(component.name())
     }
 
     /// All finished installations of `component`, newest version first.
@@ -123,7 +145,7 @@ impl Home {
     /// A folder that cannot be read holds none.
     #[must_use]
     pub fn installed(&self, component: Component) -> Vec<Installed> {
-        let mut found: Vec<Installed> = std::fs::read_dir(self.0.join(component.name()))
+        let mut found: Vec<Installed> = std::fs::read_dir(self.versions(component))
             .into_iter()
             .flatten()
             .flatten()
@@ -199,6 +221,15 @@ mod tests {
         );
         let explicit = Home::locate(Some(OsStr::new("/somewhere"))).unwrap();
         assert_eq!(explicit.path(), Path::new("/somewhere"));
+    }
+
+    #[test]
+    fn a_relative_home_is_refused() {
+        let error = Home::locate(Some(OsStr::new("../home"))).unwrap_err();
+        assert!(
+            error.to_string().contains("SYCLBIN_HOME=../home"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -157,6 +157,7 @@ fn kernels_that_are_not_supported_yet_say_why() {
             "work-group memory",
         ),
         ("functor.object.syclbin", "_ZTS5Triad", "removed"),
+        ("export_side.object.syclbin", "_Z5shapef", "no kernel"),
     ] {
         let bytes = testfile(name);
         let file = read::parse(&bytes).unwrap();

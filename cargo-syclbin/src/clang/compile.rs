@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use syclbin::property::{Value, set};
-use syclbin::signature::spirv;
+use syclbin::signature::spirv::{self, Import};
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 use syclbin_build::{depfile, file};
 
@@ -16,12 +16,6 @@ use crate::{Failure, Result, own};
 const TARGET: &str = "spir64-unknown-unknown";
 /// Where the headers inside the library appear to lie.
 const BUILT_IN_FOLDER: &str = "/sycl-jit-toolchain/";
-/// What reading a specialization constant calls; the library does not lower it.
-const SPEC_CONSTANT_READS: [&str; 2] = [
-    "__sycl_getScalar2020SpecConstantValue",
-    "__sycl_getComposite2020SpecConstantValue",
-];
-
 /// Compiles, and writes what is asked for. Files appear whole or not at all.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let source = std::fs::read(&options.source).or_else(|error| {
@@ -143,14 +137,22 @@ fn check_imports(file: &Syclbin<'_>, state: State) -> Result<()> {
             }
         }
     }
-    let is_spec_constant = |name: &String| SPEC_CONSTANT_READS.iter().any(|r| name.contains(r));
-    if imports.iter().any(is_spec_constant) {
+    let missing: Vec<_> = imports.difference(&exports).map(String::as_str).collect();
+    let asks_for = |import| missing.iter().any(|symbol| Import::of(symbol) == import);
+    if asks_for(Import::SpecializationConstant) {
         return own(
             "the source reads a specialization constant, which this compiler does not lower; \
              pass the value as a kernel argument, or use a DPC++ clang++ (SYCLBIN_CLANG)",
         );
     }
-    let missing: Vec<_> = imports.difference(&exports).cloned().collect();
+    if asks_for(Import::DeviceLibrary) {
+        return own(format!(
+            "the device code calls functions of DPC++'s device library that this compiler does not \
+             link: {}; an `assert` does (define NDEBUG to leave it out), or use a DPC++ clang++ \
+             (SYCLBIN_CLANG)",
+            missing.join(", ")
+        ));
+    }
     if state == State::Executable && !missing.is_empty() {
         return own(format!(
             "undefined in the device code: {}; define it in the same source",

@@ -212,14 +212,14 @@ pub(crate) fn compile(
             raw::FORMAT_SPIRV,
         )
     };
-    // SAFETY: the log and the images are the library's and stay until it is unloaded, which is
-    // after everything is copied.
-    let (log, images) = unsafe { (text(result.log), copy_images(&result.images)) };
-    if result.error == raw::SUCCESS {
-        Ok(Outcome::Compiled(images, log))
-    } else {
-        Ok(Outcome::Failed(log))
+    // SAFETY: the log is the library's and stays until it is unloaded, which is after this copy.
+    let log = unsafe { text(result.log) };
+    if result.error != raw::SUCCESS {
+        return Ok(Outcome::Failed(log)); // there are no images then
     }
+    // SAFETY: as for the log; after a success the images are whole.
+    let images = unsafe { copy_images(&result.images) };
+    Ok(Outcome::Compiled(images, log))
 }
 
 fn empty<T>() -> raw::View<T> {

@@ -52,9 +52,16 @@ pub(crate) struct Depfile {
 /// Options whose value may be the next argument; the library wants them in one.
 const JOINED: [&str; 3] = ["-I", "-D", "-U"];
 /// Options whose value is the next argument.
-const SEPARATE: [&str; 4] = ["-include", "-isystem", "-iquote", "-Xclang"];
+const SEPARATE: [&str; 4] = ["-isystem", "-iquote", "-idirafter", "-Xclang"];
+/// Options whose value the library drops; its clang takes them behind `-Xclang`.
+const INNER: [&str; 2] = ["-include", "-imacros"];
+/// The targets that are built in, and so may be asked for.
+const TARGETS: [&str; 2] = [
+    "-fsycl-targets=spir64",
+    "-fsycl-targets=spir64-unknown-unknown",
+];
 /// Options of clang++ that change what is made; not passing them on silently would be a trap.
-const REFUSED: [(&str, &str); 5] = [
+const REFUSED: [(&str, &str); 7] = [
     ("-fsycl-targets", "only the target spir64 is built in"),
     ("--offload-arch", "only the target spir64 is built in"),
     ("-Xsycl-target", "only the target spir64 is built in"),
@@ -63,6 +70,11 @@ const REFUSED: [(&str, &str); 5] = [
         "it wins over -fsyclbin in clang++; leave it out",
     ),
     ("-fsycl-link", "linking SYCLBIN files is not supported"),
+    (
+        "-x",
+        "sources are taken for SYCL C++ whatever they are called",
+    ),
+    ("@", "write the arguments out"),
 ];
 
 impl Request {
@@ -81,7 +93,8 @@ impl Request {
             match text.as_str() {
                 "--version" => return Ok(Self::Version),
                 "--help" | "-h" => return Ok(Self::Help),
-                "-fsycl" | "-c" | "--offload-new-driver" | "-fsycl-targets=spir64" => {}
+                "-fsycl" | "-c" | "--offload-new-driver" => {}
+                target if TARGETS.contains(&target) => {}
                 "-fsyclbin" => state = Some(State::Executable),
                 "-o" => output = Some(PathBuf::from(value("-o")?)),
                 "-MD" | "-MMD" => kind = Some(text),
@@ -95,6 +108,11 @@ impl Request {
                     let value = value(option)?;
                     clang.extend([text, value]);
                 }
+                option if INNER.contains(&option) => {
+                    let value = value(option)?;
+                    let inner = ["-Xclang".into(), text, "-Xclang".into(), value];
+                    clang.extend(inner);
+                }
                 option if option.starts_with("-fsyclbin=") => {
                     let name = &option["-fsyclbin=".len()..];
                     state = Some(State::from_name(name).ok_or_else(|| {
@@ -103,12 +121,18 @@ impl Request {
                         ))
                     })?);
                 }
-                option if option.len() > 1 && option.starts_with('-') => {
+                option if option.len() > 1 && option.starts_with(['-', '@']) => {
                     if let Some((_, why)) = REFUSED.iter().find(|(r, _)| option.starts_with(r)) {
                         return own(format!("option '{option}' is not supported: {why}"));
                     }
                     if let Some(path) = option.strip_prefix("-o") {
                         output = Some(PathBuf::from(path));
+                    } else if let Some(path) = option.strip_prefix("-MF") {
+                        depfile = Some(PathBuf::from(path));
+                    } else if let Some(name) = option.strip_prefix("-MT") {
+                        target = Some(PathBuf::from(name));
+                    } else if let Some(inner) = INNER.iter().find(|i| option.starts_with(*i)) {
+                        return own(format!("write '{inner} FILE' in two arguments"));
                     } else {
                         clang.push(text);
                     }
@@ -193,6 +217,16 @@ mod tests {
     }
 
     #[test]
+    fn joined_and_separate_spellings_mean_the_same() {
+        let joined = options("-fsyclbin -ok.syclbin -MD -MFk.d -MTt k.cpp");
+        let separate = options("-fsyclbin -o k.syclbin -MD -MF k.d -MT t k.cpp");
+        assert_eq!(joined, separate);
+        let options = options("-fsyclbin -include a.hpp -isystem inc k.cpp");
+        let expected = ["-Xclang", "-include", "-Xclang", "a.hpp", "-isystem", "inc"];
+        assert_eq!(options.clang, expected);
+    }
+
+    #[test]
     fn the_defaults_are_clangs() {
         let options = options("-fsyclbin k.cpp -MD");
         assert_eq!(options.output, PathBuf::from("a.syclbin"));
@@ -213,6 +247,9 @@ mod tests {
                 "-fsyclbin a.cpp -fsycl-targets=nvptx64-nvidia-cuda",
                 "only the target spir64",
             ),
+            ("-fsyclbin -x c++ a.cpp", "option '-x' is not supported"),
+            ("-fsyclbin @args", "option '@args' is not supported"),
+            ("-fsyclbin -includea.hpp a.cpp", "in two arguments"),
         ] {
             match parse(line) {
                 Err(Failure::Own(text)) => assert!(text.contains(expected), "{line}: {text}"),

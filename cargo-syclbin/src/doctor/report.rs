@@ -122,14 +122,7 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
             } else {
                 ""
             };
-            let item = note("home", format!("{shown}{from}"));
-            if home.is_absolute() {
-                item
-            } else {
-                item.with_remedy(
-                    "it is relative, and build scripts run elsewhere: make it absolute",
-                )
-            }
+            note("home", format!("{shown}{from}"))
         }
         Err(reason) => note("home", reason.clone()),
     });

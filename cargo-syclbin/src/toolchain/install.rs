@@ -67,7 +67,8 @@ impl Installer<'_> {
     /// # Errors
     ///
     /// When wheels cannot be fetched, are not the pinned ones, or cannot be unpacked. A component
-    /// that was whole before is whole after.
+    /// that was whole before is whole after, unless the process is killed in the instant between
+    /// the two renames that replace it: then it is gone, and has to be installed again.
     pub fn run(&self, pins: &[ComponentPin]) -> Result<Vec<Outcome>> {
         let mut steps = self.plan(pins);
         if steps.iter().any(|step| *step != Step::Keep) {

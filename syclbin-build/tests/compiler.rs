@@ -1,0 +1,157 @@
+//! What the compiler is told, and what becomes of what it makes.
+#![cfg(unix)] // the compiler is a shell script
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // a test may
+
+mod script;
+
+use std::fs;
+
+use script::{COMPILE, Package, fake_clang_program, testfiles};
+
+/// A command line without the paths that differ from run to run.
+fn shape(arguments: &[String]) -> Vec<&str> {
+    let mut shape: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    for index in 1..shape.len() {
+        if ["-o", "-MF"].contains(&shape[index - 1]) {
+            shape[index] = shape[index].rsplit('/').next().unwrap();
+        }
+    }
+    shape
+}
+
+#[test]
+fn everything_reaches_the_compiler_in_the_order_it_was_given() {
+    let package = Package::new();
+    let steps = "include include dir\ndefine N=4\nsource kernels/vector_ops.cpp\ndefine FAST\n\
+        flag -std=c++20\nflag -O3\ncompile vector_ops";
+    package.script(steps, COMPILE).run().succeeded();
+    let given = ["-Iinclude dir", "-DN=4", "-DFAST", "-std=c++20", "-O3"];
+    let mut expected = vec![
+        "-fsycl",
+        "-fsyclbin=executable",
+        "-fno-discard-value-names",
+        "-O2",
+    ];
+    expected.extend(given);
+    expected.extend(["-MD", "-MF", "code.d", "-o", "code.syclbin"]);
+    expected.push("kernels/vector_ops.cpp");
+    assert_eq!(shape(&package.recorded("vector_ops")), expected);
+}
+
+#[test]
+fn every_source_is_compiled_a_second_time_for_its_debug_information() {
+    let package = Package::new();
+    let steps = "flag -DX\nsource kernels/vector_ops.cpp\ncompile vector_ops";
+    package.script(steps, COMPILE).run().succeeded();
+    let expected = [
+        "-fsycl",
+        "-fsyclbin=executable",
+        "-fno-discard-value-names",
+        "-O2",
+        "-DX",
+        "-g",
+        "-o",
+        "debug.syclbin",
+        "kernels/vector_ops.cpp",
+    ];
+    assert_eq!(shape(&package.recorded("vector_ops-debug")), expected);
+}
+
+#[test]
+fn the_kernels_of_the_compilers_file_arrive_in_out_dir() {
+    let package = Package::new();
+    package.run(COMPILE).succeeded();
+    assert_eq!(package.left(), ["vector_ops.syclbin"]);
+    let made = fs::read(package.made("vector_ops")).unwrap();
+    let given = fs::read(testfiles().join("vector_ops.object.syclbin")).unwrap();
+    let made = syclbin::read::parse(&made).unwrap();
+    let given = syclbin::read::parse(&given).unwrap();
+    assert_eq!(made.state(), Some(syclbin::State::Executable));
+    assert_eq!(made.modules, given.modules, "no declaration is known");
+}
+
+#[test]
+fn several_sources_become_one_file() {
+    let package = Package::new();
+    package.write("kernels/work_group.cpp", "");
+    let steps =
+        "source kernels/vector_ops.cpp\nsource kernels/work_group.cpp\ncompile both-of_them2";
+    package.script(steps, COMPILE).run().succeeded();
+    let bytes = fs::read(package.made("both-of_them2")).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap();
+    let names: Vec<_> = file.kernel_names().collect();
+    for expected in ["__sycl_kernel_saxpy", "__sycl_kernel_block_sum"] {
+        assert!(names.contains(&expected), "{names:?}");
+    }
+}
+
+#[test]
+fn the_same_kernels_make_the_same_bytes() {
+    let (first, second) = (Package::new(), Package::new());
+    first.run(COMPILE).succeeded();
+    second.run(COMPILE).succeeded();
+    assert!(
+        fs::read(first.made("vector_ops")).unwrap() == fs::read(second.made("vector_ops")).unwrap()
+    );
+}
+
+#[test]
+fn a_file_that_stays_the_same_is_not_written_again() {
+    let package = Package::new();
+    package.run(COMPILE).succeeded();
+    let metadata = || package.made("vector_ops").metadata().unwrap();
+    let before = metadata();
+    package.run(COMPILE).succeeded();
+    assert_eq!(
+        metadata().modified().unwrap(),
+        before.modified().unwrap(),
+        "Cargo would compile again what embeds it"
+    );
+    use std::os::unix::fs::MetadataExt as _;
+    assert_eq!(metadata().ino(), before.ino());
+}
+
+#[test]
+fn a_compiler_is_found_on_path_by_its_name() {
+    let package = Package::new();
+    let bin = package.path("bin");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(fake_clang_program(), bin.join("my-clang++")).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = package
+        .script(script::VECTOR_OPS, COMPILE)
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("SYCLBIN_CLANG", "my-clang++");
+    let ran = script.run().succeeded();
+    let program = bin.join("my-clang++");
+    assert!(
+        ran.said("rerun-if-changed")
+            .contains(&program.to_str().unwrap()),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn the_installed_compiler_is_used_where_none_is_named() {
+    let package = Package::new();
+    let installed = package.path("home/compiler/2026.2.0");
+    package.write("home/compiler/2026.2.0/MANIFEST", "");
+    fs::create_dir(installed.join("bin")).unwrap();
+    let program = installed.join("bin/syclbin-clang");
+    std::os::unix::fs::symlink(fake_clang_program(), &program).unwrap();
+    let script = package
+        .script(script::VECTOR_OPS, COMPILE)
+        .env_remove("SYCLBIN_CLANG")
+        .env("SYCLBIN_HOME", package.path("home"));
+    let ran = script.run().succeeded();
+    let library = installed.join("lib/libsycl-jit.so");
+    // The folder of all versions, because a newer one would be used instead.
+    let versions = package.path("home/compiler");
+    for part in [versions, program, library] {
+        assert!(
+            ran.said("rerun-if-changed")
+                .contains(&part.to_str().unwrap()),
+            "{ran:?}"
+        );
+    }
+}

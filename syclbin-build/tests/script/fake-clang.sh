@@ -1,0 +1,22 @@
+#!/bin/sh
+# A compiler that records its command line in $FAKE_CLANG_RECORD, then does what $FAKE_CLANG says.
+# There: $out, $depfile and $source are clang's, $debug is empty or 1, and $made is the file that an
+# independent compiler made of a source of that name.
+for argument; do
+    [ "$argument" = -g ] && debug=-debug
+    last=$argument
+done
+name=$(basename "$last" .cpp)
+if [ -n "$FAKE_CLANG_RECORD" ]; then
+    printf '%s\n' "$@" >"$FAKE_CLANG_RECORD/$name$debug"
+fi
+while [ $# -gt 0 ]; do
+    case $1 in
+    -o) out=$2 && shift ;;
+    -MF) depfile=$2 && shift ;;
+    *) source=$1 ;;
+    esac
+    shift
+done
+made=$FAKE_CLANG_MADE/$name.object.syclbin
+eval "$FAKE_CLANG"
