@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::mangled::KernelName;
 use syclbin::signature::{Access, KernelSignature, Parameter, Scalar, Type};
@@ -12,9 +12,8 @@ use crate::file::File;
 use crate::input::Input;
 use crate::names::{self, Scope};
 
-/// The module that `input` asks for.
-pub(crate) fn expand(input: &Input) -> syn::Result<TokenStream> {
-    let file = File::read(&input.file)?;
+/// The module that `input` asks for, with the kernels of `file`.
+pub(crate) fn expand(input: &Input, file: &File) -> TokenStream {
     let mut omitted = Vec::new();
     let root = Namespace::of_kernels(&file.kernels, &mut omitted);
 
@@ -31,37 +30,44 @@ pub(crate) fn expand(input: &Input) -> syn::Result<TokenStream> {
         modules,
     } = root.contents(
         &mut Scope::reserving(["load"]),
-        &mut Scope::reserving(["Module"]),
+        &mut Scope::of_types("Module"),
     );
-    let summary = format!("The kernels of `{}`.", file.name);
+    let file_name = &file.name;
+    // What the user wrote about the module stands in place of a summary, not beside it.
+    let summary = match attributes.iter().any(|a| a.path().is_ident("doc")) {
+        true => TokenStream::new(),
+        false => doc(&format!("The kernels of `{file_name}`.")),
+    };
     let omitted = omitted_docs(&omitted);
-    let bytes_doc = format!("The bytes of `{}`, aligned to 8.", file.name);
-    let load_doc = format!(
-        "Compiles the kernels of `{}` for the queue's device.\n\n# Errors\n\n\
-         When no image of the file fits the device, or the driver refuses them all. A single kernel \
-         that the device cannot run makes an error only when it is launched.",
-        file.name
-    );
+    let bytes_doc = doc(&format!("The bytes of `{file_name}`, aligned to 8."));
+    let module_doc = doc(&format!(
+        "The kernels of `{file_name}`, compiled for the device of a queue."
+    ));
+    let load_doc = doc(&format!(
+        "Compiles the kernels of `{file_name}` for the device of `queue`.\n\n# Errors\n\n\
+         When no image of the file fits the device, or the driver refuses them all. A single\n\
+         kernel that the device cannot run makes an error only when it is launched."
+    ));
     let path = &file.path;
-    Ok(quote! {
+    quote! {
         #(#attributes)*
-        #[doc = #summary]
+        #summary
         #omitted
         #[allow(dead_code, non_snake_case, clippy::too_many_arguments)]
         #visibility mod #name {
-            #[doc = #bytes_doc]
+            #bytes_doc
             pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(8, #path);
 
-            #[doc = #summary]
+            #module_doc
             #[derive(Clone, Debug)]
             pub struct Module {
                 #fields
             }
 
             impl Module {
-                #[doc = #load_doc]
+                #load_doc
                 pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
-                    let module = ::syclbin_rt::Module::load(queue, SYCLBIN)?;
+                    let module = &::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?;
                     ::core::result::Result::Ok(Self { #constructor })
                 }
 
@@ -70,7 +76,7 @@ pub(crate) fn expand(input: &Input) -> syn::Result<TokenStream> {
 
             #modules
         }
-    })
+    }
 }
 
 /// The documentation of what is left out.
@@ -78,11 +84,20 @@ fn omitted_docs(omitted: &[(String, String)]) -> TokenStream {
     if omitted.is_empty() {
         return TokenStream::new();
     }
-    let mut text = String::from("\n# Left out\n\n");
+    let mut text = String::from("\n# Left out\n");
     for (kernel, reason) in omitted {
-        text.push_str(&format!("- `{kernel}`: {reason}\n"));
+        text.push_str(&format!("\n- `{kernel}`: {reason}"));
     }
-    quote!(#[doc = #text])
+    doc(&text)
+}
+
+/// Documentation as people write it, a comment for each line.
+fn doc(text: &str) -> TokenStream {
+    let lines = text.lines().map(|line| match line {
+        "" => String::new(),
+        line => format!(" {line}"),
+    });
+    quote!(#(#[doc = #lines])*)
 }
 
 /// The kernels of one C++ namespace, and the namespaces inside it.
@@ -103,7 +118,7 @@ struct Stub<'k> {
 struct Contents {
     fields: TokenStream,
     methods: TokenStream,
-    /// Initializers of the fields, from a variable `module`.
+    /// Initializers of the fields, from a variable `module`, a reference.
     constructor: TokenStream,
     /// The modules of the namespaces inside.
     modules: TokenStream,
@@ -122,7 +137,8 @@ impl<'k> Namespace<'k> {
                 omit("its symbol has no name that Rust could use".into());
                 continue;
             };
-            if names::identifier(&name).is_none() {
+            let nameless = |part: &String| names::identifier(part).is_none();
+            if path.path.iter().any(nameless) || nameless(&name) {
                 omit("its name is no Rust identifier".into());
                 continue;
             }
@@ -182,22 +198,22 @@ impl<'k> Namespace<'k> {
         }
         for (name, namespace) in &self.inner {
             let (Some(member), Some(module)) = (members.claim(name), types.claim(name)) else {
-                continue; // part of a symbol's name, so an identifier
+                continue; // `of_kernels` has seen that it is an identifier
             };
-            let doc = format!("The kernels in C++ namespace `{name}`.");
+            let doc = doc(&format!("The kernels in C++ namespace `{name}`."));
             contents.fields.extend(quote! {
-                #[doc = #doc]
+                #doc
                 pub #member: #module::Kernels,
             });
             contents.constructor.extend(quote! {
-                #member: #module::Kernels::new(&module),
+                #member: #module::Kernels::new(module),
             });
             contents.modules.extend(namespace.module(&module, &doc));
         }
         contents
     }
 
-    fn module(&self, ident: &Ident, doc: &str) -> TokenStream {
+    fn module(&self, ident: &Ident, doc: &TokenStream) -> TokenStream {
         let Contents {
             fields,
             methods,
@@ -205,12 +221,12 @@ impl<'k> Namespace<'k> {
             modules,
         } = self.contents(
             &mut Scope::reserving(["new"]),
-            &mut Scope::reserving(["Kernels"]),
+            &mut Scope::of_types("Kernels"),
         );
         quote! {
-            #[doc = #doc]
+            #doc
             pub mod #ident {
-                #[doc = #doc]
+                #doc
                 #[derive(Clone, Debug)]
                 pub struct Kernels {
                     #fields
@@ -232,7 +248,7 @@ impl<'k> Namespace<'k> {
 
 impl Stub<'_> {
     fn method(&self, ident: &Ident) -> TokenStream {
-        let mut scope = Scope::reserving([]);
+        let mut scope = Scope::of_variables();
         let (mut inputs, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
         for (index, parameter) in self.parameters.iter().enumerate() {
             let written = parameter.name.as_deref().unwrap_or_default();
@@ -248,11 +264,17 @@ impl Stub<'_> {
             inputs.push(quote!(#name: #ty));
             values.push(value);
         }
-        let count = values.len();
-        let doc = self.doc();
+        let count = Literal::usize_unsuffixed(values.len());
+        let doc = doc(&self.doc());
+        // Buffers must live as long as the launch; without one there is nothing to name.
+        let pointer = |parameter: &Parameter| matches!(parameter.ty, Type::Pointer { .. });
+        let (generics, this, lifetime) = match self.parameters.iter().any(pointer) {
+            true => (quote!(<'a>), quote!(&'a self), quote!('a)),
+            false => (quote!(), quote!(&self), quote!('_)),
+        };
         quote! {
-            #[doc = #doc]
-            pub fn #ident<'a>(&'a self, #(#inputs),*) -> ::syclbin_rt::Launch<'a, #count> {
+            #doc
+            pub fn #ident #generics(#this #(, #inputs)*) -> ::syclbin_rt::Launch<#lifetime, #count> {
                 ::syclbin_rt::Launch::new(&self.#ident, &[#(#labels),*], [#(#values),*])
             }
         }
@@ -280,7 +302,7 @@ impl Stub<'_> {
             .collect();
         if !unknown.is_empty() {
             text.push_str(&format!(
-                "\n\nThe file does not tell signed from unsigned integers; taken for signed: {}.",
+                "\n\nWhether these are signed is not known; taken for signed: {}.",
                 unknown.join(", ")
             ));
         }
@@ -327,3 +349,6 @@ fn rust_type(scalar: Scalar) -> TokenStream {
         Scalar::F64 => quote!(f64),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,15 +42,28 @@ impl File {
             Ok(bytes) => bytes,
             Err(error) => return fail(literal, &missing(&text, &path, &error)),
         };
-        let kernels = syclbin::read::parse(&bytes).and_then(|file| signature::kernels(&file));
-        match kernels {
-            Ok(kernels) => Ok(Self {
-                path: expression,
-                name: file_name(&path),
-                kernels,
-            }),
-            Err(error) => fail(literal, &format!("{}: {error}", path.display())),
-        }
+        Self::parse(expression, file_name(&path), &bytes).map_err(|error| {
+            // Named as the user did: the message is the same on every machine.
+            let damaged = match text.ends_with(".syclbin") {
+                true => format!("{text}: {error}"),
+                false => format!("what build.rs built as `{text}` cannot be read: {error}"),
+            };
+            syn::Error::new(literal.span(), damaged)
+        })
+    }
+
+    /// The file with these bytes.
+    pub(crate) fn parse(
+        path: TokenStream,
+        name: String,
+        bytes: &[u8],
+    ) -> Result<Self, syclbin::Error> {
+        let kernels = signature::kernels(&syclbin::read::parse(bytes)?)?;
+        Ok(Self {
+            path,
+            name,
+            kernels,
+        })
     }
 }
 
@@ -74,7 +87,9 @@ fn file_name(path: &Path) -> String {
 /// Says which files there are, when the one that is meant is not.
 fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     if text.ends_with(".syclbin") {
-        return format!("{} cannot be read: {error}", path.display());
+        return format!(
+            "{text} cannot be read: {error}; the path is relative to the folder of Cargo.toml"
+        );
     }
     let mut built: Vec<String> = path
         .parent()
@@ -94,4 +109,33 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
         false => format!("it built {}", built.join(", ")),
     };
     format!("build.rs built no SYCLBIN file `{text}`: {hint}. Have it call `.compile(\"{text}\")`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str, path: &Path) -> String {
+        missing(text, path, &std::io::ErrorKind::NotFound.into())
+    }
+
+    #[test]
+    fn a_name_that_was_not_built_comes_with_those_that_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("saxpy.syclbin");
+        assert_eq!(
+            message("saxpy", &path),
+            "build.rs built no SYCLBIN file `saxpy`: it built none. Have it call `.compile(\"saxpy\")`"
+        );
+        for name in ["sum.syclbin", "axpy.syclbin", ".compile-1"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert!(message("saxpy", &path).contains(": it built `axpy`, `sum`. "));
+    }
+
+    #[test]
+    fn a_build_script_that_made_no_folder_built_none() {
+        let message = message("saxpy", Path::new("nowhere/syclbin/saxpy.syclbin"));
+        assert!(message.contains("it built none"), "{message}");
+    }
 }

@@ -20,7 +20,11 @@ impl Parse for Input {
         input.parse::<Token![mod]>().map_err(form)?;
         let name = input.parse()?;
         input.parse::<Token![=]>().map_err(form)?;
-        let file = input.parse().map_err(form)?;
+        let file: LitStr = input.parse().map_err(form)?;
+        if input.is_empty() {
+            // There is no token to point at but the last one.
+            return Err(syn::Error::new(file.span(), FORM));
+        }
         input.parse::<Token![;]>().map_err(form)?;
         if !input.is_empty() {
             return Err(form(input.error("")));

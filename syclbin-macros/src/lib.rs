@@ -56,7 +56,10 @@ use proc_macro::TokenStream;
 /// A file that is missing or damaged is an error at its name.
 #[proc_macro]
 pub fn include_syclbin(input: TokenStream) -> TokenStream {
-    let expanded = syn::parse::<input::Input>(input).and_then(|input| expand::expand(&input));
+    let expanded = syn::parse::<input::Input>(input).and_then(|input| {
+        let file = file::File::read(&input.file)?;
+        Ok(expand::expand(&input, &file))
+    });
     expanded
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()

@@ -37,10 +37,24 @@ fn words(text: &str) -> String {
         .join("_")
 }
 
+/// Keywords of this edition that `syn` takes for identifiers.
+const KEYWORDS: [&str; 1] = ["gen"];
+
+/// A module of that name would hide the type from the code beside it.
+const PRIMITIVE_TYPES: [&str; 11] = [
+    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64",
+];
+
+/// A variable cannot have the name of a constant that is in scope.
+const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
+
 /// An identifier for `name`: as it is, raw if it is a keyword, or with an underscore if it cannot
 /// be raw. `None` for what is no identifier at all.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
-    let plain = syn::parse_str::<Ident>(name);
+    let plain = match KEYWORDS.contains(&name) {
+        true => Err(()),
+        false => syn::parse_str::<Ident>(name).map_err(drop),
+    };
     let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
     let padded = || syn::parse_str::<Ident>(&format!("{name}_"));
     let mut ident = plain.or_else(|_| raw()).or_else(|_| padded()).ok()?;
@@ -56,6 +70,18 @@ impl Scope {
     /// A scope in which some names are taken.
     pub(crate) fn reserving<const N: usize>(names: [&str; N]) -> Self {
         Self(names.map(String::from).into())
+    }
+
+    /// The types and modules of a generated module, which begins with the struct `own`.
+    pub(crate) fn of_types(own: &str) -> Self {
+        let mut scope = Self::reserving(PRIMITIVE_TYPES);
+        scope.0.insert(own.into());
+        scope
+    }
+
+    /// The parameters of a function.
+    pub(crate) fn of_variables() -> Self {
+        Self::reserving(CONSTANTS)
     }
 
     /// `name`, or with as many underscores as it takes to be the first of that name.
@@ -88,6 +114,7 @@ mod tests {
         for (name, expected) in [
             ("saxpy", Some("saxpy")),
             ("move", Some("r#move")),
+            ("gen", Some("r#gen")),
             ("self", Some("self_")),
             ("_", Some("__")),
             ("", None),

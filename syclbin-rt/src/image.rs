@@ -3,22 +3,15 @@
 //! Everything here is decided from the file and from what the driver said of the device. No driver
 //! sees an image before it has passed, because some end the process over what they do not like.
 
+use syclbin::signature::spirv::{self as code, Import};
 use syclbin::{AbstractModule, Image, ImageKind, IrType};
 
 use crate::device::Facts;
-
-/// The first word of a SPIR-V module, as little-endian bytes.
-const SPIRV_MAGIC: [u8; 4] = [0x03, 0x02, 0x23, 0x07];
 
 /// SYCL's number of `aspect::fp16`.
 const FP16: u32 = 5;
 /// SYCL's number of `aspect::fp64`.
 const FP64: u32 = 6;
-
-/// The part of the mangled name that all reads of specialization constants have in common; the
-/// kind of constant stands between this and `SpecConstantValue`.
-const SPECIALIZATION_PREFIX: &str = "__sycl_get";
-const SPECIALIZATION_SUFFIX: &str = "2020SpecConstantValue";
 
 /// Whether the device has what the kernels of `module` need.
 ///
@@ -62,18 +55,17 @@ pub(crate) fn spirv<'i>(image: &'i Image<'_>, facts: &Facts) -> Result<&'i [u8],
         ImageKind::Ir { ty, .. } => return Err(format!("OpenCL devices take no {}", language(ty))),
     };
     // An image without architecture is filed as SPIR-V whatever it is, so both are looked at.
-    if !target.is_empty() && !target.starts_with("spir64") && !target.starts_with("spirv64") {
+    if !code::is_target(target) {
         return Err(format!("the target {target} is not 64-bit SPIR-V"));
     }
     let bytes: &[u8] = &image.bytes;
-    if !bytes.starts_with(&SPIRV_MAGIC) {
+    if !bytes.starts_with(&code::MAGIC_BYTES) {
         return Err("it is filed as SPIR-V, but holds something else".to_owned());
     }
     if !facts.takes_spirv {
         return Err("the device takes no SPIR-V".to_owned());
     }
-    let imports =
-        syclbin::signature::spirv::unresolved_imports(bytes).map_err(|error| error.to_string())?;
+    let imports = code::unresolved_imports(bytes).map_err(|error| error.to_string())?;
     if imports.is_empty() {
         Ok(bytes)
     } else {
@@ -105,11 +97,7 @@ fn language(ty: IrType) -> String {
 }
 
 fn unresolved(imports: &[String]) -> String {
-    let is_constant = |symbol: &&String| {
-        symbol
-            .split_once(SPECIALIZATION_PREFIX)
-            .is_some_and(|(_, rest)| rest.contains(SPECIALIZATION_SUFFIX))
-    };
+    let is_constant = |symbol: &&String| Import::of(symbol) == Import::SpecializationConstant;
     let (constants, symbols): (Vec<&String>, Vec<&String>) = imports.iter().partition(is_constant);
     let mut message = String::new();
     if !symbols.is_empty() {
@@ -159,7 +147,9 @@ mod tests {
     #[test]
     fn an_elf_filed_as_spirv_is_refused() {
         let elf = b"\x7fELF rest".to_vec();
-        let image = Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf);
+        let image = Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf.clone());
+        assert!(refusal(&image).contains("is not 64-bit SPIR-V"));
+        let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", elf);
         assert_eq!(
             refusal(&image),
             "it is filed as SPIR-V, but holds something else"

@@ -4,6 +4,8 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
+use syclbin::signature::mangled::KERNEL_PREFIX;
+
 use crate::backend::opencl::{self, Program};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
@@ -60,7 +62,7 @@ impl Kernel {
     /// Its name in messages: the symbol without the compiler's prefix.
     pub(crate) fn name(&self) -> &str {
         let symbol = self.symbol();
-        symbol.strip_prefix("__sycl_kernel_").unwrap_or(symbol)
+        symbol.strip_prefix(KERNEL_PREFIX).unwrap_or(symbol)
     }
 
     /// Whether the compiler removed argument `index`, which then must not be passed.

@@ -18,7 +18,8 @@ use crate::work_group::{self, Limits};
 /// use syclbin_rt::{Arg, Device, Launch, Module};
 ///
 /// let queue = Device::best()?.queue()?;
-/// let module = Module::load(&queue, &std::fs::read("fill.syclbin").unwrap())?;
+/// // SAFETY: a compiler made the file.
+/// let module = unsafe { Module::load(&queue, &std::fs::read("fill.syclbin").unwrap())? };
 /// let iota = module.kernel("iota");
 /// let mut out = queue.zeroed::<f32>(16)?;
 /// let args = [Arg::scalar(3.0f32), Arg::write(&mut out), Arg::scalar(16i32)];

@@ -5,7 +5,9 @@
 //!
 //! fn main() -> Result<()> {
 //!     let queue = Device::best()?.queue()?;
-//!     let module = Module::load(&queue, &std::fs::read("saxpy.syclbin").expect("the file"))?;
+//!     let file = std::fs::read("saxpy.syclbin").expect("the file");
+//!     // SAFETY: a compiler made the file.
+//!     let module = unsafe { Module::load(&queue, &file)? };
 //!     let saxpy = module.kernel("saxpy");
 //!
 //!     let x = queue.upload(&vec![1.0f32; 1 << 20])?;

@@ -4,15 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use syclbin::AbstractModule;
+use syclbin::signature::mangled::KERNEL_PREFIX;
 
 use crate::backend::opencl::{BuildError, Program};
 use crate::error::{ErrorKind, Result};
 use crate::image;
 use crate::kernel::Kernel;
 use crate::queue::Queue;
-
-/// What the compiler puts before the name of an `extern "C"` kernel.
-const SYMBOL_PREFIX: &str = "__sycl_kernel_";
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
@@ -50,7 +48,27 @@ impl Module {
     ///
     /// When `bytes` are no SYCLBIN file, and when nothing in it fits the device. The latter names
     /// the reason for each image, with the driver's build log if it came that far.
-    pub fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
+    ///
+    /// # Safety
+    ///
+    /// The file itself may be damaged in any way. The code in its images is handed to a driver that
+    /// runs in this process, and not every driver survives every code: the caller vouches that each
+    /// image is what a compiler made.
+    #[allow(
+        unsafe_code,
+        reason = "what a driver does with code is beyond every check; the duty is the caller's"
+    )]
+    pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
+        Self::read(queue, bytes)
+    }
+
+    /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
+    #[doc(hidden)]
+    pub fn load_embedded(queue: &Queue, bytes: &'static [u8]) -> Result<Self> {
+        Self::read(queue, bytes)
+    }
+
+    fn read(queue: &Queue, bytes: &[u8]) -> Result<Self> {
         let file = syclbin::read::parse(bytes).map_err(ErrorKind::File)?;
         let modules = file.modules.iter().enumerate();
         let parts: Vec<Part> = modules
@@ -83,7 +101,7 @@ impl Module {
         // several.
         let mut holders = self.holders(name);
         if holders.is_empty() {
-            holders = self.holders(&format!("{SYMBOL_PREFIX}{name}"));
+            holders = self.holders(&format!("{KERNEL_PREFIX}{name}"));
         }
         let mut reasons = Vec::new();
         for (part, symbol) in &holders {

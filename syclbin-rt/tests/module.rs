@@ -5,12 +5,12 @@ mod common;
 
 use syclbin::Value;
 use syclbin::property::set;
-use syclbin_rt::{Arg, Error, ErrorKind, Launch, Module, Queue, Result};
+use syclbin_rt::{Arg, Error, ErrorKind, Launch, Queue, Result};
 
 const VECTOR_OPS: &str = "vector_ops.object.syclbin";
 
 fn refusal(queue: &Queue, bytes: &[u8]) -> Error {
-    Module::load(queue, bytes).expect_err("nothing in it fits")
+    common::load(queue, bytes).expect_err("nothing in it fits")
 }
 
 /// The queue still works: a kernel runs on it.
@@ -29,7 +29,7 @@ fn kernels_are_found_by_symbol_and_by_name() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
-    let module = Module::load(&queue, &common::testfile(VECTOR_OPS))?;
+    let module = common::load(&queue, &common::testfile(VECTOR_OPS))?;
     let mut names: Vec<&str> = module.kernel_names().collect();
     names.sort_unstable();
     assert_eq!(
@@ -87,7 +87,7 @@ fn an_argument_the_compiler_removed_is_given_and_not_passed_on() -> Result<()> {
             .metadata
             .insert(set::KERNEL_PARAM_OPT, symbol, mask.clone());
     }
-    let module = Module::load(&queue, &syclbin::write::offload_binary(&file))?;
+    let module = common::load(&queue, &syclbin::write::offload_binary(&file))?;
     let kernel = module.kernel(symbol);
     let unused = queue.zeroed::<u8>(1)?;
     let mut data = queue.upload(&[1i32, -2])?;
@@ -203,7 +203,7 @@ fn a_module_that_does_not_fit_leaves_the_others_usable() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
-    let module = Module::load(&queue, &mixed())?;
+    let module = common::load(&queue, &mixed())?;
     assert!(module.kernel("saxpy").is_ok());
     let apply = module.kernel("apply");
     let input = queue.upload(&[1.0f32])?;

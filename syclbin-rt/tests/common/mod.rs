@@ -30,7 +30,14 @@ pub(crate) fn testfile(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Loads a file of `testfiles`, or one that was made of them.
+#[allow(unsafe_code, reason = "loading code is unsafe")]
+pub(crate) fn load(queue: &Queue, bytes: &[u8]) -> Result<Module> {
+    // SAFETY: the tests change what surrounds the code, and the code is what compilers made.
+    unsafe { Module::load(queue, bytes) }
+}
+
 /// One kernel of a file in `testfiles`.
 pub(crate) fn kernel(queue: &Queue, file: &str, name: &str) -> Result<Kernel> {
-    Module::load(queue, &testfile(file))?.kernel(name)
+    load(queue, &testfile(file))?.kernel(name)
 }

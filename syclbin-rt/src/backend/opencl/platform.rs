@@ -47,19 +47,30 @@ impl Library {
             return Ok(devices);
         }
         let mut devices = Vec::new();
+        // A platform or a device that fails must not hide the others.
+        let mut failed = None;
         for platform in self.platforms()? {
-            for id in self.device_ids(platform)? {
-                devices.push(Found {
-                    functions: &self.functions,
-                    library: self.name(),
-                    platform,
-                    id,
-                    facts: self.facts(platform, id)?,
-                });
+            let ids = self.device_ids(platform).unwrap_or_else(|failure| {
+                failed.get_or_insert(failure);
+                Vec::new()
+            });
+            for id in ids {
+                match self.facts(platform, id) {
+                    Ok(facts) => devices.push(Found {
+                        functions: &self.functions,
+                        library: self.name(),
+                        platform,
+                        id,
+                        facts,
+                    }),
+                    Err(failure) => {
+                        failed.get_or_insert(failure);
+                    }
+                }
             }
         }
         if devices.is_empty() {
-            return Ok(&[]);
+            return failed.map_or(Ok(&[]), Err);
         }
         Ok(self.devices.get_or_init(|| devices))
     }

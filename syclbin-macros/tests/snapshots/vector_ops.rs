@@ -1,0 +1,118 @@
+/// The kernels of `vector_ops.object.syclbin`.
+#[allow(dead_code, non_snake_case, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `vector_ops.object.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, ::core::concat!(::core::env!("CARGO_MANIFEST_DIR"),
+        "/vector_ops.object.syclbin")
+    );
+    /// The kernels of `vector_ops.object.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {
+        saxpy: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        scale_int: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        scale_double: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        /// The kernels in C++ namespace `fill`.
+        pub fill: fill::Kernels,
+    }
+    impl Module {
+        /// Compiles the kernels of `vector_ops.object.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            let module = &::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?;
+            ::core::result::Result::Ok(Self {
+                saxpy: module.kernel("__sycl_kernel_saxpy"),
+                scale_int: module.kernel("_Z19__sycl_kernel_scaleIiEvPT_S0_"),
+                scale_double: module.kernel("_Z19__sycl_kernel_scaleIdEvPT_S0_"),
+                fill: fill::Kernels::new(module),
+            })
+        }
+        /// Kernel `saxpy`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg3`.
+        pub fn saxpy<'a>(
+            &'a self,
+            arg0: f32,
+            arg1: &'a ::syclbin_rt::Buffer<f32>,
+            arg2: &'a mut ::syclbin_rt::Buffer<f32>,
+            arg3: i32,
+        ) -> ::syclbin_rt::Launch<'a, 4> {
+            ::syclbin_rt::Launch::new(
+                &self.saxpy,
+                &["arg0", "arg1", "arg2", "arg3"],
+                [
+                    ::syclbin_rt::Arg::scalar(arg0),
+                    ::syclbin_rt::Arg::read(arg1),
+                    ::syclbin_rt::Arg::write(arg2),
+                    ::syclbin_rt::Arg::scalar(arg3),
+                ],
+            )
+        }
+        /// ```cpp
+        /// void scale<int>(int *, int)
+        /// ```
+        pub fn scale_int<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::Buffer<i32>,
+            arg1: i32,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                &self.scale_int,
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+            )
+        }
+        /// ```cpp
+        /// void scale<double>(double *, double)
+        /// ```
+        pub fn scale_double<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::Buffer<f64>,
+            arg1: f64,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                &self.scale_double,
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+            )
+        }
+    }
+    /// The kernels in C++ namespace `fill`.
+    pub mod fill {
+        /// The kernels in C++ namespace `fill`.
+        #[derive(Clone, Debug)]
+        pub struct Kernels {
+            iota: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        }
+        impl Kernels {
+            pub(super) fn new(module: &::syclbin_rt::Module) -> Self {
+                Self {
+                    iota: module.kernel("_ZN18__sycl_kernel_fill4iotaEfPfi"),
+                }
+            }
+            /// ```cpp
+            /// void fill::iota(float, float *, int)
+            /// ```
+            pub fn iota<'a>(
+                &'a self,
+                arg0: f32,
+                arg1: &'a mut ::syclbin_rt::Buffer<f32>,
+                arg2: i32,
+            ) -> ::syclbin_rt::Launch<'a, 3> {
+                ::syclbin_rt::Launch::new(
+                    &self.iota,
+                    &["arg0", "arg1", "arg2"],
+                    [
+                        ::syclbin_rt::Arg::scalar(arg0),
+                        ::syclbin_rt::Arg::write(arg1),
+                        ::syclbin_rt::Arg::scalar(arg2),
+                    ],
+                )
+            }
+        }
+    }
+}

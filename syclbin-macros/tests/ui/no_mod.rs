@@ -1,0 +1,3 @@
+syclbin_rt::include_syclbin! { pub kernels = "vector_ops.object.syclbin"; }
+
+fn main() {}
