@@ -139,7 +139,7 @@ fn without_a_library_the_error_lists_what_was_tried_and_the_way_out() {
         ],
     );
     if printed.contains("found ") {
-        eprintln!("skipped: this system has an OpenCL device of its own");
+        common::say_skipped("this system has an OpenCL device of its own");
         return;
     }
     for expected in [

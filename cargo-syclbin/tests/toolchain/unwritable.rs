@@ -1,6 +1,7 @@
 //! A home folder that cannot be written, or not to the end.
 
 use std::fs;
+use std::io::Write as _;
 
 use cargo_syclbin::error::Error;
 
@@ -35,7 +36,7 @@ fn a_read_only_home_is_named_and_what_is_there_is_still_found() {
     let allow = |mode| fs::set_permissions(world.home.path(), PermissionsExt::from_mode(mode));
     allow(0o555).unwrap();
     if fs::write(world.home.path().join("probe"), "").is_ok() {
-        println!("skipped: this user may write everywhere");
+        let _ = writeln!(std::io::stderr(), "skipped: this user may write everywhere"); // not kept back
         allow(0o755).unwrap();
         return;
     }
@@ -65,7 +66,7 @@ fn a_disk_that_fills_up_leaves_nothing_and_says_how_much_is_needed() {
             .filter_map(|(key, value)| Some((key, value?))),
     );
     let Ok(output) = limited.stdout(Stdio::null()).output() else {
-        println!("skipped: no bash");
+        let _ = writeln!(std::io::stderr(), "skipped: no bash"); // not kept back
         return;
     };
     let text = String::from_utf8_lossy(&output.stderr);
