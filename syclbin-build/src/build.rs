@@ -183,10 +183,10 @@ impl Build {
         let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
         let declarations = declarations(&debug).map_err(|error| unusable(error.to_string()))?;
         // Without the list of headers, kernels would go stale in silence.
-        let text = std::fs::read_to_string(&dependencies).map_err(|error| {
+        let list = std::fs::read(&dependencies).map_err(|error| {
             unusable(format!("no list of the files it read (-MD -MF): {error}"))
         })?;
-        for path in depfile::prerequisites(&text) {
+        for path in depfile::prerequisites(&String::from_utf8_lossy(&list)) {
             if path.exists() {
                 cargo::rerun_if_changed(&path);
             }

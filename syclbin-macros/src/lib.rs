@@ -48,8 +48,10 @@ use proc_macro::TokenStream;
 ///
 /// An instance of a template is named after its arguments (`scale<int>` is `scale_int`), overloads
 /// after their parameters. A name that Rust reserves is raw (`r#move`) or gets an underscore
-/// (`self_`, `load_`). A kernel that takes something else is left out; the documentation of the
-/// module says which and why.
+/// (`self_`, `load_`). So does the later one where two kernels of a file would have one name. A
+/// kernel that takes something else is left out; the documentation of the module says which and why.
+///
+/// The generated code names the runtime `::syclbin_rt`: it must be a dependency under its own name.
 ///
 /// # Errors
 ///
