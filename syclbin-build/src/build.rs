@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use syclbin::signature::{self, debug_info, declaration::Declaration, spirv};
-use syclbin::{AbstractModule, ImageKind, IrType, State, Syclbin};
+use syclbin::{AbstractModule, Image, State, Syclbin};
 
 use crate::cargo;
 use crate::compiler::{Compiler, Job};
@@ -102,7 +102,7 @@ impl Build {
         create(&folder)?;
         sweep(&folder);
         let work = tempfile::Builder::new()
-            .prefix(WORK)
+            .prefix(&own_work())
             .tempdir_in(&folder)
             .map_err(|source| write_error(&folder, source))?;
 
@@ -215,11 +215,9 @@ const NO_KERNEL: &str = "no kernel was found in it. A free function becomes a ke
 /// among them.
 fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
     for image in file.modules.iter().flat_map(|module| &module.images) {
-        let kernels = match image.kind() {
-            ImageKind::Ir {
-                ty: IrType::SpirV, ..
-            } => spirv::Module::parse(&image.bytes)?.kernels().count(),
-            _ => file.kernel_names().count(),
+        let kernels = match image.spirv() {
+            Some(code) => spirv::Module::parse(code)?.kernels().count(),
+            None => file.kernel_names().count(),
         };
         if kernels > 0 {
             return Ok(true);
@@ -231,17 +229,10 @@ fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
 /// The declaration of every kernel that the debug information in `file` describes.
 fn declarations(file: &Syclbin<'_>) -> Result<BTreeMap<String, Declaration>, syclbin::Error> {
     let mut found = BTreeMap::new();
-    for image in file.modules.iter().flat_map(|module| &module.images) {
-        if matches!(
-            image.kind(),
-            ImageKind::Ir {
-                ty: IrType::SpirV,
-                ..
-            }
-        ) {
-            let module = spirv::Module::parse(&image.bytes)?;
-            found.extend(debug_info::declarations(&module));
-        }
+    let images = file.modules.iter().flat_map(|module| &module.images);
+    for code in images.filter_map(Image::spirv) {
+        let module = spirv::Module::parse(code)?;
+        found.extend(debug_info::declarations(&module));
     }
     Ok(found)
 }
@@ -252,7 +243,7 @@ fn owned(module: AbstractModule<'_>) -> AbstractModule<'static> {
         images: module
             .images
             .into_iter()
-            .map(|image| syclbin::Image {
+            .map(|image| Image {
                 native: image.native,
                 metadata: image.metadata,
                 bytes: image.bytes.into_owned().into(),
@@ -264,11 +255,19 @@ fn owned(module: AbstractModule<'_>) -> AbstractModule<'static> {
 /// What the names of working folders begin with.
 const WORK: &str = ".compile-";
 
-/// Removes what a build script that was killed left behind. Cargo runs one at a time in `OUT_DIR`.
+/// The same for this process, which may run several builds at once.
+fn own_work() -> String {
+    format!("{WORK}{}-", std::process::id())
+}
+
+/// Removes what build scripts that were killed left behind. Cargo runs one at a time in `OUT_DIR`.
 fn sweep(folder: &Path) {
+    let own = own_work();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
-        if entry.file_name().to_string_lossy().starts_with(WORK) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(WORK) && !name.starts_with(&own) {
             // What cannot be removed only takes room.
             let _ = std::fs::remove_dir_all(entry.path());
         }

@@ -155,3 +155,26 @@ fn the_installed_compiler_is_used_where_none_is_named() {
         );
     }
 }
+
+#[test]
+fn x86_code_that_a_compiler_files_as_spirv_stays_in_the_file() {
+    let package = Package::new();
+    let bytes = fs::read(script::testfiles().join("vector_ops.object.syclbin")).unwrap();
+    let mut file = syclbin::read::parse(&bytes).unwrap();
+    let elf = b"\x7fELF and so on".to_vec();
+    let target = "spir64_x86_64-unknown-unknown";
+    let image = syclbin::Image::ir(syclbin::IrType::SpirV, target, elf);
+    let module = syclbin::AbstractModule {
+        metadata: file.modules[0].metadata.clone(),
+        images: vec![image.clone()],
+    };
+    file.modules.push(module);
+    let made = package.path("made.syclbin");
+    fs::write(&made, syclbin::write::offload_binary(&file)).unwrap();
+    package
+        .run(&format!("made='{}'; {COMPILE}", made.display()))
+        .succeeded();
+    let bytes = fs::read(package.made("vector_ops")).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap();
+    assert_eq!(file.modules.last().unwrap().images, [image]);
+}

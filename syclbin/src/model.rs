@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::property::{PropertySet, PropertySets, Value, key, set};
+use crate::signature::spirv::is_target;
 
 /// How far the code in a file has been brought (property `state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -231,6 +232,19 @@ impl<'a> Image<'a> {
         }
     }
 
+    /// The code, if it is filed as SPIR-V and its target is. x86-64 code is filed as SPIR-V as well
+    /// when no CPU is named; its target gives it away.
+    #[must_use]
+    pub fn spirv(&self) -> Option<&[u8]> {
+        match self.kind() {
+            ImageKind::Ir {
+                ty: IrType::SpirV,
+                target,
+            } if is_target(target) => Some(&self.bytes),
+            _ => None,
+        }
+    }
+
     /// What the image holds, as its metadata says.
     #[must_use]
     pub fn kind(&self) -> ImageKind<'_> {
@@ -303,6 +317,17 @@ mod tests {
             [false, true, true, true, false]
         );
         assert!(module.eliminated_arguments("other").is_empty());
+    }
+
+    #[test]
+    fn x86_code_that_is_filed_as_spirv_is_not_taken_for_it() {
+        let image = |target| Image::ir(IrType::SpirV, target, vec![1]);
+        let plain = image("spir64-unknown-unknown");
+        assert_eq!(plain.spirv(), Some(&[1][..]));
+        assert_eq!(image("spir64_x86_64-unknown-unknown").spirv(), None);
+        let mut native = plain;
+        native.native = true;
+        assert_eq!(native.spirv(), None);
     }
 
     #[test]

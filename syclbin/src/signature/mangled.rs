@@ -387,14 +387,19 @@ mod tests {
 
     #[test]
     fn a_symbol_that_doubles_its_own_text_is_not_followed() {
-        // Each parameter is an instance of all that came before: a<int>, a<a<int>, a<int>>, ...
-        let mut symbol = String::from("_Z1f1aIiE");
-        for index in 0..40 {
-            let last = char::from_digit(index % 10, 10).unwrap();
-            symbol.push_str(&format!("S_IS{last}_S{last}_E"));
-            symbol.push_str("1bIS0_S0_S0_E");
-        }
-        assert_eq!(parse(&symbol).unwrap().parameters, None);
+        // Each parameter names the one before twice: a<int>, a<a<int>, a<int>>, ... The candidates
+        // for substitution are a name and a whole type in turn, so the last whole is number 2n - 1.
+        let digit = |n: u32| char::from_digit(n, 36).unwrap().to_ascii_uppercase();
+        let doubling = |count: u32| {
+            let mut symbol = String::from("_Z1f1aIiE");
+            for n in 1..count {
+                let last = digit(2 * (n - 1));
+                symbol.push_str(&format!("1aIS{last}_S{last}_E"));
+            }
+            parse(&symbol).unwrap().parameters
+        };
+        assert_eq!(doubling(3).unwrap()[2].matches("int").count(), 4);
+        assert_eq!(doubling(18), None);
         let copies = format!("_Z1f{}i{}", "P".repeat(60), "S1_".repeat(100_000));
         assert_eq!(parse(&copies).unwrap().parameters, None);
     }

@@ -23,7 +23,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::error::Error;
-use crate::model::{AbstractModule, ImageKind, IrType, Syclbin};
+use crate::model::{AbstractModule, Image, Syclbin};
 use crate::property::{Value, set};
 use declaration::{Declaration, DeclaredParameter};
 use mangled::KernelName;
@@ -156,12 +156,8 @@ pub fn record<'d>(
 }
 
 fn spirv_of(module: &AbstractModule<'_>) -> Result<Option<spirv::Module>, Error> {
-    let image = module.images.iter().find(|image| {
-        matches!(image.kind(), ImageKind::Ir { ty: IrType::SpirV, target } if spirv::is_target(target))
-    });
-    image
-        .map(|image| spirv::Module::parse(&image.bytes))
-        .transpose()
+    let code = module.images.iter().find_map(Image::spirv);
+    code.map(spirv::Module::parse).transpose()
 }
 
 fn kernel(
