@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use syclbin::signature::{self, debug_info, declaration::Declaration, spirv};
-use syclbin::{AbstractModule, Image, State, Syclbin};
+use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
 use crate::cargo;
 use crate::compiler::{Compiler, Job};
@@ -128,8 +128,8 @@ impl Build {
             whole.modules.extend(modules);
         }
         let path = folder.join(format!("{name}.syclbin"));
-        file::replace(&path, &syclbin::write::offload_binary(&whole))
-            .map_err(|source| write_error(&path, source))?;
+        let bytes = syclbin::write::to_vec(&whole, Container::default())?;
+        file::replace(&path, &bytes).map_err(|source| write_error(&path, source))?;
         Ok(path)
     }
 
@@ -198,7 +198,7 @@ impl Build {
             .modules
             .into_iter()
             .map(|module| {
-                let mut module = owned(module);
+                let mut module = module.into_owned();
                 signature::record(&mut module, &declarations);
                 module
             })
@@ -235,21 +235,6 @@ fn declarations(file: &Syclbin<'_>) -> Result<BTreeMap<String, Declaration>, syc
         found.extend(debug_info::declarations(&module));
     }
     Ok(found)
-}
-
-fn owned(module: AbstractModule<'_>) -> AbstractModule<'static> {
-    AbstractModule {
-        metadata: module.metadata,
-        images: module
-            .images
-            .into_iter()
-            .map(|image| Image {
-                native: image.native,
-                metadata: image.metadata,
-                bytes: image.bytes.into_owned().into(),
-            })
-            .collect(),
-    }
 }
 
 /// What the names of working folders begin with.

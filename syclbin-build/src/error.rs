@@ -96,6 +96,9 @@ pub enum Error {
         /// The other.
         second: PathBuf,
     },
+    /// What the compiler made does not fit the format.
+    #[error("the SYCLBIN file cannot be made: {0}")]
+    Format(#[from] syclbin::write::Error),
     /// A file in `OUT_DIR` could not be written.
     #[error("{} cannot be written: {source}", .path.display())]
     Write {

@@ -80,7 +80,11 @@ fn a_source_without_kernels_is_a_warning_with_the_likely_cause() {
     let mut file = syclbin::Syclbin::new(syclbin::State::Executable);
     file.modules.push(syclbin::AbstractModule::default());
     let made = package.path("none.object.syclbin");
-    std::fs::write(&made, syclbin::write::offload_binary(&file)).unwrap();
+    std::fs::write(
+        &made,
+        syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap(),
+    )
+    .unwrap();
     let compile = format!("made='{}'; {COMPILE}", made.display());
     let ran = package.run(&compile).succeeded();
     let warnings = ran.said("warning");

@@ -167,10 +167,15 @@ fn x86_code_that_a_compiler_files_as_spirv_stays_in_the_file() {
     let module = syclbin::AbstractModule {
         metadata: file.modules[0].metadata.clone(),
         images: vec![image.clone()],
+        strings: Vec::new(),
     };
     file.modules.push(module);
     let made = package.path("made.syclbin");
-    fs::write(&made, syclbin::write::offload_binary(&file)).unwrap();
+    fs::write(
+        &made,
+        syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap(),
+    )
+    .unwrap();
     package
         .run(&format!("made='{}'; {COMPILE}", made.display()))
         .succeeded();

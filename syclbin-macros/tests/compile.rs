@@ -85,5 +85,5 @@ fn odd_names() -> Vec<u8> {
     }
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);
-    syclbin::write::offload_binary(&file)
+    syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap()
 }

@@ -185,7 +185,7 @@ mod tests {
             syclbin::property::key::ASPECTS,
         );
         let aspects: Vec<u8> = [27, FP64].into_iter().flat_map(u32::to_le_bytes).collect();
-        module.metadata.insert(set, key, aspects.into());
+        module.metadata.insert(set, key, aspects);
         let message = check_aspects(&module, &able()).unwrap_err();
         assert!(message.contains("fp64"), "{message}");
         let doubles = Facts {

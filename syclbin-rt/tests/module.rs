@@ -87,7 +87,7 @@ fn an_argument_the_compiler_removed_is_given_and_not_passed_on() -> Result<()> {
             .metadata
             .insert(set::KERNEL_PARAM_OPT, symbol, mask.clone());
     }
-    let module = common::load(&queue, &syclbin::write::offload_binary(&file))?;
+    let module = common::load(&queue, &common::written(&file))?;
     let kernel = module.kernel(symbol);
     let unused = queue.zeroed::<u8>(1)?;
     let mut data = queue.upload(&[1i32, -2])?;
@@ -195,7 +195,7 @@ fn mixed() -> Vec<u8> {
     let mut file = syclbin::read::parse(&good).expect("a good file");
     let other = syclbin::read::parse(&bad).expect("a good file");
     file.modules.extend(other.modules);
-    syclbin::write::offload_binary(&file)
+    common::written(&file)
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn what_the_driver_does_not_build_comes_with_its_log() -> Result<()> {
     assert_eq!(bytes[20..24], [0x11, 0, 2, 0], "OpCapability of two words");
     bytes[24..28].copy_from_slice(&60_000u32.to_le_bytes());
     file.modules.truncate(1);
-    let error = refusal(&queue, &syclbin::write::offload_binary(&file));
+    let error = refusal(&queue, &common::written(&file));
     let message = error.to_string();
     assert!(
         message.contains("clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)"),

@@ -56,9 +56,15 @@ pub enum ErrorKind {
         /// How much there is.
         available: u64,
     },
-    /// An OffloadBinary entry that holds something else.
+    /// An OffloadBinary that holds something else.
     #[error("image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025)")]
     ImageKind(u16),
+    /// An OffloadBinary whose records are compressed.
+    #[error("it is compressed; LLVM's `llvm-offload-binary` unpacks it")]
+    Compressed,
+    /// Records that do not belong together.
+    #[error("{0}")]
+    Record(Cow<'static, str>),
     /// The text is not UTF-8.
     #[error("the text is not UTF-8")]
     Utf8,
@@ -102,6 +108,12 @@ impl Error {
             kind: self.kind,
             offset: offset.saturating_add(self.offset),
         }
+    }
+
+    /// The same problem in a larger file, in which the record's file starts at `base`.
+    pub(crate) fn moved(mut self, base: u64) -> Self {
+        self.offset = self.offset.saturating_add(base);
+        self
     }
 
     /// What is wrong.

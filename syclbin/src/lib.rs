@@ -6,7 +6,7 @@
 //! format; it works on byte slices, without files, drivers or a standard library.
 //!
 //! ```
-//! use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+//! use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 //!
 //! // One SPIR-V image that holds one kernel.
 //! let spirv = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes).concat();
@@ -16,9 +16,9 @@
 //! let mut file = Syclbin::new(State::Executable);
 //! file.modules.push(module);
 //!
-//! let bytes = syclbin::write::offload_binary(&file);
+//! let bytes = syclbin::write::to_vec(&file, Container::default())?;
 //! assert_eq!(syclbin::read::parse(&bytes)?, file);
-//! # Ok::<(), syclbin::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! The map:
@@ -37,14 +37,17 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod container;
 mod error;
 mod model;
+pub mod offload;
 pub mod property;
 pub mod raw;
 pub mod read;
 pub mod signature;
 pub mod write;
 
+pub use container::Container;
 pub use error::{Error, ErrorKind};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
 pub use property::{PropertySet, PropertySets, Value};

@@ -1,9 +1,9 @@
 //! What a SYCLBIN file means, whatever container it came in.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::offload::{Entry, Strings, owned_strings};
 use crate::property::{PropertySet, PropertySets, Value, key, set};
 use crate::signature::spirv::is_target;
 
@@ -96,9 +96,14 @@ impl IrType {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Syclbin<'a> {
     /// Properties of the file, among them its state.
-    pub global: PropertySets,
+    pub global: PropertySets<'a>,
     /// Its abstract modules.
     pub modules: Vec<AbstractModule<'a>>,
+    /// Strings of the wrapper that SYCLBIN gives no meaning to.
+    pub strings: Strings<'a>,
+    /// Entries of the wrapper that are not SYCLBIN's, kept when the file is written to a container
+    /// that can hold them.
+    pub foreign: Vec<Entry<'a>>,
 }
 
 impl<'a> Syclbin<'a> {
@@ -109,7 +114,7 @@ impl<'a> Syclbin<'a> {
         global.insert(set::GLOBAL, key::STATE, Value::U32(state.number()));
         Self {
             global,
-            modules: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -118,6 +123,21 @@ impl<'a> Syclbin<'a> {
     pub fn state(&self) -> Option<State> {
         let state = self.global.get(set::GLOBAL, key::STATE)?;
         state.as_u32().map(State::from_number)
+    }
+
+    /// The same file, borrowed from nowhere.
+    #[must_use]
+    pub fn into_owned(self) -> Syclbin<'static> {
+        Syclbin {
+            global: self.global.into_owned(),
+            modules: self
+                .modules
+                .into_iter()
+                .map(AbstractModule::into_owned)
+                .collect(),
+            strings: owned_strings(self.strings),
+            foreign: self.foreign.into_iter().map(Entry::into_owned).collect(),
+        }
     }
 
     /// The symbols of all kernels, module by module.
@@ -130,12 +150,25 @@ impl<'a> Syclbin<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AbstractModule<'a> {
     /// What a launcher must know of the kernels.
-    pub metadata: PropertySets,
-    /// The code: IR images, then native ones, as in the file.
+    pub metadata: PropertySets<'a>,
+    /// The code: IR images, then native ones. Version 1 keeps the two apart, so this is the order
+    /// in which they are read.
     pub images: Vec<Image<'a>>,
+    /// Strings of its entry that SYCLBIN gives no meaning to; only version 2 has them.
+    pub strings: Strings<'a>,
 }
 
-impl AbstractModule<'_> {
+impl<'a> AbstractModule<'a> {
+    /// The same module, borrowed from nowhere.
+    #[must_use]
+    pub fn into_owned(self) -> AbstractModule<'static> {
+        AbstractModule {
+            metadata: self.metadata.into_owned(),
+            images: self.images.into_iter().map(Image::into_owned).collect(),
+            strings: owned_strings(self.strings),
+        }
+    }
+
     /// The symbols of the kernels (set `SYCL/kernel names`).
     ///
     /// The reference runtime writes each kernel of a run-time compilation a second time with a
@@ -150,7 +183,7 @@ impl AbstractModule<'_> {
     }
 
     /// Adds a kernel to [`Self::kernel_names`].
-    pub fn add_kernel_name(&mut self, symbol: &str) {
+    pub fn add_kernel_name(&mut self, symbol: impl Into<Cow<'a, str>>) {
         self.metadata
             .insert(set::KERNEL_NAMES, symbol, Value::U32(1));
     }
@@ -194,9 +227,11 @@ pub struct Image<'a> {
     /// Whether it stands among the native images of the file, or among the IR modules.
     pub native: bool,
     /// What the file says of it.
-    pub metadata: PropertySets,
+    pub metadata: PropertySets<'a>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
+    /// Strings of its entry that SYCLBIN gives no meaning to; only version 2 has them.
+    pub strings: Strings<'a>,
 }
 
 /// What an image holds, as its metadata says.
@@ -223,12 +258,39 @@ impl<'a> Image<'a> {
     #[must_use]
     pub fn ir(ty: IrType, target: &str, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         let mut metadata = PropertySets::default();
-        metadata.insert(set::IR_MODULE, key::TYPE, Value::U32(ty.number()));
-        metadata.insert(set::IR_MODULE, key::TARGET, Value::from(target));
+        metadata.insert(set::IR_MODULE, key::TYPE, ty.number());
+        metadata.insert(set::IR_MODULE, key::TARGET, target);
         Self {
             native: false,
             metadata,
             bytes: bytes.into(),
+            strings: Vec::new(),
+        }
+    }
+
+    /// A native image for the architecture `arch`, such as `sm_90` or `intel_gpu_pvc`, and
+    /// `target`, a triple such as `nvptx64-nvidia-cuda`.
+    #[must_use]
+    pub fn native(arch: &str, target: &str, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
+        let mut metadata = PropertySets::default();
+        metadata.insert(set::NATIVE_IMAGE, key::ARCH, arch);
+        metadata.insert(set::NATIVE_IMAGE, key::TARGET, target);
+        Self {
+            native: true,
+            metadata,
+            bytes: bytes.into(),
+            strings: Vec::new(),
+        }
+    }
+
+    /// The same image, borrowed from nowhere.
+    #[must_use]
+    pub fn into_owned(self) -> Image<'static> {
+        Image {
+            native: self.native,
+            metadata: self.metadata.into_owned(),
+            bytes: Cow::Owned(self.bytes.into_owned()),
+            strings: owned_strings(self.strings),
         }
     }
 
@@ -275,18 +337,6 @@ fn has_run_prefix(name: &str) -> bool {
         .is_some_and(|(number, _)| {
             !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
         })
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::from(text.as_bytes().to_vec())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::from(text.into_bytes())
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use syclbin::property::{Value, set};
 use syclbin::signature::spirv::{self, Import};
-use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 use syclbin_build::{depfile, file};
 
 use crate::library::{self, DeviceImage, Outcome};
@@ -47,7 +47,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         write(&depfile.path, real_dependencies(depfile, &text).as_bytes())?;
     }
     // Last, so that its presence means that all went well.
-    write(&options.output, &syclbin::write::offload_binary(&compiled))
+    let bytes = syclbin::write::to_vec(&compiled, Container::default())
+        .or_else(|error| own(format!("what the compiler made cannot be written: {error}")))?;
+    write(&options.output, &bytes)
 }
 
 /// Where the library writes its depfile: a pipe with a path. The library ends the process when it
@@ -102,9 +104,9 @@ fn assemble(images: Vec<DeviceImage>, state: State) -> Result<Syclbin<'static>> 
     for image in images {
         let mut module = AbstractModule::default();
         for (set, properties) in image.properties {
-            module.metadata.insert_set(&set);
+            module.metadata.insert_set(set.clone());
             for (key, value) in properties {
-                module.metadata.insert(&set, &key, value);
+                module.metadata.insert(set.clone(), key, value);
             }
         }
         module

@@ -53,7 +53,7 @@ fn declared(symbol: &str) -> KernelSignature {
 fn of_module(module: AbstractModule<'_>) -> Vec<KernelSignature> {
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);
-    let bytes = syclbin::write::offload_binary(&file);
+    let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
     let file = File::parse(quote!("a"), "a.syclbin".into(), &bytes);
     file.unwrap().kernels
 }

@@ -37,6 +37,11 @@ pub(crate) fn testfile(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The bytes of a changed file.
+pub(crate) fn written(file: &syclbin::Syclbin<'_>) -> Vec<u8> {
+    syclbin::write::to_vec(file, syclbin::Container::default()).unwrap()
+}
+
 /// Loads a file of `testfiles`, or one that was made of them.
 #[allow(unsafe_code, reason = "loading code is unsafe")]
 pub(crate) fn load(queue: &Queue, bytes: &[u8]) -> Result<Module> {

@@ -3,7 +3,9 @@
 pub mod base64;
 mod text;
 
-use alloc::borrow::ToOwned;
+pub use text::Inexpressible;
+
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -48,7 +50,7 @@ pub mod key {
     pub const ASPECTS: &str = "aspects";
 }
 
-/// The value of a property.
+/// The value of a property. It owns its bytes: the text form has them in base64.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Type 1: a number.
@@ -60,6 +62,13 @@ pub enum Value {
         /// The bytes that hold them.
         data: Vec<u8>,
     },
+    /// A type this crate does not know, kept as it is.
+    Other {
+        /// The number of the type.
+        ty: u32,
+        /// The value as the file spells it.
+        text: String,
+    },
 }
 
 impl Value {
@@ -68,7 +77,7 @@ impl Value {
     pub const fn as_u32(&self) -> Option<u32> {
         match self {
             Self::U32(number) => Some(*number),
-            Self::Bytes { .. } => None,
+            _ => None,
         }
     }
 
@@ -76,8 +85,8 @@ impl Value {
     #[must_use]
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
-            Self::U32(_) => None,
             Self::Bytes { data, .. } => Some(data),
+            _ => None,
         }
     }
 
@@ -88,6 +97,12 @@ impl Value {
     }
 }
 
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::U32(number)
+    }
+}
+
 impl From<Vec<u8>> for Value {
     fn from(data: Vec<u8>) -> Self {
         let bits = data.len() as u64 * 8;
@@ -95,41 +110,91 @@ impl From<Vec<u8>> for Value {
     }
 }
 
-/// Named sets of properties, in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PropertySets {
-    sets: Vec<PropertySet>,
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::from(text.as_bytes().to_vec())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::from(text.into_bytes())
+    }
+}
+
+/// Named sets of properties, in the order of the file. Names are borrowed from the text that was
+/// read.
+#[derive(Clone, Debug, Default)]
+pub struct PropertySets<'a> {
+    sets: Vec<PropertySet<'a>>,
     // Where each name stands: a hostile text may have a hundred thousand of them.
-    places: BTreeMap<String, usize>,
+    places: BTreeMap<Cow<'a, str>, usize>,
 }
 
 /// One set: its properties in the order of the file.
 ///
 /// The order is kept because for specialization constants it carries meaning.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PropertySet {
-    name: String,
-    properties: Vec<(String, Value)>,
-    places: BTreeMap<String, usize>,
+#[derive(Clone, Debug)]
+pub struct PropertySet<'a> {
+    name: Cow<'a, str>,
+    properties: Vec<(Cow<'a, str>, Value)>,
+    places: BTreeMap<Cow<'a, str>, usize>,
 }
 
-impl PropertySet {
+// The places follow from the rest.
+impl PartialEq for PropertySets<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.sets == other.sets
+    }
+}
+
+impl Eq for PropertySets<'_> {}
+
+impl PartialEq for PropertySet<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.properties) == (&other.name, &other.properties)
+    }
+}
+
+impl Eq for PropertySet<'_> {}
+
+impl<'a> PropertySet<'a> {
+    fn new(name: Cow<'a, str>) -> Self {
+        Self {
+            name,
+            properties: Vec::new(),
+            places: BTreeMap::new(),
+        }
+    }
+
     /// The name, such as `SYCL/kernel names`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// How many properties it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.properties.len()
+    }
+
+    /// Whether it has none, which is legal.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.properties.is_empty()
+    }
+
     /// The keys, in the order of the file.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.properties.iter().map(|(key, _)| key.as_str())
+        self.properties.iter().map(|(key, _)| key.as_ref())
     }
 
     /// The properties, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.properties
             .iter()
-            .map(|(key, value)| (key.as_str(), value))
+            .map(|(key, value)| (key.as_ref(), value))
     }
 
     /// The value of `key`.
@@ -138,11 +203,21 @@ impl PropertySet {
         let place = *self.places.get(key)?;
         self.properties.get(place).map(|(_, value)| value)
     }
+
+    fn insert(&mut self, key: Cow<'a, str>, value: Value) {
+        match self.places.get(&key) {
+            Some(place) => self.properties[*place].1 = value,
+            None => {
+                self.places.insert(key.clone(), self.properties.len());
+                self.properties.push((key, value));
+            }
+        }
+    }
 }
 
-impl PropertySets {
+impl<'a> PropertySets<'a> {
     /// The sets, in the order of the file.
-    pub fn iter(&self) -> impl Iterator<Item = &PropertySet> {
+    pub fn iter(&self) -> impl Iterator<Item = &PropertySet<'a>> {
         self.sets.iter()
     }
 
@@ -154,7 +229,7 @@ impl PropertySets {
 
     /// The set called `name`.
     #[must_use]
-    pub fn set(&self, name: &str) -> Option<&PropertySet> {
+    pub fn set(&self, name: &str) -> Option<&PropertySet<'a>> {
         self.sets.get(*self.places.get(name)?)
     }
 
@@ -165,36 +240,55 @@ impl PropertySets {
     }
 
     /// Adds an empty set, unless there is one of this name.
-    pub fn insert_set(&mut self, name: &str) {
-        self.set_mut(name);
+    pub fn insert_set(&mut self, name: impl Into<Cow<'a, str>>) {
+        self.set_mut(name.into());
     }
 
     /// Sets a property; one of the same set and key keeps its place and takes the new value.
     ///
-    /// Neither name may hold a line feed, nor `key` an `=` or a `[` in front: the text form has no
-    /// escapes. The compiler makes no such names;
-    /// [`write::offload_binary`](crate::write::offload_binary) leaves out properties that have them.
-    pub fn insert(&mut self, set: &str, key: &str, value: Value) {
-        let set = self.set_mut(set);
-        match set.places.get(key) {
-            Some(place) => set.properties[*place].1 = value,
-            None => {
-                set.places.insert(key.to_owned(), set.properties.len());
-                set.properties.push((key.to_owned(), value));
-            }
-        }
+    /// The text form has no escapes, so not every name and value can be written: see
+    /// [`Inexpressible`].
+    pub fn insert(
+        &mut self,
+        set: impl Into<Cow<'a, str>>,
+        key: impl Into<Cow<'a, str>>,
+        value: impl Into<Value>,
+    ) {
+        self.set_mut(set.into()).insert(key.into(), value.into());
     }
 
-    fn set_mut(&mut self, name: &str) -> &mut PropertySet {
-        let place = self.places.get(name).copied().unwrap_or_else(|| {
-            self.places.insert(name.to_owned(), self.sets.len());
-            self.sets.push(PropertySet {
-                name: name.to_owned(),
-                properties: Vec::new(),
-                places: BTreeMap::new(),
-            });
-            self.sets.len() - 1
-        });
+    /// The same sets, borrowed from nowhere.
+    #[must_use]
+    pub fn into_owned(self) -> PropertySets<'static> {
+        let mut owned = PropertySets::default();
+        for set in self.sets {
+            let into = owned.set_mut(Cow::Owned(set.name.into_owned()));
+            for (key, value) in set.properties {
+                into.insert(Cow::Owned(key.into_owned()), value);
+            }
+        }
+        owned
+    }
+
+    /// Takes a set out, with all its properties.
+    pub fn remove_set(&mut self, name: &str) -> Option<PropertySet<'a>> {
+        let place = self.places.remove(name)?;
+        for later in self.places.values_mut().filter(|later| **later > place) {
+            *later -= 1;
+        }
+        Some(self.sets.remove(place))
+    }
+
+    fn set_mut(&mut self, name: Cow<'a, str>) -> &mut PropertySet<'a> {
+        let place = match self.places.get(&name) {
+            Some(place) => *place,
+            None => {
+                let place = self.sets.len();
+                self.places.insert(name.clone(), place);
+                self.sets.push(PropertySet::new(name));
+                place
+            }
+        };
         &mut self.sets[place]
     }
 }

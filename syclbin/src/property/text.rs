@@ -1,26 +1,36 @@
 //! The text form of property sets: lines `[set]` and `key=type|value`.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use super::{PropertySets, Value, base64};
+use super::{PropertySet, PropertySets, Value, base64};
 use crate::error::{Error, ErrorKind};
 
 const RECORD: &str = "property sets";
 
-impl PropertySets {
+/// A property that the text form cannot hold: it has no escapes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("set `{set}`, key `{key}`: {reason}")]
+pub struct Inexpressible {
+    set: String,
+    key: String,
+    reason: &'static str,
+}
+
+impl<'a> PropertySets<'a> {
     /// Reads the text form. The empty text has no sets; a set or key that comes twice is merged
     /// and the last value counts, as in LLVM's reader.
     ///
     /// # Errors
     ///
     /// When a line does not follow the grammar; the offset is that of the line.
-    pub fn parse(text: &[u8]) -> Result<Self, Error> {
+    pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         let text = core::str::from_utf8(text)
             .map_err(|error| Error::new(RECORD, error.valid_up_to() as u64, ErrorKind::Utf8))?;
         let mut sets = Self::default();
-        let mut current: Option<&str> = None;
+        let mut current: Option<&mut PropertySet<'a>> = None;
         let mut offset = 0;
         for (index, line) in text.split('\n').enumerate() {
             let start = offset;
@@ -35,52 +45,84 @@ impl PropertySets {
             }
             if let Some(rest) = line.strip_prefix('[') {
                 let end = rest.rfind(']').ok_or_else(|| fail("no `]`"))?;
-                sets.insert_set(&rest[..end]);
-                current = Some(&rest[..end]);
+                current = Some(sets.set_mut(Cow::Borrowed(&rest[..end])));
                 continue;
             }
-            let set = current.ok_or_else(|| fail("a property before any set"))?;
+            let set = current
+                .as_mut()
+                .ok_or_else(|| fail("a property before any set"))?;
             let (key, rest) = line.split_once('=').ok_or_else(|| fail("no `=`"))?;
             let (ty, value) = rest.split_once('|').ok_or_else(|| fail("no `|`"))?;
             if key.is_empty() {
                 return Err(fail("no key"));
             }
+            let ty = decimal(ty).map_err(|_| fail("the type is no number"))?;
             let value = match ty {
-                "1" => decimal(value).map(Value::U32),
-                "2" => byte_array(value),
-                _ => Err("the type is neither 1 nor 2"),
+                1 => decimal(value).map(Value::U32),
+                2 => byte_array(value),
+                _ => Ok(Value::Other {
+                    ty,
+                    text: value.into(),
+                }),
             };
-            sets.insert(set, key, value.map_err(fail)?);
+            set.insert(Cow::Borrowed(key), value.map_err(fail)?);
         }
         Ok(sets)
     }
 
     /// The text form.
-    #[must_use]
-    pub fn to_text(&self) -> String {
+    ///
+    /// # Errors
+    ///
+    /// When a name or a value has what the text form cannot hold.
+    pub fn to_text(&self) -> Result<String, Inexpressible> {
         let mut text = String::new();
-        for set in self.iter().filter(|set| !set.name().contains('\n')) {
+        for set in self.iter() {
+            let fail = |key: &str, reason| Inexpressible {
+                set: set.name().into(),
+                key: key.into(),
+                reason,
+            };
+            if set.name().contains('\n') {
+                return Err(fail("", "the name of the set has a line feed"));
+            }
             let _ = writeln!(text, "[{}]", set.name());
             for (key, value) in set.iter() {
-                if key.is_empty() || key.starts_with('[') || key.contains(['\n', '=']) {
-                    continue; // not expressible; see `insert`
-                }
-                let _ = match value {
-                    Value::U32(number) => writeln!(text, "{key}=1|{number}"),
-                    Value::Bytes { bits, data } => {
-                        // A count that does not fit the bytes would not be read again.
-                        let all = data.len() as u64 * 8;
-                        let fits = bits.div_ceil(8) == data.len() as u64;
-                        let bits = if fits { *bits } else { all };
-                        let mut bytes = Vec::from(bits.to_le_bytes());
-                        bytes.extend_from_slice(data);
-                        writeln!(text, "{key}=2|{}", base64::encode(&bytes))
-                    }
+                let problem = match key {
+                    "" => Some("the key is empty"),
+                    _ if key.starts_with('[') => Some("the key begins with `[`"),
+                    _ if key.contains('=') => Some("the key has a `=`"),
+                    _ if key.contains('\n') => Some("the key has a line feed"),
+                    _ => None,
                 };
+                if let Some(problem) = problem {
+                    return Err(fail(key, problem));
+                }
+                write_value(&mut text, key, value).map_err(|problem| fail(key, problem))?;
             }
         }
-        text
+        Ok(text)
     }
+}
+
+fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'static str> {
+    let _ = match value {
+        Value::U32(number) => writeln!(out, "{key}=1|{number}"),
+        Value::Bytes { bits, data } => {
+            if bits.div_ceil(8) != data.len() as u64 {
+                return Err("the bit count does not fit the bytes");
+            }
+            let mut bytes = Vec::from(bits.to_le_bytes());
+            bytes.extend_from_slice(data);
+            writeln!(out, "{key}=2|{}", base64::encode(&bytes))
+        }
+        Value::Other { ty: 1 | 2, .. } => return Err("types 1 and 2 have values of their own"),
+        Value::Other { text, .. } if text.contains('\n') || text.ends_with('\r') => {
+            return Err("the value has a line end");
+        }
+        Value::Other { ty, text } => writeln!(out, "{key}={ty}|{text}"),
+    };
+    Ok(())
 }
 
 fn decimal(value: &str) -> Result<u32, &'static str> {
@@ -117,7 +159,7 @@ mod tests {
     fn text_survives_a_round_trip() {
         let text = "[SYCL/kernel param opt]\n[a]\nk@x y$=1|4294967295\nmask=2|IAAAAAAAAAAA\n[b]\n";
         let sets = PropertySets::parse(text.as_bytes()).unwrap();
-        assert_eq!(sets.to_text(), text);
+        assert_eq!(sets.to_text().unwrap(), text);
         assert_eq!(
             sets.get("a", "k@x y$").and_then(Value::as_u32),
             Some(u32::MAX)
@@ -132,28 +174,77 @@ mod tests {
     #[test]
     fn line_ends_of_windows_blank_lines_and_a_missing_last_one_are_read() {
         let sets = PropertySets::parse(b"[a]\r\n\r\nk=1|2").unwrap();
-        assert_eq!(sets.to_text(), "[a]\nk=1|2\n");
+        assert_eq!(sets.to_text().unwrap(), "[a]\nk=1|2\n");
     }
 
     #[test]
     fn the_last_of_two_values_counts_and_sets_merge() {
         let sets = PropertySets::parse(b"[a]\nk=1|1\n[b]\n[a]\nk=1|2\nl=1|3\n").unwrap();
-        assert_eq!(sets.to_text(), "[a]\nk=1|2\nl=1|3\n[b]\n");
+        assert_eq!(sets.to_text().unwrap(), "[a]\nk=1|2\nl=1|3\n[b]\n");
     }
 
     #[test]
-    fn whatever_is_inserted_can_be_read_again() {
-        let mut sets = PropertySets::default();
-        for key in ["", "[x", "a=b", "a\nb", "good"] {
-            sets.insert("s", key, Value::U32(1));
+    fn what_the_text_cannot_hold_is_refused_by_name() {
+        let other = |ty, text: &str| Value::Other {
+            ty,
+            text: text.into(),
+        };
+        let short = Value::Bytes {
+            bits: 3,
+            data: vec![1, 2],
+        };
+        for (set, key, value, expected) in [
+            ("s", "", Value::U32(1), "set `s`, key ``: the key is empty"),
+            (
+                "s",
+                "[x",
+                Value::U32(1),
+                "key `[x`: the key begins with `[`",
+            ),
+            ("s", "a=b", Value::U32(1), "key `a=b`: the key has a `=`"),
+            ("s", "a\nb", Value::U32(1), "the key has a line feed"),
+            (
+                "s\n",
+                "k",
+                Value::U32(1),
+                "the name of the set has a line feed",
+            ),
+            ("s", "k", short, "the bit count does not fit the bytes"),
+            (
+                "s",
+                "k",
+                other(1, "x"),
+                "types 1 and 2 have values of their own",
+            ),
+            ("s", "k", other(3, "x\n"), "the value has a line end"),
+            ("s", "k", other(3, "x\r"), "the value has a line end"),
+        ] {
+            let mut sets = PropertySets::default();
+            sets.insert(set, key, value);
+            let error = sets.to_text().unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
         }
-        let bits = 3;
-        let data = vec![1, 2];
-        sets.insert("s", "bytes", Value::Bytes { bits, data });
-        let read = PropertySets::parse(sets.to_text().as_bytes()).unwrap();
-        let keys: Vec<_> = read.set("s").unwrap().keys().collect();
-        assert_eq!(keys, ["good", "bytes"]);
-        assert_eq!(read.get("s", "bytes"), Some(&Value::from(vec![1, 2])));
+    }
+
+    #[test]
+    fn unknown_types_survive() {
+        let text = "[a]\nk=3|any | thing=\nnone=0|\n";
+        let sets = PropertySets::parse(text.as_bytes()).unwrap();
+        assert_eq!(sets.to_text().unwrap(), text);
+        let value = Value::Other {
+            ty: 3,
+            text: "any | thing=".into(),
+        };
+        assert_eq!(sets.get("a", "k"), Some(&value));
+    }
+
+    #[test]
+    fn a_set_that_is_taken_out_leaves_the_others_findable() {
+        let mut sets = PropertySets::parse(b"[a]\n[b]\nk=1|1\n[c]\nk=1|2\n").unwrap();
+        assert_eq!(sets.remove_set("b").unwrap().name(), "b");
+        assert!(sets.remove_set("b").is_none());
+        assert_eq!(sets.get("c", "k"), Some(&Value::U32(2)));
+        assert_eq!(sets.to_text().unwrap(), "[a]\n[c]\nk=1|2\n");
     }
 
     #[test]
@@ -165,7 +256,8 @@ mod tests {
             ("[a]\nk", "line 2: no `=`"),
             ("[a]\n=1|2", "line 2: no key"),
             ("[a]\nk=1", "line 2: no `|`"),
-            ("[a]\nk=0|", "line 2: the type is neither 1 nor 2"),
+            ("[a]\nk=x|1", "line 2: the type is no number"),
+            ("[a]\nk=|1", "line 2: the type is no number"),
             ("[a]\nk=1|-1", "line 2: the value is no decimal number"),
             ("[a]\nk=1|+1", "line 2: the value is no decimal number"),
             (

@@ -2,6 +2,9 @@
 
 pub mod offload_binary;
 pub mod v1;
+pub mod v2;
+
+use alloc::string::String;
 
 use crate::error::{Error, ErrorKind};
 
@@ -70,14 +73,53 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// How much of a table the records may still claim.
+///
+/// Records that overlap could make a small file mean a huge one: ten thousand modules that all
+/// claim the same ten thousand images. No writer shares, so this costs no real file anything.
+pub(crate) struct Budget {
+    what: &'static str,
+    available: u64,
+    claimed: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(what: &'static str, available: u64) -> Self {
+        Self {
+            what,
+            available,
+            claimed: 0,
+        }
+    }
+
+    /// Claims `amount` for the record that `record` names and that lies at `at`.
+    pub(crate) fn spend(
+        &mut self,
+        amount: u64,
+        record: impl FnOnce() -> String,
+        at: u64,
+    ) -> Result<(), Error> {
+        self.claimed = self.claimed.saturating_add(amount);
+        if self.claimed <= self.available {
+            return Ok(());
+        }
+        let kind = ErrorKind::Shared {
+            what: self.what,
+            claimed: self.claimed,
+            available: self.available,
+        };
+        Err(Error::new(record(), at, kind))
+    }
+}
+
 /// The bytes `start..start + size` of `table`, which is called `what` and starts at `base` of the
 /// file; `record` names the header that gives the range and lies at `at`.
 pub(crate) fn slice<'a>(
     table: &'a [u8],
     (start, size): (u64, u64),
     what: &'static str,
-    record: impl Fn() -> alloc::string::String,
-    at: usize,
+    record: impl FnOnce() -> String,
+    at: u64,
 ) -> Result<&'a [u8], Error> {
     let range = || {
         let from = usize::try_from(start).ok()?;
@@ -92,6 +134,6 @@ pub(crate) fn slice<'a>(
             what,
             available,
         };
-        Error::new(record(), at as u64, kind)
+        Error::new(record(), at, kind)
     })
 }

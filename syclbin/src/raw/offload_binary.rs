@@ -1,4 +1,6 @@
-//! OffloadBinary, LLVM's wrapper for device code: a header, one entry, strings, the image.
+//! OffloadBinary, LLVM's wrapper for device code: a header, entries, strings, images.
+//!
+//! Version 1 has one entry, version 2 any number, version 3 may be compressed after its header.
 
 use alloc::vec::Vec;
 
@@ -9,46 +11,54 @@ use crate::error::{Error, ErrorKind};
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// Bytes of the header in versions 1 and 2.
 pub const HEADER_SIZE: usize = 32;
-/// The kind of image that is SYCLBIN.
-pub const IMAGE_KIND_SYCLBIN: u16 = 7;
-/// The same before mid-2025; LLVM uses this number for SPIR-V since.
-pub const IMAGE_KIND_SYCLBIN_2025: u16 = 6;
-/// The offloading model SYCL.
-pub const OFFLOAD_KIND_SYCL: u16 = 8;
+/// Bytes of the header in version 3.
+pub const HEADER_SIZE_V3: usize = 40;
 
-/// The header, version 1 or 2.
+/// The header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// 1 or 2.
+    /// 1, 2 or 3.
     pub version: u32,
     /// Bytes of the whole, a multiple of 8.
     pub size: u64,
     /// Where the entries start.
     pub entry_offset: u64,
-    /// Version 1: bytes of the one entry. Version 2: the number of entries.
+    /// Version 1: bytes of the one entry. Later: the number of entries.
     pub entry_size_or_count: u64,
+    /// Version 3: bytes of the whole when it is not compressed, 0 if it is not. Earlier: 0.
+    pub inflated_size: u64,
 }
 
 impl Header {
+    pub(crate) const RECORD: &'static str = "OffloadBinary header";
+
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
-        const RECORD: &str = "OffloadBinary header";
-        let mut fields = Fields::new(bytes, RECORD, 0, HEADER_SIZE)?;
+        let mut fields = Fields::new(bytes, Self::RECORD, 0, HEADER_SIZE)?;
         fields.magic(MAGIC, "OffloadBinary")?;
         let version = fields.u32();
-        if !(1..=2).contains(&version) {
-            let supported = "1 and 2";
-            let found = version;
-            let kind = ErrorKind::Version { found, supported };
-            return Err(Error::new(RECORD, 4, kind));
-        }
-        Ok(Self {
+        let mut header = Self {
             version,
             size: fields.u64(),
             entry_offset: fields.u64(),
             entry_size_or_count: fields.u64(),
-        })
+            inflated_size: 0,
+        };
+        match version {
+            1 | 2 => {}
+            3 => {
+                let more = HEADER_SIZE_V3 - HEADER_SIZE;
+                header.inflated_size = Fields::new(bytes, Self::RECORD, HEADER_SIZE, more)?.u64();
+            }
+            found => {
+                let supported = "1, 2 and 3";
+                let kind = ErrorKind::Version { found, supported };
+                return Err(Error::new(Self::RECORD, 4, kind));
+            }
+        }
+        Ok(header)
     }
 
+    /// Writes version 1 or 2.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&self.version.to_le_bytes());
@@ -80,9 +90,10 @@ pub struct Entry {
 impl Entry {
     /// Bytes on disk.
     pub const SIZE: usize = 40;
+    pub(crate) const RECORD: &'static str = "OffloadBinary entry";
 
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
-        let mut fields = Fields::new(bytes, "OffloadBinary entry", at, Self::SIZE)?;
+        let mut fields = Fields::new(bytes, Self::RECORD, at, Self::SIZE)?;
         Ok(Self {
             image_kind: fields.u16(),
             offload_kind: fields.u16(),
@@ -105,6 +116,43 @@ impl Entry {
             self.image_size,
         ] {
             out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}
+
+/// Where one key/value string lies. Offsets count from the start of the OffloadBinary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StringEntry {
+    /// Where the key starts, which a NUL ends.
+    pub key_offset: u64,
+    /// Where the value starts.
+    pub value_offset: u64,
+    /// Bytes of the value. Absent in version 1, where a NUL ends the value.
+    pub value_size: Option<u64>,
+}
+
+impl StringEntry {
+    /// Bytes on disk in an OffloadBinary of this version.
+    #[must_use]
+    pub const fn size(version: u32) -> usize {
+        if version == 1 { 16 } else { 24 }
+    }
+
+    pub(crate) fn read(bytes: &[u8], at: usize, version: u32) -> Result<Self, Error> {
+        let size = Self::size(version);
+        let mut fields = Fields::new(bytes, "OffloadBinary string entry", at, size)?;
+        Ok(Self {
+            key_offset: fields.u64(),
+            value_offset: fields.u64(),
+            value_size: (version != 1).then(|| fields.u64()),
+        })
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.key_offset.to_le_bytes());
+        out.extend_from_slice(&self.value_offset.to_le_bytes());
+        if let Some(size) = self.value_size {
+            out.extend_from_slice(&size.to_le_bytes());
         }
     }
 }

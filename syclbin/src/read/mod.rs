@@ -1,243 +1,459 @@
-//! Bytes to [`Syclbin`]. Images are borrowed; nothing in the input makes this panic, allocate more
-//! than a small multiple of the input, or take more than linear time.
+//! Bytes to meaning. Nothing in the input makes this panic, allocate more than a small multiple of
+//! the input, or take more than linear time.
+//!
+//! [`parse`] reads a whole file into a [`Syclbin`]. [`File`] is the view beneath it: it looks at
+//! what it is asked for, so opening a file takes the same time for one image as for a thousand in
+//! version 1, and time by the number of records, not of bytes, in version 2.
+//!
+//! ```
+//! # use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, write};
+//! # let mut module = AbstractModule::default();
+//! # module.images.push(Image::ir(IrType::SpirV, "spir64-unknown-unknown", vec![3, 2, 35, 7]));
+//! # let mut file = Syclbin::new(State::Executable);
+//! # file.modules.push(module);
+//! # let bytes = write::to_vec(&file, Container::default())?;
+//! let file = syclbin::read::File::parse(&bytes)?;
+//! for module in file.modules() {
+//!     for image in module?.images() {
+//!         let image = image?;
+//!         println!("{} bytes at {:#x}", image.bytes().len(), image.offset());
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod v1;
+mod v2;
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::fmt;
 
+use crate::container::Container;
 use crate::error::{Error, ErrorKind};
-use crate::model::{AbstractModule, Image, Syclbin};
+use crate::model::{self, Syclbin};
+use crate::offload::{Binary, Entry, ImageKind, Strings};
 use crate::property::PropertySets;
-use crate::raw::{offload_binary, slice, v1};
+use crate::raw::{Budget, offload_binary, v1 as raw};
 
-/// Reads a SYCLBIN file: version 1, bare or wrapped in an OffloadBinary of version 1 or 2. Bytes
-/// after the end of the wrapper are ignored, as the reference runtime does.
+/// Before mid-2025, DPC++ had the number for SYCLBIN that LLVM now has for SPIR-V.
+const SYCLBIN_2025: ImageKind = ImageKind::SPIRV;
+
+/// Reads a SYCLBIN file in any [`Container`]. Bytes after the end of the wrapper are ignored, as
+/// the reference runtime does.
 ///
 /// # Errors
 ///
 /// When the bytes are something else or do not hold together; the error names record and offset.
 pub fn parse(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
-    if bytes.starts_with(&v1::MAGIC) {
-        return parse_v1(bytes);
-    }
-    let (start, image) = unwrap(bytes)?;
-    parse_v1(image).map_err(|error| {
-        let record = format!("OffloadBinary image: {}", error.record());
-        error.within(record, start)
-    })
+    File::parse(bytes)?.to_model()
 }
 
-/// The image of an OffloadBinary's first entry, and where it starts.
-fn unwrap(bytes: &[u8]) -> Result<(u64, &[u8]), Error> {
-    const RECORD: &str = "OffloadBinary header";
-    if bytes.len() < 4 || bytes[..4] != offload_binary::MAGIC {
-        let kind = ErrorKind::magic("SYCLBIN", &bytes[..bytes.len().min(4)]);
-        return Err(Error::new("file", 0, kind));
-    }
-    let header = offload_binary::Header::read(bytes)?;
-    let whole = slice(bytes, (0, header.size), "file", || RECORD.into(), 8)?;
-    if header.version == 1 && header.entry_size_or_count != offload_binary::Entry::SIZE as u64 {
-        let kind = ErrorKind::Range {
-            start: header.entry_offset,
-            size: header.entry_size_or_count,
-            what: "entry",
-            available: offload_binary::Entry::SIZE as u64,
-        };
-        return Err(Error::new(RECORD, 24, kind));
-    }
-    // An offset beyond `usize` is beyond the file as well.
-    let at = usize::try_from(header.entry_offset).unwrap_or(usize::MAX);
-    let entry = offload_binary::Entry::read(whole, at)?;
-    if ![
-        offload_binary::IMAGE_KIND_SYCLBIN,
-        offload_binary::IMAGE_KIND_SYCLBIN_2025,
-    ]
-    .contains(&entry.image_kind)
-    {
-        let kind = ErrorKind::ImageKind(entry.image_kind);
-        return Err(Error::new("OffloadBinary entry", at as u64, kind));
-    }
-    let range = (entry.image_offset, entry.image_size);
-    let image = slice(whole, range, "file", || "OffloadBinary entry".into(), at)?;
-    Ok((entry.image_offset, image))
+/// A file whose frame has been checked. Its records are read, and checked, when asked for.
+#[derive(Clone, Debug)]
+pub struct File<'a> {
+    container: Container,
+    layout: Layout<'a>,
+    strings: Strings<'a>,
+    foreign: Vec<Entry<'a>>,
 }
 
-fn parse_v1(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
-    let header = v1::FileHeader::read(bytes)?;
-    let tables = Tables::locate(bytes, &header)?;
+#[derive(Clone, Debug)]
+enum Layout<'a> {
+    V1(Box<v1::Tables<'a>>),
+    V2(Box<v2::Entries<'a>>),
+}
 
-    let mut budget = Budget::new("metadata bytes", header.metadata_byte_table_size);
-    let mut metadata = |offset, size, record: &str, at| {
-        budget.spend(size, record, at)?;
-        let range = (offset, size);
-        let text = slice(
-            tables.metadata,
-            range,
-            "metadata table",
-            || record.into(),
-            at,
-        )?;
-        let start = (tables.metadata_start as u64).saturating_add(offset);
-        PropertySets::parse(text)
-            .map_err(|error| error.within(format!("{record}: metadata"), start))
-    };
-
-    let global = metadata(
-        header.global_metadata_offset,
-        header.global_metadata_size,
-        "SYCLBIN file header",
-        40,
-    )?;
-
-    let mut ir_budget = Budget::new("IR modules", header.ir_module_count.into());
-    let mut native_budget = Budget::new(
-        "native images",
-        header.native_device_code_image_count.into(),
-    );
-    let mut modules = Vec::new();
-    for index in 0..header.abstract_module_count as usize {
-        let at = v1::FileHeader::SIZE + index * v1::AbstractModuleHeader::SIZE;
-        let raw = v1::AbstractModuleHeader::read(bytes, at)?;
-        let record = format!("abstract module {index}");
-        let mut module = AbstractModule {
-            metadata: metadata(raw.metadata_offset, raw.metadata_size, &record, at)?,
-            images: Vec::new(),
+impl<'a> File<'a> {
+    /// Tells the container and finds its parts.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are no SYCLBIN file, or a part lies outside of them. In version 2, also when
+    /// the strings of an entry do not say what it is.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.starts_with(&raw::MAGIC) {
+            let tables = v1::Tables::locate(bytes, 0)?;
+            return Ok(Self::new(Container::Bare, Layout::V1(Box::new(tables))));
+        }
+        if !bytes.starts_with(&offload_binary::MAGIC) {
+            let kind = ErrorKind::magic("SYCLBIN", &bytes[..bytes.len().min(4)]);
+            return Err(Error::new("file", 0, kind));
+        }
+        let binary = Binary::parse(bytes)?;
+        if binary.count == 0 {
+            let kind = ErrorKind::Record("it has no entries".into());
+            return Err(Error::new("OffloadBinary header", 24, kind));
+        }
+        let entry = binary.raw_entry(0)?;
+        let image = binary.image(&entry, 0)?;
+        let kind = ImageKind(entry.image_kind);
+        if !image.starts_with(&raw::MAGIC)
+            && let Some(mut entries) = v2::Entries::sort(&binary)?
+        {
+            return Ok(Self {
+                container: Container::Version2,
+                strings: core::mem::take(&mut entries.strings),
+                foreign: core::mem::take(&mut entries.foreign),
+                layout: Layout::V2(Box::new(entries)),
+            });
+        }
+        if ![ImageKind::SYCLBIN, SYCLBIN_2025].contains(&kind) {
+            let record = Owner::Entry(0).to_string();
+            let kind = ErrorKind::ImageKind(kind.0);
+            return Err(Error::new(record, binary.entry_at(0), kind));
+        }
+        let tables = v1::Tables::locate(image, entry.image_offset)?;
+        let container = match binary.version {
+            1 => Container::OffloadBinary1,
+            _ => Container::OffloadBinary2,
         };
-        for (native, first, count, headers, budget) in [
-            (
-                false,
-                raw.ir_module_index,
-                raw.ir_module_count,
-                tables.ir,
-                &mut ir_budget,
-            ),
-            (
-                true,
-                raw.native_device_code_image_index,
-                raw.native_device_code_image_count,
-                tables.native,
-                &mut native_budget,
-            ),
-        ] {
-            budget.spend(count.into(), &record, at)?;
-            let what = if native { "native image" } else { "IR module" };
-            if u64::from(first) + u64::from(count) > headers.count as u64 {
-                let kind = ErrorKind::Range {
-                    start: first.into(),
-                    size: count.into(),
-                    what: if native {
-                        "native image headers"
-                    } else {
-                        "IR module headers"
-                    },
-                    available: headers.count as u64,
-                };
-                return Err(Error::new(record, at as u64, kind));
+        let mut file = Self::new(container, Layout::V1(Box::new(tables)));
+        if entry.string_count > 0 || binary.count > 1 {
+            let mut entries = binary.entries();
+            if let Some(first) = entries.next() {
+                file.strings = first?.strings;
             }
-            for index in first as usize..first as usize + count as usize {
-                let at = headers.start + index * v1::ImageHeader::SIZE;
-                let raw = v1::ImageHeader::read(bytes, at)?;
-                let record = format!("{what} {index}");
-                let range = (raw.raw_offset, raw.raw_size);
-                let code = slice(tables.binary, range, "binary table", || record.clone(), at)?;
-                module.images.push(Image {
-                    native,
-                    metadata: metadata(raw.metadata_offset, raw.metadata_size, &record, at)?,
-                    bytes: Cow::Borrowed(code),
+            file.foreign = entries.collect::<Result<_, _>>()?;
+        }
+        Ok(file)
+    }
+
+    fn new(container: Container, layout: Layout<'a>) -> Self {
+        Self {
+            container,
+            layout,
+            strings: Vec::new(),
+            foreign: Vec::new(),
+        }
+    }
+
+    /// How the file is wrapped.
+    #[must_use]
+    pub fn container(&self) -> Container {
+        self.container
+    }
+
+    /// Properties of the whole file.
+    ///
+    /// # Errors
+    ///
+    /// When they lie outside of their table.
+    pub fn global(&self) -> Result<Metadata<'a>, Error> {
+        match &self.layout {
+            Layout::V1(tables) => tables.global(),
+            Layout::V2(entries) => Ok(entries.global),
+        }
+    }
+
+    /// Strings of the wrapper that SYCLBIN gives no meaning to: in version 1 those of the wrapper's
+    /// entry, in version 2 those of the global metadata's.
+    #[must_use]
+    pub fn strings(&self) -> &Strings<'a> {
+        &self.strings
+    }
+
+    /// Entries of the wrapper that are not SYCLBIN's.
+    #[must_use]
+    pub fn foreign(&self) -> &[Entry<'a>] {
+        &self.foreign
+    }
+
+    /// How many abstract modules there are.
+    #[must_use]
+    pub fn module_count(&self) -> usize {
+        match &self.layout {
+            Layout::V1(tables) => tables.module_count(),
+            Layout::V2(entries) => entries.modules.len(),
+        }
+    }
+
+    /// The abstract module `index`.
+    ///
+    /// # Errors
+    ///
+    /// When the file has none of this index, or its header claims what is not there.
+    pub fn module(&self, index: usize) -> Result<AbstractModule<'_, 'a>, Error> {
+        if index >= self.module_count() {
+            let kind = ErrorKind::Range {
+                start: index as u64,
+                size: 1,
+                what: "abstract modules",
+                available: self.module_count() as u64,
+            };
+            return Err(Error::new(Owner::Module(index).to_string(), 0, kind));
+        }
+        let parts = match &self.layout {
+            Layout::V1(tables) => Parts::V1(tables, tables.module(index)?),
+            Layout::V2(entries) => Parts::V2(&entries.modules[index]),
+        };
+        Ok(AbstractModule { index, parts })
+    }
+
+    /// All abstract modules, in order.
+    ///
+    /// # Errors
+    ///
+    /// Each as [`Self::module`].
+    pub fn modules(&self) -> impl Iterator<Item = Result<AbstractModule<'_, 'a>, Error>> {
+        (0..self.module_count()).map(|index| self.module(index))
+    }
+
+    /// Everything, with all property sets.
+    ///
+    /// # Errors
+    ///
+    /// When a record does not hold together, or several claim the same bytes: no writer shares, and
+    /// a small file must not mean a huge one.
+    pub fn to_model(&self) -> Result<Syclbin<'a>, Error> {
+        let mut budget = Limits::new(&self.layout);
+        let global = budget.metadata(self.global()?)?;
+        let mut modules = Vec::new();
+        for module in self.modules() {
+            let module = module?;
+            budget.images(&module)?;
+            let metadata = budget.metadata(module.metadata()?)?;
+            let mut images = Vec::new();
+            for image in module.images() {
+                let image = image?;
+                images.push(model::Image {
+                    native: image.native,
+                    metadata: budget.metadata(image.metadata)?,
+                    bytes: Cow::Borrowed(image.bytes),
+                    strings: image.strings,
                 });
             }
+            modules.push(model::AbstractModule {
+                metadata,
+                images,
+                strings: module.strings().clone(),
+            });
         }
-        modules.push(module);
-    }
-    Ok(Syclbin { global, modules })
-}
-
-/// Where the parts of a version 1 file lie.
-struct Tables<'a> {
-    ir: Headers,
-    native: Headers,
-    metadata_start: usize,
-    metadata: &'a [u8],
-    binary: &'a [u8],
-}
-
-/// An array of image headers.
-#[derive(Clone, Copy)]
-struct Headers {
-    start: usize,
-    count: usize,
-}
-
-impl<'a> Tables<'a> {
-    fn locate(bytes: &'a [u8], header: &v1::FileHeader) -> Result<Self, Error> {
-        let record = || "SYCLBIN file header".into();
-        // Three counts of 32 bits times 32 bytes each do not overflow 64 bits.
-        let modules = u64::from(header.abstract_module_count) * 32;
-        let ir = u64::from(header.ir_module_count) * 32;
-        let native = u64::from(header.native_device_code_image_count) * 32;
-        let headers = (v1::FileHeader::SIZE as u64, modules + ir + native);
-        slice(bytes, headers, "file", record, 8)?;
-        let metadata_start = headers.0 + headers.1;
-        let metadata = (metadata_start, header.metadata_byte_table_size);
-        let metadata = slice(bytes, metadata, "file", record, 24)?;
-        let binary_start = (metadata_start + metadata.len() as u64).next_multiple_of(8);
-        let binary_size = header.binary_byte_table_size;
-        let binary = if binary_size == 0 {
-            &[] // the padding before an empty table may be missing
-        } else {
-            slice(bytes, (binary_start, binary_size), "file", record, 32)?
-        };
-        // `slice` has shown that these lie in the file.
-        let start = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
-        Ok(Self {
-            ir: Headers {
-                start: start(headers.0 + modules),
-                count: header.ir_module_count as usize,
-            },
-            native: Headers {
-                start: start(headers.0 + modules + ir),
-                count: header.native_device_code_image_count as usize,
-            },
-            metadata_start: start(metadata_start),
-            metadata,
-            binary,
+        Ok(Syclbin {
+            global,
+            modules,
+            strings: self.strings.clone(),
+            foreign: self.foreign.clone(),
         })
     }
 }
 
-/// How much of a table the records may still claim.
-///
-/// Records that overlap could make a small file mean a huge one: ten thousand modules that all
-/// claim the same ten thousand images. No writer shares, so this costs no real file anything.
-struct Budget {
-    what: &'static str,
-    available: u64,
-    claimed: u64,
+/// An abstract module of a [`File`].
+#[derive(Clone, Debug)]
+pub struct AbstractModule<'f, 'a> {
+    index: usize,
+    parts: Parts<'f, 'a>,
 }
 
-impl Budget {
-    fn new(what: &'static str, available: u64) -> Self {
-        Self {
-            what,
-            available,
-            claimed: 0,
+#[derive(Clone, Debug)]
+enum Parts<'f, 'a> {
+    V1(&'f v1::Tables<'a>, v1::Module),
+    V2(&'f v2::Module<'a>),
+}
+
+static NO_STRINGS: Strings<'static> = Vec::new();
+
+impl<'a> AbstractModule<'_, 'a> {
+    /// Its place in the file.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// What a launcher must know of the kernels.
+    ///
+    /// # Errors
+    ///
+    /// When it lies outside of its table.
+    pub fn metadata(&self) -> Result<Metadata<'a>, Error> {
+        match &self.parts {
+            Parts::V1(tables, module) => tables.module_metadata(self.index, module),
+            Parts::V2(module) => Ok(module.metadata),
         }
     }
 
-    fn spend(&mut self, amount: u64, record: &str, at: usize) -> Result<(), Error> {
-        self.claimed = self.claimed.saturating_add(amount);
-        if self.claimed <= self.available {
-            return Ok(());
+    /// Strings of its entry that SYCLBIN gives no meaning to; version 1 has no place for them.
+    #[must_use]
+    pub fn strings(&self) -> &Strings<'a> {
+        match &self.parts {
+            Parts::V1(..) => &NO_STRINGS,
+            Parts::V2(module) => &module.strings,
         }
-        let kind = ErrorKind::Shared {
-            what: self.what,
-            claimed: self.claimed,
-            available: self.available,
+    }
+
+    /// How many IR images and how many native images it has.
+    #[must_use]
+    pub fn image_counts(&self) -> (usize, usize) {
+        match &self.parts {
+            Parts::V1(_, module) => (module.ir.len(), module.native.len()),
+            Parts::V2(module) => (module.ir.len(), module.native.len()),
+        }
+    }
+
+    /// Its IR images, then its native ones.
+    ///
+    /// # Errors
+    ///
+    /// For an image whose code or metadata lies outside of its table.
+    pub fn images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
+        let (ir, native) = self.image_counts();
+        (0..ir + native).map(move |number| match &self.parts {
+            Parts::V1(tables, module) if number < ir => {
+                tables.image(false, module.ir.start + number)
+            }
+            Parts::V1(tables, module) => tables.image(true, module.native.start + number - ir),
+            Parts::V2(module) if number < ir => Ok(module.ir[number].clone()),
+            Parts::V2(module) => Ok(module.native[number - ir].clone()),
+        })
+    }
+}
+
+/// An image of a [`File`].
+#[derive(Clone, Debug)]
+pub struct Image<'a> {
+    native: bool,
+    metadata: Metadata<'a>,
+    bytes: &'a [u8],
+    offset: u64,
+    strings: Strings<'a>,
+}
+
+impl<'a> Image<'a> {
+    /// Whether it stands among the native images, or among the IR modules.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.native
+    }
+
+    /// What the file says of it.
+    #[must_use]
+    pub fn metadata(&self) -> Metadata<'a> {
+        self.metadata
+    }
+
+    /// The code.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Where the code starts in the file.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Strings of its entry that SYCLBIN gives no meaning to; version 1 has no place for them.
+    #[must_use]
+    pub fn strings(&self) -> &Strings<'a> {
+        &self.strings
+    }
+}
+
+/// Property sets that have not been read yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Metadata<'a> {
+    owner: Owner,
+    text: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> Metadata<'a> {
+    /// The text form.
+    #[must_use]
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// Where it starts in the file.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Reads the text.
+    ///
+    /// # Errors
+    ///
+    /// When a line does not follow the grammar; the offset is that of the line, in the file.
+    pub fn parse(&self) -> Result<PropertySets<'a>, Error> {
+        PropertySets::parse(self.text)
+            .map_err(|error| error.within(format!("{}: metadata", self.owner), self.offset))
+    }
+}
+
+/// Whose record it is, for errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owner {
+    File,
+    Module(usize),
+    Ir(usize),
+    Native(usize),
+    Entry(usize),
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File => write!(f, "SYCLBIN file header"),
+            Self::Module(index) => write!(f, "abstract module {index}"),
+            Self::Ir(index) => write!(f, "IR module {index}"),
+            Self::Native(index) => write!(f, "native image {index}"),
+            Self::Entry(index) => write!(f, "{} {index}", offload_binary::Entry::RECORD),
+        }
+    }
+}
+
+/// How much the records of a file may claim in sum.
+struct Limits {
+    metadata: Budget,
+    ir: Budget,
+    native: Budget,
+}
+
+impl Limits {
+    fn new(layout: &Layout<'_>) -> Self {
+        // In version 2 each entry is one record and belongs to one module.
+        let header = match layout {
+            Layout::V1(tables) => tables.header,
+            Layout::V2(entries) => raw::FileHeader {
+                metadata_byte_table_size: entries.size,
+                ir_module_count: u32::MAX,
+                native_device_code_image_count: u32::MAX,
+                ..raw::FileHeader::default()
+            },
         };
-        Err(Error::new(
-            alloc::string::String::from(record),
-            at as u64,
-            kind,
-        ))
+        Self {
+            metadata: Budget::new("metadata bytes", header.metadata_byte_table_size),
+            ir: Budget::new("IR modules", header.ir_module_count.into()),
+            native: Budget::new(
+                "native images",
+                header.native_device_code_image_count.into(),
+            ),
+        }
+    }
+
+    fn metadata<'a>(&mut self, metadata: Metadata<'a>) -> Result<PropertySets<'a>, Error> {
+        let Metadata {
+            owner,
+            text,
+            offset,
+        } = metadata;
+        let record = || owner.to_string();
+        self.metadata.spend(text.len() as u64, record, offset)?;
+        metadata.parse()
+    }
+
+    fn images(&mut self, module: &AbstractModule<'_, '_>) -> Result<(), Error> {
+        let (ir, native) = module.image_counts();
+        let Parts::V1(_, header) = &module.parts else {
+            return Ok(());
+        };
+        let record = || Owner::Module(module.index).to_string();
+        self.ir.spend(ir as u64, record, header.at)?;
+        self.native.spend(native as u64, record, header.at)
     }
 }

@@ -150,7 +150,9 @@ pub fn record<'d>(
         let names = module.metadata.set(set::KERNEL_NAMES);
         if names.is_some_and(|names| names.get(symbol).is_some()) {
             let value = Value::from(declaration.to_string());
-            module.metadata.insert(set::DECLARATIONS, symbol, value);
+            module
+                .metadata
+                .insert(set::DECLARATIONS, symbol.clone(), value);
         }
     }
 }

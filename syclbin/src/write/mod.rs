@@ -1,137 +1,147 @@
 //! [`Syclbin`] to bytes: the same input always gives the same output.
 
+pub(crate) mod offload;
+mod v1;
+mod v2;
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::model::{Image, Syclbin};
-use crate::raw::{offload_binary, v1};
+use crate::container::Container;
+use crate::model::Syclbin;
+use crate::offload::{ImageKind, OffloadKind};
+use crate::property::Inexpressible;
+use offload::Outgoing;
 
-/// Writes version 1, wrapped in an OffloadBinary of version 1: the one form that every reference
-/// runtime of 2026 loads.
-///
-/// # Panics
-///
-/// When there are 2^32 modules or images, which no memory holds.
-#[must_use]
-pub fn offload_binary(file: &Syclbin<'_>) -> Vec<u8> {
-    let image = bare(file);
-    let header_size = offload_binary::HEADER_SIZE as u64;
-    // No strings: the empty table starts where the image does.
-    let image_offset = (header_size + offload_binary::Entry::SIZE as u64).next_multiple_of(8);
-    let size = (image_offset + image.len() as u64).next_multiple_of(8);
-    let mut out = Vec::with_capacity(image.len() + 80);
-    offload_binary::Header {
-        version: 1,
-        size,
-        entry_offset: header_size,
-        entry_size_or_count: offload_binary::Entry::SIZE as u64,
-    }
-    .write(&mut out);
-    offload_binary::Entry {
-        image_kind: offload_binary::IMAGE_KIND_SYCLBIN,
-        offload_kind: offload_binary::OFFLOAD_KIND_SYCL,
-        flags: 0,
-        string_offset: image_offset,
-        string_count: 0,
-        image_offset,
-        image_size: image.len() as u64,
-    }
-    .write(&mut out);
-    pad(&mut out);
-    out.extend_from_slice(&image);
-    pad(&mut out);
-    out
+/// What a file has and the container cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A property that the text form cannot hold.
+    #[error("{record}: {source}")]
+    Property {
+        /// Whose property, such as `abstract module 0`.
+        record: String,
+        /// Which, and why.
+        source: Inexpressible,
+    },
+    /// Strings or entries of another container.
+    #[error(
+        "{record}: {what} cannot be kept in container {}; remove it or write {}",
+        container.name(),
+        Container::Version2.name()
+    )]
+    Container {
+        /// Who has it.
+        record: String,
+        /// What it is.
+        what: String,
+        /// The container that has no place for it.
+        container: Container,
+    },
+    /// A string with a NUL where NUL ends it: in a key, or in a value of an OffloadBinary of
+    /// version 1.
+    #[error("the string `{0}` has a NUL, which would end it")]
+    Nul(String),
+    /// More records than 32 bits can count.
+    #[error("{0} {1} are more than the format counts")]
+    Count(usize, &'static str),
 }
 
-/// Writes version 1 without a wrapper. The reference runtime does not load this form; LLVM's
-/// `syclbin-dump` reads it.
+/// Writes `file` in this container.
 ///
-/// # Panics
+/// What [`read::parse`](crate::read::parse) then reads is `file` again, if in each module the IR
+/// images precede the native ones.
 ///
-/// When there are 2^32 modules or images, which no memory holds.
-#[must_use]
-#[expect(
-    clippy::expect_used,
-    reason = "a count beyond 32 bits needs more headers than memory holds"
-)]
-pub fn bare(file: &Syclbin<'_>) -> Vec<u8> {
-    let count = |number: usize| u32::try_from(number).expect("fewer than 2^32 records");
-    let images = |native| {
-        let all = file.modules.iter().flat_map(|module| &module.images);
-        all.filter(move |image: &&Image<'_>| image.native == native)
-    };
-
-    // Metadata in the order of the reference writers: global, modules, IR, native.
-    let mut metadata = Table::default();
-    let global = metadata.add(file.global.to_text().as_bytes());
-    let module_metadata: Vec<_> = file
-        .modules
-        .iter()
-        .map(|module| metadata.add(module.metadata.to_text().as_bytes()))
-        .collect();
-    let mut binary = Table::default();
-    let mut image_headers = Vec::new();
-    for image in images(false).chain(images(true)) {
-        let (metadata_offset, metadata_size) = metadata.add(image.metadata.to_text().as_bytes());
-        let (raw_offset, raw_size) = binary.add(&image.bytes);
-        image_headers.push(v1::ImageHeader {
-            metadata_offset,
-            metadata_size,
-            raw_offset,
-            raw_size,
+/// # Errors
+///
+/// When `file` has what the container cannot hold.
+///
+/// ```
+/// use syclbin::{Container, State, Syclbin, read, write};
+///
+/// let file = Syclbin::new(State::Object);
+/// for container in Container::ALL {
+///     let bytes = write::to_vec(&file, container)?;
+///     assert_eq!(read::File::parse(&bytes)?.container(), container);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error> {
+    if container == Container::Version2 {
+        return v2::write(file);
+    }
+    for (index, module) in file.modules.iter().enumerate() {
+        let images = module.images.iter().map(|image| &image.strings);
+        if let Some((key, _)) = images.chain([&module.strings]).flatten().next() {
+            return Err(Error::Container {
+                record: format!("abstract module {index}"),
+                what: format!("the string `{key}`"),
+                container,
+            });
+        }
+    }
+    let keeps_strings = container != Container::Bare;
+    if !keeps_strings && let Some((key, _)) = file.strings.first() {
+        return Err(Error::Container {
+            record: "file".into(),
+            what: format!("the string `{key}`"),
+            container,
+        });
+    }
+    if container != Container::OffloadBinary2 && !file.foreign.is_empty() {
+        return Err(Error::Container {
+            record: "file".into(),
+            what: "an entry that is not SYCLBIN's".into(),
+            container,
         });
     }
 
-    let mut out = Vec::new();
-    v1::FileHeader {
-        abstract_module_count: count(file.modules.len()),
-        ir_module_count: count(images(false).count()),
-        native_device_code_image_count: count(images(true).count()),
-        metadata_byte_table_size: metadata.bytes.len() as u64,
-        binary_byte_table_size: binary.bytes.len() as u64,
-        global_metadata_offset: global.0,
-        global_metadata_size: global.1,
+    let mut parts = v1::parts(file)?;
+    if container == Container::OffloadBinary2 {
+        // As the reference runtime does; its own reader does not mind the padding's absence.
+        let size: usize = parts.iter().map(|part| part.len()).sum();
+        parts.push(vec_of_zeros(size.next_multiple_of(8) - size));
     }
-    .write(&mut out);
-    let (mut ir_index, mut native_index) = (0, 0);
-    for (module, (metadata_offset, metadata_size)) in file.modules.iter().zip(module_metadata) {
-        let native = count(module.images.iter().filter(|image| image.native).count());
-        let ir = count(module.images.len()) - native;
-        v1::AbstractModuleHeader {
-            metadata_offset,
-            metadata_size,
-            ir_module_count: ir,
-            ir_module_index: ir_index,
-            native_device_code_image_count: native,
-            native_device_code_image_index: native_index,
+    let entry = Outgoing {
+        image_kind: ImageKind::SYCLBIN,
+        offload_kind: OffloadKind::SYCL,
+        flags: 0,
+        strings: file
+            .strings
+            .iter()
+            .map(|(key, value)| (key.as_ref(), Cow::Borrowed(value.as_ref())))
+            .collect(),
+        image: parts,
+    };
+    match container {
+        Container::Bare => Ok(entry.image.concat()),
+        Container::OffloadBinary1 => offload::version_1(&entry),
+        _ => {
+            let mut entries = Vec::from([entry]);
+            entries.extend(file.foreign.iter().map(Outgoing::of));
+            offload::version_2(&entries)
         }
-        .write(&mut out);
-        ir_index += ir;
-        native_index += native;
-    }
-    for header in &image_headers {
-        header.write(&mut out);
-    }
-    out.extend_from_slice(&metadata.bytes);
-    pad(&mut out);
-    out.extend_from_slice(&binary.bytes);
-    out
-}
-
-/// A byte table under construction.
-#[derive(Default)]
-struct Table {
-    bytes: Vec<u8>,
-}
-
-impl Table {
-    /// Appends `bytes` and says where they lie: offset and size.
-    fn add(&mut self, bytes: &[u8]) -> (u64, u64) {
-        let offset = self.bytes.len() as u64;
-        self.bytes.extend_from_slice(bytes);
-        (offset, bytes.len() as u64)
     }
 }
 
-fn pad(out: &mut Vec<u8>) {
-    out.resize(out.len().next_multiple_of(8), 0);
+fn vec_of_zeros(count: usize) -> Cow<'static, [u8]> {
+    Cow::Borrowed(&[0; 8][..count])
+}
+
+fn count(number: usize, what: &'static str) -> Result<u32, Error> {
+    u32::try_from(number).map_err(|_| Error::Count(number, what))
+}
+
+/// The text of property sets, with their owner's name in an error.
+fn text(
+    sets: &crate::property::PropertySets<'_>,
+    record: impl FnOnce() -> String,
+) -> Result<String, Error> {
+    sets.to_text().map_err(|source| Error::Property {
+        record: record(),
+        source,
+    })
 }

@@ -1,0 +1,47 @@
+//! The forms in which a SYCLBIN file lies on disk.
+
+/// How a file is wrapped. The meaning is the same in each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Container {
+    /// Version 1 without a wrapper. LLVM's `syclbin-dump` reads it, the reference runtime does not.
+    Bare,
+    /// Version 1 in an OffloadBinary of version 1: the one form that every reference runtime of
+    /// 2026 loads.
+    #[default]
+    OffloadBinary1,
+    /// Version 1 in an OffloadBinary of version 2: what the reference runtime itself writes, and
+    /// loads since 2026.2.
+    OffloadBinary2,
+    /// Version 2: an OffloadBinary of version 2 with an entry for each module and image. A draft
+    /// that no released runtime loads.
+    Version2,
+}
+
+impl Container {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Bare,
+        Self::OffloadBinary1,
+        Self::OffloadBinary2,
+        Self::Version2,
+    ];
+
+    /// A short name, as commands take it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bare => "v1-bare",
+            Self::OffloadBinary1 => "v1",
+            Self::OffloadBinary2 => "v1-offload2",
+            Self::Version2 => "v2",
+        }
+    }
+
+    /// The container with this [name](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|container| container.name() == name)
+    }
+}

@@ -1,0 +1,357 @@
+//! OffloadBinary files: any device code in LLVM's wrapper, SYCLBIN or not.
+//!
+//! ```
+//! use syclbin::offload::{self, Entry, ImageKind, OffloadKind};
+//!
+//! let entry = Entry {
+//!     image_kind: ImageKind::SPIRV,
+//!     offload_kind: OffloadKind::SYCL,
+//!     flags: 0,
+//!     strings: vec![("triple".into(), b"spir64-unknown-unknown".into())],
+//!     image: b"\x03\x02\x23\x07".into(),
+//! };
+//! let bytes = offload::write(&[entry.clone()])?;
+//! assert_eq!(offload::read(&bytes)?, [entry]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind};
+use crate::raw::offload_binary::{self as raw, HEADER_SIZE, HEADER_SIZE_V3};
+use crate::raw::{Budget, slice};
+use crate::write::offload::Outgoing;
+
+/// The strings of an entry: keys with values, which may be any bytes.
+pub type Strings<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
+
+/// What an image is, by number; any number survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ImageKind(pub u16);
+
+impl ImageKind {
+    /// Not told.
+    pub const NONE: Self = Self(0);
+    /// A native object.
+    pub const OBJECT: Self = Self(1);
+    /// LLVM bitcode.
+    pub const BITCODE: Self = Self(2);
+    /// NVIDIA machine code.
+    pub const CUBIN: Self = Self(3);
+    /// A fat binary of CUDA or HIP.
+    pub const FATBINARY: Self = Self(4);
+    /// PTX text.
+    pub const PTX: Self = Self(5);
+    /// SPIR-V. Before mid-2025, DPC++ had this number for SYCLBIN.
+    pub const SPIRV: Self = Self(6);
+    /// SYCLBIN, in DPC++ since mid-2025; LLVM itself does not know it.
+    pub const SYCLBIN: Self = Self(7);
+
+    /// The name, if the kind is known.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "none",
+            1 => "object",
+            2 => "bitcode",
+            3 => "cubin",
+            4 => "fatbinary",
+            5 => "ptx",
+            6 => "spirv",
+            7 => "syclbin",
+            _ => return None,
+        })
+    }
+}
+
+/// The offloading model an image is for, by number; any number survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OffloadKind(pub u16);
+
+impl OffloadKind {
+    /// Not told.
+    pub const NONE: Self = Self(0);
+    /// OpenMP.
+    pub const OPENMP: Self = Self(1);
+    /// CUDA.
+    pub const CUDA: Self = Self(2);
+    /// HIP. Before 2025 its number was 3.
+    pub const HIP: Self = Self(4);
+    /// SYCL. Before 2025 its number was 4.
+    pub const SYCL: Self = Self(8);
+
+    /// The name, if the number is one of today's.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "none",
+            1 => "openmp",
+            2 => "cuda",
+            4 => "hip",
+            8 => "sycl",
+            _ => return None,
+        })
+    }
+}
+
+/// One image of an OffloadBinary, and what is said of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// What the image is.
+    pub image_kind: ImageKind,
+    /// The offloading model.
+    pub offload_kind: OffloadKind,
+    /// Flags; 1 marks an entry without an image.
+    pub flags: u32,
+    /// Keys such as `triple` and `arch`, with values.
+    pub strings: Strings<'a>,
+    /// The image.
+    pub image: Cow<'a, [u8]>,
+}
+
+pub(crate) fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
+    strings
+        .into_iter()
+        .map(|(key, value)| (key.into_owned().into(), value.into_owned().into()))
+        .collect()
+}
+
+impl Entry<'_> {
+    /// The same entry, borrowed from nowhere.
+    #[must_use]
+    pub fn into_owned(self) -> Entry<'static> {
+        Entry {
+            strings: owned_strings(self.strings),
+            image: Cow::Owned(self.image.into_owned()),
+            ..self
+        }
+    }
+
+    /// The value of `key`, if it is text.
+    #[must_use]
+    pub fn string(&self, key: &str) -> Option<&str> {
+        let (_, value) = self.strings.iter().find(|(name, _)| name == key)?;
+        core::str::from_utf8(value).ok()
+    }
+}
+
+/// All entries of one OffloadBinary or of several, one after the other, as compilers leave them in
+/// object files. Zeros may follow each. The images are borrowed.
+///
+/// # Errors
+///
+/// When a record does not hold together; offsets count from the start of `bytes`.
+pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
+    let mut entries = Vec::new();
+    let mut start = 0;
+    loop {
+        let rest = bytes.get(start..).unwrap_or_default();
+        let binary = Binary::parse(rest).map_err(|error| error.moved(start as u64))?;
+        for entry in binary.entries() {
+            entries.push(entry.map_err(|error| error.moved(start as u64))?);
+        }
+        start += binary.bytes.len().next_multiple_of(8);
+        let padding = bytes.get(start..).unwrap_or_default();
+        match padding.iter().position(|byte| *byte != 0) {
+            Some(more) => start += more / 8 * 8,
+            None => return Ok(entries),
+        }
+    }
+}
+
+/// Writes one OffloadBinary of version 2 with these entries. The same entries always give the same
+/// bytes.
+///
+/// # Errors
+///
+/// When a key has a NUL, which would end it.
+pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
+    let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
+    crate::write::offload::version_2(&entries)
+}
+
+/// One OffloadBinary: its header is checked, its entries are read when asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Binary<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) version: u32,
+    pub(crate) entry_offset: u64,
+    pub(crate) count: usize,
+}
+
+impl<'a> Binary<'a> {
+    /// The OffloadBinary at the start of `bytes`; what follows it is ignored.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        const RECORD: &str = raw::Header::RECORD;
+        let header = raw::Header::read(bytes)?;
+        if header.inflated_size != 0 {
+            return Err(Error::new(RECORD, 32, ErrorKind::Compressed));
+        }
+        let whole = slice(bytes, (0, header.size), "file", || RECORD.into(), 8)?;
+        let count = match header.version {
+            1 if header.entry_size_or_count == raw::Entry::SIZE as u64 => 1,
+            1 => {
+                let kind = ErrorKind::Range {
+                    start: header.entry_offset,
+                    size: header.entry_size_or_count,
+                    what: "entry",
+                    available: raw::Entry::SIZE as u64,
+                };
+                return Err(Error::new(RECORD, 24, kind));
+            }
+            _ => header.entry_size_or_count,
+        };
+        let header_size = match header.version {
+            3 => HEADER_SIZE_V3,
+            _ => HEADER_SIZE,
+        };
+        let size = count.saturating_mul(raw::Entry::SIZE as u64);
+        let entries = slice(
+            whole,
+            (header.entry_offset, size),
+            "file",
+            || RECORD.into(),
+            16,
+        )?;
+        if header.entry_offset < header_size as u64 {
+            let problem = format!(
+                "the entries start at {:#x}, in the header",
+                header.entry_offset
+            );
+            return Err(Error::new(RECORD, 16, ErrorKind::Record(problem.into())));
+        }
+        Ok(Self {
+            bytes: whole,
+            version: header.version,
+            entry_offset: header.entry_offset,
+            count: entries.len() / raw::Entry::SIZE,
+        })
+    }
+
+    /// Where entry `index` lies.
+    pub(crate) fn entry_at(&self, index: usize) -> u64 {
+        // `parse` has shown that the entries lie in the file.
+        self.entry_offset + (index * raw::Entry::SIZE) as u64
+    }
+
+    pub(crate) fn raw_entry(&self, index: usize) -> Result<raw::Entry, Error> {
+        // An offset beyond `usize` is beyond the file as well.
+        let at = usize::try_from(self.entry_at(index)).unwrap_or(usize::MAX);
+        raw::Entry::read(self.bytes, at)
+    }
+
+    /// The image of an entry.
+    pub(crate) fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
+        let range = (entry.image_offset, entry.image_size);
+        let record = || format!("{} {index}", raw::Entry::RECORD);
+        slice(self.bytes, range, "file", record, self.entry_at(index))
+    }
+
+    pub(crate) fn entries(&self) -> Entries<'a> {
+        Entries {
+            binary: *self,
+            next: 0,
+            // Writers let entries share a text, such as a key. This allows hundreds of bytes for
+            // each string of any real file and still bounds the work by the size of the file.
+            text: Budget::new("string bytes", (self.bytes.len() as u64).saturating_mul(16)),
+            records: Budget::new(
+                "string entries",
+                (self.bytes.len() / raw::StringEntry::size(self.version)) as u64,
+            ),
+        }
+    }
+}
+
+/// The entries of a [`Binary`].
+pub(crate) struct Entries<'a> {
+    binary: Binary<'a>,
+    next: usize,
+    text: Budget,
+    records: Budget,
+}
+
+impl<'a> Entries<'a> {
+    fn read(&mut self, index: usize) -> Result<Entry<'a>, Error> {
+        let entry = self.binary.raw_entry(index)?;
+        Ok(Entry {
+            image_kind: ImageKind(entry.image_kind),
+            offload_kind: OffloadKind(entry.offload_kind),
+            flags: entry.flags,
+            strings: self.strings(&entry, index)?,
+            image: Cow::Borrowed(self.binary.image(&entry, index)?),
+        })
+    }
+
+    fn strings(&mut self, entry: &raw::Entry, index: usize) -> Result<Strings<'a>, Error> {
+        let Binary { bytes, version, .. } = self.binary;
+        let record = || format!("{} {index}", raw::Entry::RECORD);
+        let at = self.binary.entry_at(index);
+        let size = raw::StringEntry::size(version);
+        let table = (
+            entry.string_offset,
+            entry.string_count.saturating_mul(size as u64),
+        );
+        if entry.string_count == 0 {
+            return Ok(Vec::new()); // the offset of nothing may be anything
+        }
+        let table = slice(bytes, table, "file", record, at)?;
+        self.records.spend(entry.string_count, record, at)?;
+        let mut strings = Vec::with_capacity(table.len() / size);
+        for number in 0..table.len() / size {
+            let place = entry.string_offset + (number * size) as u64;
+            let string = raw::StringEntry::read(table, number * size, version)?;
+            let key = until_nul(bytes, string.key_offset, record, place)?;
+            let value = match string.value_size {
+                Some(size) => slice(bytes, (string.value_offset, size), "file", record, place)?,
+                None => until_nul(bytes, string.value_offset, record, place)?,
+            };
+            self.text
+                .spend((key.len() + value.len()) as u64, record, place)?;
+            let key = core::str::from_utf8(key)
+                .map_err(|_| Error::new(record(), string.key_offset, ErrorKind::Utf8))?;
+            strings.push((Cow::Borrowed(key), Cow::Borrowed(value)));
+        }
+        Ok(strings)
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<Entry<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next == self.binary.count {
+            return None;
+        }
+        let index = self.next;
+        self.next += 1;
+        Some(self.read(index))
+    }
+}
+
+/// The text at `start`, without the NUL that ends it.
+fn until_nul(
+    bytes: &[u8],
+    start: u64,
+    record: impl Fn() -> alloc::string::String,
+    at: u64,
+) -> Result<&[u8], Error> {
+    let rest = usize::try_from(start)
+        .ok()
+        .and_then(|from| bytes.get(from..));
+    let rest = rest.ok_or_else(|| {
+        let kind = ErrorKind::Range {
+            start,
+            size: 1,
+            what: "file",
+            available: bytes.len() as u64,
+        };
+        Error::new(record(), at, kind)
+    })?;
+    let end = rest.iter().position(|byte| *byte == 0).ok_or_else(|| {
+        let problem = "no NUL ends a string".into();
+        Error::new(record(), start, ErrorKind::Record(problem))
+    })?;
+    Ok(&rest[..end])
+}

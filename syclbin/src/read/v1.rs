@@ -1,0 +1,185 @@
+//! Version 1: headers and two byte tables. Nothing but the extents of the tables is looked at
+//! before it is asked for.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::{Image, Metadata, Owner};
+use crate::error::{Error, ErrorKind};
+use crate::raw::{slice, v1};
+
+/// Where the parts of a file lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tables<'a> {
+    bytes: &'a [u8],
+    /// Where `bytes` starts in the whole file.
+    base: u64,
+    pub(super) header: v1::FileHeader,
+    modules: Headers,
+    ir: Headers,
+    native: Headers,
+    metadata_start: u64,
+    metadata: &'a [u8],
+    binary_start: u64,
+    binary: &'a [u8],
+}
+
+/// An array of headers.
+#[derive(Clone, Copy, Debug)]
+struct Headers {
+    start: usize,
+    count: usize,
+}
+
+/// An abstract module's header, found to lie within the arrays it refers to.
+#[derive(Clone, Debug)]
+pub(super) struct Module {
+    pub(super) at: u64,
+    metadata: (u64, u64),
+    pub(super) ir: Range<usize>,
+    pub(super) native: Range<usize>,
+}
+
+impl<'a> Tables<'a> {
+    /// The parts of the file `bytes`, which starts at `base` of a larger one.
+    pub(super) fn locate(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
+        Self::locate_here(bytes, base).map_err(|error| error.moved(base))
+    }
+
+    fn locate_here(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
+        let header = v1::FileHeader::read(bytes)?;
+        let record = || "SYCLBIN file header".into();
+        // Three counts of 32 bits times 32 bytes each do not overflow 64 bits.
+        let modules = u64::from(header.abstract_module_count) * 32;
+        let ir = u64::from(header.ir_module_count) * 32;
+        let native = u64::from(header.native_device_code_image_count) * 32;
+        let headers = (v1::FileHeader::SIZE as u64, modules + ir + native);
+        slice(bytes, headers, "file", record, 8)?;
+        let metadata_start = headers.0 + headers.1;
+        let metadata = (metadata_start, header.metadata_byte_table_size);
+        let metadata = slice(bytes, metadata, "file", record, 24)?;
+        let binary_start = (metadata_start + metadata.len() as u64).next_multiple_of(8);
+        let binary_size = header.binary_byte_table_size;
+        let binary = if binary_size == 0 {
+            &[] // the padding before an empty table may be missing
+        } else {
+            slice(bytes, (binary_start, binary_size), "file", record, 32)?
+        };
+        // `slice` has shown that these lie in the file.
+        let array = |offset: u64, count: u32| Headers {
+            start: usize::try_from(offset).unwrap_or(usize::MAX),
+            count: count as usize,
+        };
+        Ok(Self {
+            bytes,
+            base,
+            header,
+            modules: array(headers.0, header.abstract_module_count),
+            ir: array(headers.0 + modules, header.ir_module_count),
+            native: array(
+                headers.0 + modules + ir,
+                header.native_device_code_image_count,
+            ),
+            metadata_start,
+            metadata,
+            binary_start,
+            binary,
+        })
+    }
+
+    pub(super) fn module_count(&self) -> usize {
+        self.modules.count
+    }
+
+    pub(super) fn global(&self) -> Result<Metadata<'a>, Error> {
+        let range = (
+            self.header.global_metadata_offset,
+            self.header.global_metadata_size,
+        );
+        self.metadata(range, Owner::File, 40)
+    }
+
+    pub(super) fn module(&self, index: usize) -> Result<Module, Error> {
+        let at = self.modules.start + index * v1::AbstractModuleHeader::SIZE;
+        let raw = v1::AbstractModuleHeader::read(self.bytes, at)
+            .map_err(|error| error.moved(self.base))?;
+        let at = self.base + at as u64;
+        let owner = Owner::Module(index);
+        let ir = (raw.ir_module_index, raw.ir_module_count);
+        let native = (
+            raw.native_device_code_image_index,
+            raw.native_device_code_image_count,
+        );
+        Ok(Module {
+            at,
+            metadata: (raw.metadata_offset, raw.metadata_size),
+            ir: self.ir.range(ir, "IR module headers", owner, at)?,
+            native: self
+                .native
+                .range(native, "native image headers", owner, at)?,
+        })
+    }
+
+    pub(super) fn module_metadata(
+        &self,
+        index: usize,
+        module: &Module,
+    ) -> Result<Metadata<'a>, Error> {
+        let at = module.at - self.base;
+        self.metadata(module.metadata, Owner::Module(index), at)
+    }
+
+    pub(super) fn image(&self, native: bool, index: usize) -> Result<Image<'a>, Error> {
+        let (headers, owner) = match native {
+            true => (&self.native, Owner::Native(index)),
+            false => (&self.ir, Owner::Ir(index)),
+        };
+        let at = headers.start + index * v1::ImageHeader::SIZE;
+        let raw = v1::ImageHeader::read(self.bytes, at).map_err(|error| error.moved(self.base))?;
+        let at = at as u64;
+        let range = (raw.raw_offset, raw.raw_size);
+        let bytes = slice(self.binary, range, "binary table", || owner.to_string(), at)
+            .map_err(|error| error.moved(self.base))?;
+        Ok(Image {
+            native,
+            metadata: self.metadata((raw.metadata_offset, raw.metadata_size), owner, at)?,
+            bytes,
+            offset: self.base + self.binary_start + raw.raw_offset,
+            strings: Vec::new(),
+        })
+    }
+
+    fn metadata(&self, range: (u64, u64), owner: Owner, at: u64) -> Result<Metadata<'a>, Error> {
+        let record = || owner.to_string();
+        let text = slice(self.metadata, range, "metadata table", record, at)
+            .map_err(|error| error.moved(self.base))?;
+        Ok(Metadata {
+            owner,
+            text,
+            offset: self.base + self.metadata_start + range.0,
+        })
+    }
+}
+
+impl Headers {
+    /// The part of the array that a module claims.
+    fn range(
+        self,
+        (first, count): (u32, u32),
+        what: &'static str,
+        owner: Owner,
+        at: u64,
+    ) -> Result<Range<usize>, Error> {
+        if u64::from(first) + u64::from(count) <= self.count as u64 {
+            return Ok(first as usize..first as usize + count as usize);
+        }
+        let kind = ErrorKind::Range {
+            start: first.into(),
+            size: count.into(),
+            what,
+            available: self.count as u64,
+        };
+        Err(Error::new(owner.to_string(), at, kind))
+    }
+}

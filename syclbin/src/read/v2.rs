@@ -1,0 +1,209 @@
+//! Version 2: the entries of an OffloadBinary, sorted by what their strings say they are.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{Image, Metadata, Owner};
+use crate::error::{Error, ErrorKind};
+use crate::offload::{Binary, Entry, ImageKind, Strings};
+use crate::raw::slice;
+use crate::raw::v2::{METADATA_SIZE, VERSION, key, role};
+
+/// The entries of a file, sorted.
+#[derive(Clone, Debug)]
+pub(super) struct Entries<'a> {
+    pub(super) global: Metadata<'a>,
+    pub(super) strings: Strings<'a>,
+    pub(super) modules: Vec<Module<'a>>,
+    pub(super) foreign: Vec<Entry<'a>>,
+    /// Bytes of the OffloadBinary.
+    pub(super) size: u64,
+}
+
+/// What the entries with one index make.
+#[derive(Clone, Debug)]
+pub(super) struct Module<'a> {
+    pub(super) metadata: Metadata<'a>,
+    pub(super) strings: Strings<'a>,
+    pub(super) ir: Vec<Image<'a>>,
+    pub(super) native: Vec<Image<'a>>,
+}
+
+/// A module of which not everything has been seen.
+#[derive(Default)]
+struct Partial<'a> {
+    metadata: Option<(Metadata<'a>, Strings<'a>)>,
+    ir: Vec<Image<'a>>,
+    native: Vec<Image<'a>>,
+}
+
+impl<'a> Entries<'a> {
+    /// Sorts the entries of `binary`, or says that none of them is of SYCLBIN version 2.
+    pub(super) fn sort(binary: &Binary<'a>) -> Result<Option<Self>, Error> {
+        let mut global = None;
+        // An index must be below the number of entries, so this is no larger than their table.
+        let mut modules: Vec<Partial<'a>> = Vec::new();
+        let mut foreign = Vec::new();
+        let mut known = false;
+        for (index, entry) in binary.entries().enumerate() {
+            let mut entry = entry?;
+            let at = binary.entry_at(index);
+            let fail = |problem: String| {
+                let kind = ErrorKind::Record(problem.into());
+                Error::new(Owner::Entry(index).to_string(), at, kind)
+            };
+            let role = match entry.image_kind {
+                ImageKind::SYCLBIN => entry.string(key::ROLE).map(String::from),
+                _ => None,
+            };
+            let Some(role) = role else {
+                foreign.push(entry);
+                continue;
+            };
+            known = true;
+            match entry.string(key::FORMAT_VERSION) {
+                Some(VERSION) => {}
+                Some(other) => {
+                    return Err(fail(format!("format version `{other}` is not {VERSION}")));
+                }
+                None => return Err(fail(format!("it has no `{}`", key::FORMAT_VERSION))),
+            }
+            // Where the image starts: `Entries` has shown that it lies in the file.
+            let offset = binary.raw_entry(index)?.image_offset;
+            let whole = Metadata {
+                owner: Owner::Entry(index),
+                text: borrowed(&entry),
+                offset,
+            };
+            if role == role::GLOBAL_METADATA {
+                if global.is_some() {
+                    return Err(fail("a second entry of global metadata".into()));
+                }
+                let strings = unknown(&mut entry.strings, &[]);
+                global = Some((whole, strings));
+                continue;
+            }
+            if ![role::AM_METADATA, role::IR, role::NATIVE].contains(&role.as_str()) {
+                foreign.push(entry);
+                continue;
+            }
+            let module = module_index(&entry, binary.count).map_err(fail)?;
+            if modules.len() <= module {
+                modules.resize_with(module + 1, Partial::default);
+            }
+            let module = &mut modules[module];
+            if role == role::AM_METADATA {
+                if module.metadata.is_some() {
+                    return Err(fail("a second entry of metadata for its module".into()));
+                }
+                let strings = unknown(&mut entry.strings, &[key::AM_INDEX]);
+                module.metadata = Some((whole, strings));
+                continue;
+            }
+            let native = role == role::NATIVE;
+            let own = [
+                key::AM_INDEX,
+                key::TRIPLE,
+                if native { key::ARCH } else { key::IR_TYPE },
+            ];
+            let strings = unknown(&mut entry.strings, &own);
+            let image = image(whole, native, strings)?;
+            match native {
+                true => module.native.push(image),
+                false => module.ir.push(image),
+            }
+        }
+        if !known {
+            return Ok(None);
+        }
+        let missing = |record: String, problem: &'static str| {
+            let kind = ErrorKind::Record(problem.into());
+            Error::new(record, binary.entry_offset, kind)
+        };
+        let (global, strings) = global
+            .ok_or_else(|| missing("file".into(), "no entry has the role `global_metadata`"))?;
+        let modules = modules.into_iter().enumerate().map(|(index, module)| {
+            let (metadata, strings) = module.metadata.ok_or_else(|| {
+                missing(
+                    format!("abstract module {index}"),
+                    "no entry has its metadata",
+                )
+            })?;
+            Ok(Module {
+                metadata,
+                strings,
+                ir: module.ir,
+                native: module.native,
+            })
+        });
+        Ok(Some(Self {
+            global,
+            strings,
+            modules: modules.collect::<Result<_, _>>()?,
+            foreign,
+            size: binary.bytes.len() as u64,
+        }))
+    }
+}
+
+/// The bytes of an entry that was read, which are borrowed.
+fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
+    match entry.image {
+        alloc::borrow::Cow::Borrowed(bytes) => bytes,
+        alloc::borrow::Cow::Owned(_) => &[],
+    }
+}
+
+/// The strings that neither every entry has nor are among `own`.
+fn unknown<'a>(strings: &mut Strings<'a>, own: &[&str]) -> Strings<'a> {
+    let mut strings = core::mem::take(strings);
+    strings.retain(|(name, _)| {
+        ![key::FORMAT_VERSION, key::ROLE].contains(&name.as_ref()) && !own.contains(&name.as_ref())
+    });
+    strings
+}
+
+fn module_index(entry: &Entry<'_>, count: usize) -> Result<usize, String> {
+    let text = entry
+        .string(key::AM_INDEX)
+        .ok_or_else(|| format!("it has no `{}`", key::AM_INDEX))?;
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let index = text.parse().ok().filter(|index| digits && *index < count);
+    index.ok_or_else(|| {
+        format!(
+            "`{}` is `{text}`, not a number below the {count} entries",
+            key::AM_INDEX
+        )
+    })
+}
+
+/// Parts the payload of an image: the size of the metadata, the metadata, the code.
+fn image<'a>(whole: Metadata<'a>, native: bool, strings: Strings<'a>) -> Result<Image<'a>, Error> {
+    let Metadata {
+        owner,
+        text,
+        offset,
+    } = whole;
+    let record = || owner.to_string();
+    let size = slice(text, (0, METADATA_SIZE as u64), "image", record, 0)
+        .map_err(|error| error.moved(offset))?;
+    let size = size
+        .iter()
+        .rev()
+        .fold(0, |size, byte| size << 8 | u64::from(*byte));
+    let metadata = slice(text, (METADATA_SIZE as u64, size), "image", record, 0)
+        .map_err(|error| error.moved(offset))?;
+    let bytes = &text[METADATA_SIZE + metadata.len()..];
+    Ok(Image {
+        native,
+        metadata: Metadata {
+            owner,
+            text: metadata,
+            offset: offset + METADATA_SIZE as u64,
+        },
+        bytes,
+        offset: offset + (METADATA_SIZE + metadata.len()) as u64,
+        strings,
+    })
+}
