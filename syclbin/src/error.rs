@@ -18,8 +18,8 @@ pub struct Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Neither a SYCLBIN file nor an OffloadBinary.
-    #[error("not a SYCLBIN file: it begins with {found}, not with the magic of {expected}")]
+    /// Something else than a file of this kind.
+    #[error("not {expected}: it begins with {found}")]
     Magic {
         /// The container whose magic was expected.
         expected: &'static str,

@@ -38,6 +38,7 @@ extern crate alloc;
 extern crate std;
 
 mod container;
+mod content;
 mod error;
 mod model;
 pub mod offload;
@@ -45,9 +46,11 @@ pub mod property;
 pub mod raw;
 pub mod read;
 pub mod signature;
+pub mod verify;
 pub mod write;
 
 pub use container::Container;
+pub use content::Content;
 pub use error::{Error, ErrorKind};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
 pub use property::{PropertySet, PropertySets, Value};

@@ -331,7 +331,7 @@ impl<'a> Image<'a> {
     }
 }
 
-fn has_run_prefix(name: &str) -> bool {
+pub(crate) fn has_run_prefix(name: &str) -> bool {
     name.strip_prefix("rtc_")
         .and_then(|rest| rest.split_once('$'))
         .is_some_and(|(number, _)| {

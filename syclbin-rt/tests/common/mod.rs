@@ -39,7 +39,7 @@ pub(crate) fn testfile(name: &str) -> Vec<u8> {
 
 /// The bytes of a changed file.
 pub(crate) fn written(file: &syclbin::Syclbin<'_>) -> Vec<u8> {
-    syclbin::write::to_vec(file, syclbin::Container::default()).unwrap()
+    syclbin::write::to_vec(file, syclbin::Container::default()).expect("it can be written")
 }
 
 /// Loads a file of `testfiles`, or one that was made of them.

@@ -33,8 +33,13 @@ impl Header {
     pub(crate) const RECORD: &'static str = "OffloadBinary header";
 
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        if !bytes.starts_with(&MAGIC) {
+            // Said before anything of its size: this is what is wrong with it.
+            let kind = ErrorKind::magic("an OffloadBinary", &bytes[..bytes.len().min(4)]);
+            return Err(Error::new(Self::RECORD, 0, kind));
+        }
         let mut fields = Fields::new(bytes, Self::RECORD, 0, HEADER_SIZE)?;
-        fields.magic(MAGIC, "OffloadBinary")?;
+        let _magic = fields.u32();
         let version = fields.u32();
         let mut header = Self {
             version,

@@ -35,7 +35,7 @@ impl FileHeader {
 
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut fields = Fields::new(bytes, "SYCLBIN file header", 0, Self::SIZE)?;
-        fields.magic(MAGIC, "SYCLBIN")?;
+        fields.magic(MAGIC, "a SYCLBIN file")?;
         let version = fields.u32();
         // The reference runtime takes version 0 for 1; no writer makes it.
         if version > VERSION {

@@ -63,7 +63,7 @@ pub struct File<'a> {
 
 #[derive(Clone, Debug)]
 enum Layout<'a> {
-    V1(Box<v1::Tables<'a>>),
+    V1(v1::Tables<'a>),
     V2(Box<v2::Entries<'a>>),
 }
 
@@ -77,10 +77,10 @@ impl<'a> File<'a> {
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.starts_with(&raw::MAGIC) {
             let tables = v1::Tables::locate(bytes, 0)?;
-            return Ok(Self::new(Container::Bare, Layout::V1(Box::new(tables))));
+            return Ok(Self::new(Container::Bare, Layout::V1(tables)));
         }
         if !bytes.starts_with(&offload_binary::MAGIC) {
-            let kind = ErrorKind::magic("SYCLBIN", &bytes[..bytes.len().min(4)]);
+            let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..bytes.len().min(4)]);
             return Err(Error::new("file", 0, kind));
         }
         let binary = Binary::parse(bytes)?;
@@ -111,7 +111,7 @@ impl<'a> File<'a> {
             1 => Container::OffloadBinary1,
             _ => Container::OffloadBinary2,
         };
-        let mut file = Self::new(container, Layout::V1(Box::new(tables)));
+        let mut file = Self::new(container, Layout::V1(tables));
         if entry.string_count > 0 || binary.count > 1 {
             let mut entries = binary.entries();
             if let Some(first) = entries.next() {
@@ -200,6 +200,40 @@ impl<'a> File<'a> {
     /// Each as [`Self::module`].
     pub fn modules(&self) -> impl Iterator<Item = Result<AbstractModule<'_, 'a>, Error>> {
         (0..self.module_count()).map(|index| self.module(index))
+    }
+
+    /// Where the SYCLBIN header starts, or 0 in version 2, which has none.
+    pub(crate) fn offset(&self) -> u64 {
+        match &self.layout {
+            Layout::V1(tables) => tables.base,
+            Layout::V2(_) => 0,
+        }
+    }
+
+    /// How many IR images and how many native images there are, whoever claims them.
+    pub(crate) fn image_counts(&self) -> (usize, usize) {
+        match &self.layout {
+            Layout::V1(tables) => tables.image_counts(),
+            Layout::V2(entries) => entries.modules.iter().fold((0, 0), |(ir, native), module| {
+                (ir + module.ir.len(), native + module.native.len())
+            }),
+        }
+    }
+
+    /// All images once, whoever claims them. Empty in version 2, where the wrapper's entries are
+    /// the images.
+    pub(crate) fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
+        let tables = match &self.layout {
+            Layout::V1(tables) => Some(tables),
+            Layout::V2(_) => None,
+        };
+        tables.into_iter().flat_map(|tables| {
+            let (ir, native) = tables.image_counts();
+            (0..ir)
+                .map(|index| (false, index))
+                .chain((0..native).map(|index| (true, index)))
+                .map(|(native, index)| tables.image(native, index))
+        })
     }
 
     /// Everything, with all property sets.
@@ -293,6 +327,14 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
+    /// Where its header lies, if it has one.
+    pub(crate) fn header(&self) -> Option<&v1::Module> {
+        match &self.parts {
+            Parts::V1(_, module) => Some(module),
+            Parts::V2(_) => None,
+        }
+    }
+
     /// Its IR images, then its native ones.
     ///
     /// # Errors
@@ -338,6 +380,11 @@ impl<'a> Image<'a> {
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// Whose image it is, for messages.
+    pub(crate) fn owner(&self) -> Owner {
+        self.metadata.owner
     }
 
     /// Where the code starts in the file.

@@ -14,7 +14,7 @@ use crate::raw::{slice, v1};
 pub(super) struct Tables<'a> {
     bytes: &'a [u8],
     /// Where `bytes` starts in the whole file.
-    base: u64,
+    pub(super) base: u64,
     pub(super) header: v1::FileHeader,
     modules: Headers,
     ir: Headers,
@@ -34,11 +34,11 @@ struct Headers {
 
 /// An abstract module's header, found to lie within the arrays it refers to.
 #[derive(Clone, Debug)]
-pub(super) struct Module {
-    pub(super) at: u64,
+pub(crate) struct Module {
+    pub(crate) at: u64,
     metadata: (u64, u64),
-    pub(super) ir: Range<usize>,
-    pub(super) native: Range<usize>,
+    pub(crate) ir: Range<usize>,
+    pub(crate) native: Range<usize>,
 }
 
 impl<'a> Tables<'a> {
@@ -90,6 +90,10 @@ impl<'a> Tables<'a> {
 
     pub(super) fn module_count(&self) -> usize {
         self.modules.count
+    }
+
+    pub(super) fn image_counts(&self) -> (usize, usize) {
+        (self.ir.count, self.native.count)
     }
 
     pub(super) fn global(&self) -> Result<Metadata<'a>, Error> {

@@ -13,6 +13,7 @@
 pub mod debug_info;
 pub mod declaration;
 pub mod mangled;
+pub(crate) mod ptx;
 pub mod spirv;
 
 use alloc::borrow::ToOwned;

@@ -1,0 +1,105 @@
+//! What a fuzzer does to `syclbin`. Each function takes any bytes and panics when a promise of the
+//! library is broken; reading them is allowed to fail, with an error that points into the input.
+#![forbid(unsafe_code)]
+#![allow(clippy::panic, clippy::missing_panics_doc)] // to panic is what these are for
+
+use syclbin::verify::{Severity, verify};
+use syclbin::{Container, Error, PropertySets, Syclbin, offload, read, signature, write};
+
+/// The targets, by the names of their binaries.
+pub const TARGETS: [(&str, fn(&[u8])); 3] = [
+    ("read", read),
+    ("round_trip", round_trip),
+    ("property", property),
+];
+
+/// Everything that reads: the view, the model, the wrapper, signatures, verification.
+pub fn read(bytes: &[u8]) {
+    let parsed = read::parse(bytes);
+    match &parsed {
+        Ok(file) => {
+            view(bytes, file);
+            let _ = signature::kernels(file);
+        }
+        Err(error) => check(error, bytes),
+    }
+    if let Err(error) = offload::read(bytes) {
+        check(&error, bytes);
+    }
+    let findings = verify(bytes);
+    let size = bytes.len() as u64;
+    assert!(findings.iter().all(|finding| finding.offset <= size));
+    let error = findings.iter().find(|f| f.severity == Severity::Error);
+    assert!(
+        parsed.is_ok() || error.is_some(),
+        "it cannot be read, and nothing was found"
+    );
+}
+
+/// What was read is written to every container that can hold it, and read again.
+pub fn round_trip(bytes: &[u8]) {
+    let Ok(file) = read::parse(bytes) else { return };
+    for container in Container::ALL {
+        match write::to_vec(&file, container) {
+            Ok(written) => {
+                let again = read::File::parse(&written).unwrap_or_else(|error| broken(&error));
+                assert_eq!(again.container(), container);
+                let again = again.to_model().unwrap_or_else(|error| broken(&error));
+                assert!(again == file, "{container:?} changes it");
+            }
+            Err(write::Error::Container { .. } | write::Error::Nul(_)) => {}
+            Err(error) => panic!("{container:?} does not hold what was read: {error}"),
+        }
+    }
+    assert!(file.clone().into_owned() == file);
+}
+
+/// Property sets: what was read is written and read again, twice the same.
+pub fn property(bytes: &[u8]) {
+    let sets = match PropertySets::parse(bytes) {
+        Ok(sets) => sets,
+        Err(error) => return check(&error, bytes),
+    };
+    for set in sets.iter() {
+        assert!(sets.set(set.name()) == Some(set));
+        for (key, value) in set.iter() {
+            assert_eq!(set.get(key), Some(value));
+        }
+    }
+    let text = match sets.to_text() {
+        Ok(text) => text,
+        Err(error) => panic!("what was read cannot be written: {error}"),
+    };
+    let again = PropertySets::parse(text.as_bytes()).unwrap_or_else(|error| broken(&error));
+    assert!(again == sets, "writing changes it");
+    assert_eq!(again.to_text().as_deref(), Ok(text.as_str()));
+}
+
+/// The view of a file that can be read has the same in it.
+fn view(bytes: &[u8], file: &Syclbin<'_>) {
+    let view = read::File::parse(bytes).unwrap_or_else(|error| broken(&error));
+    assert_eq!(view.module_count(), file.modules.len());
+    for (module, expected) in view.modules().zip(&file.modules) {
+        let module = module.unwrap_or_else(|error| broken(&error));
+        let images = module.images().map(|image| {
+            let image = image.unwrap_or_else(|error| broken(&error));
+            let start = usize::try_from(image.offset()).unwrap_or(usize::MAX);
+            let at = bytes
+                .get(start..)
+                .and_then(|b| b.get(..image.bytes().len()));
+            assert_eq!(at, Some(image.bytes()), "an image lies where it says");
+            image.bytes()
+        });
+        assert!(images.eq(expected.images.iter().map(|image| image.bytes.as_ref())));
+    }
+}
+
+/// An error points into the input and names a record.
+fn check(error: &Error, bytes: &[u8]) {
+    assert!(error.offset() <= bytes.len() as u64, "{error}");
+    assert!(!error.record().is_empty(), "{error}");
+}
+
+fn broken(error: &Error) -> ! {
+    panic!("what was read once cannot be read again: {error}")
+}

@@ -1,0 +1,130 @@
+//! What bytes really are, whatever their file says: told by their first bytes.
+
+use core::fmt;
+
+use crate::raw::{offload_binary, v1};
+use crate::signature::{ptx, spirv};
+
+/// The first bytes of clang's offload bundles.
+pub(crate) const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+/// The first bytes of one that is compressed.
+pub(crate) const COMPRESSED_BUNDLE_MAGIC: &[u8] = b"CCOB";
+/// The first bytes of an `ar` archive.
+pub(crate) const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
+
+/// What an image really holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Content {
+    /// SPIR-V.
+    SpirV,
+    /// An ELF file: native code.
+    Elf {
+        /// The architecture it is for, by the numbers of ELF: 62 x86-64, 190 CUDA, 205 Intel
+        /// graphics, 224 AMD GPU.
+        machine: u16,
+    },
+    /// LLVM's bitcode.
+    LlvmBitcode,
+    /// NVIDIA's PTX text.
+    Ptx,
+    /// CUDA's fat binary: PTX and native code of several architectures.
+    CudaFatbin,
+    /// An offload bundle, the fat binary of HIP.
+    ClangBundle,
+    /// A compressed offload bundle.
+    CompressedBundle,
+    /// SYCLBIN, bare.
+    Syclbin,
+    /// An OffloadBinary.
+    OffloadBinary,
+    /// An archive, such as Intel's offline compiler makes for several devices.
+    Archive,
+    /// Something compressed with zstd, as `--offload-compress` does.
+    Zstd,
+    /// No bytes at all.
+    Empty,
+    /// Something else.
+    Unknown,
+}
+
+impl Content {
+    /// What `bytes` are.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        match bytes {
+            [] => Self::Empty,
+            [0x7f, b'E', b'L', b'F', ..] => Self::Elf {
+                machine: match (bytes.get(5), bytes.get(18..20)) {
+                    (Some(2), Some([high, low])) => u16::from_be_bytes([*high, *low]),
+                    (_, Some([low, high])) => u16::from_le_bytes([*low, *high]),
+                    _ => 0,
+                },
+            },
+            // Plain, or with the wrapper that Apple's tools put around it.
+            [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => Self::LlvmBitcode,
+            [0x50, 0xed, 0x55, 0xba, ..] => Self::CudaFatbin,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            _ if bytes.starts_with(&spirv::MAGIC_BYTES) => Self::SpirV,
+            _ if bytes.starts_with(&v1::MAGIC) => Self::Syclbin,
+            _ if bytes.starts_with(&offload_binary::MAGIC) => Self::OffloadBinary,
+            _ if bytes.starts_with(BUNDLE_MAGIC) => Self::ClangBundle,
+            _ if bytes.starts_with(COMPRESSED_BUNDLE_MAGIC) => Self::CompressedBundle,
+            _ if bytes.starts_with(ARCHIVE_MAGIC) => Self::Archive,
+            _ if ptx::is_ptx(bytes) => Self::Ptx,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SpirV => "SPIR-V",
+            Self::Elf { machine: 62 } => "ELF for x86-64",
+            Self::Elf { machine: 190 } => "ELF for CUDA",
+            Self::Elf { machine: 205 } => "ELF for Intel graphics",
+            Self::Elf { machine: 224 } => "ELF for AMD GPUs",
+            Self::Elf { machine } => return write!(f, "ELF for machine {machine}"),
+            Self::LlvmBitcode => "LLVM bitcode",
+            Self::Ptx => "PTX",
+            Self::CudaFatbin => "CUDA fat binary",
+            Self::ClangBundle => "offload bundle",
+            Self::CompressedBundle => "compressed offload bundle",
+            Self::Syclbin => "SYCLBIN",
+            Self::OffloadBinary => "OffloadBinary",
+            Self::Archive => "archive",
+            Self::Zstd => "zstd-compressed",
+            Self::Empty => "empty",
+            Self::Unknown => "unknown content",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn first_bytes_tell_what_an_image_is() {
+        let mut elf = [0u8; 64];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[18] = 62;
+        for (bytes, expected) in [
+            (&[3, 2, 0x23, 7, 0][..], "SPIR-V"),
+            (&elf[..], "ELF for x86-64"),
+            (&elf[..5], "ELF for machine 0"),
+            (b"BC\xc0\xde", "LLVM bitcode"),
+            (b"// made by hand\n.version 6.3\n", "PTX"),
+            (b"\x50\xed\x55\xba", "CUDA fat binary"),
+            (b"__CLANG_OFFLOAD_BUNDLE__", "offload bundle"),
+            (b"!<arch>\n", "archive"),
+            (b"IBYS", "SYCLBIN"),
+            (b"", "empty"),
+            (b"?", "unknown content"),
+        ] {
+            assert_eq!(Content::of(bytes).to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Images: whether they hold what their metadata says, and fit the state of the file.
+
+use alloc::format;
+
+use super::sets::{Module, Part, Sets};
+use super::{Findings, Severity, shown};
+use crate::content::Content;
+use crate::model::{self, ImageKind, IrType, State};
+use crate::property::{key, set};
+use crate::read::{File, Image, Owner};
+use crate::signature::spirv;
+
+pub(super) fn check(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) {
+    let state = check_state(file, sets, findings);
+    for module in &sets.modules {
+        if module.images.is_empty() {
+            let offset = module.module.offset;
+            findings.add(Severity::Warning, offset, module.owner, "it has no image");
+        }
+        for (image, described) in &module.images {
+            check_image(image, &described.says, state, findings);
+        }
+        check_choice(module, state, findings);
+    }
+}
+
+fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Option<State> {
+    let Part { offset, says } = &sets.file;
+    let state = says.state();
+    match state {
+        None => {
+            let reason = "it does not say its state; the reference runtime refuses it";
+            findings.add(Severity::Error, *offset, Owner::File, reason);
+        }
+        Some(State::Other(number)) => {
+            let reason = format!("its state {number} is none of 0 input, 1 object, 2 executable");
+            findings.add(Severity::Error, *offset, Owner::File, reason);
+        }
+        Some(_) => {}
+    }
+    if file.module_count() == 0 {
+        let reason = "it has no abstract module";
+        findings.add(Severity::Warning, file.offset(), Owner::File, reason);
+    }
+    state
+}
+
+fn check_image(
+    image: &Image<'_>,
+    says: &model::Image<'_>,
+    state: Option<State>,
+    findings: &mut Findings,
+) {
+    let content = Content::of(image.bytes());
+    let owner = image.owner();
+    let mut add = |severity, reason| findings.add(severity, image.offset(), owner, reason);
+    if content == Content::Empty {
+        return add(Severity::Error, "it is empty".into());
+    }
+    match says.kind() {
+        ImageKind::Ir { ty, target } => {
+            if says.metadata.get(set::IR_MODULE, key::TYPE).is_none() {
+                add(
+                    Severity::Warning,
+                    "it does not say its type; SPIR-V is assumed".into(),
+                );
+            }
+            let expected = match ty {
+                IrType::SpirV => Some((Content::SpirV, "SPIR-V")),
+                IrType::Ptx => Some((Content::Ptx, "PTX")),
+                IrType::AmdGcn | IrType::Other(_) => None,
+            };
+            match expected {
+                Some((expected, _)) if expected == content => {}
+                Some((Content::SpirV, _)) if !spirv::is_target(target) => add(
+                    Severity::Warning,
+                    format!(
+                        "it holds {content} for {} and is filed as SPIR-V, for which the reference runtime takes it; name an architecture when compiling",
+                        shown(target)
+                    ),
+                ),
+                Some((_, name)) => add(
+                    Severity::Error,
+                    format!("its type says {name}, and it holds {content}"),
+                ),
+                None => add(
+                    Severity::Warning,
+                    format!(
+                        "its type {} is one that no launcher is known to take",
+                        ty.number()
+                    ),
+                ),
+            }
+            if ty == IrType::Ptx {
+                let reason = "the reference runtime takes every IR module for SPIR-V";
+                add(Severity::Warning, reason.into());
+            }
+            if content == Content::SpirV
+                && let Err(error) = spirv::Module::parse(image.bytes())
+            {
+                let offset = image.offset().saturating_add(error.offset());
+                findings.add(Severity::Error, offset, owner, format!("{}", error.kind()));
+            }
+        }
+        ImageKind::Native { arch, target } => {
+            if target.is_empty() {
+                let reason = "it does not say its target; the reference runtime refuses it";
+                add(Severity::Warning, reason.into());
+            }
+            if arch.is_empty() {
+                add(Severity::Note, "it does not say its architecture".into());
+            }
+            if let Some(expected) = not_native(content, target) {
+                add(
+                    Severity::Error,
+                    format!(
+                        "its target {} takes {expected}, and it holds {content}",
+                        shown(target)
+                    ),
+                );
+            }
+            if state == Some(State::Input) {
+                let reason = "the state is input, in which no runtime takes native code";
+                add(Severity::Warning, reason.into());
+            }
+        }
+    }
+}
+
+/// What a target's native images are, if `content` is something else.
+fn not_native(content: Content, target: &str) -> Option<&'static str> {
+    let machine = |number| matches!(content, Content::Elf { machine } if machine == number);
+    let (fits, expected) = match target.split('-').next().unwrap_or_default() {
+        "nvptx64" | "nvptx" => (
+            machine(190) || matches!(content, Content::CudaFatbin | Content::Ptx),
+            "a CUDA fat binary, ELF for CUDA or PTX",
+        ),
+        "amdgcn" => (
+            machine(224) || matches!(content, Content::ClangBundle | Content::CompressedBundle),
+            "an offload bundle or ELF for AMD GPUs",
+        ),
+        // The offline compiler for Intel GPUs has formats of its own beside ELF and archives.
+        "spir64_gen" => (
+            !matches!(
+                content,
+                Content::SpirV | Content::Ptx | Content::LlvmBitcode
+            ),
+            "code of Intel's offline compiler",
+        ),
+        "spir64_x86_64" | "native_cpu" => (matches!(content, Content::Elf { .. }), "ELF"),
+        _ => (true, ""),
+    };
+    (!fits).then_some(expected)
+}
+
+/// What the rules of choice make of a module's images together.
+fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
+    let native = module.images.iter().filter(|(image, _)| image.is_native());
+    let native = native.count();
+    let ir = module.images.len() - native;
+    let offset = module.module.offset;
+    if state == Some(State::Input) && ir == 0 && native > 0 {
+        let reason = "the state is input, and it has native code alone: it loads nowhere";
+        findings.add(Severity::Error, offset, module.owner, reason);
+    }
+    if ir > 1 {
+        let reason = format!("it has {ir} IR modules; the reference runtime takes the first");
+        findings.add(Severity::Warning, offset, module.owner, reason);
+    }
+}

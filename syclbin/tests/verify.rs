@@ -1,0 +1,336 @@
+//! Verification: the reference writer's files are clean, and each fault has its finding.
+#![allow(clippy::panic, clippy::unwrap_used)] // a test may
+
+use std::path::Path;
+
+use syclbin::property::{key, set};
+use syclbin::verify::{Finding, Severity, verify};
+use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, read, write};
+
+fn testfile(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+fn errors(findings: &[Finding]) -> Vec<String> {
+    let errors = findings.iter().filter(|f| f.severity == Severity::Error);
+    errors.map(ToString::to_string).collect()
+}
+
+/// The findings of `file`, which one of them must be.
+fn must_say(file: &Syclbin<'_>, severity: Severity, expected: &str) {
+    let bytes = write::to_vec(file, Container::default()).unwrap();
+    bytes_must_say(&bytes, severity, expected);
+}
+
+fn bytes_must_say(bytes: &[u8], severity: Severity, expected: &str) {
+    let findings = verify(bytes);
+    let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    let start = format!("{severity}: ");
+    let found = |text: &String| text.starts_with(&start) && text.contains(expected);
+    assert!(all.iter().any(found), "{severity}: {expected}: {all:#?}");
+    assert!(findings.iter().all(|f| f.offset <= bytes.len() as u64));
+}
+
+#[test]
+fn files_of_the_reference_writer_are_clean_in_every_container() {
+    for name in ["vector_ops", "work_group", "structs", "globals", "functor"] {
+        for state in ["object", "executable"] {
+            let bytes = testfile(&format!("{name}.{state}.syclbin"));
+            let file = read::parse(&bytes).unwrap();
+            for container in Container::ALL {
+                let bytes = write::to_vec(&file, container).unwrap();
+                let findings = verify(&bytes);
+                assert!(
+                    findings.iter().all(|f| f.severity == Severity::Note),
+                    "{name} {state} {container:?}: {findings:#?}"
+                );
+            }
+        }
+    }
+    let default = write::to_vec(
+        &read::parse(&testfile("vector_ops.object.syclbin")).unwrap(),
+        Container::default(),
+    );
+    assert_eq!(verify(&default.unwrap()), []);
+}
+
+#[test]
+fn constants_that_were_left_unlowered_are_an_error() {
+    let found = errors(&verify(&testfile("constants.object.syclbin")));
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(
+        found[0].contains("reads a specialization constant"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn an_import_is_a_note_until_the_file_is_executable() {
+    let bytes = testfile("import_side.object.syclbin");
+    let mut file = read::parse(&bytes).unwrap();
+    must_say(
+        &file,
+        Severity::Note,
+        "it imports `_Z5shapef`: to be linked",
+    );
+    file.global.insert(set::GLOBAL, key::STATE, 2u32);
+    must_say(
+        &file,
+        Severity::Error,
+        "it imports `_Z5shapef`: the state is executable",
+    );
+    // With the other half in the same file, nothing is missing.
+    let other = testfile("export_side.object.syclbin");
+    file.modules.extend(read::parse(&other).unwrap().modules);
+    let bytes = write::to_vec(&file, Container::default()).unwrap();
+    assert_eq!(errors(&verify(&bytes)), [String::new(); 0]);
+}
+
+#[test]
+fn kernels_and_code_must_agree() {
+    let bytes = testfile("vector_ops.object.syclbin");
+    let mut file = read::parse(&bytes).unwrap();
+    file.modules[0].add_kernel_name("__sycl_kernel_ghost");
+    must_say(
+        &file,
+        Severity::Error,
+        "kernel `__sycl_kernel_ghost` is in none of its images",
+    );
+    file.modules[0].metadata.remove_set(set::KERNEL_NAMES);
+    must_say(
+        &file,
+        Severity::Warning,
+        "kernel `__sycl_kernel_saxpy` is not named, so no runtime finds it",
+    );
+    let twice = file.modules[0].clone();
+    file.modules.push(twice);
+    must_say(&file, Severity::Warning, "is in abstract module 0 as well");
+}
+
+#[test]
+fn ptx_kernels_are_compared_with_the_names_too() {
+    let mut file = Syclbin::new(State::Executable);
+    let mut module = AbstractModule::default();
+    module.add_kernel_name("axpy");
+    module.add_kernel_name("missing");
+    let text = &b".version 6.3\n.visible .entry axpy(\n)\n{ ret; }\n"[..];
+    module
+        .images
+        .push(Image::native("sm_75", "nvptx64-nvidia-cuda", text));
+    file.modules.push(module);
+    let bytes = write::to_vec(&file, Container::default()).unwrap();
+    let found = errors(&verify(&bytes));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("kernel `missing` is in none"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn states_and_images_must_fit() {
+    let elf = &b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"[..];
+    let mut module = AbstractModule::default();
+    module.images.push(Image::native(
+        "x86_64",
+        "spir64_x86_64-unknown-unknown",
+        elf,
+    ));
+    let mut file = Syclbin::new(State::Input);
+    file.modules.push(module);
+    must_say(&file, Severity::Error, "it has native code alone");
+    must_say(
+        &file,
+        Severity::Warning,
+        "in which no runtime takes native code",
+    );
+    file.global.insert(set::GLOBAL, key::STATE, 7u32);
+    must_say(&file, Severity::Error, "its state 7 is none of");
+    file.global.remove_set(set::GLOBAL);
+    must_say(&file, Severity::Error, "it does not say its state");
+    file.modules[0].images.clear();
+    must_say(
+        &file,
+        Severity::Warning,
+        "abstract module 0: it has no image",
+    );
+    file.modules.clear();
+    must_say(&file, Severity::Warning, "it has no abstract module");
+}
+
+#[test]
+fn images_must_hold_what_their_metadata_says() {
+    let elf = &b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"[..];
+    let spirv = &[
+        3u8, 2, 0x23, 7, 0, 4, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+    ][..];
+    let spir64 = "spir64-unknown-unknown";
+    let ptx = &b".version 6.3\n"[..];
+    for (image, severity, expected) in [
+        (
+            Image::ir(IrType::SpirV, spir64, ptx),
+            Severity::Error,
+            "its type says SPIR-V, and it holds PTX",
+        ),
+        (
+            Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", spirv),
+            Severity::Error,
+            "its type says PTX, and it holds SPIR-V",
+        ),
+        (
+            Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", ptx),
+            Severity::Warning,
+            "takes every IR module for SPIR-V",
+        ),
+        (
+            Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf),
+            Severity::Warning,
+            "it holds ELF for x86-64 for `spir64_x86_64-unknown-unknown` and is filed as SPIR-V",
+        ),
+        (
+            Image::ir(IrType::Other(9), spir64, elf),
+            Severity::Warning,
+            "its type 9 is one that no launcher",
+        ),
+        (
+            Image::ir(IrType::SpirV, spir64, &b""[..]),
+            Severity::Error,
+            "it is empty",
+        ),
+        (
+            Image::ir(IrType::SpirV, spir64, &spirv[..18]),
+            Severity::Error,
+            "the SPIR-V is malformed",
+        ),
+        (
+            Image::native("sm_90", "nvptx64-nvidia-cuda", spirv),
+            Severity::Error,
+            "takes a CUDA fat binary, ELF for CUDA or PTX, and it holds SPIR-V",
+        ),
+        (
+            Image::native("gfx90a", "amdgcn-amd-amdhsa", elf),
+            Severity::Error,
+            "takes an offload bundle or ELF for AMD GPUs",
+        ),
+        (
+            Image::native("corei7", "spir64_x86_64-unknown-unknown", spirv),
+            Severity::Error,
+            "takes ELF, and it holds SPIR-V",
+        ),
+        (
+            Image::native("x86_64", "", elf),
+            Severity::Warning,
+            "it does not say its target",
+        ),
+        (
+            Image::native("", "spir64_x86_64", elf),
+            Severity::Note,
+            "it does not say its architecture",
+        ),
+    ] {
+        let mut file = Syclbin::new(State::Executable);
+        let mut module = AbstractModule::default();
+        module.images.push(image);
+        file.modules.push(module);
+        must_say(&file, severity, expected);
+    }
+}
+
+#[test]
+fn tables_that_overlap_or_reach_out_are_found_all_of_them() {
+    let bytes = testfile("work_group.object.syclbin");
+    let file = read::parse(&bytes).unwrap();
+    let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
+    let modules = file.modules.len();
+    assert!(modules >= 2);
+    let image = 56 + 32 * modules;
+    // The first image's metadata moves onto the global metadata, the second's code out of the file.
+    bytes[image..image + 8].copy_from_slice(&0u64.to_le_bytes());
+    bytes[image + 32 + 16..image + 32 + 24].copy_from_slice(&u64::MAX.to_le_bytes());
+    bytes_must_say(
+        &bytes,
+        Severity::Error,
+        "it shares bytes with global metadata",
+    );
+    bytes_must_say(
+        &bytes,
+        Severity::Error,
+        "IR module 1: range 0xffffffffffffffff+",
+    );
+    bytes_must_say(&bytes, Severity::Note, "what it says was not checked");
+}
+
+#[test]
+fn images_that_two_modules_claim_or_none_does_are_found() {
+    let bytes = testfile("work_group.object.syclbin");
+    let file = read::parse(&bytes).unwrap();
+    let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
+    // The second module claims the image of the first, and nobody the second one.
+    bytes[56 + 32 + 20..56 + 32 + 24].copy_from_slice(&0u32.to_le_bytes());
+    bytes_must_say(
+        &bytes,
+        Severity::Error,
+        "abstract module 1: it claims IR modules that abstract module 0 claims as well",
+    );
+    bytes[56 + 32 + 16..56 + 32 + 20].copy_from_slice(&0u32.to_le_bytes());
+    bytes_must_say(
+        &bytes,
+        Severity::Warning,
+        "1 of 3 IR modules belong to no abstract module",
+    );
+}
+
+#[test]
+fn wrappers_are_looked_at() {
+    let bytes = testfile("vector_ops.object.syclbin");
+    let file = read::parse(&bytes).unwrap();
+    let good = write::to_vec(&file, Container::OffloadBinary1).unwrap();
+
+    let mut bytes = good.clone();
+    bytes.extend_from_slice(b"more");
+    bytes_must_say(&bytes, Severity::Warning, "4 bytes follow");
+
+    let mut bytes = good.clone();
+    bytes[32] = 6;
+    bytes_must_say(
+        &bytes,
+        Severity::Warning,
+        "image kind 6 is of DPC++ before mid-2025",
+    );
+
+    let mut bytes = good.clone();
+    bytes[34] = 4;
+    bytes_must_say(&bytes, Severity::Note, "offload kind 4 is not 8");
+
+    // The image one byte further: it is another one, at a place no reader wants.
+    let mut bytes = good.clone();
+    bytes.splice(72..72, [0]);
+    bytes.extend_from_slice(&[0; 7]);
+    let size = bytes.len() as u64;
+    bytes[8..16].copy_from_slice(&size.to_le_bytes());
+    bytes[56] += 1;
+    bytes_must_say(&bytes, Severity::Error, "not at a multiple of 8");
+
+    // The image onto the header.
+    let mut bytes = good.clone();
+    bytes[56..64].copy_from_slice(&0u64.to_le_bytes());
+    assert!(!errors(&verify(&bytes)).is_empty());
+    assert_eq!(errors(&verify(&good)), [String::new(); 0]);
+}
+
+#[test]
+fn metadata_that_cannot_be_read_is_an_error_and_doubles_a_warning() {
+    let mut bytes = write::to_vec(&Syclbin::new(State::Object), Container::Bare).unwrap();
+    let at = bytes.windows(5).position(|w| w == b"state").unwrap();
+    bytes[at + 5] = b'?';
+    bytes_must_say(&bytes, Severity::Error, "metadata: line 2: no `=`");
+
+    let text = b"[SYCLBIN/global metadata]\nstate=1|2\nstate=1|1\n";
+    let mut bytes = vec![0; 56];
+    bytes[..8].copy_from_slice(b"IBYS\x01\0\0\0");
+    bytes[24] = u8::try_from(text.len()).unwrap();
+    bytes[48] = bytes[24];
+    bytes.extend_from_slice(text);
+    bytes_must_say(&bytes, Severity::Warning, "a set or a key comes twice");
+}
