@@ -6,8 +6,11 @@
 use syclbin::verify::{Severity, verify};
 use syclbin::{Container, Error, PropertySets, Syclbin, offload, read, signature, write};
 
+/// A function that takes any bytes.
+pub type Target = fn(&[u8]);
+
 /// The targets, by the names of their binaries.
-pub const TARGETS: [(&str, fn(&[u8])); 3] = [
+pub const TARGETS: [(&str, Target); 3] = [
     ("read", read),
     ("round_trip", round_trip),
     ("property", property),

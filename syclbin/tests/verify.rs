@@ -84,7 +84,7 @@ fn an_import_is_a_note_until_the_file_is_executable() {
     let other = testfile("export_side.object.syclbin");
     file.modules.extend(read::parse(&other).unwrap().modules);
     let bytes = write::to_vec(&file, Container::default()).unwrap();
-    assert_eq!(errors(&verify(&bytes)), [String::new(); 0]);
+    assert_eq!(errors(&verify(&bytes)), Vec::<String>::new());
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn wrappers_are_looked_at() {
     let mut bytes = good.clone();
     bytes[56..64].copy_from_slice(&0u64.to_le_bytes());
     assert!(!errors(&verify(&bytes)).is_empty());
-    assert_eq!(errors(&verify(&good)), [String::new(); 0]);
+    assert_eq!(errors(&verify(&good)), Vec::<String>::new());
 }
 
 #[test]

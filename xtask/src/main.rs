@@ -1,5 +1,6 @@
 //! The work on this repository, as `cargo xtask COMMAND`. No product logic lives here.
 
+mod damage;
 mod steps;
 
 use std::process::ExitCode;
@@ -8,29 +9,39 @@ use std::process::ExitCode;
 struct Task {
     name: &'static str,
     help: &'static str,
-    run: fn() -> steps::Result<()>,
+    run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 4] = [
+const TASKS: [Task; 6] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
-        run: steps::demo,
+        run: |arguments| none(arguments, steps::demo),
     },
     Task {
         name: "test",
         help: "everything a change must pass: fmt, clippy, docs, tests, kernels on a device",
-        run: steps::test,
+        run: |arguments| none(arguments, steps::test),
     },
     Task {
         name: "lint",
         help: "the part of `test` that runs nothing: fmt, clippy, docs",
-        run: steps::lint,
+        run: |arguments| none(arguments, steps::lint),
     },
     Task {
         name: "toolchain",
         help: "install what `cargo syclbin toolchain install` does, with the program as it is here",
-        run: steps::install_toolchain,
+        run: |arguments| none(arguments, steps::install_toolchain),
+    },
+    Task {
+        name: "corrupt",
+        help: "damage every byte of every test file, 8 values and more each; with --full, all 255",
+        run: damage::corrupt,
+    },
+    Task {
+        name: "fuzz",
+        help: "run each fuzz target; --minutes N says how long (default 1)",
+        run: damage::fuzz,
     },
 ];
 
@@ -39,18 +50,26 @@ fn main() -> ExitCode {
     let task = arguments
         .next()
         .and_then(|name| TASKS.iter().find(|task| task.name == name));
-    let (Some(task), None) = (task, arguments.next()) else {
+    let Some(task) = task else {
         eprintln!("usage: cargo xtask COMMAND\n");
         for task in &TASKS {
             eprintln!("  {:<10} {}", task.name, task.help);
         }
         return ExitCode::from(2);
     };
-    match (task.run)() {
+    match (task.run)(&arguments.collect::<Vec<_>>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// For a task that takes no arguments.
+fn none(arguments: &[String], run: fn() -> steps::Result<()>) -> steps::Result<()> {
+    match arguments.first() {
+        None => run(),
+        Some(argument) => Err(format!("`{argument}`: this command takes no arguments")),
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn install_toolchain() -> Result<()> {
     )
 }
 
-fn target_folder() -> Result<PathBuf> {
+pub(crate) fn target_folder() -> Result<PathBuf> {
     let metadata = MetadataCommand::new().no_deps().exec();
     metadata
         .map(|metadata| metadata.target_directory.into_std_path_buf())
@@ -88,13 +88,13 @@ fn target_folder() -> Result<PathBuf> {
 }
 
 /// The cargo that runs this, in the folder of the workspace.
-fn cargo() -> Command {
+pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     command
 }
 
-fn step(name: &str, command: &mut Command) -> Result<()> {
+pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
     eprintln!("== {name}");
     match command.status() {
         Ok(status) if status.success() => Ok(()),

@@ -1,0 +1,87 @@
+//! Damaged input, more of it than the tests try.
+
+use std::path::{Path, PathBuf};
+
+use crate::steps::{Result, cargo, step, target_folder};
+
+/// The variable by which the test of changed bytes is told to try all values.
+const ALL_VALUES: (&str, &str) = ("SYCLBIN_CORRUPT", "full");
+const TARGETS: [&str; 3] = ["read", "round_trip", "property"];
+
+/// Every truncation and every changed byte of every test file.
+pub(crate) fn corrupt(arguments: &[String]) -> Result<()> {
+    let mut command = cargo();
+    command.args("test --release --package syclbin-fuzz --test corrupt".split(' '));
+    match arguments {
+        [] => {}
+        [flag] if flag == "--full" => {
+            command.env(ALL_VALUES.0, ALL_VALUES.1);
+        }
+        _ => return Err("usage: cargo xtask corrupt [--full]".into()),
+    }
+    step("damaged files", &mut command)
+}
+
+/// Each fuzz target in turn, from the test files and what earlier runs found interesting.
+///
+/// It runs on stable Rust, without a sanitizer: the library holds no unsafe code.
+pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
+    let minutes: u32 = match arguments {
+        [] => 1,
+        [flag, minutes] if flag == "--minutes" => minutes
+            .parse()
+            .map_err(|_| format!("`{minutes}` is no number of minutes"))?,
+        _ => return Err("usage: cargo xtask fuzz [--minutes N]".into()),
+    };
+    if !cargo()
+        .args(["fuzz", "--version"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        return Err("cargo-fuzz is not installed; get it with `cargo install cargo-fuzz`".into());
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let work = target_folder()?.join("fuzz");
+    let texts = work.join("texts");
+    write_texts(&root.join("testfiles"), &texts)?;
+    for target in TARGETS {
+        let corpus = work.join("corpus").join(target);
+        std::fs::create_dir_all(&corpus)
+            .map_err(|error| format!("{}: {error}", corpus.display()))?;
+        let seeds = match target {
+            "property" => texts.clone(),
+            _ => root.join("testfiles"),
+        };
+        let mut command = cargo();
+        command
+            .args("fuzz run --sanitizer none --features libfuzzer --fuzz-dir fuzz".split(' '))
+            .arg(target)
+            .args([&corpus, &seeds])
+            .args(["--", "-max_len=65536", "-timeout=20", "-rss_limit_mb=2048"])
+            .arg(format!("-max_total_time={}", minutes * 60))
+            .args(["-print_final_stats=1", "-verbosity=0"]);
+        step(&format!("fuzz {target}, {minutes} min"), &mut command)?;
+    }
+    Ok(())
+}
+
+/// The metadata of the test files, each text in a file: what the target `property` starts from.
+fn write_texts(testfiles: &Path, folder: &Path) -> Result<()> {
+    let fail = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    std::fs::create_dir_all(folder).map_err(|error| fail(folder, &error))?;
+    let entries = std::fs::read_dir(testfiles).map_err(|error| fail(testfiles, &error))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    for path in paths.filter(|path| path.extension().is_some_and(|ext| ext == "syclbin")) {
+        let bytes = std::fs::read(&path).map_err(|error| fail(&path, &error))?;
+        let file = syclbin::read::File::parse(&bytes).map_err(|error| fail(&path, &error))?;
+        for (index, module) in file.modules().enumerate() {
+            let metadata = module.and_then(|module| module.metadata());
+            let metadata = metadata.map_err(|error| fail(&path, &error))?;
+            let name = path.file_stem().unwrap_or_default().to_owned();
+            let target = PathBuf::from(name).with_extension(format!("{index}.txt"));
+            let target = folder.join(target);
+            std::fs::write(&target, metadata.text()).map_err(|error| fail(&target, &error))?;
+        }
+    }
+    Ok(())
+}
