@@ -1,6 +1,7 @@
 //! The work on this repository, as `cargo xtask COMMAND`. No product logic lives here.
 
 mod damage;
+mod oracle;
 mod steps;
 
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -27,6 +28,11 @@ const TASKS: [Task; 6] = [
         name: "lint",
         help: "the part of `test` that runs nothing: fmt, clippy, docs",
         run: |arguments| none(arguments, steps::lint),
+    },
+    Task {
+        name: "oracle",
+        help: "have the reference SYCL runtime judge our files, and read what it writes",
+        run: |arguments| none(arguments, steps::oracle),
     },
     Task {
         name: "toolchain",

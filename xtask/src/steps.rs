@@ -1,4 +1,4 @@
-//! What the commands do: processes of cargo, one after the other, each named before it runs.
+//! What the commands do: mostly processes of cargo, one after the other, each named before it runs.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -38,6 +38,7 @@ pub(crate) fn test() -> Result<()> {
         examples.args(["--package", package]);
     }
     step("kernels from source, on a device", &mut examples)?;
+    judge()?;
     demo()?;
     eprintln!("\nall passed in {:.0?}", start.elapsed());
     Ok(())
@@ -48,6 +49,17 @@ pub(crate) fn lint() -> Result<()> {
     lint_sources()?;
     install_toolchain()?;
     lint_code()
+}
+
+/// Installs what is missing, then has the reference runtime judge what this project writes.
+pub(crate) fn oracle() -> Result<()> {
+    install_toolchain()?;
+    judge()
+}
+
+fn judge() -> Result<()> {
+    eprintln!("== the reference runtime as a judge");
+    crate::oracle::run(&target_folder()?)
 }
 
 fn lint_sources() -> Result<()> {

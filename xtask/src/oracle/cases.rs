@@ -1,0 +1,218 @@
+//! The files that are judged, and what must become of each.
+
+use syclbin::{Container, State, Syclbin};
+
+use super::checks::{Checks, some};
+use super::content;
+use super::judge::{Job, Judge, Verdict};
+use super::kernels::{self, Compiled, KERNELS, Kernel, merged, parse, restated, without, write};
+use crate::steps::Result;
+
+/// All that is linked becomes one program, so the runtime wants equal properties of it; kernels
+/// with different required work-group sizes have others.
+const NO_MERGE: &str = "Unable to merge incompatible images.";
+
+/// Left out of what is linked: `coords` for [`NO_MERGE`], and `lookup` because libsycl 2026.2.0
+/// crashes when it launches a kernel of a linked bundle that has device globals.
+const NOT_LINKED: [&str; 2] = ["coords", "lookup"];
+
+/// What all cases need.
+pub(super) struct Bench<'r> {
+    pub(super) judge: Judge<'r>,
+    /// The sources, compiled to executables.
+    pub(super) executables: Vec<Compiled>,
+    /// The sources, compiled to objects.
+    pub(super) objects: Vec<Compiled>,
+}
+
+impl Bench<'_> {
+    /// Each file just as the compiler wrote it.
+    pub(super) fn as_compiled(&self, checks: &mut Checks) -> Result<()> {
+        let judge = &self.judge;
+        for file in &self.executables {
+            let (ours, kernels) = (parse(&file.bytes)?, found_in(file.source));
+            let name = format!("{}.executable", file.source);
+            let verdict = judge.run(&job(&name, State::Executable, &file.bytes, &kernels))?;
+            checks.runs(&name, &verdict, &kernels);
+            checks.built(&name, &verdict.content, &ours);
+        }
+        for file in &self.objects {
+            let (ours, mut kernels) = (parse(&file.bytes)?, found_in(file.source));
+            if file.source == "globals" {
+                kernels.clear(); // it links, and would not run: see `NOT_LINKED`
+            }
+            let name = format!("{}.object", file.source);
+            let verdict = judge.run(&job(&name, State::Object, &file.bytes, &kernels))?;
+            if file.source == "work_group" {
+                let name = format!("{name}: different work-group sizes do not link");
+                checks.add(&name, verdict.is_refused(NO_MERGE));
+            } else {
+                checks.runs(&name, &verdict, &kernels);
+                checks.linked(&name, &verdict.linked, &ours);
+            }
+            checks.code(&name, &verdict.content, &ours);
+        }
+        Ok(())
+    }
+
+    /// All sources in one file, in each state.
+    pub(super) fn merged(&self, checks: &mut Checks) -> Result<()> {
+        let judge = &self.judge;
+        let all = requests(|_| true);
+        let file = merged(State::Executable, &self.executables)?;
+        let verdict = judge_file(judge, "all.executable", &file, &all)?;
+        checks.runs("all.executable", &verdict, &all);
+        checks.built("all.executable", &verdict.content, &file);
+        let again = again(judge, "again.executable", &verdict, &all);
+        checks.add("all.executable, written by it, then by us, runs", again);
+
+        // What an input and an object hold is the same; an input is built module by module.
+        let file = restated(merged(State::Object, &self.objects)?, State::Input);
+        let verdict = judge_file(judge, "all.input", &file, &all)?;
+        checks.runs("all.input", &verdict, &all);
+        checks.code("all.input", &verdict.content, &file);
+        checks.built("all.input, built", &verdict.linked, &file);
+
+        let (file, kernels) = self.linkable()?;
+        let verdict = judge_file(judge, "all.object", &file, &kernels)?;
+        checks.runs("all.object", &verdict, &kernels);
+        checks.code("all.object", &verdict.content, &file);
+        checks.linked("all.object", &verdict.linked, &file);
+        let again = self::again(judge, "again.object", &verdict, &kernels);
+        checks.add("all.object, written by it, then by us, runs", again);
+        let here = some(&verdict.content).and_then(content::runs_here);
+        checks.add(
+            "all.object, written by it, runs with syclbin-rt: saxpy",
+            here,
+        );
+
+        let kernels = requests(|name| name == "coords");
+        let others = KERNELS.iter().map(|kernel| kernel.name);
+        let others: Vec<_> = others.filter(|name| *name != "coords").collect();
+        let file = without(merged(State::Object, &self.objects)?, &others);
+        let verdict = judge_file(judge, "coords.object", &file, &kernels)?;
+        checks.runs("coords.object", &verdict, &kernels);
+        Ok(())
+    }
+
+    /// The same with the property set of this project. Other readers must ignore sets that they do
+    /// not know; this one keeps them, too.
+    pub(super) fn declared(&self, checks: &mut Checks) -> Result<()> {
+        let name = "declared.executable";
+        let all = requests(|_| true);
+        let file = kernels::declared(merged(State::Executable, &self.executables)?)?;
+        let verdict = judge_file(&self.judge, name, &file, &all)?;
+        checks.runs(name, &verdict, &all);
+        checks.built(name, &verdict.content, &file);
+
+        let name = "declared.object";
+        let (file, kernels) = self.linkable()?;
+        let file = kernels::declared(file)?;
+        let verdict = judge_file(&self.judge, name, &file, &kernels)?;
+        checks.runs(name, &verdict, &kernels);
+        checks.code(name, &verdict.content, &file);
+        Ok(())
+    }
+
+    /// Modules with an IR image and a native one, of which the runtime takes the native one.
+    pub(super) fn images(&self, checks: &mut Checks) -> Result<()> {
+        let judge = &self.judge;
+        let all = requests(|_| true);
+        let ir = || merged(State::Executable, &self.executables);
+        let built = judge_file(judge, "native.executable", &ir()?, &[])?;
+
+        let both = content::with_native(ir()?, some(&built.content)?)?;
+        let verdict = judge_file(judge, "both.executable", &both, &all)?;
+        checks.runs("both.executable, IR and native images", &verdict, &all);
+        // Which it took shows when the IR is of no use; that it is of none shows first.
+        let file = kernels::damaged(ir()?);
+        let verdict = judge_file(judge, "damaged.executable", &file, &all)?;
+        let refused = verdict.is_refused("INVALID_BINARY");
+        checks.add("damaged.executable, unusable IR: refused", refused);
+        let file = kernels::damaged(both);
+        let name = "damaged_both.executable";
+        let verdict = judge_file(judge, name, &file, &all)?;
+        checks.runs(&format!("{name}, unusable IR and native"), &verdict, &all);
+        Ok(())
+    }
+
+    /// What must be around SYCLBIN, and what its state must be.
+    pub(super) fn containers(&self, checks: &mut Checks) -> Result<()> {
+        let judge = &self.judge;
+        let file = merged(State::Executable, &self.executables)?;
+        let load = |name, state, bytes| judge.run(&job(name, state, bytes, &[]));
+        for (container, refused_with) in [
+            (Container::OffloadBinary1, None),
+            (Container::OffloadBinary2, None),
+            (
+                Container::Bare,
+                Some("Incorrect Offload Binary magic number."),
+            ),
+            (Container::Version2, Some("Incorrect SYCLBIN magic number.")),
+        ] {
+            let name = container.name();
+            let verdict = load(name, State::Executable, &write(&file, container)?)?;
+            match refused_with {
+                None => checks.runs(&format!("container {name}"), &verdict, &[]),
+                Some(reason) => {
+                    let refused = verdict.is_refused(reason);
+                    checks.add(&format!("container {name}: refused"), refused);
+                }
+            }
+        }
+        let default = write(&file, Container::default())?;
+        let verdict = load("mismatch", State::Object, &default)?;
+        let refused = verdict.is_refused("kernel_bundle state does not match");
+        checks.add("an executable as an object: refused", refused);
+        Ok(())
+    }
+
+    /// The objects that can be linked to one program and run, and their kernels.
+    fn linkable(&self) -> Result<(Syclbin<'_>, Vec<String>)> {
+        let file = without(merged(State::Object, &self.objects)?, &NOT_LINKED);
+        Ok((file, requests(|name| !NOT_LINKED.contains(&name))))
+    }
+}
+
+/// Reads what the runtime wrote, writes it in our container, and has that judged.
+fn again(judge: &Judge<'_>, name: &str, verdict: &Verdict, kernels: &[String]) -> Result<()> {
+    let file = parse(some(&verdict.content)?)?;
+    judge_file(judge, name, &file, kernels)?.runs(kernels)
+}
+
+fn judge_file(
+    judge: &Judge<'_>,
+    name: &str,
+    file: &Syclbin<'_>,
+    kernels: &[String],
+) -> Result<Verdict> {
+    let state = file.state().ok_or("a file without state")?;
+    judge.run(&job(
+        name,
+        state,
+        &write(file, Container::default())?,
+        kernels,
+    ))
+}
+
+fn job<'j>(name: &'j str, state: State, bytes: &'j [u8], kernels: &'j [String]) -> Job<'j> {
+    Job {
+        name,
+        state,
+        bytes,
+        kernels,
+    }
+}
+
+/// What the judge is asked for in a file with aliases.
+fn requests(wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let kernels = KERNELS.iter().filter(|kernel| wanted(kernel.name));
+    kernels.map(Kernel::request).collect()
+}
+
+/// The kernels of a source that need no alias.
+fn found_in(source: &str) -> Vec<String> {
+    let kernels = KERNELS.iter().filter(|kernel| kernel.source == source);
+    let found = kernels.filter(|kernel| kernel.is_found());
+    found.map(|kernel| kernel.name.to_owned()).collect()
+}

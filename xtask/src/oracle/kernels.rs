@@ -1,0 +1,266 @@
+//! The kernels that are judged, compiled from `testfiles/`, and files made of them.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::process::Command;
+
+use syclbin::signature::{declaration::Declaration, record};
+use syclbin::{Container, State, Syclbin};
+
+use super::runtime::{Runtime, at};
+use crate::steps::Result;
+
+/// What the runtime puts in front of every name it is asked for, unless it stands there already.
+const PREFIX: &str = "__sycl_kernel_";
+
+/// The sources below `testfiles/`, without extension.
+pub(crate) const SOURCES: [&str; 4] = ["vector_ops", "work_group", "structs", "globals"];
+
+/// A kernel that `judge.cpp` knows how to run.
+pub(crate) struct Kernel {
+    /// What the judge calls it.
+    pub(crate) name: &'static str,
+    /// The source it is in.
+    pub(crate) source: &'static str,
+    /// What the compiler calls it.
+    symbol: &'static str,
+    /// What `syclbin-build` would record of it.
+    declaration: &'static str,
+}
+
+pub(crate) const KERNELS: [Kernel; 10] = [
+    Kernel {
+        name: "saxpy",
+        source: "vector_ops",
+        symbol: "__sycl_kernel_saxpy",
+        declaration: "void saxpy(float a, const float *x, float *y, unsigned int n)",
+    },
+    Kernel {
+        name: "iota",
+        source: "vector_ops",
+        symbol: "_ZN18__sycl_kernel_fill4iotaEfPfi",
+        declaration: "void fill::iota(float start, float *out, int count)",
+    },
+    Kernel {
+        name: "scale_int",
+        source: "vector_ops",
+        symbol: "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+        declaration: "void scale<int>(int *data, int factor)",
+    },
+    Kernel {
+        name: "scale_double",
+        source: "vector_ops",
+        symbol: "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+        declaration: "void scale<double>(double *data, double factor)",
+    },
+    Kernel {
+        name: "block_sum",
+        source: "work_group",
+        symbol: "__sycl_kernel_block_sum",
+        declaration: "void block_sum(const int *in, int *out, work_group_memory<int[64]> scratch)",
+    },
+    Kernel {
+        name: "coords",
+        source: "work_group",
+        symbol: "__sycl_kernel_coords",
+        declaration: "void coords(int *out)",
+    },
+    Kernel {
+        name: "histogram",
+        source: "work_group",
+        symbol: "__sycl_kernel_histogram",
+        declaration: "void histogram(const unsigned char *bytes, unsigned int *bins)",
+    },
+    Kernel {
+        name: "kinetic",
+        source: "structs",
+        symbol: "__sycl_kernel_kinetic",
+        declaration: "void kinetic(Particle proto, const Particle *in, float *out, unsigned long count)",
+    },
+    Kernel {
+        name: "widen",
+        source: "structs",
+        symbol: "__sycl_kernel_widen",
+        declaration: "void widen(Span out, const half *in, int unused)",
+    },
+    Kernel {
+        name: "lookup",
+        source: "globals",
+        symbol: "__sycl_kernel_lookup",
+        declaration: "void lookup(const int *index, float *out)",
+    },
+];
+
+impl Kernel {
+    /// Whether the runtime finds the kernel by the name the compiler gave it.
+    ///
+    /// It finds none whose symbol begins otherwise, so a kernel in a namespace or of a template is
+    /// looked up under another name: see [`with_aliases`].
+    pub(crate) fn is_found(&self) -> bool {
+        self.symbol.starts_with(PREFIX)
+    }
+
+    /// A name of the same length that the runtime finds.
+    fn alias(&self) -> String {
+        let width = self.symbol.len();
+        match self.is_found() {
+            true => self.symbol.to_owned(),
+            false => format!("{:_<width$}", format!("{PREFIX}{}", self.name)),
+        }
+    }
+
+    /// What the judge is asked for in a file with aliases.
+    pub(crate) fn request(&self) -> String {
+        format!("{}={}", self.name, self.alias())
+    }
+}
+
+/// A source, compiled.
+pub(crate) struct Compiled {
+    pub(crate) source: &'static str,
+    /// As the compiler wrote it.
+    pub(crate) bytes: Vec<u8>,
+    /// With names that the runtime finds.
+    pub(crate) aliased: Vec<u8>,
+}
+
+/// Compiles all sources, to executables and to objects.
+pub(crate) fn compile(runtime: &Runtime, folder: &Path) -> Result<[Vec<Compiled>; 2]> {
+    let mut all = [Vec::new(), Vec::new()];
+    for source in SOURCES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../testfiles/{source}.cpp"));
+        let mut started = Vec::new();
+        for state in ["executable", "object"] {
+            let output = folder.join(format!("{source}.{state}.compiled"));
+            let child = Command::new(&runtime.clang)
+                .args(["-fsycl", "-O2", "-fno-discard-value-names"])
+                .arg(format!("-fsyclbin={state}"))
+                .arg("-o")
+                .args([&output, &path])
+                .spawn()
+                .map_err(|error| at(&runtime.clang, &error))?;
+            started.push((child, output));
+        }
+        for ((mut child, output), files) in started.into_iter().zip(&mut all) {
+            let status = child.wait().map_err(|error| at(&path, &error))?;
+            if !status.success() {
+                return Err(at(&path, &format!("the compiler ended with {status}")));
+            }
+            let bytes = std::fs::read(&output).map_err(|error| at(&output, &error))?;
+            files.push(Compiled {
+                source,
+                aliased: with_aliases(&bytes),
+                bytes,
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// Gives kernels that the runtime could not look up a name under which it does.
+///
+/// Names stand as they are in the text of property sets and, padded, in the words of SPIR-V, so a
+/// name of the same length can replace them throughout the file: nothing else moves.
+fn with_aliases(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for kernel in KERNELS.iter().filter(|kernel| !kernel.is_found()) {
+        let (symbol, alias) = (kernel.symbol.as_bytes(), kernel.alias());
+        let mut start = 0;
+        while let Some(found) = bytes[start..]
+            .windows(symbol.len())
+            .position(|window| window == symbol)
+        {
+            let place = start + found;
+            start = place + symbol.len();
+            bytes[place..start].copy_from_slice(alias.as_bytes());
+        }
+    }
+    bytes
+}
+
+/// All modules of `files`, in one file of this state.
+pub(crate) fn merged(state: State, files: &[Compiled]) -> Result<Syclbin<'_>> {
+    let mut whole = Syclbin::new(state);
+    for file in files {
+        whole.modules.extend(parse(&file.aliased)?.modules);
+    }
+    Ok(whole)
+}
+
+/// `file` without the modules that have a kernel for which `unwanted` holds.
+pub(crate) fn without<'a>(mut file: Syclbin<'a>, unwanted: &[&str]) -> Syclbin<'a> {
+    file.modules.retain(|module| {
+        let is_unwanted = |name: &str| unwanted.iter().any(|kernel| is_kernel(name, kernel));
+        !module.kernel_names().any(is_unwanted)
+    });
+    file
+}
+
+fn is_kernel(symbol: &str, name: &str) -> bool {
+    symbol.strip_prefix(PREFIX) == Some(name)
+}
+
+/// `file` with the property set of this project, as `syclbin-build` writes it.
+pub(crate) fn declared(mut file: Syclbin<'_>) -> Result<Syclbin<'_>> {
+    for kernel in &KERNELS {
+        let declaration = Declaration::parse(kernel.declaration)
+            .ok_or_else(|| format!("`{}` is no declaration", kernel.declaration))?;
+        for module in &mut file.modules {
+            record(module, [(&kernel.alias(), &declaration)]);
+        }
+    }
+    Ok(file)
+}
+
+/// `file` in another state.
+pub(crate) fn restated(mut file: Syclbin<'_>, state: State) -> Syclbin<'_> {
+    file.global = Syclbin::new(state).global;
+    file
+}
+
+/// `file` with each IR image made unusable: its first word is no longer that of SPIR-V.
+pub(crate) fn damaged(mut file: Syclbin<'_>) -> Syclbin<'_> {
+    let images = file
+        .modules
+        .iter_mut()
+        .flat_map(|module| &mut module.images);
+    for image in images.filter(|image| !image.native) {
+        let mut bytes = image.bytes.to_vec();
+        bytes.iter_mut().take(4).for_each(|byte| *byte = 0);
+        image.bytes = Cow::Owned(bytes);
+    }
+    file
+}
+
+/// Reads a file.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Syclbin<'_>> {
+    syclbin::read::parse(bytes).map_err(|error| error.to_string())
+}
+
+/// The bytes of `file`.
+pub(crate) fn write(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>> {
+    syclbin::write::to_vec(file, container).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_is_one_the_runtime_finds_and_as_long_as_the_symbol() {
+        for kernel in &KERNELS {
+            let alias = kernel.alias();
+            assert!(alias.starts_with(PREFIX), "{alias}");
+            assert_eq!(alias.len(), kernel.symbol.len(), "{alias}");
+        }
+    }
+
+    #[test]
+    fn an_alias_replaces_every_symbol_and_nothing_else() {
+        let [_, iota, scale, ..] = &KERNELS;
+        let file = format!("a\0{}\0{}b{}", iota.symbol, scale.symbol, iota.symbol);
+        let (alias, other) = (iota.alias(), scale.alias());
+        let expected = format!("a\0{alias}\0{other}b{alias}");
+        assert_eq!(with_aliases(file.as_bytes()), expected.as_bytes());
+    }
+}

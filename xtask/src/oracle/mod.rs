@@ -1,0 +1,54 @@
+//! The reference SYCL runtime as a judge of this project: files we write are loaded and run by it,
+//! and files it writes are read and run by us.
+//!
+//! - `runtime`: libsycl and its headers, fetched once,
+//! - `judge`: the C++ program over it, `oracle/judge.cpp`,
+//! - `kernels`: what is judged, and files made of it,
+//! - `cases`: which files, and what must become of each,
+//! - `content`: what the runtime wrote, read back,
+//! - `checks`: the outcome of each.
+
+mod cases;
+mod checks;
+mod content;
+mod judge;
+mod kernels;
+mod runtime;
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::steps::Result;
+use cases::Bench;
+use checks::Checks;
+use judge::Judge;
+use runtime::{Runtime, at};
+
+/// Runs all checks. `target` is Cargo's target folder.
+///
+/// # Errors
+///
+/// When something is missing on this machine, and when a check fails.
+pub(crate) fn run(target: &Path) -> Result<()> {
+    let start = Instant::now();
+    let oracle = target.join("oracle");
+    std::fs::create_dir_all(&oracle).map_err(|error| at(&oracle, &error))?;
+    let runtime = Runtime::get(&oracle)?;
+    let files = oracle.join("files");
+    let judge = Judge::build(&runtime, files.clone())?;
+    let [executables, objects] = kernels::compile(&runtime, &files)?;
+    let bench = Bench {
+        judge,
+        executables,
+        objects,
+    };
+    let mut checks = Checks::default();
+    bench.as_compiled(&mut checks)?;
+    bench.merged(&mut checks)?;
+    bench.declared(&mut checks)?;
+    bench.images(&mut checks)?;
+    bench.containers(&mut checks)?;
+    checks.finish()?;
+    eprintln!("in {:.0?}", start.elapsed());
+    Ok(())
+}
