@@ -30,18 +30,20 @@ impl Bench<'_> {
     pub(super) fn as_compiled(&self, checks: &mut Checks) -> Result<()> {
         let judge = &self.judge;
         for file in &self.executables {
-            let (ours, kernels) = (parse(&file.bytes)?, found_in(file.source));
             let name = format!("{}.executable", file.source);
+            let ours = parse(&file.bytes).map_err(|error| format!("{name}: {error}"))?;
+            let kernels = found_in(file.source);
             let verdict = judge.run(&job(&name, State::Executable, &file.bytes, &kernels))?;
             checks.runs(&name, &verdict, &kernels);
             checks.built(&name, &verdict.content, &ours);
         }
         for file in &self.objects {
-            let (ours, mut kernels) = (parse(&file.bytes)?, found_in(file.source));
+            let name = format!("{}.object", file.source);
+            let ours = parse(&file.bytes).map_err(|error| format!("{name}: {error}"))?;
+            let mut kernels = found_in(file.source);
             if file.source == "globals" {
                 kernels.clear(); // it links, and would not run: see `NOT_LINKED`
             }
-            let name = format!("{}.object", file.source);
             let verdict = judge.run(&job(&name, State::Object, &file.bytes, &kernels))?;
             if file.source == "work_group" {
                 let name = format!("{name}: different work-group sizes do not link");
@@ -121,7 +123,8 @@ impl Bench<'_> {
         let ir = || merged(State::Executable, &self.executables);
         let built = judge_file(judge, "native.executable", &ir()?, &[])?;
 
-        let both = content::with_native(ir()?, some(&built.content)?)?;
+        let both = some(&built.content).and_then(|native| content::with_native(ir()?, native));
+        let both = both.map_err(|error| format!("native.executable: {error}"))?;
         let verdict = judge_file(judge, "both.executable", &both, &all)?;
         checks.runs("both.executable, IR and native images", &verdict, &all);
         // Which it took shows when the IR is of no use; that it is of none shows first.

@@ -182,7 +182,8 @@ fn with_aliases(bytes: &[u8]) -> Vec<u8> {
 pub(crate) fn merged(state: State, files: &[Compiled]) -> Result<Syclbin<'_>> {
     let mut whole = Syclbin::new(state);
     for file in files {
-        whole.modules.extend(parse(&file.aliased)?.modules);
+        let file = parse(&file.aliased).map_err(|error| format!("{}: {error}", file.source))?;
+        whole.modules.extend(file.modules);
     }
     Ok(whole)
 }
