@@ -143,7 +143,6 @@ impl Bench<'_> {
     pub(super) fn containers(&self, checks: &mut Checks) -> Result<()> {
         let judge = &self.judge;
         let file = merged(State::Executable, &self.executables)?;
-        let load = |name, state, bytes| judge.run(&job(name, state, bytes, &[]));
         for (container, refused_with) in [
             (Container::OffloadBinary1, None),
             (Container::OffloadBinary2, None),
@@ -151,10 +150,11 @@ impl Bench<'_> {
                 Container::Bare,
                 Some("Incorrect Offload Binary magic number."),
             ),
-            (Container::Version2, Some("Incorrect SYCLBIN magic number.")),
+            (Container::Version2, Some("Unexpected file contents size.")),
         ] {
             let name = container.name();
-            let verdict = load(name, State::Executable, &write(&file, container)?)?;
+            let bytes = write(&file, container)?;
+            let verdict = judge.run(&job(name, State::Executable, &bytes, &[]))?;
             match refused_with {
                 None => checks.runs(&format!("container {name}"), &verdict, &[]),
                 Some(reason) => {
@@ -164,7 +164,7 @@ impl Bench<'_> {
             }
         }
         let default = write(&file, Container::default())?;
-        let verdict = load("mismatch", State::Object, &default)?;
+        let verdict = judge.run(&job("mismatch", State::Object, &default, &[]))?;
         let refused = verdict.is_refused("kernel_bundle state does not match");
         checks.add("an executable as an object: refused", refused);
         Ok(())
