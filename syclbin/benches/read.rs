@@ -20,7 +20,6 @@ mod files;
 mod llvm;
 mod table;
 mod turns;
-mod until_merge;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -30,6 +29,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use files::{Container, Content};
+use syclbin::read::File;
 use syclbin::{Error, Syclbin};
 use table::Row;
 use turns::{Subject, nanoseconds, ours, take_turns};
@@ -41,9 +41,9 @@ const CONTAINERS: [Container; 3] = [
     Container::OneAfterAnother,
 ];
 
-/// Our reader as a user meets it. AT MERGE: `read::File::parse(bytes)`.
-fn open(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
-    syclbin::read::parse(bytes)
+/// Our reader as a user meets it: the file is open, and nothing is read that was not asked for.
+fn open(bytes: &[u8]) -> Result<File<'_>, Error> {
+    File::parse(bytes)
 }
 
 /// Everything there is to read: all property sets parsed, every record checked.
@@ -162,7 +162,7 @@ fn measure(
         })
     };
     let opened = container != Container::OneAfterAnother; // that is no SYCLBIN
-    let ours_saw = until_merge::sums(&files::walk(&bytes)?);
+    let ours_saw = files::sums(&files::walk(&bytes)?);
     if let Some(Ok((_, llvm_saw))) = process.borrow_mut().as_mut().map(|p| p.ask("walk", 1))
         && ours_saw != llvm_saw
     {
@@ -178,7 +178,7 @@ fn measure(
     subjects.push(Subject::new(|times| {
         let start = Instant::now();
         for _ in 0..times {
-            black_box(until_merge::sums(&files::walk(black_box(&bytes))?));
+            black_box(files::sums(&files::walk(black_box(&bytes))?));
         }
         Ok(nanoseconds(start))
     }));

@@ -144,11 +144,11 @@ impl Entry<'_> {
 ///
 /// When a record does not hold together; offsets count from the start of `bytes`.
 pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
-    let mut entries = Vec::new();
+    let mut binary = Binary::parse(bytes)?;
+    // Most files are one OffloadBinary. Its table of entries was found to lie in the file.
+    let mut entries = Vec::with_capacity(binary.count);
     let mut start = 0;
     loop {
-        let rest = bytes.get(start..).unwrap_or_default();
-        let binary = Binary::parse(rest).map_err(|error| error.moved(start as u64))?;
         for entry in binary.entries() {
             entries.push(entry.map_err(|error| error.moved(start as u64))?);
         }
@@ -158,6 +158,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
             Some(more) => start += more / 8 * 8,
             None => return Ok(entries),
         }
+        binary = Binary::parse(&bytes[start..]).map_err(|error| error.moved(start as u64))?;
     }
 }
 
@@ -183,6 +184,7 @@ pub(crate) struct Binary<'a> {
 
 impl<'a> Binary<'a> {
     /// The OffloadBinary at the start of `bytes`; what follows it is ignored.
+    #[inline]
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         const RECORD: &str = raw::Header::RECORD;
         let header = raw::Header::read(bytes)?;
@@ -236,6 +238,7 @@ impl<'a> Binary<'a> {
         self.entry_offset + (index * raw::Entry::SIZE) as u64
     }
 
+    #[inline]
     pub(crate) fn raw_entry(&self, index: usize) -> Result<raw::Entry, Error> {
         // An offset beyond `usize` is beyond the file as well.
         let at = usize::try_from(self.entry_at(index)).unwrap_or(usize::MAX);
@@ -243,6 +246,7 @@ impl<'a> Binary<'a> {
     }
 
     /// The image of an entry.
+    #[inline]
     pub(crate) fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
         let range = (entry.image_offset, entry.image_size);
         let record = || format!("{} {index}", raw::Entry::RECORD);
@@ -273,13 +277,18 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
+    #[inline]
     fn read(&mut self, index: usize) -> Result<Entry<'a>, Error> {
         let entry = self.binary.raw_entry(index)?;
+        let strings = match entry.string_count {
+            0 => Vec::new(), // the offset of nothing may be anything
+            _ => self.strings(&entry, index)?,
+        };
         Ok(Entry {
             image_kind: ImageKind(entry.image_kind),
             offload_kind: OffloadKind(entry.offload_kind),
             flags: entry.flags,
-            strings: self.strings(&entry, index)?,
+            strings,
             image: Cow::Borrowed(self.binary.image(&entry, index)?),
         })
     }
@@ -293,9 +302,6 @@ impl<'a> Entries<'a> {
             entry.string_offset,
             entry.string_count.saturating_mul(size as u64),
         );
-        if entry.string_count == 0 {
-            return Ok(Vec::new()); // the offset of nothing may be anything
-        }
         let table = slice(bytes, table, "file", record, at)?;
         self.records.spend(entry.string_count, record, at)?;
         let mut strings = Vec::with_capacity(table.len() / size);
@@ -320,6 +326,7 @@ impl<'a> Entries<'a> {
 impl<'a> Iterator for Entries<'a> {
     type Item = Result<Entry<'a>, Error>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.next == self.binary.count {
             return None;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use syclbin::Container::{OffloadBinary1, Version2};
+use syclbin::offload::{self, Entry};
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin, write};
-
-use crate::until_merge::{self, Entry};
 
 /// What a file means, before it is bytes.
 pub(crate) enum Content {
@@ -52,29 +52,36 @@ impl Container {
 
     fn write(self, file: &Syclbin<'_>) -> Vec<u8> {
         match self {
-            Self::AsWritten | Self::Version1 => version1(file),
-            Self::Version2 => version2(file),
+            Self::AsWritten | Self::Version1 => written(file, OffloadBinary1),
+            Self::Version2 => written(file, Version2),
             Self::OneAfterAnother => {
-                let bytes = version2(file);
+                let bytes = written(file, Version2);
                 one_after_another(&walk(&bytes).expect("what was just written is whole"))
             }
         }
     }
 }
 
-/// AT MERGE: `write::to_vec(file, Container::OffloadBinary1)`.
-fn version1(file: &Syclbin<'_>) -> Vec<u8> {
-    write::offload_binary(file)
+fn written(file: &Syclbin<'_>, container: syclbin::Container) -> Vec<u8> {
+    write::to_vec(file, container).expect("what is made here can be written")
 }
 
-/// AT MERGE: `write::to_vec(file, Container::Version2)`, and `until_merge::version2` goes.
-fn version2(file: &Syclbin<'_>) -> Vec<u8> {
-    until_merge::version2(file)
-}
-
-/// AT MERGE: `offload::read(bytes)`, and the rest of `until_merge` but for `sums` goes.
+/// All entries with all strings, as LLVM's reader makes them too.
 pub(crate) fn walk(bytes: &[u8]) -> Result<Vec<Entry<'_>>, String> {
-    until_merge::entries(bytes)
+    offload::read(bytes).map_err(|error| error.to_string())
+}
+
+/// What these entries hold.
+pub(crate) fn sums(entries: &[Entry<'_>]) -> Sums {
+    let mut sums = Sums::default();
+    for entry in entries {
+        sums.entries += 1;
+        sums.images += entry.image.len() as u64;
+        for (key, value) in &entry.strings {
+            sums.strings += (key.len() + value.len()) as u64;
+        }
+    }
+    sums
 }
 
 /// Each entry in an OffloadBinary version 1, with its strings.
@@ -156,7 +163,7 @@ fn module(kernels: core::ops::Range<usize>, size: usize) -> AbstractModule<'stat
     let mut module = AbstractModule::default();
     let code = spirv(kernels.start as u64, size);
     for kernel in kernels {
-        module.add_kernel_name(&format!("_ZTSN5bench6kernelILi{kernel}EEE"));
+        module.add_kernel_name(format!("_ZTSN5bench6kernelILi{kernel}EEE"));
     }
     let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", code);
     module.images.push(image);

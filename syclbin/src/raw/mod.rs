@@ -8,68 +8,53 @@ use alloc::string::String;
 
 use crate::error::{Error, ErrorKind};
 
-/// A cursor over one record: reads its fields in order, with the record's name in every error.
-pub(crate) struct Fields<'a> {
-    bytes: &'a [u8],
-    record: &'static str,
+/// A cursor over one record of `N` bytes: reads its fields in order. The size is part of the type,
+/// so that no field needs a check of its own.
+pub(crate) struct Fields<'a, const N: usize> {
+    bytes: &'a [u8; N],
     at: usize,
 }
 
-impl<'a> Fields<'a> {
-    /// The record of `size` bytes that starts at `at`.
-    pub(crate) fn new(
-        bytes: &'a [u8],
-        record: &'static str,
-        at: usize,
-        size: usize,
-    ) -> Result<Self, Error> {
-        let end = at.checked_add(size).filter(|end| *end <= bytes.len());
-        match end {
-            Some(_) => Ok(Self { bytes, record, at }),
-            None => Err(Error::new(
-                record,
+impl<'a, const N: usize> Fields<'a, N> {
+    /// The record that starts at `at`, with the record's name in the error.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], record: &'static str, at: usize) -> Result<Self, Error> {
+        match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            Some(bytes) => Ok(Self { bytes, at: 0 }),
+            None => Err(beyond(
+                record.into(),
                 at as u64,
-                ErrorKind::Range {
-                    start: at as u64,
-                    size: size as u64,
-                    what: "file",
-                    available: bytes.len() as u64,
-                },
+                (at as u64, N as u64),
+                "file",
+                bytes.len(),
             )),
         }
     }
 
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let mut field = [0; N];
-        // `new` checked that the record is whole; the callers read no more than its size.
-        if let Some(bytes) = self.bytes.get(self.at..self.at + N) {
+    #[inline]
+    fn take<const SIZE: usize>(&mut self) -> [u8; SIZE] {
+        let mut field = [0; SIZE];
+        // The callers read no more than `N` bytes.
+        if let Some(bytes) = self.bytes.get(self.at..self.at + SIZE) {
             field.copy_from_slice(bytes);
         }
-        self.at += N;
+        self.at += SIZE;
         field
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self) -> u16 {
         u16::from_le_bytes(self.take())
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self) -> u32 {
         u32::from_le_bytes(self.take())
     }
 
+    #[inline]
     pub(crate) fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.take())
-    }
-
-    /// Reads the magic: an error shows what is there instead.
-    pub(crate) fn magic(&mut self, magic: [u8; 4], expected: &'static str) -> Result<(), Error> {
-        let at = self.at as u64;
-        let found = self.take::<4>();
-        if found == magic {
-            return Ok(());
-        }
-        let kind = ErrorKind::magic(expected, &found);
-        Err(Error::new(self.record, at, kind))
     }
 }
 
@@ -114,6 +99,7 @@ impl Budget {
 
 /// The bytes `start..start + size` of `table`, which is called `what` and starts at `base` of the
 /// file; `record` names the header that gives the range and lies at `at`.
+#[inline]
 pub(crate) fn slice<'a>(
     table: &'a [u8],
     (start, size): (u64, u64),
@@ -126,14 +112,26 @@ pub(crate) fn slice<'a>(
         let to = from.checked_add(usize::try_from(size).ok()?)?;
         table.get(from..to)
     };
-    range().ok_or_else(|| {
-        let available = table.len() as u64;
-        let kind = ErrorKind::Range {
-            start,
-            size,
-            what,
-            available,
-        };
-        Error::new(record(), at, kind)
-    })
+    match range() {
+        Some(bytes) => Ok(bytes),
+        None => Err(beyond(record(), at, (start, size), what, table.len())),
+    }
+}
+
+/// The error for a range that is not there. Apart, so that reading what is whole stays short.
+#[cold]
+fn beyond(
+    record: String,
+    at: u64,
+    (start, size): (u64, u64),
+    what: &'static str,
+    available: usize,
+) -> Error {
+    let kind = ErrorKind::Range {
+        start,
+        size,
+        what,
+        available: available as u64,
+    };
+    Error::new(record, at, kind)
 }

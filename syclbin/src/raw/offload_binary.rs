@@ -32,13 +32,14 @@ pub struct Header {
 impl Header {
     pub(crate) const RECORD: &'static str = "OffloadBinary header";
 
+    #[inline]
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             // Said before anything of its size: this is what is wrong with it.
             let kind = ErrorKind::magic("an OffloadBinary", &bytes[..bytes.len().min(4)]);
             return Err(Error::new(Self::RECORD, 0, kind));
         }
-        let mut fields = Fields::new(bytes, Self::RECORD, 0, HEADER_SIZE)?;
+        let mut fields = Fields::<HEADER_SIZE>::new(bytes, Self::RECORD, 0)?;
         let _magic = fields.u32();
         let version = fields.u32();
         let mut header = Self {
@@ -51,8 +52,9 @@ impl Header {
         match version {
             1 | 2 => {}
             3 => {
-                let more = HEADER_SIZE_V3 - HEADER_SIZE;
-                header.inflated_size = Fields::new(bytes, Self::RECORD, HEADER_SIZE, more)?.u64();
+                const MORE: usize = HEADER_SIZE_V3 - HEADER_SIZE;
+                let mut more = Fields::<MORE>::new(bytes, Self::RECORD, HEADER_SIZE)?;
+                header.inflated_size = more.u64();
             }
             found => {
                 let supported = "1, 2 and 3";
@@ -97,8 +99,9 @@ impl Entry {
     pub const SIZE: usize = 40;
     pub(crate) const RECORD: &'static str = "OffloadBinary entry";
 
+    #[inline]
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
-        let mut fields = Fields::new(bytes, Self::RECORD, at, Self::SIZE)?;
+        let mut fields = Fields::<{ Self::SIZE }>::new(bytes, Self::RECORD, at)?;
         Ok(Self {
             image_kind: fields.u16(),
             offload_kind: fields.u16(),
@@ -143,13 +146,22 @@ impl StringEntry {
         if version == 1 { 16 } else { 24 }
     }
 
+    #[inline]
     pub(crate) fn read(bytes: &[u8], at: usize, version: u32) -> Result<Self, Error> {
-        let size = Self::size(version);
-        let mut fields = Fields::new(bytes, "OffloadBinary string entry", at, size)?;
+        const RECORD: &str = "OffloadBinary string entry";
+        if version == 1 {
+            let mut fields = Fields::<16>::new(bytes, RECORD, at)?;
+            return Ok(Self {
+                key_offset: fields.u64(),
+                value_offset: fields.u64(),
+                value_size: None,
+            });
+        }
+        let mut fields = Fields::<24>::new(bytes, RECORD, at)?;
         Ok(Self {
             key_offset: fields.u64(),
             value_offset: fields.u64(),
-            value_size: (version != 1).then(|| fields.u64()),
+            value_size: Some(fields.u64()),
         })
     }
 

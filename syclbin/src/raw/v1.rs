@@ -33,9 +33,13 @@ impl FileHeader {
     /// Bytes on disk.
     pub const SIZE: usize = 56;
 
+    #[inline]
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let mut fields = Fields::new(bytes, "SYCLBIN file header", 0, Self::SIZE)?;
-        fields.magic(MAGIC, "a SYCLBIN file")?;
+        let mut fields = Fields::<{ Self::SIZE }>::new(bytes, "SYCLBIN file header", 0)?;
+        if fields.u32().to_le_bytes() != MAGIC {
+            let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..4]);
+            return Err(Error::new("SYCLBIN file header", 0, kind));
+        }
         let version = fields.u32();
         // The reference runtime takes version 0 for 1; no writer makes it.
         if version > VERSION {
@@ -102,8 +106,9 @@ impl AbstractModuleHeader {
     /// Bytes on disk.
     pub const SIZE: usize = 32;
 
+    #[inline]
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
-        let mut fields = Fields::new(bytes, "abstract module header", at, Self::SIZE)?;
+        let mut fields = Fields::<{ Self::SIZE }>::new(bytes, "abstract module header", at)?;
         Ok(Self {
             metadata_offset: fields.u64(),
             metadata_size: fields.u64(),
@@ -145,8 +150,9 @@ impl ImageHeader {
     /// Bytes on disk.
     pub const SIZE: usize = 32;
 
+    #[inline]
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
-        let mut fields = Fields::new(bytes, "image header", at, Self::SIZE)?;
+        let mut fields = Fields::<{ Self::SIZE }>::new(bytes, "image header", at)?;
         Ok(Self {
             metadata_offset: fields.u64(),
             metadata_size: fields.u64(),

@@ -57,6 +57,13 @@ pub fn parse(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
 pub struct File<'a> {
     container: Container,
     layout: Layout<'a>,
+    // Few wrappers have any, and the others should open fast.
+    more: Option<Box<More<'a>>>,
+}
+
+/// What a wrapper has besides SYCLBIN.
+#[derive(Clone, Debug)]
+struct More<'a> {
     strings: Strings<'a>,
     foreign: Vec<Entry<'a>>,
 }
@@ -94,10 +101,13 @@ impl<'a> File<'a> {
         if !image.starts_with(&raw::MAGIC)
             && let Some(mut entries) = v2::Entries::sort(&binary)?
         {
-            return Ok(Self {
-                container: Container::Version2,
+            let more = More {
                 strings: core::mem::take(&mut entries.strings),
                 foreign: core::mem::take(&mut entries.foreign),
+            };
+            return Ok(Self {
+                container: Container::Version2,
+                more: Some(Box::new(more)),
                 layout: Layout::V2(Box::new(entries)),
             });
         }
@@ -113,11 +123,7 @@ impl<'a> File<'a> {
         };
         let mut file = Self::new(container, Layout::V1(tables));
         if entry.string_count > 0 || binary.count > 1 {
-            let mut entries = binary.entries();
-            if let Some(first) = entries.next() {
-                file.strings = first?.strings;
-            }
-            file.foreign = entries.collect::<Result<_, _>>()?;
+            file.more = Some(Box::new(More::read(&binary)?));
         }
         Ok(file)
     }
@@ -126,8 +132,7 @@ impl<'a> File<'a> {
         Self {
             container,
             layout,
-            strings: Vec::new(),
-            foreign: Vec::new(),
+            more: None,
         }
     }
 
@@ -153,13 +158,13 @@ impl<'a> File<'a> {
     /// entry, in version 2 those of the global metadata's.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
-        &self.strings
+        self.more.as_ref().map_or(&NO_STRINGS, |more| &more.strings)
     }
 
     /// Entries of the wrapper that are not SYCLBIN's.
     #[must_use]
     pub fn foreign(&self) -> &[Entry<'a>] {
-        &self.foreign
+        self.more.as_ref().map_or(&[], |more| &more.foreign)
     }
 
     /// How many abstract modules there are.
@@ -269,8 +274,23 @@ impl<'a> File<'a> {
         Ok(Syclbin {
             global,
             modules,
-            strings: self.strings.clone(),
-            foreign: self.foreign.clone(),
+            strings: self.strings().clone(),
+            foreign: self.foreign().to_vec(),
+        })
+    }
+}
+
+impl<'a> More<'a> {
+    /// The strings of the first entry, and the other entries.
+    fn read(binary: &Binary<'a>) -> Result<Self, Error> {
+        let mut entries = binary.entries();
+        let strings = match entries.next() {
+            Some(first) => first?.strings,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            strings,
+            foreign: entries.collect::<Result<_, _>>()?,
         })
     }
 }

@@ -9,20 +9,13 @@ use super::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{slice, v1};
 
-/// Where the parts of a file lie.
+/// A file whose header was found to fit: where its parts lie follows from that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     bytes: &'a [u8],
     /// Where `bytes` starts in the whole file.
     pub(super) base: u64,
     pub(super) header: v1::FileHeader,
-    modules: Headers,
-    ir: Headers,
-    native: Headers,
-    metadata_start: u64,
-    metadata: &'a [u8],
-    binary_start: u64,
-    binary: &'a [u8],
 }
 
 /// An array of headers.
@@ -43,57 +36,86 @@ pub(crate) struct Module {
 
 impl<'a> Tables<'a> {
     /// The parts of the file `bytes`, which starts at `base` of a larger one.
+    #[inline]
     pub(super) fn locate(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
-        Self::locate_here(bytes, base).map_err(|error| error.moved(base))
+        match Self::locate_here(bytes, base) {
+            Err(error) => Err(error.moved(base)),
+            found => found,
+        }
     }
 
+    #[inline]
     fn locate_here(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
         let header = v1::FileHeader::read(bytes)?;
         let record = || "SYCLBIN file header".into();
         // Three counts of 32 bits times 32 bytes each do not overflow 64 bits.
-        let modules = u64::from(header.abstract_module_count) * 32;
-        let ir = u64::from(header.ir_module_count) * 32;
-        let native = u64::from(header.native_device_code_image_count) * 32;
-        let headers = (v1::FileHeader::SIZE as u64, modules + ir + native);
+        let headers = u64::from(header.abstract_module_count)
+            + u64::from(header.ir_module_count)
+            + u64::from(header.native_device_code_image_count);
+        let headers = (v1::FileHeader::SIZE as u64, headers * 32);
         slice(bytes, headers, "file", record, 8)?;
         let metadata_start = headers.0 + headers.1;
         let metadata = (metadata_start, header.metadata_byte_table_size);
         let metadata = slice(bytes, metadata, "file", record, 24)?;
         let binary_start = (metadata_start + metadata.len() as u64).next_multiple_of(8);
         let binary_size = header.binary_byte_table_size;
-        let binary = if binary_size == 0 {
-            &[] // the padding before an empty table may be missing
-        } else {
-            slice(bytes, (binary_start, binary_size), "file", record, 32)?
-        };
-        // `slice` has shown that these lie in the file.
-        let array = |offset: u64, count: u32| Headers {
-            start: usize::try_from(offset).unwrap_or(usize::MAX),
-            count: count as usize,
-        };
+        // The padding before an empty table may be missing.
+        if binary_size != 0 {
+            slice(bytes, (binary_start, binary_size), "file", record, 32)?;
+        }
         Ok(Self {
             bytes,
             base,
             header,
-            modules: array(headers.0, header.abstract_module_count),
-            ir: array(headers.0 + modules, header.ir_module_count),
-            native: array(
-                headers.0 + modules + ir,
-                header.native_device_code_image_count,
-            ),
-            metadata_start,
-            metadata,
-            binary_start,
-            binary,
         })
     }
 
+    fn modules(&self) -> Headers {
+        Headers {
+            start: v1::FileHeader::SIZE,
+            count: self.header.abstract_module_count as usize,
+        }
+    }
+
+    fn ir(&self) -> Headers {
+        self.modules().next(self.header.ir_module_count)
+    }
+
+    fn native(&self) -> Headers {
+        self.ir().next(self.header.native_device_code_image_count)
+    }
+
+    fn metadata_start(&self) -> u64 {
+        self.native().end() as u64
+    }
+
+    fn binary_start(&self) -> u64 {
+        (self.metadata_start() + self.header.metadata_byte_table_size).next_multiple_of(8)
+    }
+
+    /// The bytes of a table, which were found to be there.
+    fn table(&self, start: u64, size: u64) -> &'a [u8] {
+        let range = || {
+            let start = usize::try_from(start).ok()?;
+            self.bytes.get(start..)?.get(..usize::try_from(size).ok()?)
+        };
+        range().unwrap_or_default()
+    }
+
+    fn metadata_table(&self) -> &'a [u8] {
+        self.table(self.metadata_start(), self.header.metadata_byte_table_size)
+    }
+
+    fn binary_table(&self) -> &'a [u8] {
+        self.table(self.binary_start(), self.header.binary_byte_table_size)
+    }
+
     pub(super) fn module_count(&self) -> usize {
-        self.modules.count
+        self.modules().count
     }
 
     pub(super) fn image_counts(&self) -> (usize, usize) {
-        (self.ir.count, self.native.count)
+        (self.ir().count, self.native().count)
     }
 
     pub(super) fn global(&self) -> Result<Metadata<'a>, Error> {
@@ -105,7 +127,7 @@ impl<'a> Tables<'a> {
     }
 
     pub(super) fn module(&self, index: usize) -> Result<Module, Error> {
-        let at = self.modules.start + index * v1::AbstractModuleHeader::SIZE;
+        let at = self.modules().start + index * v1::AbstractModuleHeader::SIZE;
         let raw = v1::AbstractModuleHeader::read(self.bytes, at)
             .map_err(|error| error.moved(self.base))?;
         let at = self.base + at as u64;
@@ -118,9 +140,9 @@ impl<'a> Tables<'a> {
         Ok(Module {
             at,
             metadata: (raw.metadata_offset, raw.metadata_size),
-            ir: self.ir.range(ir, "IR module headers", owner, at)?,
+            ir: self.ir().range(ir, "IR module headers", owner, at)?,
             native: self
-                .native
+                .native()
                 .range(native, "native image headers", owner, at)?,
         })
     }
@@ -136,37 +158,56 @@ impl<'a> Tables<'a> {
 
     pub(super) fn image(&self, native: bool, index: usize) -> Result<Image<'a>, Error> {
         let (headers, owner) = match native {
-            true => (&self.native, Owner::Native(index)),
-            false => (&self.ir, Owner::Ir(index)),
+            true => (self.native(), Owner::Native(index)),
+            false => (self.ir(), Owner::Ir(index)),
         };
         let at = headers.start + index * v1::ImageHeader::SIZE;
         let raw = v1::ImageHeader::read(self.bytes, at).map_err(|error| error.moved(self.base))?;
         let at = at as u64;
         let range = (raw.raw_offset, raw.raw_size);
-        let bytes = slice(self.binary, range, "binary table", || owner.to_string(), at)
-            .map_err(|error| error.moved(self.base))?;
+        let bytes = slice(
+            self.binary_table(),
+            range,
+            "binary table",
+            || owner.to_string(),
+            at,
+        )
+        .map_err(|error| error.moved(self.base))?;
         Ok(Image {
             native,
             metadata: self.metadata((raw.metadata_offset, raw.metadata_size), owner, at)?,
             bytes,
-            offset: self.base + self.binary_start + raw.raw_offset,
+            offset: self.base + self.binary_start() + raw.raw_offset,
             strings: Vec::new(),
         })
     }
 
     fn metadata(&self, range: (u64, u64), owner: Owner, at: u64) -> Result<Metadata<'a>, Error> {
         let record = || owner.to_string();
-        let text = slice(self.metadata, range, "metadata table", record, at)
+        let text = slice(self.metadata_table(), range, "metadata table", record, at)
             .map_err(|error| error.moved(self.base))?;
         Ok(Metadata {
             owner,
             text,
-            offset: self.base + self.metadata_start + range.0,
+            offset: self.base + self.metadata_start() + range.0,
         })
     }
 }
 
 impl Headers {
+    fn end(self) -> usize {
+        // All headers have 32 bytes, and were found to lie in the file.
+        self.start + self.count * v1::ImageHeader::SIZE
+    }
+
+    /// The array that follows.
+    fn next(self, count: u32) -> Self {
+        Self {
+            start: self.end(),
+            count: count as usize,
+        }
+    }
+
     /// The part of the array that a module claims.
     fn range(
         self,
