@@ -59,9 +59,6 @@ pub enum ErrorKind {
     /// An OffloadBinary that holds something else.
     #[error("image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025)")]
     ImageKind(u16),
-    /// An OffloadBinary whose records are compressed.
-    #[error("it is compressed; LLVM's `llvm-offload-binary` unpacks it")]
-    Compressed,
     /// Records that do not belong together.
     #[error("{0}")]
     Record(Cow<'static, str>),
@@ -76,6 +73,23 @@ pub enum ErrorKind {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// Something that is known and not read, with the remedy.
+    #[error("{0}")]
+    Unsupported(&'static str),
+    /// Not a container of device images, nor a device image.
+    #[error(
+        "no device images: it begins with {found}, which is no object, archive, offload bundle, OffloadBinary or device image"
+    )]
+    NoImages {
+        /// The first bytes, in hexadecimal.
+        found: String,
+    },
+    /// An object file, executable or archive that does not hold together.
+    #[error("{0}")]
+    Object(String),
+    /// An offload bundle that does not follow its format.
+    #[error("the offload bundle is malformed: {0}")]
+    Bundle(&'static str),
     /// A SPIR-V instruction that does not fit the module.
     #[error("the SPIR-V is malformed: {0}")]
     SpirV(&'static str),
@@ -83,12 +97,22 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     pub(crate) fn magic(expected: &'static str, found: &[u8]) -> Self {
-        let found: Vec<String> = found.iter().map(|byte| format!("{byte:02x}")).collect();
-        let found = match found.is_empty() {
-            true => "nothing".into(),
-            false => found.join(" "),
-        };
+        let found = hexadecimal(found);
         Self::Magic { expected, found }
+    }
+
+    #[cfg(feature = "extract")]
+    pub(crate) fn no_images(bytes: &[u8]) -> Self {
+        let found = hexadecimal(&bytes[..bytes.len().min(4)]);
+        Self::NoImages { found }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    match digits.is_empty() {
+        true => "nothing".into(),
+        false => digits.join(" "),
     }
 }
 

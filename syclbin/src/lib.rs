@@ -28,8 +28,10 @@
 //! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
 //! - [`raw`]: the on-disk records, by the names the format's specification gives them.
 //!
-//! Out of scope here: version 2 of the format (several OffloadBinary entries) and device images in
-//! other containers.
+//! - [`verify`]: everything that is wrong with a file,
+//! - [`offload`]: OffloadBinary files, whatever they hold,
+//! - `extract`, behind the feature of that name: device images out of objects, executables,
+//!   archives and bundles.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -40,6 +42,8 @@ extern crate std;
 mod container;
 mod content;
 mod error;
+#[cfg(feature = "extract")]
+pub mod extract;
 mod model;
 pub mod offload;
 pub mod property;

@@ -138,28 +138,28 @@ impl Entry<'_> {
 }
 
 /// All entries of one OffloadBinary or of several, one after the other, as compilers leave them in
-/// object files. Zeros may follow each. The images are borrowed.
+/// object files. Zeros may precede and follow each: linkers add them. The images are borrowed.
 ///
 /// # Errors
 ///
 /// When a record does not hold together; offsets count from the start of `bytes`.
 pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
-    let mut binary = Binary::parse(bytes)?;
-    // Most files are one OffloadBinary. Its table of entries was found to lie in the file.
-    let mut entries = Vec::with_capacity(binary.count);
+    let mut entries = Vec::new();
     let mut start = 0;
-    loop {
+    while let Some(zeros) = bytes[start..].iter().position(|byte| *byte != 0) {
+        start += zeros;
+        let fail = |error: Error| error.moved(start as u64);
+        let binary = Binary::parse(&bytes[start..]).map_err(fail)?;
+        if entries.is_empty() {
+            // Most files are one OffloadBinary. Its table of entries was found to lie in the file.
+            entries = Vec::with_capacity(binary.count);
+        }
         for entry in binary.entries() {
-            entries.push(entry.map_err(|error| error.moved(start as u64))?);
+            entries.push(entry.map_err(fail)?);
         }
-        start += binary.bytes.len().next_multiple_of(8);
-        let padding = bytes.get(start..).unwrap_or_default();
-        match padding.iter().position(|byte| *byte != 0) {
-            Some(more) => start += more / 8 * 8,
-            None => return Ok(entries),
-        }
-        binary = Binary::parse(&bytes[start..]).map_err(|error| error.moved(start as u64))?;
+        start += binary.bytes.len();
     }
+    Ok(entries)
 }
 
 /// Writes one OffloadBinary of version 2 with these entries. The same entries always give the same
@@ -189,7 +189,9 @@ impl<'a> Binary<'a> {
         const RECORD: &str = raw::Header::RECORD;
         let header = raw::Header::read(bytes)?;
         if header.inflated_size != 0 {
-            return Err(Error::new(RECORD, 32, ErrorKind::Compressed));
+            let remedy = "it is compressed, which is not read; unpack it with llvm-offload-binary, or \
+                          build without --offload-compress";
+            return Err(Error::new(RECORD, 32, ErrorKind::Unsupported(remedy)));
         }
         let whole = slice(bytes, (0, header.size), "file", || RECORD.into(), 8)?;
         let count = match header.version {
@@ -260,6 +262,7 @@ impl<'a> Binary<'a> {
             // Writers let entries share a text, such as a key. This allows hundreds of bytes for
             // each string of any real file and still bounds the work by the size of the file.
             text: Budget::new("string bytes", (self.bytes.len() as u64).saturating_mul(16)),
+            images: Budget::new("image bytes", self.bytes.len() as u64),
             records: Budget::new(
                 "string entries",
                 (self.bytes.len() / raw::StringEntry::size(self.version)) as u64,
@@ -274,12 +277,16 @@ pub(crate) struct Entries<'a> {
     next: usize,
     text: Budget,
     records: Budget,
+    images: Budget,
 }
 
 impl<'a> Entries<'a> {
     #[inline]
     fn read(&mut self, index: usize) -> Result<Entry<'a>, Error> {
         let entry = self.binary.raw_entry(index)?;
+        let record = || format!("{} {index}", raw::Entry::RECORD);
+        let at = self.binary.entry_at(index);
+        self.images.spend(entry.image_size, record, at)?;
         let strings = match entry.string_count {
             0 => Vec::new(), // the offset of nothing may be anything
             _ => self.strings(&entry, index)?,

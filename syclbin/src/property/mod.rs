@@ -4,6 +4,8 @@ pub mod base64;
 mod text;
 
 pub use text::Inexpressible;
+#[cfg(feature = "extract")]
+pub(crate) use text::key_problem;
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;

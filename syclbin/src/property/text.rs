@@ -88,20 +88,24 @@ impl<'a> PropertySets<'a> {
             }
             let _ = writeln!(text, "[{}]", set.name());
             for (key, value) in set.iter() {
-                let problem = match key {
-                    "" => Some("the key is empty"),
-                    _ if key.starts_with('[') => Some("the key begins with `[`"),
-                    _ if key.contains('=') => Some("the key has a `=`"),
-                    _ if key.contains('\n') => Some("the key has a line feed"),
-                    _ => None,
-                };
-                if let Some(problem) = problem {
+                if let Some(problem) = key_problem(key) {
                     return Err(fail(key, problem));
                 }
                 write_value(&mut text, key, value).map_err(|problem| fail(key, problem))?;
             }
         }
         Ok(text)
+    }
+}
+
+/// Why the text form cannot hold `key`, if it cannot.
+pub(crate) fn key_problem(key: &str) -> Option<&'static str> {
+    match key {
+        "" => Some("the key is empty"),
+        _ if key.starts_with('[') => Some("the key begins with `[`"),
+        _ if key.contains('=') => Some("the key has a `=`"),
+        _ if key.contains('\n') => Some("the key has a line feed"),
+        _ => None,
     }
 }
 

@@ -36,6 +36,7 @@ const EXECUTION_MODEL_KERNEL: u32 = 6;
 const DECORATION_BUILT_IN: u32 = 11;
 const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
+const LINKAGE_EXPORT: u32 = 0;
 const LINKAGE_IMPORT: u32 = 1;
 
 /// `FuncParamAttr` values.
@@ -60,6 +61,7 @@ pub struct Module {
     entry_functions: BTreeSet<u32>,
     functions: BTreeMap<u32, Vec<(u32, u32)>>,
     imports: Vec<(u32, String)>,
+    exports: Vec<String>,
     built_ins: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
     /// Instructions of extended sets: result, set, number, operands.
@@ -240,8 +242,10 @@ impl Module {
             }
             DECORATION_LINKAGE_ATTRIBUTES => {
                 let (name, rest) = string(operands);
-                if *rest.first()? == LINKAGE_IMPORT {
-                    self.imports.push((target, name));
+                match *rest.first()? {
+                    LINKAGE_IMPORT => self.imports.push((target, name)),
+                    LINKAGE_EXPORT => self.exports.push(name),
+                    _ => {}
                 }
             }
             _ => {}
@@ -310,6 +314,11 @@ impl Module {
             .iter()
             .filter(|(id, _)| !self.built_ins.contains(id))
             .map(|(_, name)| name.as_str())
+    }
+
+    /// The symbols the module offers to others.
+    pub fn exports(&self) -> impl Iterator<Item = &str> {
+        self.exports.iter().map(String::as_str)
     }
 
     /// The number of the extended instruction set called `name`.

@@ -1,0 +1,182 @@
+//! Offload bundles marked `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, and the
+//! identifiers of their entries (clang's documentation, "Clang Offload Bundler").
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::OffloadKind;
+use crate::content::BUNDLE_MAGIC;
+use crate::error::{Error, ErrorKind};
+use crate::raw::{Budget, Fields, slice};
+
+const START: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____START__ ";
+const END: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____END__ ";
+/// What begins a comment in C++, in LLVM's assembler and in other assemblers.
+const COMMENTS: [&[u8]; 3] = [b"//", b";", b"#"];
+const RECORD: &str = "offload bundle";
+
+/// One entry of a bundle.
+pub(super) struct Entry<'a> {
+    pub(super) id: Cow<'a, str>,
+    pub(super) bytes: &'a [u8],
+}
+
+/// The entries of a binary bundle: after the magic their number, then offset, size and identifier
+/// of each, all numbers with 64 bits.
+pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
+    let count = Fields::<8>::new(bytes, RECORD, BUNDLE_MAGIC.len())?.u64();
+    let mut images = Budget::new("bundled bytes", bytes.len() as u64);
+    let mut found = Vec::new();
+    let mut at = BUNDLE_MAGIC.len() + 8;
+    for _ in 0..count {
+        let mut fields = Fields::<24>::new(bytes, RECORD, at)?;
+        let (offset, size, id_size) = (fields.u64(), fields.u64(), fields.u64());
+        let record = || String::from(RECORD);
+        let place = at as u64;
+        let id = slice(bytes, (place + 24, id_size), "file", record, place)?;
+        images.spend(size, record, place)?;
+        found.push(Entry {
+            id: String::from_utf8_lossy(id),
+            bytes: slice(bytes, (offset, size), "file", record, place)?,
+        });
+        at += 24 + id.len();
+    }
+    Ok(found)
+}
+
+/// Whether `bytes` are a text bundle: the first line that is not blank starts an entry.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let first = bytes.trim_ascii_start();
+    marker(&first[..first.len().min(64)], START).is_some()
+}
+
+/// The entries of a text bundle. The line feed before a mark belongs to the mark.
+pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
+    let fail = |at: usize, problem| Error::new(RECORD, at as u64, ErrorKind::Bundle(problem));
+    let mut found = Vec::new();
+    let mut open: Option<(&[u8], usize, usize)> = None;
+    let mut at = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let next = at + line.len();
+        if let Some(id) = marker(line, START) {
+            if open.is_some() {
+                return Err(fail(at, "an entry starts inside of another"));
+            }
+            open = Some((id, at, next));
+        } else if let Some(id) = marker(line, END) {
+            match open.take() {
+                Some((started, _, start)) if started == id => {
+                    // The mark may follow the other one at once.
+                    let content = bytes.get(start..at - 1).unwrap_or_default();
+                    found.push(Entry {
+                        id: String::from_utf8_lossy(id),
+                        bytes: content,
+                    });
+                }
+                Some(_) => return Err(fail(at, "an entry ends under another name")),
+                None => return Err(fail(at, "an entry ends that did not start")),
+            }
+        }
+        at = next;
+    }
+    match open {
+        Some((_, at, _)) => Err(fail(at, "an entry does not end")),
+        None => Ok(found),
+    }
+}
+
+/// The identifier after `mark`, if `line` is a comment with it.
+fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
+    let comment = COMMENTS.iter().find(|comment| line.starts_with(comment))?;
+    let id = line.strip_prefix(*comment)?.strip_prefix(mark)?;
+    Some(id.trim_ascii_end())
+}
+
+/// What an identifier says: offload kind, target triple, architecture.
+///
+/// The form is `kind-triple` or `kind-triple-target`. Current tools write triples of four parts,
+/// the last one often empty or `unknown`; older ones wrote three, so that the fourth part is told
+/// from an architecture by its name.
+pub(super) fn identifier(id: &str) -> (OffloadKind, String, String) {
+    let (kind, rest) = id.split_once('-').unwrap_or((id, ""));
+    let is_architecture = |text: &str| {
+        ["gfx", "sm_", "compute_"]
+            .iter()
+            .any(|prefix| text.starts_with(prefix))
+    };
+    let mut parts = rest.splitn(4, '-');
+    let mut triple: String = parts.by_ref().take(3).collect::<Vec<_>>().join("-");
+    let mut architecture = "";
+    if let Some(fourth) = parts.next() {
+        if is_architecture(fourth) {
+            architecture = fourth;
+        } else {
+            let (environment, target) = fourth.split_once('-').unwrap_or((fourth, ""));
+            if !matches!(environment, "" | "unknown") {
+                triple.push('-');
+                triple.push_str(environment);
+            }
+            architecture = target;
+        }
+    }
+    (OffloadKind::named(kind), triple, architecture.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_of_old_and_new_tools_are_told_apart() {
+        for (id, kind, triple, architecture) in [
+            ("sycl-spir64", OffloadKind::Sycl, "spir64", ""),
+            (
+                "sycl-spir64_gen-unknown-unknown",
+                OffloadKind::Sycl,
+                "spir64_gen-unknown-unknown",
+                "",
+            ),
+            (
+                "host-x86_64-unknown-linux-gnu-",
+                OffloadKind::Host,
+                "x86_64-unknown-linux-gnu",
+                "",
+            ),
+            (
+                "hip-amdgcn-amd-amdhsa-gfx90a:sramecc+:xnack-",
+                OffloadKind::Hip,
+                "amdgcn-amd-amdhsa",
+                "gfx90a:sramecc+:xnack-",
+            ),
+            (
+                "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-",
+                OffloadKind::Hip,
+                "amdgcn-amd-amdhsa",
+                "gfx90a:xnack-",
+            ),
+            (
+                "openmp-nvptx64-nvidia-cuda-unknown-sm_75",
+                OffloadKind::OpenMp,
+                "nvptx64-nvidia-cuda",
+                "sm_75",
+            ),
+            (
+                "sycl-nvptx64-nvidia-cuda-sm_75",
+                OffloadKind::Sycl,
+                "nvptx64-nvidia-cuda",
+                "sm_75",
+            ),
+        ] {
+            let expected = (kind, triple.into(), architecture.into());
+            assert_eq!(identifier(id), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn an_entry_of_a_text_bundle_that_does_not_end_is_an_error() {
+        let error = text(b"\n# __CLANG_OFFLOAD_BUNDLE____START__ sycl-spir64\nx\n");
+        let error = error.err().map(|error| alloc::format!("{error}"));
+        assert!(error.is_some_and(|text| text.contains("an entry does not end (at offset 0x1)")));
+    }
+}

@@ -1,0 +1,235 @@
+//! Device images out of what compilers and linkers make besides SYCLBIN.
+//!
+//! [`images`] takes any of these, told apart by content and nested as they come:
+//!
+//! - OffloadBinary files, several one after another, version 1, 2 and uncompressed 3,
+//! - ELF and COFF objects, executables and shared libraries: sections `.llvm.offloading` (the
+//!   current driver of clang) and sections named `__CLANG_OFFLOAD_BUNDLE__` and a target (the older
+//!   driver of DPC++, also in what it links),
+//! - `ar` archives of these,
+//! - offload bundles of `clang-offload-bundler`, binary and text,
+//! - SYCLBIN, and device images by themselves.
+//!
+//! [`package()`] makes SYCLBIN of what it finds and says for each image what is missing.
+//!
+//! Not read: compressed bundles and OffloadBinaries, thin archives, Mach-O, images that link-time
+//! optimization keeps inside of bitcode, and the property sets that DPC++ links into executables
+//! (they lie behind relocated pointers, in no section of their own).
+//!
+//! Nothing in the input makes this panic; work and memory are bounded by a multiple of its size.
+
+mod archive;
+mod bundle;
+mod modules;
+mod object;
+mod package;
+mod place;
+mod symbols;
+mod walk;
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+pub use package::{Note, package};
+
+use crate::content::Content;
+use crate::error::Error;
+use crate::model::{AbstractModule, Image, Syclbin};
+use crate::offload::{ImageKind, Strings};
+use crate::signature::{ptx, spirv};
+
+/// Longest name of a section or member that is shown or compared.
+const NAME_LIMIT: usize = 256;
+
+/// A device image, and all that its file says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceImage<'a> {
+    /// Where it came from, such as `archive member a.o: section .llvm.offloading: entry 0`; empty
+    /// where the input is the image.
+    pub origin: String,
+    /// Where its bytes start in the input.
+    pub offset: u64,
+    /// The programming model it was made for.
+    pub offload_kind: OffloadKind,
+    /// The target triple; empty where the file does not say.
+    pub triple: Cow<'a, str>,
+    /// The architecture; empty where the file does not say, or the code is for any.
+    pub arch: Cow<'a, str>,
+    /// The kind of image as declared, where the container declares one.
+    pub image_kind: Option<ImageKind>,
+    /// What the bytes really are.
+    pub content: Content,
+    /// What else the file says: keys and values, such as `compile-opts`.
+    pub strings: Strings<'a>,
+    /// The code.
+    pub bytes: Cow<'a, [u8]>,
+    /// Where it stands in a SYCLBIN file, if it comes from one.
+    pub syclbin: Option<InSyclbin<'a>>,
+}
+
+/// An image of a SYCLBIN file, with the file around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InSyclbin<'a> {
+    /// The file.
+    pub file: Arc<Syclbin<'a>>,
+    /// The index of the abstract module.
+    pub module: usize,
+    /// The index of the image in its module.
+    pub image: usize,
+}
+
+impl<'a> InSyclbin<'a> {
+    /// The abstract module.
+    #[must_use]
+    pub fn module(&self) -> Option<&AbstractModule<'a>> {
+        self.file.modules.get(self.module)
+    }
+
+    /// The image with its metadata.
+    #[must_use]
+    pub fn image(&self) -> Option<&Image<'a>> {
+        self.module()?.images.get(self.image)
+    }
+}
+
+/// The programming model a device image was made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OffloadKind {
+    /// The file does not say.
+    None,
+    /// Not for a device at all: the host's code, which bundles have beside.
+    Host,
+    /// OpenMP.
+    OpenMp,
+    /// CUDA.
+    Cuda,
+    /// HIP.
+    Hip,
+    /// SYCL.
+    Sycl,
+    /// Another one, as the file calls it.
+    Other(String),
+}
+
+impl OffloadKind {
+    /// By the number in an OffloadBinary: bits since 2025, before that 3 was HIP and 4 SYCL. What 4
+    /// means is told by the target: HIP has only AMD's.
+    fn numbered(number: u16, triple: &str) -> Self {
+        match number {
+            0 => Self::None,
+            1 => Self::OpenMp,
+            2 => Self::Cuda,
+            4 if !triple.is_empty() && !triple.starts_with("amdgcn") => Self::Sycl,
+            3 | 4 => Self::Hip,
+            8 => Self::Sycl,
+            other => Self::Other(other.to_string()),
+        }
+    }
+
+    /// By the name in the identifier of a bundle's entry.
+    fn named(name: &str) -> Self {
+        match name {
+            "" => Self::None,
+            "host" => Self::Host,
+            "openmp" => Self::OpenMp,
+            "cuda" => Self::Cuda,
+            "hip" | "hipv4" => Self::Hip,
+            "sycl" => Self::Sycl,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+impl fmt::Display for OffloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "no model named",
+            Self::Host => "host",
+            Self::OpenMp => "OpenMP",
+            Self::Cuda => "CUDA",
+            Self::Hip => "HIP",
+            Self::Sycl => "SYCL",
+            Self::Other(name) => name,
+        })
+    }
+}
+
+impl DeviceImage<'_> {
+    /// The value of one of [`Self::strings`].
+    #[must_use]
+    pub fn string(&self, key: &str) -> Option<&[u8]> {
+        let found = self.strings.iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| &**value)
+    }
+
+    /// The symbols of its kernels, or `None` where nothing tells them: from the SYCLBIN file around
+    /// it, from SPIR-V or PTX, from the symbols of AMD's native code, or from the list that
+    /// `clang-sycl-linker` writes. Takes time in proportion to the image.
+    #[must_use]
+    pub fn kernel_names(&self) -> Option<Vec<String>> {
+        if let Some(module) = self.syclbin.as_ref().and_then(InSyclbin::module) {
+            return Some(module.kernel_names().map(String::from).collect());
+        }
+        match self.content {
+            Content::SpirV => {
+                let module = spirv::Module::parse(&self.bytes).ok()?;
+                Some(module.kernels().map(String::from).collect())
+            }
+            Content::Ptx => Some(ptx::kernels(&self.bytes)),
+            _ => {
+                let listed = self.string("symbols").and_then(symbols::listed);
+                listed.or_else(|| match self.content {
+                    Content::Elf { machine: 224 } => symbols::amd_kernels(&self.bytes),
+                    _ => None,
+                })
+            }
+        }
+    }
+}
+
+/// The device images in `bytes`, in their order. Objects and archives without any give none.
+///
+/// # Errors
+///
+/// When `bytes`, or a container inside of them, is damaged or compressed, or `bytes` are nothing
+/// that could hold device images. The error names the place and its offset in `bytes`.
+///
+/// ```
+/// let spirv = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes).concat();
+/// let images = syclbin::extract::images(&spirv)?;
+/// assert_eq!(images[0].content, syclbin::Content::SpirV);
+/// # Ok::<(), syclbin::Error>(())
+/// ```
+pub fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
+    walk::images(bytes)
+}
+
+/// A name from a file, as text of bounded length.
+fn shown(name: &[u8]) -> String {
+    let name = &name[..name.len().min(NAME_LIMIT)];
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    String::from_utf8_lossy(name).chars().map(clean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_sycl_before_2025_is_told_from_hip_by_the_triple() {
+        for (number, triple, kind) in [
+            (8, "", OffloadKind::Sycl),
+            (4, "spir64-unknown-unknown", OffloadKind::Sycl),
+            (4, "nvptx64-nvidia-cuda", OffloadKind::Sycl),
+            (4, "amdgcn-amd-amdhsa", OffloadKind::Hip),
+            (3, "amdgcn-amd-amdhsa", OffloadKind::Hip),
+            (16, "", OffloadKind::Other("16".into())),
+        ] {
+            assert_eq!(OffloadKind::numbered(number, triple), kind);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! SPIR-V modules that lie one behind the other, as linkers leave them in a section.
+
+use alloc::vec::Vec;
+
+use crate::signature::spirv::MAGIC_BYTES;
+
+const HEADER_SIZE: usize = 20;
+const OP_MEMORY_MODEL: u16 = 14;
+const PHYSICAL_32: u32 = 1;
+
+/// The modules that `bytes` hold one behind the other, with zeros between them. Where an instruction
+/// does not fit, the rest belongs to the last module.
+pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let size = word(rest, 0).unwrap_or(0) as usize >> 16;
+        if starts_module(rest) {
+            if at > start {
+                found.push(&bytes[start..at]);
+            }
+            (start, at) = (at, at + HEADER_SIZE);
+        } else if size > 0 && size * 4 <= rest.len() {
+            at += size * 4;
+        } else {
+            // Padding before the next module, or the end of what can be told apart.
+            let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+            let next = &rest[zeros..];
+            if zeros > 0 && (next.is_empty() || starts_module(next)) {
+                found.push(&bytes[start..at]);
+                (start, at) = (at + zeros, at + zeros);
+            } else {
+                break;
+            }
+        }
+    }
+    if start < bytes.len() {
+        found.push(&bytes[start..]);
+    }
+    found
+}
+
+/// The magic, a version and a schema of zero: no instruction has all three.
+fn starts_module(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC_BYTES)
+        && bytes.len() >= HEADER_SIZE
+        && word(bytes, 1).is_some_and(|version| version & 0xff00_00ff == 0)
+        && word(bytes, 4) == Some(0)
+}
+
+/// The triple of a module whose file names none.
+pub(super) fn triple(bytes: &[u8]) -> &'static str {
+    let mut at = HEADER_SIZE;
+    while let Some(rest) = bytes.get(at..) {
+        let Some(first) = word(rest, 0).filter(|first| first >> 16 > 0) else {
+            break;
+        };
+        if first & 0xffff == u32::from(OP_MEMORY_MODEL) {
+            if word(rest, 1) == Some(PHYSICAL_32) {
+                return "spir-unknown-unknown";
+            }
+            break;
+        }
+        at += (first >> 16) as usize * 4;
+    }
+    "spir64-unknown-unknown"
+}
+
+fn word(bytes: &[u8], index: usize) -> Option<u32> {
+    let word = bytes.get(index * 4..index * 4 + 4)?;
+    Some(u32::from_le_bytes(word.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(words: &[u32]) -> Vec<u8> {
+        let header = [0x0723_0203, 0x0001_0400, 0, 9, 0];
+        let words = header.iter().chain(words);
+        words.flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn modules_are_told_apart_with_padding_and_without() {
+        // A constant that is the magic is no start: it lies inside of an instruction.
+        let first = module(&[4 << 16 | 43, 1, 2, 0x0723_0203, 1 << 16 | 56]);
+        let second = module(&[3 << 16 | 14, 2, 2]);
+        let third = module(&[3 << 16 | 14, 1, 2]);
+        let bytes = [&first[..], &second, &[0; 12], &third, &[0; 3]].concat();
+        assert_eq!(split(&bytes), [&first[..], &second, &third]);
+        assert_eq!(triple(&second), "spir64-unknown-unknown");
+        assert_eq!(triple(&third), "spir-unknown-unknown");
+    }
+
+    #[test]
+    fn what_cannot_be_walked_stays_with_the_last_module() {
+        let first = module(&[1 << 16 | 56]);
+        let second = module(&[100 << 16 | 1, 7, 7]);
+        let bytes = [&first[..], &second].concat();
+        assert_eq!(split(&bytes), [&first[..], &second]);
+    }
+}

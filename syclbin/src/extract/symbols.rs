@@ -1,0 +1,93 @@
+//! The names of an image's kernels, as far as its file tells them.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use object::read::elf::{FileHeader, Sym};
+use object::{Endianness, elf};
+
+/// The names in the string `symbols` that LLVM's `clang-sycl-linker` gives each image, or `None` if
+/// it follows no known form.
+///
+/// Until LLVM 22 these are the names, with line feeds between them; since April 2026 a table: the
+/// number of names, then where each starts (from the start of the table) and how long it is, all
+/// with 32 bits, then the names, each closed by a zero.
+pub(super) fn listed(symbols: &[u8]) -> Option<Vec<String>> {
+    table(symbols).or_else(|| {
+        let text = core::str::from_utf8(symbols).ok()?;
+        let names: Vec<_> = text.lines().filter(|name| !name.is_empty()).collect();
+        let plain = |name: &&str| name.chars().all(|c| !c.is_control());
+        names
+            .iter()
+            .all(plain)
+            .then(|| names.into_iter().map(String::from).collect())
+    })
+}
+
+fn table(bytes: &[u8]) -> Option<Vec<String>> {
+    let number = |at: usize| {
+        let number = bytes.get(at..at.checked_add(4)?)?;
+        usize::try_from(u32::from_le_bytes(number.try_into().ok()?)).ok()
+    };
+    let count = number(0)?;
+    let first_name = count.checked_mul(8)?.checked_add(4)?;
+    // Names that overlap could make a small table mean a huge list.
+    let mut left = bytes.len().checked_sub(first_name)?;
+    (0..count)
+        .map(|index| {
+            let (start, size) = (number(4 + index * 8)?, number(8 + index * 8)?);
+            left = left.checked_sub(size.checked_add(1)?)?;
+            let name = bytes.get(start..start.checked_add(size)?)?;
+            let closed = start >= first_name && bytes.get(start + size) == Some(&0);
+            let name = core::str::from_utf8(name).ok().filter(|_| closed)?;
+            Some(name.to_string())
+        })
+        .collect()
+}
+
+/// The kernels of AMD's native code, which has a kernel descriptor `NAME.kd` for each of them
+/// (LLVM's "User Guide for AMDGPU Backend", code object symbols).
+pub(super) fn amd_kernels(bytes: &[u8]) -> Option<Vec<String>> {
+    let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, bytes).ok()?;
+    let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
+    let mut left = bytes.len();
+    let mut names = Vec::new();
+    for symbol in symbols.iter() {
+        let name = symbol.name(endian, symbols.strings()).ok()?;
+        left = left.checked_sub(name.len())?;
+        if let Some(kernel) = name.strip_suffix(b".kd") {
+            names.push(String::from_utf8(kernel.to_vec()).ok()?);
+        }
+    }
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_the_list_of_symbols_are_read() {
+        let mut bytes = Vec::new();
+        for number in [2u32, 20, 1, 22, 2] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(b"a\0bc\0");
+        let expected = ["a".to_string(), "bc".to_string()];
+        assert_eq!(listed(&bytes).as_deref(), Some(&expected[..]));
+        assert_eq!(listed(b"a\nbc").as_deref(), Some(&expected[..]));
+        assert_eq!(listed(b""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_table_whose_names_overlap_is_no_list() {
+        let mut bytes = Vec::new();
+        for number in [2u32, 20, 2, 20, 2] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(b"bc\0");
+        assert_eq!(listed(&bytes), None);
+    }
+}

@@ -1,0 +1,366 @@
+//! From the outermost container down to the images.
+
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::object::{Role, Section, sections};
+use super::place::Place;
+use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
+use crate::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC, Content};
+use crate::error::{Error, ErrorKind};
+use crate::model;
+use crate::offload::{self, ImageKind, Strings};
+use crate::raw::{offload_binary, v1, v2};
+use crate::read;
+
+/// An archive of objects with an OffloadBinary that holds SYCLBIN is four deep.
+const MAX_DEPTH: usize = 8;
+
+/// What a container says of one of its images.
+struct Declared<'a> {
+    offload_kind: OffloadKind,
+    triple: Cow<'a, str>,
+    arch: Cow<'a, str>,
+    image_kind: Option<ImageKind>,
+    strings: Strings<'a>,
+}
+
+impl Declared<'_> {
+    fn nothing() -> Self {
+        Self {
+            offload_kind: OffloadKind::None,
+            triple: Cow::Borrowed(""),
+            arch: Cow::Borrowed(""),
+            image_kind: None,
+            strings: Vec::new(),
+        }
+    }
+
+    fn entry(id: &str) -> Self {
+        let (offload_kind, triple, arch) = bundle::identifier(id);
+        Self {
+            offload_kind,
+            triple: triple.into(),
+            arch: arch.into(),
+            ..Self::nothing()
+        }
+    }
+}
+
+/// Whether there could be images at all.
+enum Found {
+    Container,
+    Nothing,
+}
+
+pub(super) fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
+    let place = Place::whole(bytes);
+    let mut found = Vec::new();
+    match container(&place, &mut found)? {
+        Found::Container => Ok(found),
+        Found::Nothing => Err(place.fail("file", ErrorKind::no_images(bytes))),
+    }
+}
+
+/// Whatever a file or a member of an archive may be.
+fn container<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<Found, Error> {
+    let bytes = place.bytes;
+    if place.depth > MAX_DEPTH {
+        let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
+        return Err(place.fail("container", kind));
+    }
+    if bytes.starts_with(archive::THIN_MAGIC) {
+        let kind = ErrorKind::Unsupported(
+            "a thin archive only names its members; pass the objects, or make it anew without T",
+        );
+        return Err(place.fail("archive", kind));
+    }
+    if bytes.starts_with(ARCHIVE_MAGIC) {
+        let members = archive::members(bytes).map_err(|error| place.error(error))?;
+        for member in members {
+            let name = format!("archive member {}", member.name);
+            container(&place.part(member.bytes, &name), found)?;
+        }
+        return Ok(Found::Container);
+    }
+    if bytes.starts_with(COMPRESSED_BUNDLE_MAGIC) {
+        let kind = ErrorKind::Unsupported(
+            "the offload bundle is compressed (CCOB), which is not read; unpack it with \
+             clang-offload-bundler --unbundle, or build without --offload-compress",
+        );
+        return Err(place.fail("offload bundle", kind));
+    }
+    let entries = if bytes.starts_with(BUNDLE_MAGIC) {
+        Some(bundle::binary(bytes))
+    } else if bundle::is_text(bytes) {
+        Some(bundle::text(bytes))
+    } else {
+        None
+    };
+    if let Some(entries) = entries {
+        for entry in entries.map_err(|error| place.error(error))? {
+            let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
+            let part = place.part(entry.bytes, &name);
+            image(&part, Declared::entry(&entry.id), found)?;
+        }
+        return Ok(Found::Container);
+    }
+    if let Some(sections) = sections(bytes) {
+        let sections = sections.map_err(|error| place.error(error))?;
+        object(place, sections, found)?;
+        return Ok(Found::Container);
+    }
+    match Content::of(bytes) {
+        Content::OffloadBinary | Content::Syclbin => {}
+        Content::SpirV | Content::Ptx | Content::CudaFatbin | Content::LlvmBitcode => {}
+        _ => return Ok(Found::Nothing),
+    }
+    image(place, Declared::nothing(), found)?;
+    Ok(Found::Container)
+}
+
+/// The images in the sections of an object.
+fn object<'a>(
+    place: &Place<'a>,
+    sections: Vec<Section<'a>>,
+    found: &mut Vec<DeviceImage<'a>>,
+) -> Result<(), Error> {
+    let mut budget = place.budget();
+    let big_endian = place.bytes.starts_with(b"\x7fELF") && place.bytes.get(5) == Some(&2);
+    // Sizes belong to the section of images of the same identifier; there may be several of both.
+    let mut sizes: BTreeMap<Vec<u8>, VecDeque<&[u8]>> = BTreeMap::new();
+    for section in &sections {
+        if let Role::Sizes(id) = &section.role {
+            place.spend(&mut budget, section.data, &section.name)?;
+            sizes.entry(id.clone()).or_default().push_back(section.data);
+        }
+    }
+    for section in sections {
+        let part = place.part(section.data, &format!("section {}", section.name));
+        match section.role {
+            Role::OffloadBinaries => {
+                place.spend(&mut budget, section.data, &section.name)?;
+                offload_binaries(&part, found)?;
+            }
+            Role::Bundle(id) => {
+                place.spend(&mut budget, section.data, &section.name)?;
+                let sizes = sizes.get_mut(&id).and_then(VecDeque::pop_front);
+                let images = bundled(&part, sizes, big_endian)?;
+                let id = String::from_utf8_lossy(&id);
+                let several = images.len() > 1;
+                for (index, bytes) in images.into_iter().enumerate() {
+                    let part = match several {
+                        true => part.part(bytes, &format!("image {index}")),
+                        false => Place {
+                            bytes,
+                            ..part.clone()
+                        },
+                    };
+                    image(&part, Declared::entry(&id), found)?;
+                }
+            }
+            Role::Sizes(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The images that lie one behind the other in a section.
+fn bundled<'a>(
+    place: &Place<'a>,
+    sizes: Option<&[u8]>,
+    big_endian: bool,
+) -> Result<Vec<&'a [u8]>, Error> {
+    let mut rest = place.bytes;
+    let mut images = Vec::new();
+    let Some(sizes) = sizes else {
+        if rest.iter().all(|byte| *byte == 0) {
+            return Ok(images); // stands for the host, or for no code
+        }
+        return Ok(match Content::of(rest) {
+            Content::SpirV => modules::split(rest),
+            _ => [rest].into(),
+        });
+    };
+    for size in sizes.chunks_exact(8) {
+        let size = size.try_into().unwrap_or_default();
+        let size = match big_endian {
+            true => u64::from_be_bytes(size),
+            false => u64::from_le_bytes(size),
+        };
+        let split = usize::try_from(size)
+            .ok()
+            .and_then(|at| rest.split_at_checked(at));
+        let Some((image, after)) = split else {
+            let kind = ErrorKind::Range {
+                start: (place.bytes.len() - rest.len()) as u64,
+                size,
+                what: "section",
+                available: place.bytes.len() as u64,
+            };
+            return Err(place.fail("size of an image", kind));
+        };
+        if image.iter().any(|byte| *byte != 0) {
+            images.push(image);
+        }
+        rest = after;
+    }
+    Ok(images)
+}
+
+/// The images in OffloadBinaries that follow one another.
+fn offload_binaries<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<(), Error> {
+    let entries = offload::read(place.bytes).map_err(|error| place.error(error))?;
+    let string = |entry: &offload::Entry<'a>, key: &str| {
+        let value = entry.strings.iter().find(|(name, _)| name == key);
+        value.map(|(_, value)| value.clone())
+    };
+    // Version 2 of SYCLBIN is spread over the entries.
+    if entries
+        .first()
+        .is_some_and(|first| string(first, v2::key::FORMAT_VERSION).is_some())
+    {
+        return syclbin(place, found);
+    }
+    for (index, entry) in entries.into_iter().enumerate() {
+        let triple = string(&entry, "triple").map_or(Cow::Borrowed(""), text);
+        let arch = string(&entry, "arch").map_or(Cow::Borrowed(""), text);
+        let declared = Declared {
+            offload_kind: OffloadKind::numbered(entry.offload_kind.0, &triple),
+            // The driver's word for no architecture in particular.
+            arch: match &*arch {
+                "generic" => Cow::Borrowed(""),
+                _ => arch,
+            },
+            triple,
+            image_kind: Some(entry.image_kind),
+            strings: (entry.strings.into_iter())
+                .filter(|(key, _)| key != "triple" && key != "arch")
+                .collect(),
+        };
+        // An entry of flag 1 has strings and no image.
+        if entry.flags & 1 != 0 && entry.image.is_empty() {
+            continue;
+        }
+        let name = format!("entry {index}");
+        match entry.image {
+            Cow::Borrowed(bytes) => image(&place.part(bytes, &name), declared, found)?,
+            // Unpacked: it lies nowhere in the input, so its place is that of the container.
+            Cow::Owned(bytes) => {
+                let part = place.part(&place.bytes[..0], &name);
+                found.push(leaf(&part, declared, Cow::Owned(bytes)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An image, unless it is a container itself.
+fn image<'a>(
+    place: &Place<'a>,
+    declared: Declared<'a>,
+    found: &mut Vec<DeviceImage<'a>>,
+) -> Result<(), Error> {
+    if place.depth > MAX_DEPTH {
+        let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
+        return Err(place.fail("container", kind));
+    }
+    let content = Content::of(place.bytes);
+    match content {
+        Content::Syclbin => return syclbin(place, found),
+        Content::OffloadBinary => return offload_binaries(place, found),
+        // Says to be SYCLBIN and is nothing at all: the reader says what is wrong.
+        Content::Unknown | Content::Empty if declared.image_kind == Some(ImageKind::SYCLBIN) => {
+            return syclbin(place, found);
+        }
+        // What is compiled ahead of time without relocatable device code is a host object around
+        // the images. The host's own code and native device code have no such sections.
+        _ => {
+            if let Some(Ok(sections)) = sections(place.bytes)
+                && !sections.is_empty()
+            {
+                return object(place, sections, found);
+            }
+        }
+    }
+    if !place.bytes.is_empty() || declared.offload_kind != OffloadKind::Host {
+        found.push(leaf(place, declared, Cow::Borrowed(place.bytes)));
+    }
+    Ok(())
+}
+
+fn leaf<'a>(place: &Place<'a>, declared: Declared<'a>, bytes: Cow<'a, [u8]>) -> DeviceImage<'a> {
+    DeviceImage {
+        origin: place.path.clone(),
+        offset: place.offset,
+        offload_kind: declared.offload_kind,
+        triple: declared.triple,
+        arch: declared.arch,
+        image_kind: declared.image_kind,
+        content: Content::of(&bytes),
+        strings: declared.strings,
+        bytes,
+        syclbin: None,
+    }
+}
+
+/// The images of a SYCLBIN file.
+fn syclbin<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<(), Error> {
+    let file = match place.bytes.get(..4) {
+        Some(magic) if *magic == offload_binary::MAGIC || *magic == v1::MAGIC => {
+            read::parse(place.bytes)
+        }
+        magic => Err(Error::new(
+            "SYCLBIN file header",
+            0,
+            ErrorKind::magic("a SYCLBIN file", magic.unwrap_or(place.bytes)),
+        )),
+    };
+    let file = Arc::new(file.map_err(|error| place.error(error))?);
+    let mut budget = place.budget();
+    for (module, abstract_module) in file.modules.iter().enumerate() {
+        for (index, image) in abstract_module.images.iter().enumerate() {
+            let name = format!("SYCLBIN module {module}: image {index}");
+            place.spend(&mut budget, &image.bytes, &name)?;
+            let (triple, arch, image_kind) = match image.kind() {
+                model::ImageKind::Ir { target, .. } => (target.to_string(), String::new(), None),
+                model::ImageKind::Native { arch, target } => {
+                    (target.to_string(), arch.into(), None)
+                }
+            };
+            let declared = Declared {
+                offload_kind: OffloadKind::Sycl,
+                triple: triple.into(),
+                arch: arch.into(),
+                image_kind,
+                strings: Vec::new(),
+            };
+            let bytes = image.bytes.clone();
+            let part = match bytes {
+                Cow::Borrowed(bytes) => place.part(bytes, &name),
+                Cow::Owned(_) => place.part(&place.bytes[..0], &name),
+            };
+            let file = Arc::clone(&file);
+            found.push(DeviceImage {
+                syclbin: Some(InSyclbin {
+                    file,
+                    module,
+                    image: index,
+                }),
+                ..leaf(&part, declared, bytes)
+            });
+        }
+    }
+    Ok(())
+}
+
+fn text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match bytes {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
+    }
+}
