@@ -294,7 +294,7 @@ fn offload_binaries_one_after_the_other_are_read_and_padding_between_them_too() 
     assert!(
         error
             .to_string()
-            .contains("not an OffloadBinary: it begins with 00"),
+            .contains("not an OffloadBinary: it begins with 6a 75 6e 6b"),
         "{error}"
     );
     assert!(error.offset() >= (one.len() + 24 + two.len()) as u64);
