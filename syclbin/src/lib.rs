@@ -23,8 +23,10 @@
 //!
 //! The map:
 //!
-//! - [`read::parse`] and [`write::offload_binary`]: bytes to [`Syclbin`] and back,
+//! - [`read::parse`] and [`write::to_vec`]: bytes to [`Syclbin`] and back,
 //! - [`PropertySets`]: the text that carries all metadata,
+//! - [`metadata`]: what each of its sets and keys means, with types; [`Aspect`] and
+//!   [`architecture`] for the numbers and names of devices,
 //! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
 //! - [`raw`]: the on-disk records, by the names the format's specification gives them.
 //!
@@ -39,11 +41,14 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod architecture;
+mod aspect;
 mod container;
 mod content;
 mod error;
 #[cfg(feature = "extract")]
 pub mod extract;
+pub mod metadata;
 mod model;
 pub mod offload;
 pub mod property;
@@ -53,6 +58,8 @@ pub mod signature;
 pub mod verify;
 pub mod write;
 
+pub use architecture::Architecture;
+pub use aspect::{Aspect, UnknownAspect};
 pub use container::Container;
 pub use content::Content;
 pub use error::{Error, ErrorKind};

@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+use crate::metadata::{ArgumentMask, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
 use crate::property::{PropertySet, PropertySets, Value, key, set};
 use crate::signature::spirv::is_target;
@@ -121,8 +122,7 @@ impl<'a> Syclbin<'a> {
     /// The state, unless the file does not say.
     #[must_use]
     pub fn state(&self) -> Option<State> {
-        let state = self.global.get(set::GLOBAL, key::STATE)?;
-        state.as_u32().map(State::from_number)
+        self.global.read(set::GLOBAL, key::STATE).ok()?
     }
 
     /// The same file, borrowed from nowhere.
@@ -179,7 +179,7 @@ impl<'a> AbstractModule<'a> {
             .map(PropertySet::keys)
             .into_iter()
             .flatten()
-            .filter(|name| !has_run_prefix(name))
+            .filter(|name| without_run_prefix(name) == *name)
     }
 
     /// Adds a kernel to [`Self::kernel_names`].
@@ -189,35 +189,21 @@ impl<'a> AbstractModule<'a> {
     }
 
     /// The aspects a device must have, by the numbers of SYCL's `aspect` enumeration
-    /// (set `SYCL/device requirements`, key `aspects`).
+    /// (set `SYCL/device requirements`, key `aspects`). A malformed value has none;
+    /// [`DeviceRequirements::read`](crate::metadata::DeviceRequirements::read) tells the two apart.
     #[must_use]
     pub fn aspects(&self) -> Vec<u32> {
-        self.metadata
-            .get(set::DEVICE_REQUIREMENTS, key::ASPECTS)
-            .and_then(Value::as_bytes)
-            .map(|bytes| {
-                bytes
-                    .chunks_exact(4)
-                    .filter_map(|word| word.try_into().ok())
-                    .map(u32::from_le_bytes)
-                    .collect()
-            })
-            .unwrap_or_default()
+        let aspects = self.metadata.read(set::DEVICE_REQUIREMENTS, key::ASPECTS);
+        aspects.ok().flatten().unwrap_or_default()
     }
 
     /// Which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`): `true` at
     /// the index of each argument that must not be passed. Arguments past the end are kept.
     #[must_use]
     pub fn eliminated_arguments(&self, kernel: &str) -> Vec<bool> {
-        match self.metadata.get(set::KERNEL_PARAM_OPT, kernel) {
-            Some(Value::Bytes { bits, data }) => (0..*bits)
-                .map_while(|bit| {
-                    let byte = data.get(usize::try_from(bit / 8).ok()?)?;
-                    Some(byte >> (bit % 8) & 1 == 1)
-                })
-                .collect(),
-            _ => Vec::new(),
-        }
+        let mask = self.metadata.read(set::KERNEL_PARAM_OPT, kernel);
+        let mask: ArgumentMask = mask.ok().flatten().unwrap_or_default();
+        mask.removed
     }
 }
 
@@ -322,21 +308,13 @@ impl<'a> Image<'a> {
                 target: text(set::NATIVE_IMAGE, key::TARGET),
             }
         } else {
-            let number = self.metadata.get(set::IR_MODULE, key::TYPE);
+            let ty = self.metadata.read(set::IR_MODULE, key::TYPE).ok().flatten();
             ImageKind::Ir {
-                ty: IrType::from_number(number.and_then(Value::as_u32).unwrap_or(0)),
+                ty: ty.unwrap_or(IrType::SpirV),
                 target: text(set::IR_MODULE, key::TARGET),
             }
         }
     }
-}
-
-pub(crate) fn has_run_prefix(name: &str) -> bool {
-    name.strip_prefix("rtc_")
-        .and_then(|rest| rest.split_once('$'))
-        .is_some_and(|(number, _)| {
-            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-        })
 }
 
 #[cfg(test)]

@@ -30,6 +30,37 @@ pub mod set {
     pub const IMPORTED_SYMBOLS: &str = "SYCL/imported symbols";
     /// Symbols the module offers to others.
     pub const EXPORTED_SYMBOLS: &str = "SYCL/exported symbols";
+    /// Where the parts of each specialization constant lie, one key per constant.
+    pub const SPECIALIZATION_CONSTANTS: &str = "SYCL/specialization constants";
+    /// The default values of all specialization constants, as one blob.
+    pub const SPECIALIZATION_DEFAULTS: &str = "SYCL/specialization constants default values";
+    /// The values in force of all specialization constants, as one blob.
+    pub const SPECIALIZATION_SET_VALUES: &str = "SYCL/specialization constants set values";
+    /// Which device libraries are used; of old compilers.
+    pub const DEVICELIB_REQ_MASK: &str = "SYCL/devicelib req mask";
+    /// What a device library image implements.
+    pub const DEVICELIB_METADATA: &str = "SYCL/devicelib metadata";
+    /// Sizes of kernels and names of variables, keys `NAME@WHAT`.
+    pub const PROGRAM_METADATA: &str = "SYCL/program metadata";
+    /// How the module was compiled.
+    pub const MISC_PROPERTIES: &str = "SYCL/misc properties";
+    /// Kernels that use `assert`; of old compilers.
+    pub const ASSERT_USED: &str = "SYCL/assert used";
+    /// A name the reference runtime defines. No compiler writes the set and its layout is not
+    /// documented, so it is the one set without a view in [`metadata`](crate::metadata).
+    pub const MALLOC_USED: &str = "SYCL/malloc used";
+    /// Device globals, one key per unique identifier.
+    pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
+    /// Host pipes, one key per pipe; of old compilers.
+    pub const HOST_PIPES: &str = "SYCL/host pipes";
+    /// Sets of virtual functions the module defines or calls.
+    pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
+    /// The index of the hidden argument for work-group memory, one key per kernel that has one.
+    pub const IMPLICIT_LOCAL_ARG: &str = "SYCL/implicit local arg";
+    /// Kernels that use work-group memory whose size is given at launch.
+    pub const DYNAMIC_LOCAL_MEMORY: &str = "SYCL/work group dynamic local mem";
+    /// The symbol of each kernel that was registered under a name of the source.
+    pub const REGISTERED_KERNELS: &str = "SYCL/registered kernels";
     /// The C++ declaration of each kernel: key the symbol, value a byte array of UTF-8 text such
     /// as `void fill::iota(float start, float *out, int count)`.
     ///
@@ -50,6 +81,56 @@ pub mod key {
     pub const ARCH: &str = "arch";
     /// Numbers of aspects, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
     pub const ASPECTS: &str = "aspects";
+    /// Numbers of targets, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+    pub const FIXED_TARGET: &str = "fixed_target";
+    /// A work-group size of 64-bit numbers, in
+    /// [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+    pub const REQD_WORK_GROUP_SIZE_64: &str = "reqd_work_group_size_uint64_t";
+    /// A work-group size of 32-bit numbers, in
+    /// [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS) of old compilers, and after a
+    /// kernel's name and `@` in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+    pub const REQD_WORK_GROUP_SIZE: &str = "reqd_work_group_size";
+    /// How many dimensions a kernel has; in both of these sets.
+    pub const WORK_GROUP_NUM_DIM: &str = "work_group_num_dim";
+    /// A sub-group size; in both of these sets.
+    pub const REQD_SUB_GROUP_SIZE: &str = "reqd_sub_group_size";
+    /// After a kernel's name and `@`, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+    pub const MAX_WORK_GROUP_SIZE: &str = "max_work_group_size";
+    /// After a kernel's name and `@`, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+    pub const MAX_LINEAR_WORK_GROUP_SIZE: &str = "max_linear_work_group_size";
+    /// After a device global's identifier and `@`, in
+    /// [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+    pub const GLOBAL_ID_MAPPING: &str = "global_id_mapping";
+    /// Matrix types, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+    pub const JOINT_MATRIX: &str = "joint_matrix";
+    /// Matrix operations, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+    pub const JOINT_MATRIX_MAD: &str = "joint_matrix_mad";
+    /// A target, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+    pub const COMPILE_TARGET: &str = "compile_target";
+    /// The one key of the sets of specialization constants' values.
+    pub const ALL: &str = "all";
+    /// The one key of [`DEVICELIB_REQ_MASK`](super::set::DEVICELIB_REQ_MASK).
+    pub const DEVICELIB_REQ_MASK: &str = "DeviceLibReqMask";
+    /// The one key of [`DEVICELIB_METADATA`](super::set::DEVICELIB_METADATA).
+    pub const BFLOAT16: &str = "bfloat16";
+    /// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+    pub const IS_ESIMD_IMAGE: &str = "isEsimdImage";
+    /// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES) of old compilers.
+    pub const REGISTER_ALLOC_MODE: &str = "sycl-register-alloc-mode";
+    /// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+    pub const GRF_SIZE: &str = "sycl-grf-size";
+    /// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+    pub const OPT_LEVEL: &str = "optLevel";
+    /// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+    pub const SAN_USED: &str = "sanUsed";
+    /// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+    pub const SPEC_CONSTS_REPLACED: &str = "specConstsReplacedWithDefault";
+    /// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+    pub const ID_QUERIES_RANGE: &str = "idQueriesRange";
+    /// In [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
+    pub const VIRTUAL_FUNCTIONS_SET: &str = "virtual-functions-set";
+    /// In [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
+    pub const USES_VIRTUAL_FUNCTIONS_SET: &str = "uses-virtual-functions-set";
 }
 
 /// The value of a property. It owns its bytes: the text form has them in base64.
@@ -270,6 +351,18 @@ impl<'a> PropertySets<'a> {
             }
         }
         owned
+    }
+
+    /// Takes out the properties of a set whose keys `keep` refuses. The set stays, empty or not.
+    pub fn retain(&mut self, set: &str, mut keep: impl FnMut(&str) -> bool) {
+        let Some(place) = self.places.get(set) else {
+            return;
+        };
+        let set = &mut self.sets[*place];
+        set.properties.retain(|(key, _)| keep(key));
+        set.places = (set.properties.iter().enumerate())
+            .map(|(place, (key, _))| (key.clone(), place))
+            .collect();
     }
 
     /// Takes a set out, with all its properties.

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use super::sets::{Module, Part, Sets};
 use super::{Findings, Severity, shown};
 use crate::content::Content;
+use crate::metadata::without_run_prefix;
 use crate::model::State;
 use crate::property::{PropertySet, set};
 use crate::read::Owner;
@@ -111,8 +112,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
             .set(of_kernels)
             .into_iter()
             .flat_map(PropertySet::keys);
-        for name in keys.filter(|name| !named.contains(name) && !crate::model::has_run_prefix(name))
-        {
+        for name in keys.filter(|name| !named.contains(name) && without_run_prefix(name) == *name) {
             add(
                 Severity::Note,
                 format!(

@@ -1,0 +1,350 @@
+//! Architectures: names, numbers and second names of the devices that native code is made for.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+/// An architecture, by its number in the enumeration of SYCL's extension
+/// `sycl_ext_oneapi_device_architecture`.
+///
+/// The number is 16 hexadecimal digits: two of the [family](Family), four that are zero, eight of
+/// the architecture (for Intel GPUs the hardware's own number), two that are zero. One that is not
+/// known here survives.
+///
+/// Files have architectures as text, in two spellings of which each writer has its own: the
+/// compiler writes `pvc`, `sm_90`, `gfx90a`, and the reference runtime `intel_gpu_pvc`. [`FromStr`]
+/// takes both and all second names; [`same`] compares texts, known or not.
+///
+/// ```
+/// use syclbin::architecture::{Architecture, Family, same};
+///
+/// let pvc: Architecture = "pvc".parse()?;
+/// assert_eq!(pvc.name(), Some("intel_gpu_pvc"));
+/// assert_eq!(pvc.family(), Family::IntelGpu);
+/// assert_eq!("intel_gpu_12_60_7".parse(), Ok(pvc));
+/// assert!(same("bmg-g21", "intel_gpu_20_1_4") && !same("sm_90", "sm_90a"));
+/// # Ok::<(), syclbin::architecture::UnknownArchitecture>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Architecture(pub u64);
+
+/// What kind of device an architecture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// A GPU of Intel.
+    IntelGpu,
+    /// A GPU of NVIDIA.
+    NvidiaGpu,
+    /// A GPU of AMD.
+    AmdGpu,
+    /// A CPU.
+    Cpu,
+    /// The architecture `unknown`.
+    Unknown,
+    /// A number this crate does not know.
+    Other(u8),
+}
+
+/// One row: the number, the name, the second names.
+type Row = (u64, &'static str, &'static [&'static str]);
+
+impl Architecture {
+    /// The architecture the reference runtime gives a device it does not know.
+    pub const UNKNOWN: Self = Self(0x9900_0000_0000_0000);
+
+    /// Every known architecture.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|(id, ..)| Self(*id))
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn id(self) -> u64 {
+        self.0
+    }
+
+    /// The name, such as `intel_gpu_pvc`, if it is known.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        self.row().map(|(_, name, _)| *name)
+    }
+
+    /// Its second names, such as `intel_gpu_12_60_7`.
+    #[must_use]
+    pub fn aliases(self) -> &'static [&'static str] {
+        self.row().map_or(&[], |(.., aliases)| aliases)
+    }
+
+    /// What kind of device it is.
+    #[must_use]
+    pub const fn family(self) -> Family {
+        match self.0.to_be_bytes()[0] {
+            0 => Family::IntelGpu,
+            1 => Family::NvidiaGpu,
+            2 => Family::AmdGpu,
+            3 => Family::Cpu,
+            0x99 => Family::Unknown,
+            other => Family::Other(other),
+        }
+    }
+
+    /// The architecture with this name, in either spelling (see [`Architecture`]), or with this
+    /// second name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let wanted = short(name);
+        TABLE
+            .iter()
+            .find(|(_, name, aliases)| {
+                short(name) == wanted || aliases.iter().any(|alias| short(alias) == wanted)
+            })
+            .map(|(id, ..)| Self(*id))
+    }
+
+    fn row(self) -> Option<&'static Row> {
+        TABLE.iter().find(|(id, ..)| *id == self.0)
+    }
+}
+
+/// Whether two texts name one architecture: `intel_gpu_`, `nvidia_gpu_` and `amd_gpu_` in front do
+/// not count, `-` is `_`, and second names are followed. Texts that name no known architecture are
+/// compared as they are after that.
+#[must_use]
+pub fn same(a: &str, b: &str) -> bool {
+    match (Architecture::from_name(a), Architecture::from_name(b)) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) => short(a) == short(b),
+        _ => false,
+    }
+}
+
+/// The spelling in which names are compared.
+fn short(name: &str) -> Cow<'_, str> {
+    let name = match name.contains('-') {
+        true => Cow::Owned(name.replace('-', "_")),
+        false => Cow::Borrowed(name),
+    };
+    let prefixes = ["intel_gpu_", "nvidia_gpu_", "amd_gpu_"];
+    let prefix = prefixes.into_iter().find(|prefix| name.starts_with(prefix));
+    match (prefix, name) {
+        (None, name) => name,
+        (Some(prefix), Cow::Borrowed(name)) => Cow::Borrowed(&name[prefix.len()..]),
+        (Some(prefix), Cow::Owned(name)) => Cow::Owned(name[prefix.len()..].into()),
+    }
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => write!(f, "architecture {:#018x}", self.0),
+        }
+    }
+}
+
+/// A text that names no architecture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no architecture that is known here")]
+pub struct UnknownArchitecture(String);
+
+impl FromStr for Architecture {
+    type Err = UnknownArchitecture;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::from_name(name).ok_or_else(|| UnknownArchitecture(name.into()))
+    }
+}
+
+#[rustfmt::skip] // one architecture a line
+const TABLE: &[Row] = &[
+    (0x9900_0000_0000_0000, "unknown", &[]),
+    (0x0300_0000_0000_0000, "x86_64", &[]),
+    (0x0300_0000_0000_0800, "intel_cpu_spr", &[]),
+    (0x0300_0000_0000_0900, "intel_cpu_gnr", &[]),
+    (0x0300_0000_0000_1000, "intel_cpu_dmr", &[]),
+    (0x0000_0002_0000_0000, "intel_gpu_bdw", &["intel_gpu_8_0_0"]),
+    (0x0000_0002_4000_0900, "intel_gpu_skl", &["intel_gpu_9_0_9"]),
+    (0x0000_0002_4040_0900, "intel_gpu_kbl", &["intel_gpu_9_1_9"]),
+    (0x0000_0002_4080_0900, "intel_gpu_cfl", &["intel_gpu_9_2_9"]),
+    (0x0000_0002_40c0_0000, "intel_gpu_apl", &["intel_gpu_bxt", "intel_gpu_9_3_0"]),
+    (0x0000_0002_4100_0000, "intel_gpu_glk", &["intel_gpu_9_4_0"]),
+    (0x0000_0002_4140_0000, "intel_gpu_whl", &["intel_gpu_9_5_0"]),
+    (0x0000_0002_4180_0000, "intel_gpu_aml", &["intel_gpu_9_6_0"]),
+    (0x0000_0002_41c0_0000, "intel_gpu_cml", &["intel_gpu_9_7_0"]),
+    (0x0000_0002_c000_0000, "intel_gpu_icllp", &["intel_gpu_icl", "intel_gpu_11_0_0"]),
+    (0x0000_0002_c080_0000, "intel_gpu_ehl", &["intel_gpu_jsl", "intel_gpu_11_2_0"]),
+    (0x0000_0003_0000_0000, "intel_gpu_tgllp", &["intel_gpu_tgl", "intel_gpu_12_0_0"]),
+    (0x0000_0003_0040_0000, "intel_gpu_rkl", &["intel_gpu_12_1_0"]),
+    (0x0000_0003_0080_0000, "intel_gpu_adl_s", &["intel_gpu_rpl_s", "intel_gpu_12_2_0"]),
+    (0x0000_0003_00c0_0000, "intel_gpu_adl_p", &["intel_gpu_12_3_0"]),
+    (0x0000_0003_0100_0000, "intel_gpu_adl_n", &["intel_gpu_12_4_0"]),
+    (0x0000_0003_0280_0000, "intel_gpu_dg1", &["intel_gpu_12_10_0"]),
+    (0x0000_0003_0dc0_0800, "intel_gpu_acm_g10", &["intel_gpu_dg2_g10", "intel_gpu_12_55_8"]),
+    (0x0000_0003_0e00_0500, "intel_gpu_acm_g11", &["intel_gpu_dg2_g11", "intel_gpu_12_56_5"]),
+    (0x0000_0003_0e40_0000, "intel_gpu_acm_g12", &["intel_gpu_dg2_g12", "intel_gpu_12_57_0"]),
+    (0x0000_0003_0f00_0700, "intel_gpu_pvc", &["intel_gpu_12_60_7"]),
+    (0x0000_0003_0f40_0700, "intel_gpu_pvc_vg", &["intel_gpu_12_61_7"]),
+    (0x0000_0003_1180_0400, "intel_gpu_mtl_u", &["intel_gpu_mtl_s", "intel_gpu_arl_u", "intel_gpu_arl_s", "intel_gpu_12_70_4"]),
+    (0x0000_0003_11c0_0400, "intel_gpu_mtl_h", &["intel_gpu_12_71_4"]),
+    (0x0000_0003_1280_0400, "intel_gpu_arl_h", &["intel_gpu_12_74_4"]),
+    (0x0000_0005_0040_0400, "intel_gpu_bmg_g21", &["intel_gpu_20_1_4"]),
+    (0x0000_0005_0080_0000, "intel_gpu_bmg_g31", &["intel_gpu_20_2_0"]),
+    (0x0000_0005_0100_0400, "intel_gpu_lnl_m", &["intel_gpu_20_4_4"]),
+    (0x0000_0007_8000_0400, "intel_gpu_ptl_h", &["intel_gpu_30_0_4"]),
+    (0x0000_0007_8040_0100, "intel_gpu_ptl_u", &["intel_gpu_30_1_1"]),
+    (0x0000_0007_80c0_0000, "intel_gpu_wcl", &["intel_gpu_30_3_0"]),
+    (0x0000_0007_8100_0400, "intel_gpu_nvl_s", &["intel_gpu_nvl_hx", "intel_gpu_nvl_ul", "intel_gpu_30_4_0"]),
+    (0x0000_0007_8140_0400, "intel_gpu_nvl_u", &["intel_gpu_nvl_h", "intel_gpu_30_5_0"]),
+    (0x0000_0008_c280_0000, "intel_gpu_nvl_p", &["intel_gpu_35_10_0"]),
+    (0x0000_0008_c2c0_0000, "intel_gpu_cri", &["intel_gpu_35_11_0"]),
+    (0x0100_0000_0000_5000, "nvidia_gpu_sm_50", &[]),
+    (0x0100_0000_0000_5200, "nvidia_gpu_sm_52", &[]),
+    (0x0100_0000_0000_5300, "nvidia_gpu_sm_53", &[]),
+    (0x0100_0000_0000_6000, "nvidia_gpu_sm_60", &[]),
+    (0x0100_0000_0000_6100, "nvidia_gpu_sm_61", &[]),
+    (0x0100_0000_0000_6200, "nvidia_gpu_sm_62", &[]),
+    (0x0100_0000_0000_7000, "nvidia_gpu_sm_70", &[]),
+    (0x0100_0000_0000_7200, "nvidia_gpu_sm_72", &[]),
+    (0x0100_0000_0000_7500, "nvidia_gpu_sm_75", &[]),
+    (0x0100_0000_0000_8000, "nvidia_gpu_sm_80", &[]),
+    (0x0100_0000_0000_8600, "nvidia_gpu_sm_86", &[]),
+    (0x0100_0000_0000_8700, "nvidia_gpu_sm_87", &[]),
+    (0x0100_0000_0000_8900, "nvidia_gpu_sm_89", &[]),
+    (0x0100_0000_0000_9000, "nvidia_gpu_sm_90", &[]),
+    (0x0100_0000_0000_90a0, "nvidia_gpu_sm_90a", &[]),
+    (0x0200_0000_0007_0000, "amd_gpu_gfx700", &[]),
+    (0x0200_0000_0007_0100, "amd_gpu_gfx701", &[]),
+    (0x0200_0000_0007_0200, "amd_gpu_gfx702", &[]),
+    (0x0200_0000_0007_0300, "amd_gpu_gfx703", &[]),
+    (0x0200_0000_0007_0400, "amd_gpu_gfx704", &[]),
+    (0x0200_0000_0007_0500, "amd_gpu_gfx705", &[]),
+    (0x0200_0000_0008_0100, "amd_gpu_gfx801", &[]),
+    (0x0200_0000_0008_0200, "amd_gpu_gfx802", &[]),
+    (0x0200_0000_0008_0300, "amd_gpu_gfx803", &[]),
+    (0x0200_0000_0008_0500, "amd_gpu_gfx805", &[]),
+    (0x0200_0000_0008_1000, "amd_gpu_gfx810", &[]),
+    (0x0200_0000_0009_0000, "amd_gpu_gfx900", &[]),
+    (0x0200_0000_0009_0200, "amd_gpu_gfx902", &[]),
+    (0x0200_0000_0009_0400, "amd_gpu_gfx904", &[]),
+    (0x0200_0000_0009_0600, "amd_gpu_gfx906", &[]),
+    (0x0200_0000_0009_0800, "amd_gpu_gfx908", &[]),
+    (0x0200_0000_0009_0900, "amd_gpu_gfx909", &[]),
+    (0x0200_0000_0009_0a00, "amd_gpu_gfx90a", &[]),
+    (0x0200_0000_0009_0c00, "amd_gpu_gfx90c", &[]),
+    (0x0200_0000_0009_4000, "amd_gpu_gfx940", &[]),
+    (0x0200_0000_0009_4100, "amd_gpu_gfx941", &[]),
+    (0x0200_0000_0009_4200, "amd_gpu_gfx942", &[]),
+    (0x0200_0000_0010_1000, "amd_gpu_gfx1010", &[]),
+    (0x0200_0000_0010_1100, "amd_gpu_gfx1011", &[]),
+    (0x0200_0000_0010_1200, "amd_gpu_gfx1012", &[]),
+    (0x0200_0000_0010_1300, "amd_gpu_gfx1013", &[]),
+    (0x0200_0000_0010_3000, "amd_gpu_gfx1030", &[]),
+    (0x0200_0000_0010_3100, "amd_gpu_gfx1031", &[]),
+    (0x0200_0000_0010_3200, "amd_gpu_gfx1032", &[]),
+    (0x0200_0000_0010_3300, "amd_gpu_gfx1033", &[]),
+    (0x0200_0000_0010_3400, "amd_gpu_gfx1034", &[]),
+    (0x0200_0000_0010_3500, "amd_gpu_gfx1035", &[]),
+    (0x0200_0000_0010_3600, "amd_gpu_gfx1036", &[]),
+    (0x0200_0000_0011_0000, "amd_gpu_gfx1100", &[]),
+    (0x0200_0000_0011_0100, "amd_gpu_gfx1101", &[]),
+    (0x0200_0000_0011_0200, "amd_gpu_gfx1102", &[]),
+    (0x0200_0000_0011_0300, "amd_gpu_gfx1103", &[]),
+    (0x0200_0000_0011_5000, "amd_gpu_gfx1150", &[]),
+    (0x0200_0000_0011_5100, "amd_gpu_gfx1151", &[]),
+    (0x0200_0000_0012_0000, "amd_gpu_gfx1200", &[]),
+    (0x0200_0000_0012_0100, "amd_gpu_gfx1201", &[]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn every_name_and_second_name_leads_to_its_architecture_in_both_spellings() {
+        for architecture in Architecture::all() {
+            let name = architecture.name().unwrap();
+            for name in architecture.aliases().iter().copied().chain([name]) {
+                assert_eq!(name.parse(), Ok(architecture));
+                let dashed = short(name).replace('_', "-");
+                assert_eq!(
+                    Architecture::from_name(&dashed),
+                    Some(architecture),
+                    "{dashed}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_name_and_no_number_is_there_twice() {
+        let mut names: Vec<_> = TABLE
+            .iter()
+            .flat_map(|(_, name, aliases)| aliases.iter().chain([name]))
+            .map(|name| short(name))
+            .collect();
+        let mut ids: Vec<_> = TABLE.iter().map(|(id, ..)| id).collect();
+        let counts = (names.len(), ids.len());
+        names.sort();
+        names.dedup();
+        ids.sort();
+        ids.dedup();
+        assert_eq!((names.len(), ids.len()), counts);
+        assert_eq!(ids.len(), 96);
+    }
+
+    #[test]
+    fn the_family_follows_from_the_number_as_the_name_says() {
+        for architecture in Architecture::all() {
+            let family = match architecture.name().unwrap() {
+                "unknown" => Family::Unknown,
+                name if name.starts_with("intel_gpu_") => Family::IntelGpu,
+                name if name.starts_with("nvidia_gpu_") => Family::NvidiaGpu,
+                name if name.starts_with("amd_gpu_") => Family::AmdGpu,
+                _ => Family::Cpu,
+            };
+            assert_eq!(architecture.family(), family, "{architecture}");
+        }
+        assert_eq!(Architecture(4 << 56).family(), Family::Other(4));
+    }
+
+    #[test]
+    fn the_compilers_spelling_and_the_runtimes_are_the_same() {
+        for (a, b) in [
+            ("pvc", "intel_gpu_pvc"),
+            ("bmg-g21", "intel_gpu_bmg_g21"),
+            ("sm_90", "nvidia_gpu_sm_90"),
+            ("gfx90a", "amd_gpu_gfx90a"),
+            ("acm-g10", "intel_gpu_dg2_g10"),
+            ("x86-64", "x86_64"),
+            // Not in the table.
+            ("gfx9999", "amd_gpu_gfx9999"),
+            ("corei7-avx", "corei7_avx"),
+        ] {
+            assert!(same(a, b) && same(b, a), "{a} {b}");
+        }
+        for (a, b) in [
+            ("pvc", "pvc_vg"),
+            ("sm_90", "sm_90a"),
+            ("gfx9999", "pvc"),
+            ("", "pvc"),
+        ] {
+            assert!(!same(a, b) && !same(b, a), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn unknown_numbers_survive_and_unknown_names_do_not() {
+        let unknown = Architecture(0x0100_0000_0000_c000);
+        assert_eq!(unknown.name(), None);
+        assert_eq!(unknown.to_string(), "architecture 0x010000000000c000");
+        assert_eq!(Architecture::UNKNOWN.to_string(), "unknown");
+        let error = "sm_1".parse::<Architecture>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`sm_1` is no architecture that is known here"
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Device requirements: what a device must have for a module to run.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::malformed::{Malformed, describe};
+use super::property::{Property, put, put_list};
+use super::size::{Dimensions, WorkGroupSize};
+use crate::Aspect;
+use crate::property::{PropertySets, Value, key, set};
+
+const SET: &str = set::DEVICE_REQUIREMENTS;
+
+/// What a device must have (set [`DEVICE_REQUIREMENTS`](set::DEVICE_REQUIREMENTS)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceRequirements {
+    /// What it can do (`aspects`).
+    pub aspects: Vec<Aspect>,
+    /// The targets it may be, by numbers of option `-fsycl-fixed-targets` (`fixed_target`).
+    pub fixed_targets: Vec<u32>,
+    /// The size of work-groups that it must take, in work-items
+    /// (`reqd_work_group_size_uint64_t`, or `reqd_work_group_size` of 32-bit numbers from old
+    /// compilers). Written as the first.
+    pub work_group: Option<WorkGroupSize<u64>>,
+    /// How many dimensions the kernels have; compilers leave three out (`work_group_num_dim`).
+    pub dimensions: Option<Dimensions>,
+    /// The size of sub-groups that it must have, in work-items (`reqd_sub_group_size`).
+    pub sub_group: Option<u32>,
+    /// The matrices it must have (`joint_matrix`). The fields of each are its type, use, number of
+    /// rows and number of columns, such as `matrix_type::fp32`, `use::a`, `8`, `16`.
+    pub matrices: Records,
+    /// The products of matrices it must have (`joint_matrix_mad`). The fields of each are the types
+    /// of A, B, C and D, then the sizes M, K and N.
+    pub matrix_products: Records,
+    /// The architecture or target it must be, such as `intel_gpu_pvc` or `spir64_x86_64`; to be
+    /// compared as [`same`](crate::architecture::same) does (`compile_target`).
+    pub compile_target: Option<String>,
+}
+
+/// Records of text fields. In files they are one text with `;` between records and `,` between
+/// fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Records(pub Vec<Vec<String>>);
+
+impl Property for Records {
+    const EXPECTED: &'static str = "UTF-8 text, records with `;` between";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let text = String::from_value(value)?;
+        let fields = |record: &str| record.split(',').map(String::from).collect();
+        Some(Self(match text.is_empty() {
+            true => Vec::new(),
+            false => text.split(';').map(fields).collect(),
+        }))
+    }
+
+    fn to_value(&self) -> Value {
+        let records: Vec<_> = self.0.iter().map(|fields| fields.join(",")).collect();
+        Value::from(records.join(";"))
+    }
+}
+
+impl DeviceRequirements {
+    /// Reads the set.
+    ///
+    /// # Errors
+    ///
+    /// When a value is malformed, or the two spellings of the work-group size differ.
+    pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            aspects: sets.read(SET, key::ASPECTS)?.unwrap_or_default(),
+            fixed_targets: sets.read(SET, key::FIXED_TARGET)?.unwrap_or_default(),
+            work_group: read_work_group(sets)?,
+            dimensions: sets.read(SET, key::WORK_GROUP_NUM_DIM)?,
+            sub_group: sets.read(SET, key::REQD_SUB_GROUP_SIZE)?,
+            matrices: sets.read(SET, key::JOINT_MATRIX)?.unwrap_or_default(),
+            matrix_products: sets.read(SET, key::JOINT_MATRIX_MAD)?.unwrap_or_default(),
+            compile_target: sets.read(SET, key::COMPILE_TARGET)?,
+        })
+    }
+
+    /// Writes the set. Keys that are not known here are left alone.
+    pub fn write(&self, sets: &mut PropertySets<'_>) {
+        put_list(sets, SET, key::ASPECTS, &self.aspects);
+        put_list(sets, SET, key::FIXED_TARGET, &self.fixed_targets);
+        put(
+            sets,
+            SET,
+            key::REQD_WORK_GROUP_SIZE_64,
+            self.work_group.as_ref(),
+        );
+        put::<WorkGroupSize<u32>>(sets, SET, key::REQD_WORK_GROUP_SIZE, None);
+        put(sets, SET, key::WORK_GROUP_NUM_DIM, self.dimensions.as_ref());
+        put(sets, SET, key::REQD_SUB_GROUP_SIZE, self.sub_group.as_ref());
+        put_list(sets, SET, key::JOINT_MATRIX, &self.matrices);
+        put_list(sets, SET, key::JOINT_MATRIX_MAD, &self.matrix_products);
+        put(sets, SET, key::COMPILE_TARGET, self.compile_target.as_ref());
+    }
+
+    /// The size of work-groups in SYCL's order, with as many numbers as the kernels have
+    /// dimensions.
+    #[must_use]
+    pub fn work_group_sycl(&self) -> Option<Vec<u64>> {
+        Some(self.work_group?.to_sycl(self.dimensions))
+    }
+}
+
+fn read_work_group(sets: &PropertySets<'_>) -> Result<Option<WorkGroupSize<u64>>, Malformed> {
+    let size = sets.read::<WorkGroupSize<u64>>(SET, key::REQD_WORK_GROUP_SIZE_64)?;
+    let old = sets.read::<WorkGroupSize<u32>>(SET, key::REQD_WORK_GROUP_SIZE)?;
+    let old = old.map(WorkGroupSize::from);
+    match (size, old) {
+        (Some(size), Some(old)) if size.xyz() != old.xyz() => {
+            let expected = format!(
+                "the numbers {:?} of `{}`",
+                size.xyz(),
+                key::REQD_WORK_GROUP_SIZE_64
+            );
+            let found = sets.get(SET, key::REQD_WORK_GROUP_SIZE).map(describe);
+            let key = key::REQD_WORK_GROUP_SIZE;
+            Err(Malformed::new(
+                SET,
+                key,
+                expected,
+                found.unwrap_or_default(),
+            ))
+        }
+        _ => Ok(size.or(old)),
+    }
+}

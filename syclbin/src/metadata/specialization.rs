@@ -1,0 +1,223 @@
+//! Specialization constants: where the parts of each lie, and its value.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::malformed::Malformed;
+use super::named::Named;
+use super::property::{Property, put};
+use crate::property::{PropertySets, Value, key, set};
+
+/// The specialization constants of a module, in the order of the file, which says where in the
+/// blobs of values each one lies.
+///
+/// ```
+/// use syclbin::metadata::{Part, SpecializationConstants};
+///
+/// let mut constants = SpecializationConstants::default();
+/// let part = |id, offset, size| Part { id, offset, size };
+/// constants.constants.insert("radius", vec![part(0, 0, 4)]);
+/// constants.constants.insert("scale", vec![part(1, 0, 8)]);
+/// constants.defaults = Some([&5u32.to_le_bytes()[..], &0.5f64.to_le_bytes()].concat());
+/// assert_eq!(constants.default_value("scale")?, Some(&0.5f64.to_le_bytes()[..]));
+/// # Ok::<(), syclbin::metadata::Malformed>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpecializationConstants {
+    /// The parts of each constant (set
+    /// [`SPECIALIZATION_CONSTANTS`](set::SPECIALIZATION_CONSTANTS)). The names are symbols that the
+    /// compiler makes.
+    pub constants: Named<Vec<Part>>,
+    /// The default values of all constants, as one blob
+    /// (set [`SPECIALIZATION_DEFAULTS`](set::SPECIALIZATION_DEFAULTS)).
+    pub defaults: Option<Vec<u8>>,
+    /// The values in force of all constants, in the same layout; only the reference runtime writes
+    /// them (set [`SPECIALIZATION_SET_VALUES`](set::SPECIALIZATION_SET_VALUES)).
+    pub set_values: Option<Vec<u8>>,
+}
+
+/// A scalar of a constant, which the device knows by an id of its own. A constant that is no
+/// scalar is as many parts as it has scalars; where constants are emulated it is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// The `SpecId` in SPIR-V, or [`Part::PADDING`].
+    pub id: u32,
+    /// Where it lies in the constant, in bytes.
+    pub offset: u32,
+    /// How many bytes it has.
+    pub size: u32,
+}
+
+impl Part {
+    /// The id of parts that only take up room.
+    pub const PADDING: u32 = u32::MAX;
+
+    /// Whether it only takes up room.
+    #[must_use]
+    pub const fn is_padding(self) -> bool {
+        self.id == Self::PADDING
+    }
+}
+
+impl Property for Vec<Part> {
+    const EXPECTED: &'static str = "parts of 12 bytes: id, offset and size";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let words = Vec::<u32>::from_value(value)?;
+        let (parts, []) = words.as_chunks() else {
+            return None;
+        };
+        let part = |&[id, offset, size]: &[u32; 3]| Part { id, offset, size };
+        Some(parts.iter().map(part).collect())
+    }
+
+    fn to_value(&self) -> Value {
+        let words = self
+            .iter()
+            .flat_map(|part| [part.id, part.offset, part.size]);
+        words.collect::<Vec<u32>>().to_value()
+    }
+}
+
+/// Where a constant lies in the blobs of values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its first byte.
+    pub start: usize,
+    /// How many bytes it has, gaps and padding included.
+    pub size: usize,
+    /// The parts a device knows, so without padding.
+    pub leaves: Vec<Leaf>,
+}
+
+/// Where a part of a constant lies in the blobs of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// The `SpecId` in SPIR-V.
+    pub id: u32,
+    /// Its first byte, counted from the start of the blob.
+    pub start: usize,
+    /// How many bytes it has.
+    pub size: usize,
+}
+
+impl SpecializationConstants {
+    /// Reads the three sets.
+    ///
+    /// # Errors
+    ///
+    /// When a value is malformed, or [`Self::layout`] is.
+    pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
+        let constants = Self {
+            constants: Named::read(sets, set::SPECIALIZATION_CONSTANTS)?,
+            defaults: sets.read(set::SPECIALIZATION_DEFAULTS, key::ALL)?,
+            set_values: sets.read(set::SPECIALIZATION_SET_VALUES, key::ALL)?,
+        };
+        constants.layout()?;
+        Ok(constants)
+    }
+
+    /// Writes the three sets.
+    pub fn write(&self, sets: &mut PropertySets<'_>) {
+        let name = set::SPECIALIZATION_CONSTANTS;
+        // The order is part of the meaning, so none keeps the place it may have had.
+        sets.retain(name, |_| false);
+        self.constants.write(sets, name);
+        for (set, blob) in [
+            (set::SPECIALIZATION_DEFAULTS, &self.defaults),
+            (set::SPECIALIZATION_SET_VALUES, &self.set_values),
+        ] {
+            put(sets, set, key::ALL, blob.as_ref());
+        }
+    }
+
+    /// Where each constant lies in the blobs: one after the other, each with the gaps that the
+    /// offsets of its parts leave.
+    ///
+    /// # Errors
+    ///
+    /// When parts overlap or do not ascend, or a blob has another length than they need.
+    pub fn layout(&self) -> Result<Named<Place>, Malformed> {
+        let mut blob = 0usize;
+        let mut places = Named::default();
+        for (name, parts) in self.constants.iter() {
+            let fail = |expected, found| {
+                Malformed::new(set::SPECIALIZATION_CONSTANTS, name, expected, found)
+            };
+            let start = blob;
+            let mut size = 0usize;
+            let mut leaves = Vec::new();
+            for part in parts {
+                let (offset, length) = (part.offset as usize, part.size as usize);
+                if offset < size {
+                    let found = format!("one at offset {offset} after one that ends at {size}");
+                    return Err(fail("parts in order that do not overlap", found));
+                }
+                let place = start.checked_add(offset);
+                let Some((place, end)) = place.and_then(|p| Some((p, p.checked_add(length)?)))
+                else {
+                    return Err(fail(
+                        "parts that fit the address space",
+                        format!("{part:?}"),
+                    ));
+                };
+                if !part.is_padding() {
+                    leaves.push(Leaf {
+                        id: part.id,
+                        start: place,
+                        size: length,
+                    });
+                }
+                (size, blob) = (end - start, end);
+            }
+            let place = Place {
+                start,
+                size,
+                leaves,
+            };
+            places.insert(name, place);
+        }
+        for (set, values) in [
+            (set::SPECIALIZATION_DEFAULTS, &self.defaults),
+            (set::SPECIALIZATION_SET_VALUES, &self.set_values),
+        ] {
+            if let Some(values) = values.as_ref().filter(|values| values.len() != blob) {
+                let expected = format!("the {blob} bytes of all constants");
+                let found = format!("{} bytes", values.len());
+                return Err(Malformed::new(set, key::ALL, expected, found));
+            }
+        }
+        Ok(places)
+    }
+
+    /// The default value of the constant `name`, gaps and padding included; nothing if there is no
+    /// such constant, or the file has no default values.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::layout`], which this works out anew each time.
+    pub fn default_value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
+        self.value_in(self.defaults.as_ref(), name)
+    }
+
+    /// The value in force of the constant `name`: the one that was set, else the default.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::default_value`].
+    pub fn value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
+        self.value_in(self.set_values.as_ref().or(self.defaults.as_ref()), name)
+    }
+
+    fn value_in<'b>(
+        &self,
+        blob: Option<&'b Vec<u8>>,
+        name: &str,
+    ) -> Result<Option<&'b [u8]>, Malformed> {
+        let layout = self.layout()?;
+        Ok(layout.get(name).and_then(|place| {
+            let rest = blob?.get(place.start..)?;
+            rest.get(..place.size)
+        }))
+    }
+}

@@ -1,0 +1,86 @@
+//! Targets: what the first component of a triple says of the device.
+
+use core::fmt;
+
+/// What code was made for: the first component of a target triple, up to the first `-`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target<'t> {
+    /// `spir`: 32-bit SPIR-V.
+    Spir,
+    /// `spir64`: 64-bit SPIR-V, for OpenCL and Level Zero.
+    Spir64,
+    /// `spir64_gen`: code of Intel GPUs.
+    Spir64Gen,
+    /// `spir64_x86_64`: code of CPUs.
+    Spir64X86_64,
+    /// `nvptx64`: code of NVIDIA GPUs.
+    Nvptx64,
+    /// `amdgcn`: code of AMD GPUs.
+    AmdGcn,
+    /// `native_cpu`: code of the CPU that the host program runs on.
+    NativeCpu,
+    /// One this crate does not know.
+    Other(&'t str),
+}
+
+impl<'t> Target<'t> {
+    /// The target of a triple such as `spir64_gen-unknown-unknown`, or of its first component.
+    #[must_use]
+    pub fn of_triple(triple: &'t str) -> Self {
+        match triple.split('-').next().unwrap_or_default() {
+            "spir" => Self::Spir,
+            "spir64" => Self::Spir64,
+            "spir64_gen" => Self::Spir64Gen,
+            "spir64_x86_64" => Self::Spir64X86_64,
+            "nvptx64" => Self::Nvptx64,
+            "amdgcn" => Self::AmdGcn,
+            "native_cpu" => Self::NativeCpu,
+            other => Self::Other(other),
+        }
+    }
+
+    /// As triples spell it.
+    #[must_use]
+    pub const fn spelling(self) -> &'t str {
+        match self {
+            Self::Spir => "spir",
+            Self::Spir64 => "spir64",
+            Self::Spir64Gen => "spir64_gen",
+            Self::Spir64X86_64 => "spir64_x86_64",
+            Self::Nvptx64 => "nvptx64",
+            Self::AmdGcn => "amdgcn",
+            Self::NativeCpu => "native_cpu",
+            Self::Other(other) => other,
+        }
+    }
+}
+
+impl fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.spelling())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_component_counts_and_unknown_ones_survive() {
+        for (triple, target) in [
+            ("spir-unknown-unknown", Target::Spir),
+            ("spir64-unknown-unknown", Target::Spir64),
+            ("spir64_gen-unknown-unknown", Target::Spir64Gen),
+            ("spir64_x86_64-unknown-unknown", Target::Spir64X86_64),
+            ("nvptx64-nvidia-cuda", Target::Nvptx64),
+            ("amdgcn-amd-amdhsa", Target::AmdGcn),
+            ("native_cpu", Target::NativeCpu),
+            ("spirv64-unknown-unknown", Target::Other("spirv64")),
+            ("", Target::Other("")),
+        ] {
+            assert_eq!(Target::of_triple(triple), target);
+            let first = triple.split('-').next().unwrap();
+            assert_eq!(target.spelling(), first);
+        }
+    }
+}

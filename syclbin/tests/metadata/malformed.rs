@@ -1,0 +1,252 @@
+//! Known properties with values that mean nothing.
+
+use syclbin::metadata::{FileMetadata, IrMetadata, ModuleMetadata, NativeMetadata};
+use syclbin::property::{Value, key, set};
+
+use super::{longs, sets, words};
+
+#[test]
+fn two_spellings_of_one_size_must_agree() {
+    let both = |old: &[u32]| {
+        sets(&[
+            (
+                set::DEVICE_REQUIREMENTS,
+                key::REQD_WORK_GROUP_SIZE_64,
+                longs(&[8, 2, 1]),
+            ),
+            (
+                set::DEVICE_REQUIREMENTS,
+                key::REQD_WORK_GROUP_SIZE,
+                words(old),
+            ),
+        ])
+    };
+    let read = ModuleMetadata::read(&both(&[8, 2])).unwrap();
+    assert_eq!(read.requirements.work_group.unwrap().xyz(), [8, 2, 1]);
+    let error = ModuleMetadata::read(&both(&[2, 8])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "set `SYCL/device requirements`, key `reqd_work_group_size`: expected the numbers \
+         [8, 2, 1] of `reqd_work_group_size_uint64_t`, found 8 bytes: 02 00 00 00 08 00 00 00"
+    );
+}
+
+#[test]
+fn a_value_that_means_nothing_is_named_with_its_set_and_key() {
+    let flag = || Value::U32(2);
+    let short = || Value::from(vec![1, 2, 3]);
+    let text = || Value::from(vec![0xff]);
+    let bits = || Value::Bytes {
+        bits: 7,
+        data: vec![1],
+    };
+    let cases = [
+        (set::KERNEL_NAMES, "k", short(), "a 32-bit number"),
+        (set::EXPORTED_SYMBOLS, "k", short(), "a 32-bit number"),
+        (set::IMPORTED_SYMBOLS, "k", short(), "a 32-bit number"),
+        (set::ASSERT_USED, "k", short(), "a 32-bit number"),
+        (set::DYNAMIC_LOCAL_MEMORY, "k", short(), "a 32-bit number"),
+        (
+            set::IMPLICIT_LOCAL_ARG,
+            "k",
+            longs(&[1 << 32]),
+            "a 32-bit number",
+        ),
+        (
+            set::KERNEL_PARAM_OPT,
+            "k",
+            flag(),
+            "a bit for each argument",
+        ),
+        (set::REGISTERED_KERNELS, "k", text(), "UTF-8 text"),
+        (
+            set::PROGRAM_METADATA,
+            "k@reqd_work_group_size",
+            longs(&[1, 2]),
+            "one to three 32-bit numbers",
+        ),
+        (
+            set::PROGRAM_METADATA,
+            "k@work_group_num_dim",
+            4.into(),
+            "1, 2 or 3 dimensions",
+        ),
+        (
+            set::PROGRAM_METADATA,
+            "k@max_work_group_size",
+            64.into(),
+            "one to three 32-bit numbers",
+        ),
+        (
+            set::PROGRAM_METADATA,
+            "k@max_linear_work_group_size",
+            longs(&[1 << 32]),
+            "a 32-bit number",
+        ),
+        (
+            set::PROGRAM_METADATA,
+            "k@reqd_sub_group_size",
+            words(&[8, 8, 8]),
+            "a 32-bit number",
+        ),
+        (
+            set::PROGRAM_METADATA,
+            "k@global_id_mapping",
+            1.into(),
+            "UTF-8 text",
+        ),
+        (
+            set::SPECIALIZATION_CONSTANTS,
+            "c",
+            words(&[0, 0]),
+            "parts of 12 bytes: id, offset and size",
+        ),
+        (set::SPECIALIZATION_DEFAULTS, "all", bits(), "bytes"),
+        (set::SPECIALIZATION_SET_VALUES, "all", 1.into(), "bytes"),
+        (
+            set::DEVICE_GLOBALS,
+            "_Z4bias",
+            words(&[4]),
+            "two 32-bit numbers, a size and 0 or 1",
+        ),
+        (
+            set::DEVICE_GLOBALS,
+            "_Z4bias",
+            words(&[4, 2]),
+            "two 32-bit numbers, a size and 0 or 1",
+        ),
+        (set::HOST_PIPES, "p", short(), "a 32-bit number"),
+        (
+            set::VIRTUAL_FUNCTIONS,
+            "virtual-functions-set",
+            text(),
+            "UTF-8 text, names with a comma between",
+        ),
+        (
+            set::VIRTUAL_FUNCTIONS,
+            "uses-virtual-functions-set",
+            1.into(),
+            "UTF-8 text, names with a comma between",
+        ),
+        (
+            set::DEVICELIB_REQ_MASK,
+            "DeviceLibReqMask",
+            short(),
+            "a 32-bit number",
+        ),
+        (
+            set::DEVICELIB_METADATA,
+            "bfloat16",
+            short(),
+            "a 32-bit number",
+        ),
+        (set::MISC_PROPERTIES, "isEsimdImage", flag(), "0 or 1"),
+        (
+            set::MISC_PROPERTIES,
+            "sycl-register-alloc-mode",
+            short(),
+            "a 32-bit number",
+        ),
+        (
+            set::MISC_PROPERTIES,
+            "sycl-grf-size",
+            short(),
+            "a 32-bit number",
+        ),
+        (set::MISC_PROPERTIES, "optLevel", short(), "a 32-bit number"),
+        (set::MISC_PROPERTIES, "sanUsed", 1.into(), "UTF-8 text"),
+        (
+            set::MISC_PROPERTIES,
+            "specConstsReplacedWithDefault",
+            flag(),
+            "0 or 1",
+        ),
+        (
+            set::MISC_PROPERTIES,
+            "idQueriesRange",
+            short(),
+            "a 32-bit number",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "aspects",
+            short(),
+            "32-bit numbers of aspects",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "fixed_target",
+            short(),
+            "32-bit numbers",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "reqd_work_group_size_uint64_t",
+            words(&[8, 4, 2]),
+            "one to three 64-bit numbers",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "reqd_work_group_size",
+            words(&[]),
+            "one to three 32-bit numbers",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "work_group_num_dim",
+            0.into(),
+            "1, 2 or 3 dimensions",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "reqd_sub_group_size",
+            bits(),
+            "a 32-bit number",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "joint_matrix",
+            text(),
+            "UTF-8 text, records with `;` between",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "joint_matrix_mad",
+            1.into(),
+            "UTF-8 text, records with `;` between",
+        ),
+        (
+            set::DEVICE_REQUIREMENTS,
+            "compile_target",
+            text(),
+            "UTF-8 text",
+        ),
+    ];
+    for (set, key, value, expected) in cases {
+        let error = ModuleMetadata::read(&sets(&[(set, key, value)])).unwrap_err();
+        let found = (&*error.set, &*error.key, &*error.expected);
+        assert_eq!(found, (set, key, expected));
+    }
+    let other = Value::Other {
+        ty: 9,
+        text: "x".into(),
+    };
+    for (set, key) in [
+        (set::GLOBAL, key::STATE),
+        (set::IR_MODULE, key::TYPE),
+        (set::IR_MODULE, key::TARGET),
+        (set::NATIVE_IMAGE, key::ARCH),
+        (set::NATIVE_IMAGE, key::TARGET),
+    ] {
+        let sets = sets(&[(set, key, other.clone())]);
+        let errors = [
+            FileMetadata::read(&sets).err(),
+            IrMetadata::read(&sets).err(),
+            NativeMetadata::read(&sets).err(),
+        ];
+        let errors: Vec<_> = errors.into_iter().flatten().collect();
+        assert_eq!(errors.len(), 1);
+        assert_eq!((&*errors[0].set, &*errors[0].key), (set, key));
+        assert_eq!(errors[0].found, "a value of type 9");
+    }
+}
