@@ -359,6 +359,14 @@ mod tests {
     }
 
     #[test]
+    fn an_image_that_does_not_say_is_spirv_for_no_target() {
+        let mut silent = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", vec![1]);
+        silent.metadata = PropertySets::default();
+        let (ty, target) = (IrType::SpirV, "");
+        assert_eq!(silent.kind(), ImageKind::Ir { ty, target });
+    }
+
+    #[test]
     fn unknown_numbers_survive() {
         assert_eq!(State::from_number(9).number(), 9);
         assert_eq!(IrType::from_number(7), IrType::Other(7));

@@ -210,3 +210,36 @@ impl DeviceLibraries {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_and_name_has_one_meaning_and_unknown_ones_survive() {
+        for (name, meaning) in [
+            ("asan", Sanitizer::Address),
+            ("msan", Sanitizer::Memory),
+            ("tsan", Sanitizer::Thread),
+            ("usan", Sanitizer::Other("usan".into())),
+        ] {
+            let value = Value::from(name);
+            assert_eq!(meaning.to_value(), value);
+            assert_eq!(Sanitizer::from_value(&value), Some(meaning));
+        }
+        for (number, range, conversion) in [
+            (0, IdRange::Int, Bfloat16::Fallback),
+            (1, IdRange::UnsignedInt, Bfloat16::Native),
+            (2, IdRange::Size, Bfloat16::Other(2)),
+            (9, IdRange::Other(9), Bfloat16::Other(9)),
+        ] {
+            let value = Value::U32(number);
+            assert_eq!(
+                (range.to_value(), conversion.to_value()),
+                (value.clone(), value.clone())
+            );
+            assert_eq!(IdRange::from_value(&value), Some(range));
+            assert_eq!(Bfloat16::from_value(&value), Some(conversion));
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use syclbin::metadata::{FileMetadata, IrMetadata, ModuleMetadata, NativeMetadata};
 use syclbin::property::{Value, key, set};
 
+use super::sets::everything;
 use super::{longs, sets, words};
 
 #[test]
@@ -249,4 +250,64 @@ fn a_value_that_means_nothing_is_named_with_its_set_and_key() {
         assert_eq!((&*errors[0].set, &*errors[0].key), (set, key));
         assert_eq!(errors[0].found, "a value of type 9");
     }
+}
+
+/// Values that a damaged or strange file may have in place of `value`.
+fn others(value: &Value) -> Vec<Value> {
+    let data = value.as_bytes().unwrap_or_default().to_vec();
+    let mut others = vec![
+        Value::U32(0),
+        Value::U32(u32::MAX),
+        Value::Other {
+            ty: 3,
+            text: String::new(),
+        },
+        Value::Bytes {
+            bits: u64::MAX,
+            data: data.clone(),
+        },
+        Value::Bytes {
+            bits: (data.len() as u64 * 8).saturating_sub(3),
+            data: data.clone(),
+        },
+    ];
+    others.extend((0..data.len()).map(|length| Value::from(data[..length].to_vec())));
+    others.extend((1..=9).map(|more| Value::from([&data[..], &vec![0xff; more]].concat())));
+    for bit in 0..data.len() * 8 {
+        let mut data = data.clone();
+        data[bit / 8] ^= 1 << (bit % 8);
+        others.push(Value::from(data));
+    }
+    others
+}
+
+#[test]
+fn damage_is_named_where_it_is_or_is_another_meaning_that_survives() {
+    let all = everything();
+    let (mut named, mut survived) = (0, 0);
+    for set in all.iter() {
+        for (key, value) in set.iter() {
+            for other in others(value) {
+                let mut damaged = all.clone();
+                damaged.insert(set.name().to_owned(), key.to_owned(), other);
+                match ModuleMetadata::read(&damaged) {
+                    Ok(metadata) => {
+                        metadata.write(&mut damaged);
+                        assert_eq!(ModuleMetadata::read(&damaged), Ok(metadata), "{key}");
+                        survived += 1;
+                    }
+                    // Constants and their blobs are judged together.
+                    Err(error) if set.name().starts_with(set::SPECIALIZATION_CONSTANTS) => {
+                        assert!(error.set.starts_with(set::SPECIALIZATION_CONSTANTS));
+                        named += 1;
+                    }
+                    Err(error) => {
+                        assert_eq!((&*error.set, &*error.key), (set.name(), key));
+                        named += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(named > 500 && survived > 500, "{named} {survived}");
 }

@@ -10,7 +10,7 @@ use syclbin::{Aspect, IrType, State, Syclbin};
 use super::{longs, sets, words};
 
 /// Every set of a module with every key, in the form the reference compiler writes.
-fn everything() -> PropertySets<'static> {
+pub(crate) fn everything() -> PropertySets<'static> {
     let mask = Value::Bytes {
         bits: 9,
         data: vec![0b1000_0001, 1],
@@ -336,4 +336,21 @@ fn a_hundred_thousand_names_are_read_and_written_at_once() {
     assert_eq!(Named::read(&sets, set::KERNEL_PARAM_OPT), Ok(masks));
     // Quadratic work would take minutes.
     assert!(start.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn a_size_that_is_gone_is_taken_out_alone() {
+    let mut sets = everything();
+    let mut metadata = ModuleMetadata::read(&sets).unwrap();
+    metadata.program.kernels.get_mut("k").unwrap().maximum = None;
+    metadata.program.kernels.retain(|name, _| name != "a@b");
+    metadata.write(&mut sets);
+    assert!(sets.set(set::PROGRAM_METADATA).unwrap().keys().eq([
+        "k@reqd_work_group_size",
+        "k@work_group_num_dim",
+        "k@max_linear_work_group_size",
+        "k@reqd_sub_group_size",
+        "_Z4bias@global_id_mapping",
+    ]));
+    assert_eq!(ModuleMetadata::read(&sets), Ok(metadata));
 }
