@@ -72,7 +72,7 @@ fn kernels_are_those_that_the_reference_runtime_finds_in_the_same_source() {
                 let module = modules.find(|module| module.kernel_names().any(|k| k == kernel));
                 let module = module.unwrap();
                 // The reference runtime fills masks up to whole bytes.
-                let mut removed = module.eliminated_arguments(kernel);
+                let mut removed = module.eliminated_arguments(kernel).unwrap();
                 while removed.last() == Some(&false) {
                     removed.pop();
                 }

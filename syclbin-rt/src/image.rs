@@ -4,28 +4,22 @@
 //! sees an image before it has passed, because some end the process over what they do not like.
 
 use syclbin::signature::spirv::{self as code, Import};
-use syclbin::{AbstractModule, Image, ImageKind, IrType};
+use syclbin::{Aspect, Image, ImageKind, IrType};
 
 use crate::device::Facts;
 
-/// SYCL's number of `aspect::fp16`.
-const FP16: u32 = 5;
-/// SYCL's number of `aspect::fp64`.
-const FP64: u32 = 6;
-
-/// Whether the device has what the kernels of `module` need.
+/// Whether the device has the aspects that the kernels of a module need.
 ///
-/// Checked are half and double precision (aspects 5 and 6). Other aspects pass in this version;
+/// Checked are half and double precision. Other aspects pass in this version;
 /// where the device lacks one, the driver refuses to build the program.
 ///
 /// # Errors
 ///
 /// In words, what is missing.
-pub(crate) fn check_aspects(module: &AbstractModule<'_>, facts: &Facts) -> Result<(), String> {
-    let aspects = module.aspects();
+pub(crate) fn check_aspects(aspects: &[Aspect], facts: &Facts) -> Result<(), String> {
     for (aspect, name, held) in [
-        (FP16, "half precision (aspect fp16)", facts.fp16),
-        (FP64, "double precision (aspect fp64)", facts.fp64),
+        (Aspect::FP16, "half precision (aspect fp16)", facts.fp16),
+        (Aspect::FP64, "double precision (aspect fp64)", facts.fp64),
     ] {
         if aspects.contains(&aspect) && !held {
             return Err(format!("needs {name}, which the device does not have"));
@@ -179,19 +173,13 @@ mod tests {
 
     #[test]
     fn an_aspect_the_device_lacks_is_named() {
-        let mut module = AbstractModule::default();
-        let (set, key) = (
-            syclbin::property::set::DEVICE_REQUIREMENTS,
-            syclbin::property::key::ASPECTS,
-        );
-        let aspects: Vec<u8> = [27, FP64].into_iter().flat_map(u32::to_le_bytes).collect();
-        module.metadata.insert(set, key, aspects);
-        let message = check_aspects(&module, &able()).unwrap_err();
+        let aspects = [Aspect::ATOMIC64, Aspect::FP64];
+        let message = check_aspects(&aspects, &able()).unwrap_err();
         assert!(message.contains("fp64"), "{message}");
         let doubles = Facts {
             fp64: true,
             ..able()
         };
-        assert_eq!(check_aspects(&module, &doubles), Ok(()));
+        assert_eq!(check_aspects(&aspects, &doubles), Ok(()));
     }
 }

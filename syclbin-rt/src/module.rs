@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use syclbin::AbstractModule;
+use syclbin::metadata::ModuleMetadata;
 use syclbin::signature::mangled::KERNEL_PREFIX;
 
 use crate::backend::opencl::{BuildError, Program};
@@ -174,7 +175,8 @@ impl Part {
         let kernels = names
             .into_iter()
             .map(|name| Symbol {
-                eliminated: module.eliminated_arguments(&name),
+                // What is malformed has failed above already.
+                eliminated: module.eliminated_arguments(&name).unwrap_or_default(),
                 name,
             })
             .collect();
@@ -186,9 +188,12 @@ impl Part {
 fn build(queue: &Queue, module: &AbstractModule<'_>) -> Result<Program, Vec<String>> {
     let facts = queue.device().facts();
     let context = queue.raw().context();
+    // A value that means nothing may stand for anything: a launcher that skips it launches wrongly.
+    let metadata = ModuleMetadata::read(&module.metadata);
+    let metadata = metadata.map_err(|malformed| vec![malformed.to_string()])?;
     let mut reasons = Vec::new();
     for (index, image) in module.images.iter().enumerate() {
-        let built = image::check_aspects(module, facts)
+        let built = image::check_aspects(&metadata.requirements.aspects, facts)
             .and_then(|()| image::spirv(image, facts))
             .and_then(|spirv| Program::build(context, spirv).map_err(build_failure));
         match built {

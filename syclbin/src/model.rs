@@ -3,7 +3,8 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use crate::metadata::{ArgumentMask, without_run_prefix};
+use crate::aspect::Aspect;
+use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
 use crate::property::{PropertySet, PropertySets, Value, key, set};
 use crate::signature::spirv::is_target;
@@ -188,22 +189,25 @@ impl<'a> AbstractModule<'a> {
             .insert(set::KERNEL_NAMES, symbol, Value::U32(1));
     }
 
-    /// The aspects a device must have, by the numbers of SYCL's `aspect` enumeration
-    /// (set `SYCL/device requirements`, key `aspects`). A malformed value has none;
-    /// [`DeviceRequirements::read`](crate::metadata::DeviceRequirements::read) tells the two apart.
-    #[must_use]
-    pub fn aspects(&self) -> Vec<u32> {
-        let aspects = self.metadata.read(set::DEVICE_REQUIREMENTS, key::ASPECTS);
-        aspects.ok().flatten().unwrap_or_default()
+    /// The aspects a device must have (set `SYCL/device requirements`, key `aspects`).
+    ///
+    /// # Errors
+    ///
+    /// When the value is no list of aspects.
+    pub fn aspects(&self) -> Result<Vec<Aspect>, Malformed> {
+        let aspects = self.metadata.read(set::DEVICE_REQUIREMENTS, key::ASPECTS)?;
+        Ok(aspects.unwrap_or_default())
     }
 
     /// Which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`): `true` at
     /// the index of each argument that must not be passed. Arguments past the end are kept.
-    #[must_use]
-    pub fn eliminated_arguments(&self, kernel: &str) -> Vec<bool> {
-        let mask = self.metadata.read(set::KERNEL_PARAM_OPT, kernel);
-        let mask: ArgumentMask = mask.ok().flatten().unwrap_or_default();
-        mask.removed
+    ///
+    /// # Errors
+    ///
+    /// When the value is no mask.
+    pub fn eliminated_arguments(&self, kernel: &str) -> Result<Vec<bool>, Malformed> {
+        let mask: Option<ArgumentMask> = self.metadata.read(set::KERNEL_PARAM_OPT, kernel)?;
+        Ok(mask.unwrap_or_default().removed)
     }
 }
 
@@ -341,10 +345,12 @@ mod tests {
         };
         module.metadata.insert(set::KERNEL_PARAM_OPT, "k", mask);
         assert_eq!(
-            module.eliminated_arguments("k"),
+            module.eliminated_arguments("k").unwrap(),
             [false, true, true, true, false]
         );
-        assert!(module.eliminated_arguments("other").is_empty());
+        assert_eq!(module.eliminated_arguments("other"), Ok(vec![]));
+        module.metadata.insert(set::KERNEL_PARAM_OPT, "k", 1u32);
+        assert!(module.eliminated_arguments("k").is_err());
     }
 
     #[test]

@@ -88,6 +88,33 @@ fn an_import_is_a_note_until_the_file_is_executable() {
 }
 
 #[test]
+fn values_that_mean_nothing_are_named_each_of_them() {
+    let bytes = testfile("work_group.object.syclbin");
+    let mut file = read::parse(&bytes).unwrap();
+    let metadata = &mut file.modules[0].metadata;
+    metadata.insert(set::DEVICE_REQUIREMENTS, key::ASPECTS, vec![1u8, 2, 3]);
+    metadata.insert(set::KERNEL_PARAM_OPT, "k", 1u32);
+    file.modules[1].images[0]
+        .metadata
+        .insert(set::IR_MODULE, key::TYPE, vec![0u8; 3]);
+    must_say(
+        &file,
+        Severity::Error,
+        "abstract module 0: set `SYCL/device requirements`, key `aspects`: expected",
+    );
+    must_say(
+        &file,
+        Severity::Error,
+        "abstract module 0: set `SYCL/kernel param opt`, key `k`: expected",
+    );
+    must_say(
+        &file,
+        Severity::Error,
+        "IR module 1: set `SYCLBIN/ir module metadata`, key `type`: expected",
+    );
+}
+
+#[test]
 fn kernels_and_code_must_agree() {
     let bytes = testfile("vector_ops.object.syclbin");
     let mut file = read::parse(&bytes).unwrap();

@@ -176,16 +176,20 @@ fn kernel(
         .and_then(Declaration::parse);
     let passed = spirv.and_then(|spirv| spirv.parameters(symbol));
     let declaration = recorded.or_else(|| declared_by_symbol(name.as_ref(), passed.as_deref()));
-    let removed = module.eliminated_arguments(symbol).contains(&true);
+    let removed = module.eliminated_arguments(symbol);
     let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
     // Compilers list exported functions among the names as well.
     let exported = spirv.is_some() && passed.is_none();
     let parameters = if exported {
         unsupported("the code exports it as a function and has no kernel of that name")
-    } else if removed {
-        unsupported("the compiler removed arguments, which is not supported yet")
     } else {
-        parameters(declared, passed.as_deref())
+        match removed {
+            Ok(removed) if removed.contains(&true) => {
+                unsupported("the compiler removed arguments, which is not supported yet")
+            }
+            Ok(_) => parameters(declared, passed.as_deref()),
+            Err(malformed) => unsupported(malformed.to_string()),
+        }
     };
     KernelSignature {
         symbol: symbol.into(),

@@ -2,11 +2,17 @@
 
 use alloc::borrow::Cow;
 use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{Findings, Severity};
+use crate::metadata::{
+    ArgumentMask, DeviceGlobal, DeviceLibraries, DeviceRequirements, FileMetadata, HostPipe,
+    IrMetadata, Malformed, MiscProperties, Named, NativeMetadata, ProgramMetadata,
+    SpecializationConstants, Symbols, VirtualFunctions,
+};
 use crate::model::{AbstractModule, Image, Syclbin};
-use crate::property::PropertySets;
+use crate::property::{PropertySets, set};
 use crate::read::{self, File, Metadata, Owner};
 
 /// All that a file says.
@@ -76,10 +82,63 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
             module: described,
         })
     });
-    let modules = modules.collect();
-    Sets {
+    let sets = Sets {
+        modules: modules.collect(),
         file: whole,
-        modules,
+    };
+    check_values(&sets, findings);
+    sets
+}
+
+/// Reads one view.
+type View = fn(&PropertySets<'_>) -> Result<(), Malformed>;
+
+/// All that a module can say; each by itself, so that one fault does not hide another.
+const MODULE_VIEWS: [View; 16] = [
+    |sets| Symbols::read(sets, set::KERNEL_NAMES).map(drop),
+    |sets| Symbols::read(sets, set::EXPORTED_SYMBOLS).map(drop),
+    |sets| Symbols::read(sets, set::IMPORTED_SYMBOLS).map(drop),
+    |sets| Symbols::read(sets, set::ASSERT_USED).map(drop),
+    |sets| Symbols::read(sets, set::DYNAMIC_LOCAL_MEMORY).map(drop),
+    |sets| Named::<u32>::read(sets, set::IMPLICIT_LOCAL_ARG).map(drop),
+    |sets| Named::<ArgumentMask>::read(sets, set::KERNEL_PARAM_OPT).map(drop),
+    |sets| Named::<String>::read(sets, set::REGISTERED_KERNELS).map(drop),
+    |sets| ProgramMetadata::read(sets).map(drop),
+    |sets| SpecializationConstants::read(sets).map(drop),
+    |sets| Named::<DeviceGlobal>::read(sets, set::DEVICE_GLOBALS).map(drop),
+    |sets| Named::<HostPipe>::read(sets, set::HOST_PIPES).map(drop),
+    |sets| VirtualFunctions::read(sets).map(drop),
+    |sets| DeviceLibraries::read(sets).map(drop),
+    |sets| MiscProperties::read(sets).map(drop),
+    |sets| DeviceRequirements::read(sets).map(drop),
+];
+
+/// Values that mean nothing.
+fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
+    let mut check = |view: View, owner: Owner, offset, sets: &PropertySets<'_>| {
+        if let Err(malformed) = view(sets) {
+            findings.add(Severity::Error, offset, owner, malformed.to_string());
+        }
+    };
+    let file = &sets.file;
+    let state: View = |sets| FileMetadata::read(sets).map(drop);
+    check(state, Owner::File, file.offset, &file.says.global);
+    for Module {
+        owner,
+        module,
+        images,
+    } in &sets.modules
+    {
+        for view in MODULE_VIEWS {
+            check(view, *owner, module.offset, &module.says.metadata);
+        }
+        for (image, Part { offset, says }) in images {
+            let view: View = match image.is_native() {
+                true => |sets| NativeMetadata::read(sets).map(drop),
+                false => |sets| IrMetadata::read(sets).map(drop),
+            };
+            check(view, image.owner(), *offset, &says.metadata);
+        }
     }
 }
 
