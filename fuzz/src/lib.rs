@@ -3,8 +3,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, clippy::missing_panics_doc)] // to panic is what these are for
 
+use syclbin::metadata::ModuleMetadata;
 use syclbin::verify::{Severity, verify};
-use syclbin::{Container, Error, PropertySets, Syclbin, offload, read, signature, write};
+use syclbin::{Container, Error, PropertySets, Syclbin, extract, offload, read, signature, write};
 
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
@@ -23,11 +24,26 @@ pub fn read(bytes: &[u8]) {
         Ok(file) => {
             view(bytes, file);
             let _ = signature::kernels(file);
+            for module in &file.modules {
+                views(&module.metadata);
+            }
         }
         Err(error) => check(error, bytes),
     }
     if let Err(error) = offload::read(bytes) {
         check(&error, bytes);
+    }
+    match extract::images(bytes) {
+        Ok(images) => {
+            let claimed: usize = images.iter().map(|image| image.bytes.len()).sum();
+            assert!(claimed <= bytes.len(), "images share bytes");
+            let (file, _) = extract::package(images);
+            if let Err(error) = write::to_vec(&file, Container::default()) {
+                // What comes out of SYCLBIN keeps strings that only its own container can hold.
+                assert!(matches!(error, write::Error::Container { .. }), "{error}");
+            }
+        }
+        Err(error) => check(&error, bytes),
     }
     let findings = verify(bytes);
     let size = bytes.len() as u64;
@@ -57,6 +73,19 @@ pub fn round_trip(bytes: &[u8]) {
     assert!(file.clone().into_owned() == file);
 }
 
+/// What the views read, they write so that they read the same again.
+fn views(sets: &PropertySets<'_>) {
+    let Ok(read) = ModuleMetadata::read(sets) else {
+        return;
+    };
+    let mut written = sets.clone();
+    read.write(&mut written);
+    match ModuleMetadata::read(&written) {
+        Ok(again) => assert!(again == read, "writing changes what it means"),
+        Err(error) => panic!("what was read once means nothing now: {error}"),
+    }
+}
+
 /// Property sets: what was read is written and read again, twice the same.
 pub fn property(bytes: &[u8]) {
     let sets = match PropertySets::parse(bytes) {
@@ -76,6 +105,7 @@ pub fn property(bytes: &[u8]) {
     let again = PropertySets::parse(text.as_bytes()).unwrap_or_else(|error| broken(&error));
     assert!(again == sets, "writing changes it");
     assert_eq!(again.to_text().as_deref(), Ok(text.as_str()));
+    views(&sets);
 }
 
 /// The view of a file that can be read has the same in it.

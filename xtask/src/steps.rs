@@ -30,9 +30,7 @@ pub(crate) fn test() -> Result<()> {
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
     step(
         "tests of the libraries and programs",
-        cargo()
-            .args(["test", "--features", "syclbin/extract"])
-            .env("SYCLBIN_REQUIRE_DEVICE", &device),
+        cargo().arg("test").env("SYCLBIN_REQUIRE_DEVICE", &device),
     )?;
     let mut examples = cargo();
     examples.arg("test").env("SYCLBIN_REQUIRE_DEVICE", &device);
@@ -72,18 +70,12 @@ fn lint_sources() -> Result<()> {
 fn lint_code() -> Result<()> {
     step(
         "lints",
-        cargo().args(
-            "clippy --workspace --all-targets --features syclbin/extract -- --deny warnings"
-                .split(' '),
-        ),
+        cargo().args("clippy --workspace --all-targets -- --deny warnings".split(' ')),
     )?;
     step(
         "documentation",
         cargo()
-            .args(
-                "doc --workspace --no-deps --document-private-items --features syclbin/extract"
-                    .split(' '),
-            )
+            .args("doc --workspace --no-deps --document-private-items".split(' '))
             .env("RUSTDOCFLAGS", "--deny warnings"),
     )
 }
