@@ -88,6 +88,20 @@ fn an_import_is_a_note_until_the_file_is_executable() {
 }
 
 #[test]
+fn a_million_faults_are_a_thousand_findings_and_a_count() {
+    let count = 5000u32;
+    let mut bytes = vec![0; 56 + 32 * count as usize];
+    bytes[..8].copy_from_slice(b"IBYS\x01\0\0\0");
+    bytes[8..12].copy_from_slice(&count.to_le_bytes());
+    let findings = verify(&bytes);
+    let warnings = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Warning);
+    assert_eq!(warnings.count(), 1001);
+    bytes_must_say(&bytes, Severity::Warning, "4000 more of this severity");
+}
+
+#[test]
 fn values_that_mean_nothing_are_named_each_of_them() {
     let bytes = testfile("work_group.object.syclbin");
     let mut file = read::parse(&bytes).unwrap();

@@ -1,7 +1,7 @@
 //! What the commands do: mostly processes of cargo, one after the other, each named before it runs.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -66,8 +66,35 @@ fn lint_sources() -> Result<()> {
     step("formatting", cargo().args(["fmt", "--all", "--check"]))
 }
 
+/// A target without a standard library: what compiles for it needs none.
+const BARE_TARGET: &str = "thumbv7em-none-eabi";
+
+/// The library of the format without its features, and where there is no standard library.
+fn lint_library() -> Result<()> {
+    let command = "clippy --package syclbin --all-targets -- --deny warnings";
+    step("lints of syclbin alone", cargo().args(command.split(' ')))?;
+    let folder = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", BARE_TARGET])
+        .output()
+        .map_err(|error| format!("rustc: {error}"))?;
+    let folder = String::from_utf8_lossy(&folder.stdout).trim().to_owned();
+    if !Path::new(&folder).is_dir() {
+        eprintln!(
+            "skipped: syclbin without a standard library; `rustup target add {BARE_TARGET}` brings the target"
+        );
+        return Ok(());
+    }
+    let mut command = cargo();
+    command.args("check --package syclbin --features extract --target".split(' '));
+    step(
+        "syclbin without a standard library",
+        command.arg(BARE_TARGET),
+    )
+}
+
 /// Lints and documentation of all crates; some of them compile kernels first.
 fn lint_code() -> Result<()> {
+    lint_library()?;
     step(
         "lints",
         cargo().args("clippy --workspace --all-targets -- --deny warnings".split(' ')),

@@ -72,7 +72,8 @@ impl fmt::Display for Finding {
 ///
 /// Checked are the wrapper, the layout of all tables, the property sets, and whether images,
 /// metadata, kernel names, imports and state agree. Code is only looked at as far as names go:
-/// whether a driver takes it is the driver's to say.
+/// whether a driver takes it is the driver's to say. Of each severity a thousand are kept, with a
+/// last one that counts the rest.
 #[must_use]
 pub fn verify(bytes: &[u8]) -> Vec<Finding> {
     let mut findings = Findings::default();
@@ -88,9 +89,7 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
         }
         Err(error) => findings.error(error),
     }
-    // Stable: what was found first at a place stays first.
-    findings.0.sort_by_key(|finding| finding.offset);
-    findings.0
+    findings.finish(bytes.len() as u64)
 }
 
 /// Checks what the records say, once they are known to lie where they should.
@@ -100,9 +99,17 @@ fn check_meaning(file: &File<'_>, findings: &mut Findings) {
     kernels::check(&sets, findings);
 }
 
+/// Findings of one severity that are kept. A file of a million empty modules is one fault, not a
+/// million.
+const LIMIT: usize = 1000;
+
 /// The findings so far.
 #[derive(Default)]
-struct Findings(Vec<Finding>);
+struct Findings {
+    kept: Vec<Finding>,
+    /// How many there were of each severity.
+    counts: [usize; 3],
+}
 
 impl Findings {
     fn add(
@@ -112,18 +119,38 @@ impl Findings {
         record: impl ToString,
         reason: impl Into<String>,
     ) {
-        self.0.push(Finding {
-            severity,
-            offset,
-            record: record.to_string(),
-            reason: reason.into(),
-        });
+        let count = &mut self.counts[severity as usize];
+        *count += 1;
+        if *count <= LIMIT {
+            self.kept.push(Finding {
+                severity,
+                offset,
+                record: record.to_string(),
+                reason: reason.into(),
+            });
+        }
     }
 
     fn has_error(&self) -> bool {
-        self.0
-            .iter()
-            .any(|finding| finding.severity == Severity::Error)
+        self.counts[Severity::Error as usize] > 0
+    }
+
+    /// By offset, and a word on those that were not kept.
+    fn finish(mut self, size: u64) -> Vec<Finding> {
+        for severity in [Severity::Error, Severity::Warning, Severity::Note] {
+            let left_out = self.counts[severity as usize].saturating_sub(LIMIT);
+            if left_out > 0 {
+                self.kept.push(Finding {
+                    severity,
+                    offset: size,
+                    record: "file".into(),
+                    reason: alloc::format!("{left_out} more of this severity"),
+                });
+            }
+        }
+        // Stable: what was found first at a place stays first.
+        self.kept.sort_by_key(|finding| finding.offset);
+        self.kept
     }
 
     fn error(&mut self, error: Error) {
