@@ -28,6 +28,18 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(&target).map(drop).map_err(|error| error.error)
 }
 
+/// Writes `bytes` to `path`, which must not exist, not even as a link that leads nowhere.
+///
+/// # Errors
+///
+/// When it exists, or the folder does not exist or cannot be written.
+pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = temporary_beside(path)?;
+    file.write_all(bytes)?;
+    let kept = file.persist_noclobber(path);
+    kept.map(drop).map_err(|error| error.error)
+}
+
 /// An empty file in the folder of `path`, with the permissions a new file has.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
@@ -54,6 +66,17 @@ mod tests {
         assert_eq!(path.metadata().unwrap().modified().unwrap(), written);
         replace(&path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_exists_is_not_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        create(&path, b"one").unwrap();
+        let error = create(&path, b"two").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&path).unwrap(), b"one");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
