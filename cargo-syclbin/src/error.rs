@@ -1,4 +1,4 @@
-//! What can go wrong while the toolchain is managed: each with the paths it is about and a way out.
+//! What can go wrong in a command: each with the paths it is about and a way out.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::ui::Size;
 /// A result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a command of `cargo syclbin toolchain` failed.
+/// Why a command of `cargo syclbin` failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No home folder is known.
@@ -188,6 +188,69 @@ pub enum Error {
         component: Component,
         /// The home folder.
         home: PathBuf,
+    },
+
+    /// A file does not read as SYCLBIN.
+    #[error("{}: {cause}; {remedy}", file.display())]
+    NotSyclbin {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it, and where.
+        cause: Box<syclbin::Error>,
+        /// What it seems to be, or who says more.
+        remedy: String,
+    },
+
+    /// A file could hold no device images, or is damaged.
+    #[error("{}: {cause}", file.display())]
+    Extract {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it, and where.
+        cause: Box<syclbin::Error>,
+    },
+
+    /// No image of a file fits into SYCLBIN.
+    #[error("{}: no image in it can be packaged as SYCLBIN:{notes}", file.display())]
+    NothingToPackage {
+        /// The file.
+        file: PathBuf,
+        /// What each image lacks, one a line.
+        notes: String,
+    },
+
+    /// A file is in the way.
+    #[error("{} exists; --force overwrites it, and nothing was written", file.display())]
+    Exists {
+        /// The file.
+        file: PathBuf,
+    },
+
+    /// A result could not be saved.
+    #[error("cannot write {}: {cause}", file.display())]
+    Save {
+        /// The file or folder.
+        file: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+
+    /// A container cannot hold what a file has.
+    #[error("{}: {cause}; --drop-unknown leaves out what the container cannot hold", file.display())]
+    Convert {
+        /// The file.
+        file: PathBuf,
+        /// What it has.
+        cause: Box<syclbin::write::Error>,
+    },
+
+    /// A file has what SYCLBIN cannot spell.
+    #[error("{}: {cause}", file.display())]
+    Unwritable {
+        /// The file.
+        file: PathBuf,
+        /// What it has.
+        cause: Box<syclbin::write::Error>,
     },
 
     /// Standard output could not be written.

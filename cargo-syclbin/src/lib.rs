@@ -6,12 +6,19 @@
 //! ```text
 //! cargo syclbin toolchain install     the SYCL compiler and an OpenCL device for the CPU
 //! cargo syclbin doctor                what this machine can compile and run, and what is missing
+//! cargo syclbin inspect FILE          what a SYCLBIN file holds
+//! cargo syclbin verify FILE...        what is wrong with it
+//! cargo syclbin convert FILE -o OUT   the same in another container
+//! cargo syclbin extract FILE          device code out of objects, executables, archives and bundles
 //! ```
 //!
 //! | module | noun |
 //! |---|---|
 //! | [`toolchain`] | what is installed: pins, wheels, the manifest, install, list, remove |
 //! | [`doctor`] | what the machine has: facts, and the report over them |
+//! | [`inspect`] | a report over a file: for people as text, for programs as JSON |
+//! | [`verify`], [`convert`], [`extract`] | the other commands about files |
+//! | [`input`] | a file that a command is asked about |
 //! | [`programs`] | other programs: where they are, and what they answer |
 //! | [`ui`] | what the user sees while something takes long |
 //! | [`error`] | what can go wrong, each with its way out |
@@ -20,8 +27,13 @@
 //! this one: it runs in a process of its own, beside the compiler library.
 #![forbid(unsafe_code)]
 
+pub mod convert;
 pub mod doctor;
 pub mod error;
+pub mod extract;
+pub mod input;
+pub mod inspect;
 pub mod programs;
 pub mod toolchain;
 pub mod ui;
+pub mod verify;

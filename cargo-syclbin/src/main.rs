@@ -1,4 +1,5 @@
-//! `cargo syclbin`: installs the SYCL toolchain and says what a machine can compile and run.
+//! `cargo syclbin`: installs the SYCL toolchain, says what a machine can compile and run, and looks
+//! into files of compiled kernels.
 //!
 //! Cargo runs this program as `cargo-syclbin syclbin ...`; it also works without the extra word.
 //! It ends with 0 when all went well, 1 when not, 2 when it was called wrongly. Answers go to
@@ -6,23 +7,22 @@
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-use cargo_syclbin::doctor;
 use cargo_syclbin::error::Result;
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, pins, remove};
-use cargo_syclbin::ui::Terminal;
+use cargo_syclbin::ui::{Escaped, Terminal, answer};
+use cargo_syclbin::{convert, doctor, extract, inspect, verify};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
-/// SYCL kernels in Rust programs: the compiler, and what this machine has.
+/// SYCL kernels in Rust programs: the compiler, what this machine has, and compiled files.
 #[derive(Parser)]
 #[command(name = "cargo-syclbin", bin_name = "cargo syclbin", version)]
 struct Cli {
@@ -39,6 +39,18 @@ enum Command {
     ///
     /// Ends with 0 when a kernel can be compiled and run here, with 1 when not.
     Doctor,
+    /// Show what a SYCLBIN file holds: kernels, images, what they need of a device
+    Inspect(inspect::Options),
+    /// Check SYCLBIN files, and say all that is wrong with them
+    ///
+    /// Ends with 1 when there is an error.
+    Verify(verify::Options),
+    /// Write a SYCLBIN file in another container
+    Convert(convert::Options),
+    /// Get device code out of objects, executables, archives, bundles and SYCLBIN files
+    ///
+    /// Ends with 1 when there is none.
+    Extract(extract::Options),
 }
 
 #[derive(Subcommand)]
@@ -96,15 +108,22 @@ fn main() -> ExitCode {
     match run(cli.command) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", escaped(&error));
             let mut source = std::error::Error::source(&error);
             while let Some(cause) = source {
-                eprintln!("  because: {cause}");
+                eprintln!("  because: {}", escaped(cause));
                 source = cause.source();
             }
             ExitCode::FAILURE
         }
     }
+}
+
+/// The text of an error, line by line: it may quote a file that is not to be trusted.
+fn escaped(error: &dyn std::error::Error) -> String {
+    let text = error.to_string();
+    let lines = text.split('\n').map(|line| Escaped(line).to_string());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The arguments without the word by which Cargo calls us.
@@ -119,11 +138,11 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Toolchain(Toolchain::Install(options)) => install(options)?,
         Command::Toolchain(Toolchain::List) => {
             let home = home()?;
-            print(&list::render(&home, &list::rows(&home)))?;
+            answer(&list::render(&home, &list::rows(&home)))?;
         }
         Command::Toolchain(Toolchain::Path { component }) => {
             let folder = list::path(&home()?, component)?;
-            print(&format!("{}\n", folder.display()))?;
+            answer(&format!("{}\n", folder.display()))?;
         }
         Command::Toolchain(Toolchain::Remove(options)) => {
             let chosen = options.component.as_slice();
@@ -132,13 +151,22 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Doctor => {
             let report = doctor::Report::of(&doctor::Facts::gather());
-            print(&report.to_string())?;
-            if !report.is_well() {
-                return Ok(ExitCode::FAILURE);
-            }
+            answer(&report.to_string())?;
+            return Ok(code(report.is_well()));
         }
+        Command::Inspect(options) => inspect::run(&options)?,
+        Command::Verify(options) => return Ok(code(verify::run(&options)?)),
+        Command::Convert(options) => convert::run(&options)?,
+        Command::Extract(options) => return Ok(code(extract::run(&options)?)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn code(good: bool) -> ExitCode {
+    match good {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
 }
 
 fn install(options: Install) -> Result<()> {
@@ -165,18 +193,6 @@ fn install(options: Install) -> Result<()> {
 /// The home folder.
 fn home() -> Result<Home> {
     Ok(Home::locate(std::env::var_os(HOME_VARIABLE).as_deref())?)
-}
-
-/// Prints an answer. A reader that has seen enough, like `head`, is no failure.
-fn print(answer: &str) -> Result<()> {
-    let mut output = io::stdout().lock();
-    match output
-        .write_all(answer.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

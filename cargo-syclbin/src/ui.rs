@@ -1,13 +1,53 @@
-//! What the user sees while something takes long: lines, and a bar on a terminal.
+//! What the user sees: answers, and while something takes long lines, and a bar on a terminal.
 //!
-//! All of it goes to standard error. Standard output carries answers only, so that
-//! `$(cargo syclbin toolchain path)` works in a script.
+//! Standard output carries answers only, so that `$(cargo syclbin toolchain path)` works in a
+//! script. All else goes to standard error.
 
 use std::cell::RefCell;
-use std::fmt;
-use std::io::IsTerminal;
+use std::fmt::{self, Write as _};
+use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+/// Prints an answer. Its colours show on a terminal, unless NO_COLOR says no, and elsewhere if
+/// CLICOLOR_FORCE says so. A reader that has seen enough, like `head`, is no failure.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub fn answer(text: &str) -> io::Result<()> {
+    let mut output = anstream::stdout().lock();
+    let written = output.write_all(text.as_bytes());
+    match written.and_then(|()| output.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// An answer for programs: JSON on lines, as people like to read it too.
+///
+/// # Errors
+///
+/// Never for the answers of this program; the signature is that of the serializer.
+pub fn json(answer: &impl serde::Serialize) -> io::Result<String> {
+    let mut text = serde_json::to_string_pretty(answer)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// For whom an answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people; it may change with any release
+    #[default]
+    Text,
+    /// For programs, by the JSON Schemas in cargo-syclbin/schema
+    Json,
+}
+
+/// The version of every JSON form. Fields are only added within a version; what is taken away,
+/// renamed or changes its meaning makes the next.
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// Where an operation tells how far it is.
 pub trait Progress {
@@ -82,6 +122,7 @@ impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(bytes) = *self;
         let (unit, name) = match bytes {
+            1 => return write!(f, "1 byte"),
             0..1_000 => return write!(f, "{bytes} bytes"),
             1_000..1_000_000 => (1_000, "kB"),
             1_000_000..1_000_000_000 => (1_000_000, "MB"),
@@ -91,16 +132,80 @@ impl fmt::Display for Size {
     }
 }
 
+/// Text from a file, written for people: what could steer a terminal or reorder the line is spelled
+/// out.
+#[derive(Clone, Copy, Debug)]
+pub struct Escaped<'a>(pub &'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match is_plain(c) {
+                true => f.write_char(c)?,
+                false => write!(f, "{}", c.escape_unicode())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same, cut where it is very long.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a>(pub &'a str);
+
+/// Characters of a [`Shown`] text.
+const SHOWN: usize = 200;
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text) = *self;
+        match text.char_indices().nth(SHOWN) {
+            None => Escaped(text).fmt(f),
+            Some((end, _)) => {
+                Escaped(&text[..end]).fmt(f)?;
+                write!(f, "... ({})", Size(text.len() as u64))
+            }
+        }
+    }
+}
+
+/// Whether `c` stays in its place and is seen there: no control character, nothing invisible, and
+/// none of those that turn the direction of the text.
+#[must_use]
+pub fn is_plain(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn text_from_a_file_can_neither_steer_the_terminal_nor_fill_it() {
+        let shown = Shown("a\u{1b}[31mb\u{202e}c\n").to_string();
+        assert_eq!(shown, "a\\u{1b}[31mb\\u{202e}c\\u{a}");
+        let long = Shown(&"x".repeat(5_000)).to_string();
+        assert!(
+            long.ends_with("xxx... (5.0 kB)") && long.len() < 220,
+            "{long}"
+        );
+    }
+
+    #[test]
     fn sizes_are_written_in_decimal_units() {
-        let written = [0, 999, 1_000, 285_906_680, 1_250_000_000].map(|n| Size(n).to_string());
+        let written = [0, 1, 999, 1_000, 285_906_680, 1_250_000_000].map(|n| Size(n).to_string());
         assert_eq!(
             written,
-            ["0 bytes", "999 bytes", "1.0 kB", "285.9 MB", "1.2 GB"]
+            [
+                "0 bytes",
+                "1 byte",
+                "999 bytes",
+                "1.0 kB",
+                "285.9 MB",
+                "1.2 GB"
+            ]
         );
     }
 }

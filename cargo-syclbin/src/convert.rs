@@ -1,0 +1,136 @@
+//! `cargo syclbin convert`: the same file in another container.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use syclbin::property::{key, set};
+use syclbin::write::{self, to_vec};
+use syclbin::{Container, State, Syclbin};
+
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::ui::Shown;
+
+/// What to convert into what.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// The SYCLBIN file; `-` is standard input
+    pub file: PathBuf,
+    /// Where to put the result; `-` is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// The container to write: v1 is what every reference runtime loads
+    #[arg(long, default_value = Container::OffloadBinary1.name(), value_parser = container())]
+    pub container: Container,
+    /// State this state of the code; the code stays as it is, so this only mends a wrong label
+    #[arg(long, value_parser = state())]
+    pub state: Option<State>,
+    /// Leave out what the container cannot hold, and say what that was
+    #[arg(long)]
+    pub drop_unknown: bool,
+}
+
+fn container() -> impl TypedValueParser<Value = Container> {
+    PossibleValuesParser::new(Container::ALL.map(Container::name)).try_map(|name| {
+        Container::from_name(&name).ok_or_else(|| format!("no container is called {name}"))
+    })
+}
+
+fn state() -> impl TypedValueParser<Value = State> {
+    PossibleValuesParser::new(["input", "object", "executable"])
+        .try_map(|name| State::from_name(&name).ok_or_else(|| format!("no state is called {name}")))
+}
+
+/// Writes a file in another container. The result appears whole or not at all, so it may replace
+/// the file itself.
+///
+/// # Errors
+///
+/// When the file cannot be read, has what the container cannot hold, or the result cannot be
+/// written.
+pub fn run(options: &Options) -> Result<()> {
+    let input = Input::read(&options.file)?;
+    let (_, mut model) = input.syclbin()?;
+    if let Some(state) = options.state {
+        model.global.insert(set::GLOBAL, key::STATE, state.number());
+    }
+    let mut dropped = Vec::new();
+    if options.drop_unknown {
+        dropped = drop_unknown(&mut model, options.container);
+    }
+    let bytes = to_vec(&model, options.container).map_err(|cause| {
+        let file = options.file.clone();
+        let cause = Box::new(cause);
+        match *cause {
+            write::Error::Container { .. } | write::Error::Nul(_) => Error::Convert { file, cause },
+            _ => Error::Unwritable { file, cause },
+        }
+    })?;
+    save(&options.output, &bytes)?;
+    for what in dropped {
+        eprintln!("dropped {what}");
+    }
+    Ok(())
+}
+
+/// Writes `bytes` to the file `path`, whole or not at all; `-` is standard output.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
+    if path == Path::new("-") {
+        let mut output = std::io::stdout().lock();
+        output.write_all(bytes)?;
+        return Ok(output.flush()?);
+    }
+    syclbin_build::file::replace(path, bytes).map_err(|cause| Error::Save {
+        file: path.to_owned(),
+        cause,
+    })
+}
+
+/// Takes out of `file` what `container` cannot hold, and says what that was.
+fn drop_unknown(file: &mut Syclbin<'_>, container: Container) -> Vec<String> {
+    let mut dropped = Vec::new();
+    let version_2 = container == Container::Version2;
+    // Of an OffloadBinary of version 1, NUL ends the value of a string; everywhere, it ends a key.
+    let ends = |key: &str, value: &[u8]| {
+        key.contains('\0') || container == Container::OffloadBinary1 && value.contains(&0)
+    };
+    file.strings.retain(|(key, value)| {
+        let keep = container != Container::Bare && !ends(key, value);
+        if !keep {
+            dropped.push(format!("the string `{}` of the file", Shown(key)));
+        }
+        keep
+    });
+    for (index, module) in file.modules.iter_mut().enumerate() {
+        let images = module.images.iter_mut().enumerate().map(|(number, image)| {
+            let owner = format!("image {number} of abstract module {index}");
+            (owner, &mut image.strings)
+        });
+        let own = (format!("abstract module {index}"), &mut module.strings);
+        for (owner, strings) in std::iter::once(own).chain(images) {
+            strings.retain(|(key, value)| {
+                let keep = version_2 && !ends(key, value);
+                if !keep {
+                    dropped.push(format!("the string `{}` of {owner}", Shown(key)));
+                }
+                keep
+            });
+        }
+    }
+    if !version_2 && container != Container::OffloadBinary2 {
+        for (index, entry) in file.foreign.drain(..).enumerate() {
+            let kind = entry.image_kind.name().unwrap_or("unknown");
+            let size = entry.image.len();
+            dropped.push(format!(
+                "entry {index} of the wrapper that is not SYCLBIN's ({kind}, {size} bytes)"
+            ));
+        }
+    }
+    dropped
+}

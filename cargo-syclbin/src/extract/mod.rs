@@ -1,0 +1,150 @@
+//! `cargo syclbin extract`: device images out of what compilers and linkers make.
+
+mod name;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use syclbin::Container;
+use syclbin::extract::{DeviceImage, images, package};
+use syclbin::write::to_vec;
+
+pub use report::{Found, Note, Package, Report};
+
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::inspect::state_name;
+use crate::ui::{self, Format, SCHEMA_VERSION};
+
+/// Where to look, and what to make of it.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// A SYCLBIN file, OffloadBinary, object, executable, library, archive, offload bundle or
+    /// device image; `-` is standard input
+    pub file: PathBuf,
+    /// The folder to write the images into [default: the current one, unless --syclbin is given]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Package the images as a SYCLBIN file, and say what is missing where that cannot be
+    #[arg(long, value_name = "OUT")]
+    pub syclbin: Option<PathBuf>,
+    /// Show what there is and write nothing
+    #[arg(long, conflicts_with_all = ["output", "syclbin", "force"])]
+    pub list: bool,
+    /// Overwrite files that exist
+    #[arg(long)]
+    pub force: bool,
+    /// How to show what was found
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Writes the device images of a file, and returns whether there were any.
+///
+/// # Errors
+///
+/// When the file cannot be read, could not hold device images or is damaged, when a file to write
+/// exists, or cannot be written.
+pub fn run(options: &Options) -> Result<bool> {
+    let input = Input::read(&options.file)?;
+    let images = images(&input.bytes).map_err(|cause| Error::Extract {
+        file: options.file.clone(),
+        cause: Box::new(cause),
+    })?;
+    let mut report = Report {
+        schema_version: SCHEMA_VERSION,
+        path: input.name(),
+        images: images.iter().map(Found::of).collect(),
+        syclbin: None,
+    };
+    let mut outputs = Vec::new();
+    let folder = match (&options.output, &options.syclbin) {
+        _ if options.list => None,
+        (None, Some(_)) => None,
+        (folder, _) => Some(folder.as_deref().unwrap_or(Path::new("."))),
+    };
+    if let Some(folder) = folder {
+        let stem = name::stem(&options.file);
+        for (index, (image, found)) in images.iter().zip(&mut report.images).enumerate() {
+            if found.skipped.is_none() {
+                let path = folder.join(name::name(&stem, index, image));
+                found.written = Some(path.to_string_lossy().into_owned());
+                outputs.push((path, image.bytes.to_vec()));
+            }
+        }
+    }
+    let found_any = !images.is_empty();
+    if let (Some(path), true) = (&options.syclbin, found_any) {
+        let (made, bytes) = packaged(path, &options.file, images)?;
+        report.syclbin = Some(made);
+        outputs.push((path.clone(), bytes));
+    }
+    write(folder, &outputs, options.force)?;
+    let answer = match options.format {
+        Format::Text => report::render(&report),
+        Format::Json => ui::json(&report)?,
+    };
+    ui::answer(&answer)?;
+    if !found_any {
+        eprintln!("error: {}: no device images in it", options.file.display());
+    }
+    Ok(found_any)
+}
+
+/// The images as a SYCLBIN file for `path`.
+fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(Package, Vec<u8>)> {
+    let (made, notes) = package(images);
+    if made.modules.is_empty() {
+        let notes: Vec<_> = notes.iter().map(|note| format!("\n  {note}")).collect();
+        return Err(Error::NothingToPackage {
+            file: file.to_owned(),
+            notes: notes.concat(),
+        });
+    }
+    let bytes = to_vec(&made, Container::default()).map_err(|cause| Error::Unwritable {
+        file: file.to_owned(),
+        cause: Box::new(cause),
+    })?;
+    let notes = notes.into_iter().map(|note| Note {
+        image: note.image,
+        packaged: note.packaged,
+        text: note.text.to_string(),
+    });
+    let made = Package {
+        path: path.to_string_lossy().into_owned(),
+        modules: made.modules.len(),
+        state: made.state().and_then(state_name),
+        notes: notes.collect(),
+    };
+    Ok((made, bytes))
+}
+
+/// Writes files, each whole or not at all, and none if one of them is in the way.
+fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> Result<()> {
+    if let Some(folder) = folder.filter(|_| !outputs.is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|cause| save_error(folder, cause))?;
+    }
+    // A link that leads nowhere is in the way as well.
+    let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();
+    let existing = outputs.iter().map(|(path, _)| path).find(exists);
+    if let Some(path) = existing.filter(|_| !force) {
+        return Err(Error::Exists { file: path.clone() });
+    }
+    for (path, bytes) in outputs {
+        let written = match force {
+            true => syclbin_build::file::replace(path, bytes),
+            // It may have appeared since we looked.
+            false => syclbin_build::file::create(path, bytes),
+        };
+        written.map_err(|cause| save_error(path, cause))?;
+    }
+    Ok(())
+}
+
+fn save_error(path: &Path, cause: std::io::Error) -> Error {
+    Error::Save {
+        file: path.to_owned(),
+        cause,
+    }
+}

@@ -1,0 +1,188 @@
+//! What was found: one tree of facts for people and for programs.
+//!
+//! Its field names are those of the JSON form, `schema/extract.schema.json`; a field that does not
+//! apply is `null` there, never absent.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use syclbin::Content;
+use syclbin::extract::{DeviceImage, OffloadKind};
+
+use crate::input::sha256;
+use crate::inspect::qualified;
+use crate::ui::{Escaped, Shown, Size};
+
+const TITLE: Style = Style::new().bold();
+const ATTENTION: Style = AnsiColor::Yellow.on_default();
+/// Kernels of one image that are named.
+const NAMES: usize = 8;
+
+/// The images of a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// See [`SCHEMA_VERSION`](crate::ui::SCHEMA_VERSION).
+    pub schema_version: u32,
+    /// The path of the file as it was given.
+    pub path: String,
+    /// In their order.
+    pub images: Vec<Found>,
+    /// The SYCLBIN file that was made of them.
+    pub syclbin: Option<Package>,
+}
+
+/// An image that was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    /// Where it came from, such as `section .llvm.offloading: entry 0`; empty if it is the file.
+    pub origin: String,
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// In bytes.
+    pub size: u64,
+    /// Of its bytes.
+    pub sha256: String,
+    /// What its bytes are, whatever the file says.
+    pub content: String,
+    /// The programming model it was made for.
+    pub offload_kind: String,
+    /// The target triple; empty where the file does not say.
+    pub triple: String,
+    /// The architecture; empty where the file does not say.
+    pub arch: String,
+    /// The symbols of its kernels, where they are known.
+    pub kernels: Option<Vec<String>>,
+    /// The file it was written to.
+    pub written: Option<String>,
+    /// Why there is no file to write.
+    pub skipped: Option<&'static str>,
+}
+
+/// A SYCLBIN file that was made.
+#[derive(Clone, Debug, Serialize)]
+pub struct Package {
+    /// Where it is.
+    pub path: String,
+    /// Its abstract modules.
+    pub modules: usize,
+    /// `input`, `object` or `executable`.
+    pub state: Option<&'static str>,
+    /// What to know of the images.
+    pub notes: Vec<Note>,
+}
+
+/// Something to know of an image that was packaged, or why it was not.
+#[derive(Clone, Debug, Serialize)]
+pub struct Note {
+    /// Which image, counted from 0.
+    pub image: usize,
+    /// Whether it is in the SYCLBIN file.
+    pub packaged: bool,
+    /// What there is to know.
+    pub text: String,
+}
+
+impl Found {
+    pub(super) fn of(image: &DeviceImage<'_>) -> Self {
+        Self {
+            origin: image.origin.clone(),
+            offset: image.offset,
+            size: image.bytes.len() as u64,
+            sha256: sha256(&image.bytes),
+            content: image.content.to_string(),
+            offload_kind: image.offload_kind.to_string(),
+            triple: image.triple.to_string(),
+            arch: image.arch.to_string(),
+            kernels: image.kernel_names(),
+            written: None,
+            skipped: match (&image.offload_kind, image.content) {
+                (OffloadKind::Host, _) => Some("code of the host"),
+                (_, Content::Empty) => Some("no bytes"),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// The report for people, with colours.
+pub(super) fn render(report: &Report) -> String {
+    let mut text = String::new();
+    for (index, image) in report.images.iter().enumerate() {
+        let title = match &image.written {
+            Some(path) => path.clone(),
+            None => format!("image {index}"),
+        };
+        let _ = writeln!(text, "{TITLE}{}{TITLE:#}", Shown(&title));
+        let _ = writeln!(text, "    {}", line(image));
+        if !image.origin.is_empty() {
+            let _ = writeln!(text, "    from {}", Shown(&image.origin));
+        }
+        if let Some(kernels) = image.kernels.as_deref().filter(|names| !names.is_empty()) {
+            let _ = writeln!(text, "    kernels {}", list(kernels));
+        }
+        if let Some(reason) = image.skipped {
+            let _ = writeln!(text, "    {ATTENTION}not written: {reason}{ATTENTION:#}");
+        }
+    }
+    if let Some(package) = &report.syclbin {
+        let plural = if package.modules == 1 { "" } else { "s" };
+        let _ = writeln!(text, "{TITLE}{}{TITLE:#}", Shown(&package.path));
+        let state = package.state.unwrap_or("no");
+        let count = package.modules;
+        let _ = writeln!(
+            text,
+            "    SYCLBIN, {state} state, {count} abstract module{plural}"
+        );
+        // Images of one kind lack the same things, and one line is enough to say so.
+        let mut said: Vec<(&Note, Vec<String>)> = Vec::new();
+        for note in &package.notes {
+            let same = |(other, _): &&mut (&Note, Vec<String>)| {
+                (other.packaged, &other.text) == (note.packaged, &note.text)
+            };
+            let image = note.image.to_string();
+            match said.iter_mut().find(same) {
+                Some((_, images)) => images.push(image),
+                None => said.push((note, vec![image])),
+            }
+        }
+        for (note, images) in said {
+            let (style, left_out) = match note.packaged {
+                true => (Style::new(), ""),
+                false => (ATTENTION, "left out: "),
+            };
+            let plural = if images.len() == 1 { "" } else { "s" };
+            let (images, note) = (images.join(", "), Escaped(&note.text));
+            let _ = writeln!(
+                text,
+                "    image{plural} {images}: {style}{left_out}{note}{style:#}"
+            );
+        }
+    }
+    text
+}
+
+fn line(image: &Found) -> String {
+    let mut line = image.content.clone();
+    for (word, what) in [("for", &image.triple), ("of", &image.arch)] {
+        if !what.is_empty() {
+            let _ = write!(line, " {word} {}", Shown(what));
+        }
+    }
+    let (size, offset) = (Size(image.size), image.offset);
+    let _ = write!(
+        line,
+        ", {}, {size} at {offset:#x}",
+        Shown(&image.offload_kind)
+    );
+    line
+}
+
+fn list(kernels: &[String]) -> String {
+    let names: Vec<_> = kernels.iter().take(NAMES).map(|s| qualified(s)).collect();
+    let names = names.join(", ");
+    match kernels.len().checked_sub(NAMES) {
+        Some(more) if more > 0 => format!("{names} and {more} more"),
+        _ => names,
+    }
+}

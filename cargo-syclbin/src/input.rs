@@ -1,0 +1,148 @@
+//! Files that a command is asked about: read whole, and named in every complaint.
+//!
+//! They are read, not mapped: another program may change a mapped file while it is looked at.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+use syclbin::Content;
+use syclbin::Syclbin;
+use syclbin::raw::{offload_binary, v1};
+use syclbin::read::File;
+
+use crate::error::{Error, Result};
+
+/// The path that means standard input.
+const STDIN: &str = "-";
+
+/// A file and its bytes.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The path as it was given; `-` is standard input.
+    pub path: PathBuf,
+    /// All of it.
+    pub bytes: Vec<u8>,
+}
+
+impl Input {
+    /// Reads the file at `path`, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = if path == Path::new(STDIN) {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes);
+            read.map(|_| bytes)
+        } else {
+            std::fs::read(path)
+        };
+        let bytes = bytes.map_err(|cause| Error::Read {
+            file: path.to_owned(),
+            cause,
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            bytes,
+        })
+    }
+
+    /// The path as text; what is not Unicode in it is replaced.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// The file as SYCLBIN: its frame, and all of it.
+    ///
+    /// # Errors
+    ///
+    /// When it is something else, with what it seems to be, or is damaged.
+    pub fn syclbin(&self) -> Result<(File<'_>, Syclbin<'_>)> {
+        let read = File::parse(&self.bytes).and_then(|file| {
+            let model = file.to_model()?;
+            Ok((file, model))
+        });
+        read.map_err(|cause| self.not_syclbin(cause))
+    }
+
+    /// The error that the file does not read as SYCLBIN.
+    #[must_use]
+    pub fn not_syclbin(&self, cause: syclbin::Error) -> Error {
+        Error::NotSyclbin {
+            file: self.path.clone(),
+            remedy: self.remedy(),
+            cause: Box::new(cause),
+        }
+    }
+
+    /// What to do with a file that does not read as SYCLBIN.
+    fn remedy(&self) -> String {
+        let path = self.path.display();
+        match Content::of(&self.bytes) {
+            Content::Syclbin => {
+                format!("run `cargo syclbin verify {path}` for all that is wrong with it")
+            }
+            Content::OffloadBinary => format!(
+                "run `cargo syclbin verify {path}` for all that is wrong with it, or `cargo \
+                 syclbin extract {path}` if it is another kind of OffloadBinary"
+            ),
+            Content::Empty => "it has no bytes at all".to_owned(),
+            Content::Unknown if self.bytes.starts_with(b"MZ") => format!(
+                "it looks like a Windows executable; run `cargo syclbin extract {path}` for the \
+                 device code in it"
+            ),
+            Content::Unknown => {
+                let [bare, wrapped] = [v1::MAGIC, offload_binary::MAGIC].map(|magic| hex(&magic));
+                format!("a SYCLBIN file begins with {wrapped} or {bare}")
+            }
+            content => format!(
+                "it looks like {content}; run `cargo syclbin extract {path}` for the device code \
+                 in it"
+            ),
+        }
+    }
+}
+
+/// The SHA-256 of `bytes`, in lowercase hexadecimal.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// `bytes` in lowercase hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_has_two_lowercase_digits_a_byte() {
+        assert_eq!(hex(&[0, 0x0f, 0xf0, 0xab]), "000ff0ab");
+    }
+
+    #[test]
+    fn a_file_that_is_something_else_is_told_what_it_looks_like() {
+        let remedy = |bytes: &[u8]| {
+            let path = PathBuf::from("a.o");
+            let bytes = bytes.to_vec();
+            Input { path, bytes }.syclbin().unwrap_err().to_string()
+        };
+        let elf = remedy(b"\x7fELF\x02\x01");
+        assert!(elf.contains("cargo syclbin extract a.o"), "{elf}");
+        let cut = remedy(&v1::MAGIC);
+        assert!(cut.contains("cargo syclbin verify a.o"), "{cut}");
+        assert!(remedy(b"").contains("no bytes"), "{}", remedy(b""));
+    }
+}

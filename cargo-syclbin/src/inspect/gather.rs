@@ -1,0 +1,291 @@
+//! The report, gathered from a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syclbin::Content;
+use syclbin::offload::Strings;
+use syclbin::property::set;
+use syclbin::signature::mangled::KernelName;
+use syclbin::signature::{self, Access, KernelSignature, Scalar, Type};
+use syclbin::{
+    AbstractModule, ImageKind, IrType, PropertySet, PropertySets, State, Syclbin, Value, read,
+};
+
+use super::known::{Views, is_known};
+use super::report::{
+    FileFacts, ForeignEntry, Image, Kernel, Module, Parameter, ParameterType, Property,
+    PropertyValue, Report, Set, StringEntry,
+};
+use crate::error::Result;
+use crate::input::{Input, hex, sha256};
+use crate::ui::{SCHEMA_VERSION, is_plain};
+
+impl Report {
+    /// What there is to say of a file.
+    ///
+    /// # Errors
+    ///
+    /// When the file is no SYCLBIN file or does not hold together.
+    pub fn of(input: &Input) -> Result<Self> {
+        let (file, model) = input.syclbin()?;
+        let damaged = |cause| input.not_syclbin(cause);
+        let state = model.state();
+        let views = model
+            .modules
+            .iter()
+            .map(|module| Views::of(&module.metadata));
+        let views: Vec<_> = views.collect();
+        let mut modules = Vec::new();
+        for ((module, views), read) in model.modules.iter().zip(&views).zip(file.modules()) {
+            // The model and its view have the same images in the same order.
+            let read = read.map_err(damaged)?;
+            let mut images = Vec::new();
+            for (image, read) in module.images.iter().zip(read.images()) {
+                images.push(Image::of(image, &read.map_err(damaged)?));
+            }
+            modules.push(Module::of(module, views, images));
+        }
+        Ok(Self {
+            schema_version: SCHEMA_VERSION,
+            file: FileFacts {
+                path: input.name(),
+                size: input.bytes.len() as u64,
+                container: file.container().name(),
+                state: state.and_then(state_name),
+                state_number: state.map(State::number),
+                strings: strings(&model.strings),
+                foreign_entries: model
+                    .foreign
+                    .iter()
+                    .map(|entry| ForeignEntry {
+                        image_kind: entry.image_kind.0,
+                        offload_kind: entry.offload_kind.0,
+                        strings: strings(&entry.strings),
+                        size: entry.image.len() as u64,
+                    })
+                    .collect(),
+                property_sets: sets(&model.global),
+            },
+            kernels: kernels(&model, &views),
+            modules,
+        })
+    }
+}
+
+/// The kernels of a file. Where its SPIR-V cannot be read, that is each kernel's reason.
+fn kernels(model: &Syclbin<'_>, views: &[Views]) -> Vec<Kernel> {
+    let signatures = match signature::kernels(model) {
+        Ok(signatures) => signatures.iter().map(Kernel::of).collect(),
+        Err(error) => {
+            let mut seen = BTreeSet::new();
+            let symbols = model.kernel_names().filter(|symbol| seen.insert(*symbol));
+            let unread = |symbol| Kernel::unread(symbol, &error);
+            symbols.map(unread).collect::<Vec<_>>()
+        }
+    };
+    let mut places = BTreeMap::<&str, Vec<usize>>::new();
+    for (index, module) in model.modules.iter().enumerate() {
+        for symbol in module.kernel_names() {
+            places.entry(symbol).or_default().push(index);
+        }
+    }
+    let mut kernels: Vec<Kernel> = signatures;
+    for kernel in &mut kernels {
+        kernel.modules = places.remove(kernel.symbol.as_str()).unwrap_or_default();
+        // Modules that share a kernel are one meaning for several targets.
+        if let Some(module) = kernel.modules.first() {
+            views[*module].complete(kernel);
+        }
+    }
+    kernels
+}
+
+impl Kernel {
+    fn of(signature: &KernelSignature) -> Self {
+        let (parameters, reason) = match &signature.parameters {
+            Ok(parameters) => (Some(parameters.iter().map(Parameter::of).collect()), None),
+            Err(reason) => (None, Some(reason.to_string())),
+        };
+        Self {
+            name: signature.name.as_ref().map(KernelName::qualified),
+            declaration: signature.declaration.as_ref().map(ToString::to_string),
+            parameters,
+            reason,
+            ..Self::named(&signature.symbol)
+        }
+    }
+
+    fn unread(symbol: &str, error: &syclbin::Error) -> Self {
+        Self {
+            name: signature::mangled::parse(symbol)
+                .as_ref()
+                .map(KernelName::qualified),
+            reason: Some(error.to_string()),
+            ..Self::named(symbol)
+        }
+    }
+
+    fn named(symbol: &str) -> Self {
+        Self {
+            symbol: symbol.to_owned(),
+            name: None,
+            declaration: None,
+            parameters: None,
+            reason: None,
+            required_work_group_size: None,
+            maximum_work_group_size: None,
+            work_group_dimensions: None,
+            required_sub_group_size: None,
+            eliminated_arguments: Vec::new(),
+            modules: Vec::new(),
+        }
+    }
+}
+
+impl Parameter {
+    fn of(parameter: &signature::Parameter) -> Self {
+        Self {
+            name: parameter.name.clone(),
+            ty: match parameter.ty {
+                Type::Scalar(number) => ParameterType::Scalar {
+                    scalar: scalar(number),
+                },
+                Type::Pointer { pointee, access } => ParameterType::Pointer {
+                    scalar: scalar(pointee),
+                    access: match access {
+                        Access::Read => "read",
+                        Access::ReadWrite => "read_write",
+                    },
+                },
+            },
+            sign_known: parameter.sign_known,
+        }
+    }
+}
+
+/// A number's type by its name in Rust.
+fn scalar(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Bool => "bool",
+        Scalar::I8 => "i8",
+        Scalar::U8 => "u8",
+        Scalar::I16 => "i16",
+        Scalar::U16 => "u16",
+        Scalar::I32 => "i32",
+        Scalar::U32 => "u32",
+        Scalar::I64 => "i64",
+        Scalar::U64 => "u64",
+        Scalar::F32 => "f32",
+        Scalar::F64 => "f64",
+    }
+}
+
+impl Module {
+    fn of(module: &AbstractModule<'_>, views: &Views, images: Vec<Image>) -> Self {
+        let symbols = |set| {
+            let set = module.metadata.set(set).into_iter();
+            set.flat_map(PropertySet::keys).map(str::to_owned).collect()
+        };
+        Self {
+            kernels: module.kernel_names().map(str::to_owned).collect(),
+            images,
+            requirements: views.requirements(),
+            build: views.build(),
+            specialization_constants: views.specialization_constants(),
+            device_globals: views.device_globals(),
+            imports: symbols(set::IMPORTED_SYMBOLS),
+            exports: symbols(set::EXPORTED_SYMBOLS),
+            problems: views.problems.clone(),
+            strings: strings(&module.strings),
+            property_sets: sets(&module.metadata),
+        }
+    }
+}
+
+impl Image {
+    fn of(image: &syclbin::Image<'_>, read: &read::Image<'_>) -> Self {
+        let (kind, ir_type, arch, target) = match image.kind() {
+            ImageKind::Ir { ty, target } => ("ir", Some(ty), None, target),
+            ImageKind::Native { arch, target } => ("native", None, Some(arch.to_owned()), target),
+        };
+        Self {
+            kind,
+            ir_type: ir_type.map(|ty| match ty {
+                IrType::SpirV => "spirv",
+                IrType::Ptx => "ptx",
+                IrType::AmdGcn => "amdgcn",
+                IrType::Other(_) => "unknown",
+            }),
+            ir_type_number: ir_type.map(IrType::number),
+            arch,
+            target: target.to_owned(),
+            size: image.bytes.len() as u64,
+            offset: read.offset(),
+            sha256: sha256(&image.bytes),
+            content: Content::of(&image.bytes).to_string(),
+            strings: strings(&image.strings),
+            property_sets: sets(&image.metadata),
+        }
+    }
+}
+
+/// The name of a state, as `-fsyclbin=` takes it.
+#[must_use]
+pub fn state_name(state: State) -> Option<&'static str> {
+    match state {
+        State::Input => Some("input"),
+        State::Object => Some("object"),
+        State::Executable => Some("executable"),
+        State::Other(_) => None,
+    }
+}
+
+fn strings(strings: &Strings<'_>) -> Vec<StringEntry> {
+    strings
+        .iter()
+        .map(|(key, value)| StringEntry {
+            key: key.to_string(),
+            text: str::from_utf8(value).ok().map(str::to_owned),
+            hex: hex(value),
+        })
+        .collect()
+}
+
+fn sets(sets: &PropertySets<'_>) -> Vec<Set> {
+    sets.iter()
+        .map(|set| Set {
+            name: set.name().to_owned(),
+            known: is_known(set.name()),
+            properties: set
+                .iter()
+                .map(|(key, value)| Property {
+                    key: key.to_owned(),
+                    value: PropertyValue::of(value),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+/// `bytes` as text, if all of it can be seen.
+fn printable(bytes: &[u8]) -> Option<String> {
+    let text = str::from_utf8(bytes).ok()?;
+    (!text.is_empty() && text.chars().all(is_plain)).then(|| text.to_owned())
+}
+
+impl PropertyValue {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::U32(value) => Self::U32 { value: *value },
+            Value::Bytes { bits, data } => Self::Bytes {
+                bits: *bits,
+                hex: hex(data),
+                text: printable(data),
+            },
+            Value::Other { ty, text } => Self::Other {
+                type_number: *ty,
+                text: text.clone(),
+            },
+        }
+    }
+}

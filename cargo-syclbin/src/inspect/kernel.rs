@@ -1,0 +1,118 @@
+//! A kernel on a line of text: as C++ declares it, and what stands beside that.
+
+use std::fmt::Write as _;
+
+use syclbin::signature::mangled;
+
+use super::report::{Kernel, Parameter, ParameterType};
+use super::text::ATTENTION;
+use crate::ui::Shown;
+
+/// A kernel as C++ declares it, as far as that is known.
+pub(super) fn signature(kernel: &Kernel) -> String {
+    if let Some(declaration) = &kernel.declaration {
+        return Shown(declaration).to_string();
+    }
+    let name = kernel.name.as_ref().unwrap_or(&kernel.symbol);
+    let Some(parameters) = &kernel.parameters else {
+        return Shown(name).to_string();
+    };
+    let parameters: Vec<_> = parameters.iter().map(declare).collect();
+    Shown(&format!("void {name}({})", parameters.join(", "))).to_string()
+}
+
+fn declare(parameter: &Parameter) -> String {
+    let (scalar, prefix, star) = match parameter.ty {
+        ParameterType::Scalar { scalar } => (scalar, "", ""),
+        ParameterType::Pointer {
+            scalar,
+            access: "read",
+        } => (scalar, "const ", " *"),
+        ParameterType::Pointer { scalar, .. } => (scalar, "", " *"),
+    };
+    let name = parameter.name.as_deref().unwrap_or_default();
+    let gap = match (name, star) {
+        ("", _) | (_, " *") => "",
+        _ => " ",
+    };
+    format!(
+        "{prefix}{}{star}{gap}{name}",
+        cpp(scalar, parameter.sign_known)
+    )
+}
+
+/// A number's type by its name in C++.
+fn cpp(scalar: &'static str, sign_known: bool) -> &'static str {
+    match (scalar, sign_known) {
+        ("i8", true) => "signed char",
+        ("i8", false) => "char",
+        ("u8", _) => "unsigned char",
+        ("i16", _) => "short",
+        ("u16", _) => "unsigned short",
+        ("i32", _) => "int",
+        ("u32", _) => "unsigned int",
+        ("i64", _) => "long",
+        ("u64", _) => "unsigned long",
+        ("f32", _) => "float",
+        ("f64", _) => "double",
+        (other, _) => other,
+    }
+}
+
+/// What stands beside a kernel.
+pub(super) fn beside(kernel: &Kernel) -> String {
+    let mut notes = Vec::new();
+    let size = kernel.required_work_group_size.as_deref();
+    notes.extend(size.map(|size| format!("work-groups of {}", extent(size))));
+    let size = kernel.maximum_work_group_size.as_deref();
+    notes.extend(size.map(|size| format!("work-groups of up to {}", extent(size))));
+    let size = kernel.required_sub_group_size;
+    notes.extend(size.map(|size| format!("sub-groups of {size}")));
+    if !kernel.eliminated_arguments.is_empty() {
+        let places = kernel.eliminated_arguments.iter().map(ToString::to_string);
+        let places = places.collect::<Vec<_>>().join(", ");
+        notes.push(format!("without arguments {places}"));
+    }
+    let parameters = kernel.parameters.iter().flatten().enumerate();
+    let unknown: Vec<_> = parameters
+        .filter(|(_, parameter)| !parameter.sign_known)
+        .map(|(index, parameter)| match &parameter.name {
+            Some(name) => Shown(name).to_string(),
+            None => format!("argument {index}"),
+        })
+        .collect();
+    if !unknown.is_empty() {
+        let list = unknown.join(", ");
+        notes.push(format!("signed or unsigned is not known of {list}"));
+    }
+    let mut text = String::new();
+    for note in notes {
+        let _ = write!(text, "  {note}");
+    }
+    if let Some(reason) = &kernel.reason {
+        let reason = Shown(reason);
+        let _ = write!(text, "  {ATTENTION}no signature: {reason}{ATTENTION:#}");
+    }
+    text
+}
+
+/// A size of several dimensions.
+pub(super) fn extent(size: &[impl ToString]) -> String {
+    let size: Vec<_> = size.iter().map(ToString::to_string).collect();
+    size.join(" x ")
+}
+
+/// The name behind a symbol, where it can be read.
+#[must_use]
+pub fn qualified(symbol: &str) -> String {
+    let name = mangled::parse(symbol).map(|name| name.qualified());
+    Shown(name.as_deref().unwrap_or(symbol)).to_string()
+}
+
+/// The same, with the parameters of a function.
+pub(super) fn declared(symbol: &str) -> String {
+    let parameters = mangled::parse(symbol).and_then(|name| name.parameters);
+    let parameters = parameters.map(|types| format!("({})", types.join(", ")));
+    let parameters = parameters.unwrap_or_default();
+    format!("{}{}", qualified(symbol), Shown(&parameters))
+}

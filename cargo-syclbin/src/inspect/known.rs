@@ -1,0 +1,248 @@
+//! What the property sets of a module mean, in the words of the report.
+//!
+//! A property whose value means nothing costs the view that it belongs to, and is told; the rest of
+//! the file still shows.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use syclbin::metadata::{
+    self, ArgumentMask, DeviceRequirements, Dimensions, Malformed, MiscProperties, Named,
+    ProgramMetadata, Records, SpecializationConstants, without_run_prefix,
+};
+use syclbin::property::set;
+use syclbin::{Aspect, PropertySets};
+
+use super::report::Kernel;
+use crate::input::hex;
+
+/// Every set whose meaning is known.
+const KNOWN: [&str; 23] = [
+    set::GLOBAL,
+    set::IR_MODULE,
+    set::NATIVE_IMAGE,
+    set::KERNEL_NAMES,
+    set::KERNEL_PARAM_OPT,
+    set::DEVICE_REQUIREMENTS,
+    set::IMPORTED_SYMBOLS,
+    set::EXPORTED_SYMBOLS,
+    set::SPECIALIZATION_CONSTANTS,
+    set::SPECIALIZATION_DEFAULTS,
+    set::SPECIALIZATION_SET_VALUES,
+    set::DEVICELIB_REQ_MASK,
+    set::DEVICELIB_METADATA,
+    set::PROGRAM_METADATA,
+    set::MISC_PROPERTIES,
+    set::ASSERT_USED,
+    set::DEVICE_GLOBALS,
+    set::HOST_PIPES,
+    set::VIRTUAL_FUNCTIONS,
+    set::IMPLICIT_LOCAL_ARG,
+    set::DYNAMIC_LOCAL_MEMORY,
+    set::REGISTERED_KERNELS,
+    set::DECLARATIONS,
+];
+
+/// Whether the meaning of the set called `name` is known.
+pub(super) fn is_known(name: &str) -> bool {
+    KNOWN.contains(&name)
+}
+
+/// What a device must have.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Requirements {
+    /// What it can do.
+    pub aspects: Vec<RequiredAspect>,
+    /// The one size of work-group that the kernels run with, in SYCL's order.
+    pub required_work_group_size: Option<Vec<u64>>,
+    /// The one size of sub-group that they run with.
+    pub required_sub_group_size: Option<u32>,
+    /// The targets it may be, by the numbers of `-fsycl-fixed-targets`.
+    pub fixed_targets: Vec<u32>,
+    /// The target or architecture it must be, such as `intel_gpu_pvc`.
+    pub compile_target: Option<String>,
+    /// The matrices it must have: type, use, rows and columns of each.
+    pub matrices: Vec<Vec<String>>,
+    /// The products of matrices it must have: types of A, B, C and D, then M, K and N.
+    pub matrix_products: Vec<Vec<String>>,
+}
+
+/// Something a device can do.
+#[derive(Clone, Debug, Serialize)]
+pub struct RequiredAspect {
+    /// By SYCL's enumeration.
+    pub number: u32,
+    /// Its name, where it is known.
+    pub name: Option<&'static str>,
+}
+
+/// How the code was compiled.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Build {
+    /// 0 to 3.
+    pub optimization_level: Option<u32>,
+    /// Whether it is code of the explicit-SIMD extension.
+    pub esimd: bool,
+    /// Registers of a thread of an Intel GPU; 0 is automatic.
+    pub register_count: Option<u32>,
+    /// Whether specialization constants were replaced by their defaults.
+    pub specialized_with_defaults: bool,
+}
+
+/// A constant that can be set before the code is compiled for a device.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpecializationConstant {
+    /// Its symbolic name.
+    pub name: String,
+    /// In bytes, gaps and padding included.
+    pub size: u64,
+    /// Its scalars.
+    pub scalars: Vec<SpecializationScalar>,
+    /// Its default value, in hexadecimal.
+    pub default: Option<String>,
+}
+
+/// A scalar of a specialization constant.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpecializationScalar {
+    /// Its number in the code.
+    pub id: u32,
+    /// Where it lies in the constant, in bytes.
+    pub offset: u64,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// A variable that stays in the device's memory between launches.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceGlobal {
+    /// Its unique name.
+    pub name: String,
+    /// Its name in the code.
+    pub symbol: Option<String>,
+    /// In bytes.
+    pub size: u32,
+    /// Whether the value stands in the variable itself, so that each image has one of its own.
+    pub image_scope: bool,
+}
+
+/// The views of a module.
+#[derive(Debug, Default)]
+pub(super) struct Views {
+    requirements: DeviceRequirements,
+    misc: MiscProperties,
+    program: ProgramMetadata,
+    masks: Named<ArgumentMask>,
+    specialization: SpecializationConstants,
+    globals: Named<metadata::DeviceGlobal>,
+    /// Properties that mean nothing.
+    pub(super) problems: Vec<String>,
+}
+
+impl Views {
+    pub(super) fn of(sets: &PropertySets<'_>) -> Self {
+        let mut problems = Vec::new();
+        Self {
+            requirements: told(DeviceRequirements::read(sets), &mut problems),
+            misc: told(MiscProperties::read(sets), &mut problems),
+            program: told(ProgramMetadata::read(sets), &mut problems),
+            masks: told(Named::read(sets, set::KERNEL_PARAM_OPT), &mut problems),
+            specialization: told(SpecializationConstants::read(sets), &mut problems),
+            globals: told(Named::read(sets, set::DEVICE_GLOBALS), &mut problems),
+            problems,
+        }
+    }
+
+    pub(super) fn requirements(&self) -> Requirements {
+        let needs = &self.requirements;
+        let aspect = |aspect: &Aspect| RequiredAspect {
+            number: aspect.number(),
+            name: aspect.name(),
+        };
+        let Records(matrices) = needs.matrices.clone();
+        let Records(matrix_products) = needs.matrix_products.clone();
+        Requirements {
+            aspects: needs.aspects.iter().map(aspect).collect(),
+            required_work_group_size: needs.work_group_sycl(),
+            required_sub_group_size: needs.sub_group,
+            fixed_targets: needs.fixed_targets.clone(),
+            compile_target: needs.compile_target.clone(),
+            matrices,
+            matrix_products,
+        }
+    }
+
+    pub(super) fn build(&self) -> Build {
+        Build {
+            optimization_level: self.misc.opt_level,
+            esimd: self.misc.esimd.unwrap_or(false),
+            register_count: self.misc.grf_size,
+            specialized_with_defaults: self.misc.specialized_with_defaults.unwrap_or(false),
+        }
+    }
+
+    pub(super) fn specialization_constants(&self) -> Vec<SpecializationConstant> {
+        // `read` has worked the layout out once without a complaint.
+        let layout = self.specialization.layout().unwrap_or_default();
+        let defaults = self.specialization.defaults.as_deref();
+        layout
+            .iter()
+            .map(|(name, place)| SpecializationConstant {
+                name: name.to_owned(),
+                size: place.size as u64,
+                scalars: place
+                    .leaves
+                    .iter()
+                    .map(|leaf| SpecializationScalar {
+                        id: leaf.id,
+                        offset: (leaf.start - place.start) as u64,
+                        size: leaf.size as u64,
+                    })
+                    .collect(),
+                default: defaults
+                    .and_then(|values| values.get(place.start..)?.get(..place.size))
+                    .map(hex),
+            })
+            .collect()
+    }
+
+    pub(super) fn device_globals(&self) -> Vec<DeviceGlobal> {
+        // The reference runtime may write a name twice, once with the prefix of a run.
+        let mut seen = BTreeSet::new();
+        let globals = self.globals.iter();
+        globals
+            .map(|(name, global)| (without_run_prefix(name), global))
+            .filter(|(name, _)| seen.insert(*name))
+            .map(|(name, global)| DeviceGlobal {
+                name: name.to_owned(),
+                symbol: self.program.global_names.get(name).cloned(),
+                size: global.size,
+                image_scope: global.image_scope,
+            })
+            .collect()
+    }
+
+    /// Fills in what a launcher of `kernel` must obey.
+    pub(super) fn complete(&self, kernel: &mut Kernel) {
+        if let Some(sizes) = self.program.kernels.get(&kernel.symbol) {
+            kernel.required_work_group_size = sizes.required_sycl();
+            kernel.maximum_work_group_size = sizes.maximum_sycl();
+            kernel.work_group_dimensions = sizes.dimensions.map(Dimensions::get);
+            kernel.required_sub_group_size = sizes.required_sub_group;
+        }
+        if let Some(mask) = self.masks.get(&kernel.symbol) {
+            let removed = mask.removed.iter().enumerate();
+            kernel.eliminated_arguments = removed
+                .filter_map(|(index, removed)| removed.then_some(index))
+                .collect();
+        }
+    }
+}
+
+/// A view, or the default and a word on what is wrong.
+fn told<T: Default>(view: Result<T, Malformed>, problems: &mut Vec<String>) -> T {
+    view.unwrap_or_else(|problem| {
+        problems.push(problem.to_string());
+        T::default()
+    })
+}

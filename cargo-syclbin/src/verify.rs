@@ -1,0 +1,182 @@
+//! `cargo syclbin verify`: all that is wrong with files, each finding with its place.
+
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+
+use anstyle::{AnsiColor, Style};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use syclbin::verify::{self, Severity};
+
+use crate::error::Result;
+use crate::input::Input;
+use crate::ui::{self, Escaped, Format, SCHEMA_VERSION};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const NOTE: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+
+/// What to check, and how to show it.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// The SYCLBIN files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Take these for errors too
+    #[arg(long, value_enum)]
+    pub deny: Option<Deny>,
+}
+
+/// What else counts as an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Deny {
+    /// Warnings
+    Warnings,
+}
+
+/// The findings of all files, as JSON has them: `schema/verify.schema.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// See [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Whether this is good enough to end with 0.
+    pub passed: bool,
+    /// File by file.
+    pub files: Vec<FileReport>,
+}
+
+/// The findings of a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileReport {
+    /// The path as it was given.
+    pub path: String,
+    /// Why the file could not even be read.
+    pub unreadable: Option<String>,
+    /// In the order they were found.
+    pub findings: Vec<Finding>,
+}
+
+/// Something to know of a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// `error`, `warning` or `note`.
+    pub severity: &'static str,
+    /// Where: bytes from the start of the file.
+    pub offset: u64,
+    /// What it is about, such as `IR module 2`.
+    pub record: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Prints what is wrong with files, and returns whether they pass. A file that cannot be read does
+/// not keep the others from being checked.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub fn run(options: &Options) -> Result<bool> {
+    let files = options.files.iter().map(|path| match Input::read(path) {
+        Ok(input) => FileReport::of(&input),
+        Err(error) => FileReport {
+            path: path.to_string_lossy().into_owned(),
+            unreadable: Some(error.to_string()),
+            findings: Vec::new(),
+        },
+    });
+    let files: Vec<_> = files.collect();
+    let denied: &[&str] = match options.deny {
+        Some(Deny::Warnings) => &["error", "warning"],
+        None => &["error"],
+    };
+    let good = |file: &FileReport| {
+        let mut findings = file.findings.iter();
+        file.unreadable.is_none() && findings.all(|finding| !denied.contains(&finding.severity))
+    };
+    let report = Report {
+        schema_version: SCHEMA_VERSION,
+        passed: files.iter().all(good),
+        files,
+    };
+    let answer = match options.format {
+        Format::Text => render(&report),
+        Format::Json => ui::json(&report)?,
+    };
+    ui::answer(&answer)?;
+    if options.format == Format::Text {
+        let unreadable = report
+            .files
+            .iter()
+            .filter_map(|file| file.unreadable.as_ref());
+        unreadable.for_each(|reason| eprintln!("error: {reason}"));
+    }
+    Ok(report.passed)
+}
+
+impl FileReport {
+    fn of(input: &Input) -> Self {
+        let findings = verify::verify(&input.bytes).into_iter();
+        Self {
+            path: input.name(),
+            unreadable: None,
+            findings: findings
+                .map(|finding| Finding {
+                    severity: match finding.severity {
+                        Severity::Error => "error",
+                        Severity::Warning => "warning",
+                        Severity::Note => "note",
+                    },
+                    offset: finding.offset,
+                    record: finding.record,
+                    reason: finding.reason,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// One line a finding, as compilers write them, and a verdict on each file.
+fn render(report: &Report) -> String {
+    let mut text = String::new();
+    let mut line = |line: fmt::Arguments<'_>| {
+        // A String takes all there is.
+        let _ = writeln!(text, "{line}");
+    };
+    for file in report.files.iter().filter(|file| file.unreadable.is_none()) {
+        let path = Escaped(&file.path);
+        let mut counts = [("error", 0), ("warning", 0), ("note", 0)];
+        for finding in &file.findings {
+            let style = match finding.severity {
+                "error" => ERROR,
+                "warning" => WARNING,
+                _ => NOTE,
+            };
+            let (severity, offset) = (finding.severity, finding.offset);
+            let (record, reason) = (Escaped(&finding.record), Escaped(&finding.reason));
+            line(format_args!(
+                "{path}:{offset:#x}: {style}{severity}{style:#}: {record}: {reason}"
+            ));
+            for (name, count) in &mut counts {
+                *count += usize::from(*name == severity);
+            }
+        }
+        let [(_, errors), (_, warnings), _] = counts;
+        let (style, verdict) = match (errors, warnings) {
+            (0, 0) => (GOOD, "good"),
+            (0, _) => (WARNING, "usable"),
+            _ => (ERROR, "bad"),
+        };
+        let counts = counts.iter().filter(|(_, count)| *count > 0);
+        let counts = counts.map(|(name, count)| match count {
+            1 => format!(", 1 {name}"),
+            count => format!(", {count} {name}s"),
+        });
+        let counts = counts.collect::<String>();
+        line(format_args!("{path}: {style}{verdict}{style:#}{counts}"));
+    }
+    text
+}

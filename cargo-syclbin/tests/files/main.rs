@@ -1,0 +1,126 @@
+//! The commands about files, as users run them: `inspect`, `verify`, `convert`, `extract`.
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+
+mod convert;
+mod extract;
+mod inspect;
+mod schema;
+mod verify;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The folder of the test files; commands run in it, so paths in their answers are short.
+fn testfiles() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")
+}
+
+fn testfile(name: &str) -> Vec<u8> {
+    std::fs::read(testfiles().join(name)).unwrap()
+}
+
+/// The names of all test files that are SYCLBIN.
+fn all() -> Vec<String> {
+    let entries = std::fs::read_dir(testfiles()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(".syclbin")).collect();
+    names.sort();
+    assert!(names.len() > 10, "{names:?}");
+    names
+}
+
+fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"));
+    command.args(words).current_dir(testfiles());
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn run(words: &[&str]) -> Output {
+    command(words).output().unwrap()
+}
+
+/// Runs the program with `bytes` as its standard input.
+fn run_with(words: &[&str], bytes: &[u8]) -> Output {
+    let mut child = command(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// What a run that must go well prints.
+fn answer(words: &[&str]) -> String {
+    let output = run(words);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{words:?}: {}",
+        stderr(&output)
+    );
+    assert_eq!(stderr(&output), "", "{words:?}");
+    stdout(&output)
+}
+
+/// What a run that must fail complains of.
+fn complaint(words: &[&str]) -> String {
+    let output = run(words);
+    assert_eq!(output.status.code(), Some(1), "{words:?}");
+    assert_eq!(stdout(&output), "", "{words:?}");
+    stderr(&output)
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// `path` as an argument.
+fn word(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    for words in [
+        &["inspect"][..],
+        &["inspect", "a", "b"],
+        &["inspect", "a", "--format", "xml"],
+        &["verify"],
+        &["verify", "a", "--deny", "notes"],
+        &["convert", "a"],
+        &["convert", "a", "-o", "b", "--container", "v3"],
+        &["convert", "a", "-o", "b", "--state", "linked"],
+        &["extract"],
+        &["extract", "a", "--list", "--syclbin", "b"],
+    ] {
+        let output = run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert_eq!(stdout(&output), "", "{words:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_missing_is_named_by_each_command() {
+    for words in [
+        &["inspect", "none.syclbin"][..],
+        &["verify", "none.syclbin"],
+        &["convert", "none.syclbin", "-o", "x"],
+        &["extract", "none.syclbin"],
+    ] {
+        let text = complaint(words);
+        assert!(
+            text.starts_with("error: cannot read none.syclbin: "),
+            "{text}"
+        );
+    }
+}
