@@ -229,7 +229,7 @@ impl<'s> Parser<'s> {
         }
         for (code, text) in BUILT_IN {
             if self.eat(code) {
-                return Some((*text).into());
+                return self.spend((*text).into());
             }
         }
         if self.eat("P") {
@@ -402,6 +402,9 @@ mod tests {
         assert_eq!(doubling(18), None);
         let copies = format!("_Z1f{}i{}", "P".repeat(60), "S1_".repeat(100_000));
         assert_eq!(parse(&copies).unwrap().parameters, None);
+        // One character means eighteen, and a whole parameter.
+        let built_in = format!("_Z1f{}", "y".repeat(100_000));
+        assert_eq!(parse(&built_in).unwrap().parameters, None);
     }
 
     #[test]

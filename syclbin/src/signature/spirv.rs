@@ -59,7 +59,10 @@ pub struct Module {
     attributes: BTreeMap<u32, Vec<u32>>,
     entry_points: Vec<(u32, String)>,
     entry_functions: BTreeSet<u32>,
+    /// The first function of each name: a hostile module may have a hundred thousand of them.
+    entry_names: BTreeMap<String, u32>,
     functions: BTreeMap<u32, Vec<(u32, u32)>>,
+    parameter_ids: BTreeSet<u32>,
     imports: Vec<(u32, String)>,
     exports: Vec<String>,
     built_ins: BTreeSet<u32>,
@@ -166,6 +169,15 @@ impl Module {
             };
             // The low half is the opcode.
             let opcode = (first & 0xffff) as u16;
+            // Parameters that share an id would share its name and attributes, so that a small file
+            // could mean a huge one.
+            if opcode == op::FUNCTION_PARAMETER
+                && operands
+                    .get(1)
+                    .is_some_and(|id| !module.parameter_ids.insert(*id))
+            {
+                return Err(fail(at, "a parameter has the id of another"));
+            }
             module
                 .instruction(opcode, operands, &mut function)
                 .ok_or_else(|| fail(at, "an instruction has too few operands"))?;
@@ -197,7 +209,9 @@ impl Module {
                 // small file mean a huge one.
                 let id = *w.get(1)?;
                 if self.entry_functions.insert(id) {
-                    self.entry_points.push((id, string(w.get(2..)?).0));
+                    let name = string(w.get(2..)?).0;
+                    self.entry_names.entry(name.clone()).or_insert(id);
+                    self.entry_points.push((id, name));
                 }
             }
             op::TYPE_INT => {
@@ -258,11 +272,15 @@ impl Module {
         self.entry_points.iter().map(|(_, name)| name.as_str())
     }
 
+    /// The symbols of the kernels, each once.
+    pub(super) fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.entry_names.keys().map(String::as_str)
+    }
+
     /// The parameters of `kernel`, or `None` if there is no such kernel.
     #[must_use]
     pub fn parameters(&self, kernel: &str) -> Option<Vec<Parameter>> {
-        let (id, _) = self.entry_points.iter().find(|(_, name)| name == kernel)?;
-        let parameters = self.functions.get(id)?;
+        let parameters = self.functions.get(self.entry_names.get(kernel)?)?;
         Some(
             parameters
                 .iter()
@@ -477,6 +495,33 @@ mod tests {
         ]);
         let module = Module::parse(&bytes).unwrap();
         assert_eq!(module.kernels().collect::<Vec<_>>(), ["a"]);
+    }
+
+    #[test]
+    fn parameters_of_one_id_are_rejected_with_the_offset_of_the_second() {
+        let bytes = module(&[
+            (op::FUNCTION, &[9, 1, 0, 8]),
+            (op::FUNCTION_PARAMETER, &[4, 10]),
+            (op::FUNCTION_PARAMETER, &[4, 10]),
+        ]);
+        let error = Module::parse(&bytes).unwrap_err();
+        assert_eq!(error.offset(), 20 + 5 * 4 + 3 * 4);
+        assert!(error.to_string().contains("the id of another"), "{error}");
+    }
+
+    #[test]
+    fn of_kernels_of_one_name_the_first_has_the_parameters() {
+        let k = u32::from_le_bytes(*b"k\0\0\0");
+        let bytes = module(&[
+            (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, k]),
+            (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 2, k]),
+            (op::FUNCTION, &[9, 1, 0, 8]),
+            (op::FUNCTION_PARAMETER, &[4, 10]),
+            (op::FUNCTION, &[9, 2, 0, 8]),
+        ]);
+        let module = Module::parse(&bytes).unwrap();
+        assert_eq!(module.parameters("k").map(|all| all.len()), Some(1));
+        assert!(module.kernel_names().eq(["k"]));
     }
 
     #[test]
