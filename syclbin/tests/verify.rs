@@ -201,6 +201,19 @@ fn states_and_images_must_fit() {
 }
 
 #[test]
+fn a_state_that_only_this_crate_can_read_is_an_error() {
+    let mut file = Syclbin::new(State::Object);
+    file.global
+        .insert(set::GLOBAL, key::STATE, vec![1u8, 0, 0, 0]);
+    assert_eq!(file.state(), Some(State::Object));
+    must_say(
+        &file,
+        Severity::Error,
+        "SYCLBIN file header: its state is no number of type 1",
+    );
+}
+
+#[test]
 fn images_must_hold_what_their_metadata_says() {
     let elf = &b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"[..];
     let spirv = &[

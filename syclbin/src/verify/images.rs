@@ -6,7 +6,7 @@ use super::sets::{Module, Part, Sets};
 use super::{Findings, Severity, shown};
 use crate::content::Content;
 use crate::model::{self, ImageKind, IrType, State};
-use crate::property::{key, set};
+use crate::property::{Value, key, set};
 use crate::read::{File, Image, Owner};
 use crate::signature::spirv;
 
@@ -34,6 +34,17 @@ fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Opt
         }
         Some(State::Other(number)) => {
             let reason = format!("its state {number} is none of 0 input, 1 object, 2 executable");
+            findings.add(Severity::Error, *offset, Owner::File, reason);
+        }
+        // The other forms of a number are read here and nowhere else.
+        Some(_)
+            if says
+                .global
+                .get(set::GLOBAL, key::STATE)
+                .and_then(Value::as_u32)
+                .is_none() =>
+        {
+            let reason = "its state is no number of type 1; the reference runtime refuses it";
             findings.add(Severity::Error, *offset, Owner::File, reason);
         }
         Some(_) => {}
