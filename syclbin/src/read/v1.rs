@@ -177,7 +177,8 @@ impl<'a> Tables<'a> {
             native,
             metadata: self.metadata((raw.metadata_offset, raw.metadata_size), owner, at)?,
             bytes,
-            offset: self.base + self.binary_start() + raw.raw_offset,
+            // The padding before an empty table may be missing.
+            offset: self.base + (self.binary_start() + raw.raw_offset).min(self.bytes.len() as u64),
             strings: Vec::new(),
         })
     }
