@@ -427,14 +427,19 @@ fn entries_that_all_claim_the_same_strings_are_refused() {
 fn a_long_text_that_many_strings_share_is_refused() {
     // Each of 4,000 strings is the same 100,000 bytes: 400 MB from a file of 0.2 MB.
     let value: &'static [u8] = vec![b'x'; 100_000].leak();
-    let strings = (0..4000)
-        .map(|_| (Cow::Borrowed("k"), Cow::Borrowed(value)))
-        .collect();
-    let bytes = offload::write(&[Entry {
+    let mut strings = vec![(Cow::Borrowed("k"), Cow::Borrowed(&b"short"[..])); 4000];
+    strings[0].1 = Cow::Borrowed(value);
+    let mut bytes = offload::write(&[Entry {
         strings,
         ..entry(&[], b"")
     }])
     .unwrap();
+    // The writer shares short texts only: all others are led to the first.
+    let first = 32 + 40;
+    let value = bytes[first + 8..first + 24].to_vec();
+    for at in (1..4000).map(|index| first + 24 * index) {
+        bytes[at + 8..at + 24].copy_from_slice(&value);
+    }
     assert!(bytes.len() < 300_000);
     let error = offload::read(&bytes).unwrap_err().to_string();
     assert!(error.contains("the records share string bytes"), "{error}");
@@ -446,4 +451,85 @@ fn property_sets_are_equal_however_they_were_made() {
     made.insert("s", "k", 1u32);
     assert_eq!(made, PropertySets::parse(b"[s]\nk=1|1\n").unwrap());
     assert_ne!(made, PropertySets::parse(b"[s]\nk=1|2\n").unwrap());
+}
+
+#[test]
+fn what_many_entries_say_alike_at_length_can_be_read_again() {
+    let options = "-O3 ".repeat(1000);
+    let options = || (Cow::Borrowed("compile-opts"), options.as_bytes().into());
+    let entries: Vec<Entry<'_>> = (0..1000)
+        .map(|_| Entry {
+            strings: vec![options()],
+            ..entry(&[], b"code")
+        })
+        .collect();
+    let bytes = offload::write(&entries).unwrap();
+    assert!(offload::read(&bytes).unwrap() == entries);
+}
+
+#[test]
+fn strings_and_entries_that_version_2_would_take_for_its_own_are_refused() {
+    let mut file = everything();
+    file.strings = entry(&[("am_index", "7"), ("triple", "t")], b"").strings;
+    file.modules[0].strings = entry(&[("arch", "a")], b"").strings;
+    file.modules[0].images[0].strings = entry(&[("arch", "a")], b"").strings;
+    file.foreign = vec![
+        entry(
+            &[("role", "of tomorrow"), ("sycl_format_version", "2")],
+            b"",
+        ),
+        Entry {
+            image_kind: ImageKind::OBJECT,
+            ..entry(&[("role", "ir")], b"")
+        },
+    ];
+    let bytes = write::to_vec(&file, Container::Version2).unwrap();
+    assert_eq!(read::parse(&bytes).unwrap(), file);
+
+    let refused = |change: &dyn Fn(&mut Syclbin<'_>), expected: &str| {
+        let mut file = file.clone();
+        change(&mut file);
+        let error = write::to_vec(&file, Container::Version2).unwrap_err();
+        assert!(error.to_string().starts_with(expected), "{error}");
+    };
+    let string = |key| entry(&[(key, "x")], b"").strings;
+    refused(
+        &|file| file.strings = string("role"),
+        "file: the string `role`",
+    );
+    for key in ["sycl_format_version", "am_index"] {
+        let expected = format!("abstract module 1: the string `{key}`");
+        refused(&|file| file.modules[1].strings = string(key), &expected);
+    }
+    for (image, key) in [(0, "ir_type"), (0, "triple"), (2, "arch")] {
+        let expected = format!("an image of abstract module 1: the string `{key}`");
+        refused(
+            &|file| file.modules[1].images[image].strings = string(key),
+            &expected,
+        );
+    }
+    for strings in [GLOBAL, AM_0, &[("role", "of tomorrow")]] {
+        refused(
+            &|file| file.foreign[0] = entry(strings, b""),
+            "foreign entry 0: the string `role`",
+        );
+    }
+}
+
+#[test]
+fn an_empty_image_lies_in_the_file_though_its_padding_does_not() {
+    let mut file = Syclbin::new(State::Executable);
+    let mut module = AbstractModule::default();
+    let image = Image::ir(IrType::SpirV, "spir64", vec![]);
+    module.images.push(image);
+    file.modules.push(module);
+    let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
+    let metadata = u64::from_le_bytes(bytes[24..32].try_into().unwrap());
+    let end = 56 + 2 * 32 + usize::try_from(metadata).unwrap();
+    assert!(end < bytes.len(), "there is padding");
+    bytes.truncate(end);
+    let view = read::File::parse(&bytes).unwrap();
+    let module = view.module(0).unwrap();
+    let image = module.images().next().unwrap().unwrap();
+    assert_eq!(image.offset(), end as u64);
 }

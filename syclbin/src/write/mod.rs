@@ -41,6 +41,16 @@ pub enum Error {
         /// The container that has no place for it.
         container: Container,
     },
+    /// Strings that would be taken for SYCLBIN's own in version 2.
+    #[error(
+        "{record}: {what} has a meaning of its own in container v2; remove it or write another"
+    )]
+    Reserved {
+        /// Who has it.
+        record: String,
+        /// What it is.
+        what: String,
+    },
     /// A string with a NUL where NUL ends it: in a key, or in a value of an OffloadBinary of
     /// version 1.
     #[error("the string `{0}` has a NUL, which would end it")]

@@ -108,7 +108,11 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// NUL-terminated texts, each once.
+/// Longest text that is shared. A reader allows each string 24 bytes of record (16 in version 1) times
+/// 16, so what is shared must be short, or it takes the file for a hostile one.
+const SHARED: usize = 128;
+
+/// NUL-terminated texts, short ones once each.
 struct StringTable {
     bytes: Vec<u8>,
     start: usize,
@@ -133,7 +137,9 @@ impl StringTable {
         let place = (self.start + self.bytes.len()) as u64;
         self.bytes.extend_from_slice(text);
         self.bytes.push(0);
-        self.places.insert(text.to_vec(), place);
+        if text.len() <= SHARED {
+            self.places.insert(text.to_vec(), place);
+        }
         place
     }
 }

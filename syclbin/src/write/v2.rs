@@ -8,15 +8,18 @@ use alloc::vec::Vec;
 use super::offload::{Outgoing, version_2};
 use super::{Error, text};
 use crate::model::{Image, ImageKind, Syclbin};
-use crate::offload::{self, OffloadKind, Strings};
+use crate::offload::{self, Entry, OffloadKind, Strings};
 use crate::raw::v2::{VERSION, key, role};
 
 pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
     let global = text(&file.global, || "file".into())?;
+    check_strings("file", &[], &file.strings)?;
     let mut entries = Vec::from([entry(role::GLOBAL_METADATA, &[], &file.strings, [global])]);
     for (index, module) in file.modules.iter().enumerate() {
         let number = (key::AM_INDEX, index.to_string());
-        let metadata = text(&module.metadata, || format!("abstract module {index}"))?;
+        let record = format!("abstract module {index}");
+        check_strings(&record, core::slice::from_ref(&number), &module.strings)?;
+        let metadata = text(&module.metadata, || record)?;
         entries.push(entry(
             role::AM_METADATA,
             core::slice::from_ref(&number),
@@ -26,6 +29,9 @@ pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
         for image in &module.images {
             entries.push(image_entry(image, &number)?);
         }
+    }
+    for (index, entry) in file.foreign.iter().enumerate() {
+        check_foreign(entry, index)?;
     }
     entries.extend(file.foreign.iter().map(Outgoing::of));
     version_2(&entries)
@@ -51,10 +57,50 @@ fn image_entry<'f>(
             role::NATIVE
         }
     };
+    check_strings(&record(), &own, &image.strings)?;
     let size = (metadata.len() as u64).to_le_bytes().to_vec();
     let mut entry = entry(role, &own, &image.strings, [size, metadata.into_bytes()]);
     entry.image.push(Cow::Borrowed(&image.bytes));
     Ok(entry)
+}
+
+/// No string may have a key that its entry has already: a reader takes the first.
+fn check_strings(record: &str, own: &[(&str, String)], extra: &Strings<'_>) -> Result<(), Error> {
+    let own = own.iter().map(|(name, _)| *name);
+    let mut own = own.chain([key::FORMAT_VERSION, key::ROLE]);
+    match own.find(|own| extra.iter().any(|(name, _)| name == own)) {
+        None => Ok(()),
+        Some(own) => Err(Error::Reserved {
+            record: record.into(),
+            what: format!("the string `{own}`"),
+        }),
+    }
+}
+
+/// No entry of others may look like one of SYCLBIN's, as those of files in files do.
+fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
+    let known = [
+        role::GLOBAL_METADATA,
+        role::AM_METADATA,
+        role::IR,
+        role::NATIVE,
+    ];
+    let role = match entry.image_kind {
+        offload::ImageKind::SYCLBIN => entry.string(key::ROLE),
+        _ => None,
+    };
+    match role {
+        // Unknown roles are kept, in entries of this version.
+        Some(role)
+            if known.contains(&role) || entry.string(key::FORMAT_VERSION) != Some(VERSION) =>
+        {
+            Err(Error::Reserved {
+                record: format!("foreign entry {index}"),
+                what: format!("the string `{}` in an entry of SYCLBIN's kind", key::ROLE),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn entry<'f, const N: usize>(
