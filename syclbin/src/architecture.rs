@@ -9,8 +9,8 @@ use core::str::FromStr;
 /// `sycl_ext_oneapi_device_architecture`.
 ///
 /// The number is 16 hexadecimal digits: two of the [family](Family), four that are zero, eight of
-/// the architecture (for Intel GPUs the hardware's own number), two that are zero. One that is not
-/// known here survives.
+/// the architecture (for Intel GPUs the hardware's own number), two of a variant, such as the `a` of
+/// `sm_90a`, or zero. One that is not known here survives.
 ///
 /// Files have architectures as text, in two spellings of which each writer has its own: the
 /// compiler writes `pvc`, `sm_90`, `gfx90a`, and the reference runtime `intel_gpu_pvc`. [`FromStr`]

@@ -168,7 +168,8 @@ impl DeviceImage<'_> {
 
     /// The symbols of its kernels, or `None` where nothing tells them: from the SYCLBIN file around
     /// it, from SPIR-V or PTX, from the symbols of AMD's native code, or from the list that
-    /// `clang-sycl-linker` writes. Takes time in proportion to the image.
+    /// `clang-sycl-linker` writes. Takes time in proportion to the image, or to the metadata of its
+    /// module.
     #[must_use]
     pub fn kernel_names(&self) -> Option<Vec<String>> {
         if let Some(module) = self.syclbin.as_ref().and_then(InSyclbin::module) {

@@ -3,7 +3,9 @@
 //!
 //! [`parse`] reads a whole file into a [`Syclbin`]. [`File`] is the view beneath it: it looks at
 //! what it is asked for, so opening a file takes the same time for one image as for a thousand in
-//! version 1, and time by the number of records, not of bytes, in version 2.
+//! version 1, and time by the number of records, not of bytes, in version 2. In version 1 the modules
+//! of a hostile file can all claim the same images: who walks a [`File`] through all of them looks at
+//! those again for each, where [`parse`] gives an error.
 //!
 //! ```
 //! # use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, write};
