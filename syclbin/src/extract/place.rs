@@ -6,6 +6,9 @@ use alloc::string::{String, ToString};
 use crate::error::{Error, ErrorKind};
 use crate::raw::Budget;
 
+/// Bytes of a path that are kept.
+const PATH_LIMIT: usize = 512;
+
 /// A slice of the input on the way down.
 #[derive(Clone)]
 pub(super) struct Place<'a> {
@@ -29,10 +32,18 @@ impl<'a> Place<'a> {
 
     /// A part of this, called `name`.
     pub(super) fn part(&self, bytes: &'a [u8], name: &str) -> Self {
-        let path = match self.path.is_empty() {
+        let mut path = match self.path.is_empty() {
             true => name.into(),
             false => format!("{}: {name}", self.path),
         };
+        // Each of a million parts has a path of its own.
+        if path.len() > PATH_LIMIT {
+            let end = (0..PATH_LIMIT)
+                .rev()
+                .find(|end| path.is_char_boundary(*end));
+            path.truncate(end.unwrap_or(0));
+            path.push_str("...");
+        }
         // A part is a slice of the whole; an empty one may lie nowhere.
         let inside = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize);
         let inside = inside.filter(|at| *at <= self.bytes.len()).unwrap_or(0);
