@@ -11,7 +11,7 @@ use syclbin::{Container, State, Syclbin};
 
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::ui::Shown;
+use crate::ui::{Shown, complain};
 
 /// What to convert into what.
 #[derive(Clone, Debug, Args)]
@@ -70,7 +70,7 @@ pub fn run(options: &Options) -> Result<()> {
     })?;
     save(&options.output, &bytes)?;
     for what in dropped {
-        eprintln!("dropped {what}");
+        complain(format_args!("dropped {what}"));
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, pins, remove};
-use cargo_syclbin::ui::{Escaped, Terminal, answer};
+use cargo_syclbin::ui::{Terminal, answer, complain};
 use cargo_syclbin::{convert, doctor, extract, inspect, verify};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
@@ -108,22 +108,15 @@ fn main() -> ExitCode {
     match run(cli.command) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {}", escaped(&error));
+            complain(format_args!("error: {error}"));
             let mut source = std::error::Error::source(&error);
             while let Some(cause) = source {
-                eprintln!("  because: {}", escaped(cause));
+                complain(format_args!("  because: {cause}"));
                 source = cause.source();
             }
             ExitCode::FAILURE
         }
     }
-}
-
-/// The text of an error, line by line: it may quote a file that is not to be trusted.
-fn escaped(error: &dyn std::error::Error) -> String {
-    let text = error.to_string();
-    let lines = text.split('\n').map(|line| Escaped(line).to_string());
-    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The arguments without the word by which Cargo calls us.

@@ -24,6 +24,15 @@ pub fn answer(text: &str) -> io::Result<()> {
     }
 }
 
+/// Says something on standard error, where text from files and names of files can do no harm. That
+/// nobody reads it any more (`2>&1 | head`) is no reason to stop.
+pub fn complain(text: impl fmt::Display) {
+    let text = text.to_string();
+    for line in text.split('\n') {
+        let _ = writeln!(io::stderr(), "{}", Escaped(line));
+    }
+}
+
 /// An answer for programs: JSON on lines, as people like to read it too.
 ///
 /// # Errors
@@ -70,14 +79,14 @@ pub struct Terminal {
 impl Progress for Terminal {
     fn line(&self, text: &str) {
         match &*self.bar.borrow() {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| complain(text)),
+            None => complain(text),
         }
     }
 
     fn begin(&self, what: &str, total: u64) {
         if !std::io::stderr().is_terminal() {
-            eprintln!("{what} ({})", Size(total));
+            complain(format_args!("{what} ({})", Size(total)));
             return;
         }
         let bar = ProgressBar::new(total);

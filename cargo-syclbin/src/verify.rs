@@ -112,7 +112,7 @@ pub fn run(options: &Options) -> Result<bool> {
             .files
             .iter()
             .filter_map(|file| file.unreadable.as_ref());
-        unreadable.for_each(|reason| eprintln!("error: {reason}"));
+        unreadable.for_each(|reason| ui::complain(format_args!("error: {reason}")));
     }
     Ok(report.passed)
 }

@@ -87,7 +87,8 @@ pub fn run(options: &Options) -> Result<bool> {
     };
     ui::answer(&answer)?;
     if !found_any {
-        eprintln!("error: {}: no device images in it", options.file.display());
+        let file = options.file.display();
+        ui::complain(format_args!("error: {file}: no device images in it"));
     }
     Ok(found_any)
 }

@@ -109,6 +109,48 @@ fn a_wrong_command_line_ends_with_2() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_hostile_name_of_a_file_does_not_reach_the_terminal() {
+    /// It would clear the screen.
+    const HOSTILE: &str = "\u{1b}[2J.o";
+    let folder = tempfile::tempdir().unwrap();
+    for found in [false, true] {
+        for words in [
+            &["inspect", HOSTILE][..],
+            &["verify", HOSTILE],
+            &["convert", HOSTILE, "-o", "x"],
+            &["extract", HOSTILE],
+        ] {
+            let output = command(words).current_dir(&folder).output().unwrap();
+            assert_eq!(output.status.code(), Some(1), "{words:?}");
+            let text = stdout(&output) + &stderr(&output);
+            assert!(
+                text.contains("\\u{1b}[2J.o") && !text.contains('\u{1b}'),
+                "{text:?}"
+            );
+        }
+        if !found {
+            // A program without device code.
+            let program = env!("CARGO_BIN_EXE_cargo-syclbin");
+            std::os::unix::fs::symlink(program, folder.path().join(HOSTILE)).unwrap();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_complaint_that_nobody_can_read_is_no_panic() {
+    for words in [
+        &["inspect", "none.syclbin"][..],
+        &["verify", "none.syclbin"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let status = command(words).stderr(full.unwrap()).status().unwrap();
+        assert_eq!(status.code(), Some(1), "{words:?}");
+    }
+}
+
 #[test]
 fn a_file_that_is_missing_is_named_by_each_command() {
     for words in [
