@@ -1,6 +1,5 @@
 //! `cargo syclbin convert`: the same file in another container.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,7 +10,7 @@ use syclbin::{Container, State, Syclbin};
 
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::ui::{Shown, complain};
+use crate::ui::{Shown, answer_bytes, complain};
 
 /// What to convert into what.
 #[derive(Clone, Debug, Args)]
@@ -80,11 +79,9 @@ pub fn run(options: &Options) -> Result<()> {
 /// # Errors
 ///
 /// When it cannot be written.
-pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
+fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
-        let mut output = std::io::stdout().lock();
-        output.write_all(bytes)?;
-        return Ok(output.flush()?);
+        return Ok(answer_bytes(bytes)?);
     }
     syclbin_build::file::replace(path, bytes).map_err(|cause| Error::Save {
         file: path.to_owned(),

@@ -254,6 +254,6 @@ pub enum Error {
     },
 
     /// Standard output could not be written.
-    #[error("cannot write to standard output: {0}")]
+    #[error("cannot write to standard output")]
     Output(#[from] io::Error),
 }

@@ -16,8 +16,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 ///
 /// When standard output cannot be written.
 pub fn answer(text: &str) -> io::Result<()> {
-    let mut output = anstream::stdout().lock();
-    let written = output.write_all(text.as_bytes());
+    print(anstream::stdout().lock(), text.as_bytes())
+}
+
+/// Writes an answer that is no text to standard output, with the same indulgence.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub fn answer_bytes(bytes: &[u8]) -> io::Result<()> {
+    print(io::stdout().lock(), bytes)
+}
+
+fn print(mut output: impl Write, bytes: &[u8]) -> io::Result<()> {
+    let written = output.write_all(bytes);
     match written.and_then(|()| output.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
         _ => Ok(()),

@@ -151,6 +151,47 @@ fn a_complaint_that_nobody_can_read_is_no_panic() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_finds_no_room_is_one_complaint() {
+    for words in [
+        &["inspect", "globals.object.syclbin"][..],
+        &["convert", "globals.object.syclbin", "-o", "-"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = command(words);
+        let output = command.stdout(full.unwrap()).stderr(Stdio::piped());
+        let output = output.spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        let text = stderr(&output);
+        assert_eq!(text.matches("No space left").count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    for words in [
+        &["inspect", "-"][..],
+        &["verify", "-"],
+        &["convert", "-", "-o", "-"],
+        &["extract", "-", "--list"],
+    ] {
+        let mut child = command(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Closed before the program has read the file that it writes about.
+        drop(child.stdout.take());
+        let bytes = testfile("globals.object.syclbin");
+        child.stdin.take().unwrap().write_all(&bytes).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words:?}");
+        assert_eq!(stderr(&output), "", "{words:?}");
+    }
+}
+
 #[test]
 fn a_file_that_is_missing_is_named_by_each_command() {
     for words in [
