@@ -3,9 +3,11 @@
 mod name;
 mod report;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use syclbin::Container;
 use syclbin::extract::{DeviceImage, images, package};
 use syclbin::write::to_vec;
@@ -24,10 +26,10 @@ pub struct Options {
     /// device image; `-` is standard input
     pub file: PathBuf,
     /// The folder to write the images into [default: the current one, unless --syclbin is given]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = on_disk())]
     pub output: Option<PathBuf>,
     /// Package the images as a SYCLBIN file, and say what is missing where that cannot be
-    #[arg(long, value_name = "OUT")]
+    #[arg(long, value_name = "OUT", value_parser = on_disk())]
     pub syclbin: Option<PathBuf>,
     /// Show what there is and write nothing
     #[arg(long, conflicts_with_all = ["output", "syclbin", "force"])]
@@ -38,6 +40,14 @@ pub struct Options {
     /// How to show what was found
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// A path that is not `-`, which elsewhere means standard output: the report goes there.
+fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path == Path::new("-") {
+        true => Err("the report goes to standard output; name a place on disk"),
+        false => Ok(path),
+    })
 }
 
 /// Writes the device images of a file, and returns whether there were any.
@@ -124,7 +134,11 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
 /// Writes files, each whole or not at all, and none if one of them is in the way.
 fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> Result<()> {
     if let Some(folder) = folder.filter(|_| !outputs.is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|cause| save_error(folder, cause))?;
+        std::fs::create_dir_all(folder).map_err(|cause| match cause.kind() {
+            // "File exists" would be a riddle: it is the folder that should.
+            ErrorKind::AlreadyExists => save_error(folder, ErrorKind::NotADirectory.into()),
+            _ => save_error(folder, cause),
+        })?;
     }
     // A link that leads nowhere is in the way as well.
     let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();

@@ -112,6 +112,16 @@ fn the_host_code_of_a_bundle_is_told_and_not_written() {
 }
 
 #[test]
+fn a_file_where_the_folder_should_be_is_told_as_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    let text = complaint(&["extract", "extract/fat.o", "-o", word(&file)]);
+    assert!(text.ends_with("file: not a directory\n"), "{text}");
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+}
+
+#[test]
 fn a_listing_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = command(&["extract", "--list", "-"]);

@@ -102,6 +102,8 @@ fn a_wrong_command_line_ends_with_2() {
         &["convert", "a", "-o", "b", "--state", "linked"],
         &["extract"],
         &["extract", "a", "--list", "--syclbin", "b"],
+        &["extract", "a", "--syclbin", "-"],
+        &["extract", "a", "-o", "-"],
     ] {
         let output = run(words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");
