@@ -56,7 +56,7 @@ pub struct FileReport {
     pub path: String,
     /// Why the file could not even be read.
     pub unreadable: Option<String>,
-    /// In the order they were found.
+    /// By offset.
     pub findings: Vec<Finding>,
 }
 

@@ -124,7 +124,7 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
     });
     let made = Package {
         path: path.to_string_lossy().into_owned(),
-        modules: made.modules.len(),
+        module_count: made.modules.len(),
         state: made.state().and_then(state_name),
         notes: notes.collect(),
     };

@@ -48,7 +48,7 @@ pub struct Found {
     /// The programming model it was made for.
     pub offload_kind: String,
     /// The target triple; empty where the file does not say.
-    pub triple: String,
+    pub target: String,
     /// The architecture; empty where the file does not say.
     pub arch: String,
     /// The symbols of its kernels, where they are known.
@@ -64,8 +64,8 @@ pub struct Found {
 pub struct Package {
     /// Where it is.
     pub path: String,
-    /// Its abstract modules.
-    pub modules: usize,
+    /// How many abstract modules it has.
+    pub module_count: usize,
     /// `input`, `object` or `executable`.
     pub state: Option<&'static str>,
     /// What to know of the images.
@@ -92,7 +92,7 @@ impl Found {
             sha256: sha256(&image.bytes),
             content: image.content.to_string(),
             offload_kind: image.offload_kind.to_string(),
-            triple: image.triple.to_string(),
+            target: image.triple.to_string(),
             arch: image.arch.to_string(),
             kernels: image.kernel_names(),
             written: None,
@@ -126,10 +126,10 @@ pub(super) fn render(report: &Report) -> String {
         }
     }
     if let Some(package) = &report.syclbin {
-        let plural = if package.modules == 1 { "" } else { "s" };
+        let plural = if package.module_count == 1 { "" } else { "s" };
         let _ = writeln!(text, "{TITLE}{}{TITLE:#}", Shown(&package.path));
         let state = package.state.unwrap_or("no");
-        let count = package.modules;
+        let count = package.module_count;
         let _ = writeln!(
             text,
             "    SYCLBIN, {state} state, {count} abstract module{plural}"
@@ -164,7 +164,7 @@ pub(super) fn render(report: &Report) -> String {
 
 fn line(image: &Found) -> String {
     let mut line = image.content.clone();
-    for (word, what) in [("for", &image.triple), ("of", &image.arch)] {
+    for (word, what) in [("for", &image.target), ("of", &image.arch)] {
         if !what.is_empty() {
             let _ = write!(line, " {word} {}", Shown(what));
         }

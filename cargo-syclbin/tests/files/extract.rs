@@ -89,6 +89,22 @@ fn an_image_is_the_bytes_that_the_report_points_at() {
 }
 
 #[test]
+fn extract_and_inspect_say_the_same_of_an_image_by_the_same_names() {
+    let name = "globals.object.syclbin";
+    let report = |command, words: &[&str]| {
+        let words = [&[command, name, "--format", "json"], words].concat();
+        check(command, &answer(&words))
+    };
+    let (inspected, extracted) = (report("inspect", &[]), report("extract", &["--list"]));
+    let inspected = &inspected["modules"][0]["images"][0];
+    let extracted = &extracted["images"][0];
+    assert_eq!(extracted["target"], json!("spir64-unknown-unknown"));
+    for field in ["target", "size", "offset", "sha256", "content"] {
+        assert_eq!(extracted[field], inspected[field], "{field}");
+    }
+}
+
+#[test]
 fn the_host_code_of_a_bundle_is_told_and_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let words = [
