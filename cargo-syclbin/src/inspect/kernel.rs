@@ -18,7 +18,13 @@ pub(super) fn signature(kernel: &Kernel) -> String {
         return Shown(name).to_string();
     };
     let parameters: Vec<_> = parameters.iter().map(declare).collect();
-    Shown(&format!("void {name}({})", parameters.join(", "))).to_string()
+    // A kernel that is named after a type is an object: it is made of these, and returns nothing.
+    let void = if kernel.symbol.starts_with("_ZTS") {
+        ""
+    } else {
+        "void "
+    };
+    Shown(&format!("{void}{name}({})", parameters.join(", "))).to_string()
 }
 
 fn declare(parameter: &Parameter) -> String {
@@ -78,7 +84,7 @@ pub(super) fn beside(kernel: &Kernel) -> String {
         .filter(|(_, parameter)| !parameter.sign_known)
         .map(|(index, parameter)| match &parameter.name {
             Some(name) => Shown(name).to_string(),
-            None => format!("argument {index}"),
+            None => format!("parameter {index}"),
         })
         .collect();
     if !unknown.is_empty() {
