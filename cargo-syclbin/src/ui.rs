@@ -45,13 +45,26 @@ pub fn complain(text: impl fmt::Display) {
     }
 }
 
-/// An answer for programs: JSON on lines, as people like to read it too.
+/// An answer for programs: JSON on lines, as people like to read it too, so what could steer a
+/// terminal is escaped here as well.
 ///
 /// # Errors
 ///
 /// Never for the answers of this program; the signature is that of the serializer.
 pub fn json(answer: &impl serde::Serialize) -> io::Result<String> {
-    let mut text = serde_json::to_string_pretty(answer)?;
+    let json = serde_json::to_string_pretty(answer)?;
+    let mut text = String::with_capacity(json.len() + 1);
+    for c in json.chars() {
+        // The serializer has escaped all below; what is left there are its own line feeds.
+        if c < '\u{7f}' || is_plain(c) {
+            text.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // A String takes all there is.
+            let _ = write!(text, "\\u{unit:04x}");
+        }
+    }
     text.push('\n');
     Ok(text)
 }
@@ -212,6 +225,18 @@ mod tests {
             long.ends_with("xxx... (5.0 kB)") && long.len() < 220,
             "{long}"
         );
+    }
+
+    #[test]
+    fn json_is_plain_text_and_means_the_same() {
+        let hostile = "a\u{9b}31m\u{7f}\u{202e}\u{1b}\n\u{e0041}\u{e9}\"\\";
+        let text = json(&[hostile]).unwrap();
+        assert_eq!(
+            text,
+            "[\n  \"a\\u009b31m\\u007f\\u202e\\u001b\\n\\udb40\\udc41\u{e9}\\\"\\\\\"\n]\n"
+        );
+        let back: Vec<String> = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, [hostile]);
     }
 
     #[test]
