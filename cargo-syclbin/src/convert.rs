@@ -20,10 +20,11 @@ pub struct Options {
     /// Where to put the result; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// The container to write: v1 is what every reference runtime loads
+    /// The container to write: the reference runtime loads v1 from 2026.0 on, v1-offload2 from 2026.2
+    /// on, and the others not yet
     #[arg(long, default_value = Container::OffloadBinary1.name(), value_parser = container())]
     pub container: Container,
-    /// State this state of the code; the code stays as it is, so this only mends a wrong label
+    /// Label the code with this state; the code stays as it is, so this only mends a wrong label
     #[arg(long, value_parser = state())]
     pub state: Option<State>,
     /// Leave out what the container cannot hold, and say what that was

@@ -34,7 +34,7 @@ pub struct Options {
 /// What else counts as an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Deny {
-    /// Warnings
+    /// What is legal, but not what some reader or launcher expects
     Warnings,
 }
 
