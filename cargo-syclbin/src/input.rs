@@ -6,10 +6,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
-use syclbin::Content;
-use syclbin::Syclbin;
 use syclbin::raw::{offload_binary, v1};
 use syclbin::read::File;
+use syclbin::{Content, ErrorKind, Syclbin};
 
 use crate::error::{Error, Result};
 
@@ -73,22 +72,21 @@ impl Input {
     pub fn not_syclbin(&self, cause: syclbin::Error) -> Error {
         Error::NotSyclbin {
             file: self.path.clone(),
-            remedy: self.remedy(),
+            remedy: self.remedy(cause.kind()),
             cause: Box::new(cause),
         }
     }
 
     /// What to do with a file that does not read as SYCLBIN.
-    fn remedy(&self) -> String {
+    fn remedy(&self, cause: &ErrorKind) -> String {
         let path = self.path.display();
         match Content::of(&self.bytes) {
-            Content::Syclbin => {
+            Content::OffloadBinary if matches!(cause, ErrorKind::ImageKind(_)) => {
+                format!("run `cargo syclbin extract {path}` for the device code in it")
+            }
+            Content::Syclbin | Content::OffloadBinary => {
                 format!("run `cargo syclbin verify {path}` for all that is wrong with it")
             }
-            Content::OffloadBinary => format!(
-                "run `cargo syclbin verify {path}` for all that is wrong with it, or `cargo \
-                 syclbin extract {path}` if it is another kind of OffloadBinary"
-            ),
             Content::Empty => "it has no bytes at all".to_owned(),
             Content::Unknown if self.bytes.starts_with(b"MZ") => format!(
                 "it looks like a Windows executable; run `cargo syclbin extract {path}` for the \
