@@ -46,6 +46,18 @@ pub enum ErrorKind {
         /// How many bytes there are.
         available: u64,
     },
+    /// Records that their array does not have.
+    #[error("{what} {start} to {end} are not among the {available} there are", end = start.saturating_add(*count))]
+    Records {
+        /// The first that is meant, counted from 0.
+        start: u64,
+        /// How many are meant.
+        count: u64,
+        /// What they are.
+        what: &'static str,
+        /// How many there are.
+        available: u64,
+    },
     /// Records claim more in sum than their table has.
     #[error("the records share {what}: together they claim {claimed} of {available}")]
     Shared {

@@ -262,7 +262,7 @@ impl<'a> Binary<'a> {
             // Writers let entries share a text, such as a key. This allows hundreds of bytes for
             // each string of any real file and still bounds the work by the size of the file.
             text: Budget::new("string bytes", (self.bytes.len() as u64).saturating_mul(16)),
-            long_text: Budget::new("long strings", self.bytes.len() as u64),
+            long_text: Budget::new("long strings", (self.bytes.len() as u64).saturating_mul(4)),
             images: Budget::new("image bytes", self.bytes.len() as u64),
             records: Budget::new(
                 "string entries",
@@ -282,8 +282,8 @@ pub(crate) struct Entries<'a> {
     images: Budget,
 }
 
-/// From this size on no two strings are the same text: lists of symbols, say, which take more
-/// memory once they are read.
+/// From this size on strings may share less: lists of symbols, say, take more memory once they are
+/// read.
 const LONG_TEXT: usize = 4096;
 
 impl<'a> Entries<'a> {

@@ -312,7 +312,11 @@ fn tables_that_overlap_or_reach_out_are_found_all_of_them() {
         Severity::Error,
         "IR module 1: range 0xffffffffffffffff+",
     );
-    bytes_must_say(&bytes, Severity::Note, "what it says was not checked");
+    bytes_must_say(
+        &bytes,
+        Severity::Note,
+        "whether images, kernels and metadata agree was not checked",
+    );
 }
 
 #[test]

@@ -294,6 +294,7 @@ impl<'a> Packer<'a> {
                 ),
             ),
             Some(names) if names.is_empty() => {
+                self.lower(State::Object);
                 self.note(true, "it has no kernels: only of use for linking");
             }
             Some(names) => {

@@ -185,9 +185,9 @@ impl<'a> File<'a> {
     /// When the file has none of this index, or its header claims what is not there.
     pub fn module(&self, index: usize) -> Result<AbstractModule<'_, 'a>, Error> {
         if index >= self.module_count() {
-            let kind = ErrorKind::Range {
+            let kind = ErrorKind::Records {
                 start: index as u64,
-                size: 1,
+                count: 1,
                 what: "abstract modules",
                 available: self.module_count() as u64,
             };

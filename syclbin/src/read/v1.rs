@@ -140,10 +140,8 @@ impl<'a> Tables<'a> {
         Ok(Module {
             at,
             metadata: (raw.metadata_offset, raw.metadata_size),
-            ir: self.ir().range(ir, "IR module headers", owner, at)?,
-            native: self
-                .native()
-                .range(native, "native image headers", owner, at)?,
+            ir: self.ir().range(ir, "IR modules", owner, at)?,
+            native: self.native().range(native, "native images", owner, at)?,
         })
     }
 
@@ -220,9 +218,9 @@ impl Headers {
         if u64::from(first) + u64::from(count) <= self.count as u64 {
             return Ok(first as usize..first as usize + count as usize);
         }
-        let kind = ErrorKind::Range {
+        let kind = ErrorKind::Records {
             start: first.into(),
-            size: count.into(),
+            count: count.into(),
             what,
             available: self.count as u64,
         };

@@ -154,7 +154,7 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
             let (severity, remedy) = match Import::of(import) {
                 Import::SpecializationConstant => (
                     Severity::Error,
-                    "the compiler left it unlowered, and drivers cannot run it",
+                    "the compiler left it unlowered, and drivers cannot run it; compile with a DPC++ clang++ (-fsyclbin), or pass the value as an argument",
                 ),
                 _ => (severity, remedy),
             };

@@ -83,7 +83,7 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
             layout::check(&file, &mut findings);
             // Records that share bytes could make the rest take more than linear time.
             match findings.has_error() {
-                true => findings.add(Severity::Note, 0, "file", "what it says was not checked"),
+                true => findings.add(Severity::Note, 0, "file", "because of the errors, whether images, kernels and metadata agree was not checked"),
                 false => check_meaning(&file, &mut findings),
             }
         }
