@@ -262,7 +262,6 @@ impl<'a> Binary<'a> {
             // Writers let entries share a text, such as a key. This allows hundreds of bytes for
             // each string of any real file and still bounds the work by the size of the file.
             text: Budget::new("string bytes", (self.bytes.len() as u64).saturating_mul(16)),
-            long_text: Budget::new("long strings", (self.bytes.len() as u64).saturating_mul(4)),
             images: Budget::new("image bytes", self.bytes.len() as u64),
             records: Budget::new(
                 "string entries",
@@ -277,14 +276,9 @@ pub(crate) struct Entries<'a> {
     binary: Binary<'a>,
     next: usize,
     text: Budget,
-    long_text: Budget,
     records: Budget,
     images: Budget,
 }
-
-/// From this size on strings may share less: lists of symbols, say, take more memory once they are
-/// read.
-const LONG_TEXT: usize = 4096;
 
 impl<'a> Entries<'a> {
     #[inline]
@@ -328,9 +322,6 @@ impl<'a> Entries<'a> {
             };
             self.text
                 .spend((key.len() + value.len()) as u64, record, place)?;
-            if value.len() >= LONG_TEXT {
-                self.long_text.spend(value.len() as u64, record, place)?;
-            }
             let key = core::str::from_utf8(key)
                 .map_err(|_| Error::new(record(), string.key_offset, ErrorKind::Utf8))?;
             strings.push((Cow::Borrowed(key), Cow::Borrowed(value)));

@@ -426,10 +426,7 @@ fn entries_that_all_claim_the_same_strings_are_refused() {
 #[test]
 fn a_text_that_many_strings_share_is_refused() {
     // Each of 4,000 strings is the same text: 400 MB from a file of 0.2 MB, for one of 100 kB.
-    for (size, expected) in [
-        (100_000, "the records share long strings"),
-        (4_000, "the records share string bytes"),
-    ] {
+    for size in [100_000, 4_000] {
         let value: &'static [u8] = vec![b'x'; size].leak();
         let mut strings = vec![(Cow::Borrowed("k"), Cow::Borrowed(&b"short"[..])); 4000];
         strings[0].1 = Cow::Borrowed(value);
@@ -446,7 +443,7 @@ fn a_text_that_many_strings_share_is_refused() {
         }
         assert!(bytes.len() < 300_000);
         let error = offload::read(&bytes).unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
+        assert!(error.contains("the records share string bytes"), "{error}");
     }
 }
 
