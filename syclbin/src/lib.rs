@@ -23,17 +23,19 @@
 //!
 //! The map:
 //!
-//! - [`read::parse`] and [`write::to_vec`]: bytes to [`Syclbin`] and back,
+//! - [`read::parse`] and [`write::to_vec`]: bytes to [`Syclbin`] and back, in any [`Container`];
+//!   [`read::File`] looks at what it is asked for alone,
 //! - [`PropertySets`]: the text that carries all metadata,
 //! - [`metadata`]: what each of its sets and keys means, with types; [`Aspect`] and
 //!   [`architecture`] for the numbers and names of devices,
 //! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
-//! - [`raw`]: the on-disk records, by the names the format's specification gives them.
-//!
 //! - [`verify`]: everything that is wrong with a file,
-//! - [`offload`]: OffloadBinary files, whatever they hold,
+//! - [`offload`]: OffloadBinary files, whatever they hold; [`Content`] tells what an image really is,
 //! - `extract`, behind the feature of that name: device images out of objects, executables,
-//!   archives and bundles.
+//!   archives and bundles,
+//! - [`raw`]: the on-disk records, by the names the formats' specifications give them.
+//!
+//! Out of scope: compressed containers, and what drivers make of the code.
 #![no_std]
 #![forbid(unsafe_code)]
 

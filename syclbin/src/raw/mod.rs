@@ -97,8 +97,8 @@ impl Budget {
     }
 }
 
-/// The bytes `start..start + size` of `table`, which is called `what` and starts at `base` of the
-/// file; `record` names the header that gives the range and lies at `at`.
+/// The bytes `start..start + size` of `table`, which is called `what`; `record` names the header that
+/// gives the range and lies at `at`.
 #[inline]
 pub(crate) fn slice<'a>(
     table: &'a [u8],

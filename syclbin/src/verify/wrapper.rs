@@ -8,7 +8,7 @@ use super::{Findings, Severity};
 use crate::container::Container;
 use crate::offload::{Binary, ImageKind, OffloadKind};
 use crate::raw::offload_binary::{self as raw, HEADER_SIZE, StringEntry};
-use crate::raw::v2::{VERSION, key};
+use crate::raw::v2::{VERSION, key, role};
 
 pub(super) fn check(bytes: &[u8], container: Container, findings: &mut Findings) {
     const HEADER: &str = raw::Header::RECORD;
@@ -115,7 +115,7 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
     for (index, entry) in binary.entries().enumerate() {
         let Ok(entry) = entry else { continue };
         let record = format!("{} {index}", raw::Entry::RECORD);
-        let Some(role) = entry.string(key::ROLE) else {
+        let Some(found) = entry.string(key::ROLE) else {
             continue;
         };
         let at = binary.entry_at(index);
@@ -133,8 +133,14 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
                 findings.add(Severity::Note, at, &record, reason);
             }
         }
-        if !["global_metadata", "am_metadata", "ir", "native"].contains(&role) {
-            let reason = format!("unknown role {}", super::shown(role));
+        let roles = [
+            role::GLOBAL_METADATA,
+            role::AM_METADATA,
+            role::IR,
+            role::NATIVE,
+        ];
+        if !roles.contains(&found) {
+            let reason = format!("unknown role {}", super::shown(found));
             findings.add(Severity::Warning, at, &record, reason);
         }
     }

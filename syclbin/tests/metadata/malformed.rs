@@ -208,13 +208,13 @@ fn a_value_that_means_nothing_is_named_with_its_set_and_key() {
             set::DEVICE_REQUIREMENTS,
             "joint_matrix",
             text(),
-            "UTF-8 text, records with `;` between",
+            "UTF-8 text, records with `;` between, 65536 fields at most",
         ),
         (
             set::DEVICE_REQUIREMENTS,
             "joint_matrix_mad",
             1.into(),
-            "UTF-8 text, records with `;` between",
+            "UTF-8 text, records with `;` between, 65536 fields at most",
         ),
         (
             set::DEVICE_REQUIREMENTS,
