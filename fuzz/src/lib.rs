@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, clippy::missing_panics_doc)] // to panic is what these are for
 
+use syclbin::extract::DeviceImage;
 use syclbin::metadata::ModuleMetadata;
 use syclbin::verify::{Severity, verify};
 use syclbin::{Container, Error, PropertySets, Syclbin, extract, offload, read, signature, write};
@@ -37,10 +38,16 @@ pub fn read(bytes: &[u8]) {
         Ok(images) => {
             let claimed: usize = images.iter().map(|image| image.bytes.len()).sum();
             assert!(claimed <= bytes.len(), "images share bytes");
-            let (file, _) = extract::package(images);
-            if let Err(error) = write::to_vec(&file, Container::default()) {
+            let names = images.iter().filter_map(DeviceImage::kernel_names).count();
+            let (file, notes) = extract::package(images);
+            assert!(
+                names <= file.modules.len() + notes.len(),
+                "an image was lost"
+            );
+            match write::to_vec(&file, Container::default()) {
+                Ok(written) => assert!(read::parse(&written).is_ok_and(|again| again == file)),
                 // What comes out of SYCLBIN keeps strings that only its own container can hold.
-                assert!(matches!(error, write::Error::Container { .. }), "{error}");
+                Err(error) => assert!(matches!(error, write::Error::Container { .. }), "{error}"),
             }
         }
         Err(error) => check(&error, bytes),

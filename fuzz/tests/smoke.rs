@@ -1,18 +1,14 @@
 //! Each fuzz target on the files we have and on some that are made up, without a fuzzer.
 #![allow(clippy::panic, clippy::unwrap_used)] // a test may
 
+mod files;
+
 use std::path::Path;
 
 /// The files of `testfiles`, and texts and beginnings that fuzzers like to start from.
 fn inputs() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
-    let files = std::fs::read_dir(folder).unwrap();
-    let files = files.map(|entry| entry.unwrap().path());
-    let mut inputs: Vec<Vec<u8>> = files
-        .filter(|path| path.is_file())
-        .map(|path| std::fs::read(path).unwrap())
-        .collect();
-    assert!(inputs.len() >= 14, "the files are missing");
+    let files = files::files().into_iter();
+    let mut inputs: Vec<Vec<u8>> = files.map(|(_, bytes)| bytes).collect();
     // The metadata of a file is a text that `property` understands.
     let text = inputs.iter().filter_map(|bytes| {
         let start = bytes.windows(9).position(|bytes| bytes == b"[SYCLBIN/")?;

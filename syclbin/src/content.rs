@@ -111,9 +111,12 @@ mod tests {
         let mut elf = [0u8; 64];
         elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
         elf[18] = 62;
+        let mut big_endian = elf;
+        (big_endian[5], big_endian[18], big_endian[19]) = (2, 0, 190);
         for (bytes, expected) in [
             (&[3, 2, 0x23, 7, 0][..], "SPIR-V"),
             (&elf[..], "ELF for x86-64"),
+            (&big_endian[..], "ELF for CUDA"),
             (&elf[..5], "ELF for machine 0"),
             (b"BC\xc0\xde", "LLVM bitcode"),
             (b"// made by hand\n.version 6.3\n", "PTX"),

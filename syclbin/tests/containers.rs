@@ -420,7 +420,10 @@ fn entries_that_all_claim_the_same_strings_are_refused() {
         bytes[at..at + 16].copy_from_slice(&table);
     }
     let error = offload::read(&bytes).unwrap_err().to_string();
-    assert!(error.contains("the records share string"), "{error}");
+    assert!(
+        error.contains("the records share string entries"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -534,4 +537,81 @@ fn an_empty_image_lies_in_the_file_though_its_padding_does_not() {
     let module = view.module(0).unwrap();
     let image = module.images().next().unwrap().unwrap();
     assert_eq!(image.offset(), end as u64);
+}
+
+#[test]
+fn native_images_and_metadata_that_modules_share_are_refused_too() {
+    let mut file = Syclbin::new(State::Executable);
+    for _ in 0..4 {
+        let mut module = AbstractModule::default();
+        module.images.push(Image::native("sm_90", "", vec![]));
+        file.modules.push(module);
+    }
+    let good = write::to_vec(&file, Container::Bare).unwrap();
+    // All modules claim all images, which a header has in its last 8 bytes: how many, which first.
+    let mut bytes = good.clone();
+    for module in 0..4 {
+        put(&mut bytes, 56 + 32 * module + 24, [4, 0, 0, 0, 0, 0, 0, 0]);
+    }
+    let error = read::parse(&bytes).unwrap_err().to_string();
+    assert!(error.contains("share native images"), "{error}");
+    // All of them claim the whole table of metadata.
+    let mut bytes = good;
+    let size: [u8; 8] = bytes[24..32].try_into().unwrap();
+    for module in 0..4 {
+        put(&mut bytes, 56 + 32 * module, [0; 8]);
+        put(&mut bytes, 56 + 32 * module + 8, size);
+    }
+    let error = read::parse(&bytes).unwrap_err().to_string();
+    assert!(error.contains("share metadata bytes"), "{error}");
+}
+
+#[test]
+fn a_module_that_claims_one_image_too_many_is_refused() {
+    let mut file = everything();
+    file.modules.truncate(1);
+    let good = write::to_vec(&file, Container::Bare).unwrap();
+    for (at, expected) in [
+        (20, "range 0x1+0x2 exceeds the IR module headers of 0x2"),
+        (28, "range 0x1+0x1 exceeds the native image headers of 0x1"),
+    ] {
+        let mut bytes = good.clone();
+        put(&mut bytes, 56 + at, 1u32.to_le_bytes());
+        let error = read::parse(&bytes).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn entries_that_start_in_the_header_are_refused() {
+    let mut bytes = offload::write(&[entry(&[], b"image")]).unwrap();
+    put(&mut bytes, 16, 24u64.to_le_bytes());
+    let error = offload::read(&bytes).unwrap_err().to_string();
+    let expected = "OffloadBinary header: the entries start at 0x18, in the header";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn an_error_within_a_wrapper_has_its_offset_in_the_file() {
+    let file = everything();
+    let good = write::to_vec(&file, Container::OffloadBinary1).unwrap();
+    let header = 72; // of SYCLBIN, behind those of the wrapper
+    let images = header + 56 + 32 * file.modules.len();
+    for (patched, record, expected) in [
+        (header + 24, "SYCLBIN file header", header + 24),
+        (header + 56, "abstract module 0", header + 56),
+        (images, "IR module 0", images),
+        (images + 16, "IR module 0", images),
+    ] {
+        let mut bytes = good.clone();
+        put(&mut bytes, patched, u64::MAX.to_le_bytes());
+        let error = read::parse(&bytes).unwrap_err();
+        let expected = (record, expected as u64);
+        assert_eq!((error.record(), error.offset()), expected, "{error}");
+    }
+    let mut bytes = good;
+    let line = bytes.windows(6).position(|text| text == b"state=");
+    let line = line.unwrap();
+    bytes[line + 5] = b'?';
+    assert_eq!(read::parse(&bytes).unwrap_err().offset(), line as u64);
 }

@@ -12,7 +12,10 @@ use syclbin::extract::{DeviceImage, OffloadKind, images, package};
 use syclbin::offload;
 use syclbin::property::set;
 use syclbin::signature::spirv::Module;
-use syclbin::{Container, Content, ImageKind, IrType, State, Value, read, write};
+use syclbin::{
+    AbstractModule, Container, Content, Image, ImageKind, IrType, State, Syclbin, Value, read,
+    write,
+};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")
@@ -667,20 +670,45 @@ fn records_that_share_bytes_are_refused() {
 
     // And sections: both headers are made to point to the same bytes.
     let code = spirv("import_side");
-    let section = ("__CLANG_OFFLOAD_BUNDLE__sycl-spir64", &code[..]);
-    let sections = vec![section; 20];
-    let mut bytes = object(
-        BinaryFormat::Coff,
-        Architecture::X86_64,
-        Endianness::Little,
-        &sections,
-    );
-    // A COFF section header has 40 bytes, the first at 20, the place of its data at 20.
-    let place = bytes[20 + 20..20 + 24].to_vec();
-    for index in 0..20 {
-        let at = 20 + index * 40;
-        bytes[at + 16..at + 20].copy_from_slice(&4000u32.to_le_bytes());
-        bytes[at + 20..at + 24].copy_from_slice(&place);
+    let zeros = vec![0; 1140];
+    let wrapped = offload::write(&[]).unwrap();
+    let wrapped = [&wrapped[..], &zeros].concat();
+    for (name, content) in [
+        ("__CLANG_OFFLOAD_BUNDLE__sycl-spir64", &code),
+        ("__CLANG_OFFLOAD_BUNDLE_SIZE__sycl-spir64", &zeros),
+        (".llvm.offloading", &wrapped),
+    ] {
+        let sections = vec![(name, &content[..]); 20];
+        let mut bytes = object(
+            BinaryFormat::Coff,
+            Architecture::X86_64,
+            Endianness::Little,
+            &sections,
+        );
+        // A COFF section header has 40 bytes, the first at 20, the place of its data at 20.
+        let place = bytes[20 + 20..20 + 24].to_vec();
+        for index in 0..20 {
+            let at = 20 + index * 40;
+            bytes[at + 16..at + 20].copy_from_slice(&4000u32.to_le_bytes());
+            bytes[at + 20..at + 24].copy_from_slice(&place);
+        }
+        let error = images(&bytes).unwrap_err().to_string();
+        assert!(
+            error.contains("the records share bytes of a container"),
+            "{name}: {error}"
+        );
+    }
+
+    // And images of SYCLBIN, whose headers all name the whole binary table.
+    let mut file = Syclbin::new(State::Object);
+    let image = |size| Image::ir(IrType::SpirV, "spir64", vec![7; size]);
+    let mut module = AbstractModule::default();
+    module.images.extend([image(4096), image(0), image(0)]);
+    file.modules.push(module);
+    let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
+    let first = 56 + 32 + 16;
+    for index in 1..3 {
+        bytes.copy_within(first..first + 16, first + 32 * index);
     }
     let error = images(&bytes).unwrap_err().to_string();
     assert!(
@@ -720,75 +748,19 @@ fn nesting_without_end_is_refused() {
         bytes = offload(2, 0, &[Entry::new(&bytes)]);
     }
     assert_eq!(images(&bytes).unwrap().len(), 1);
-    for _ in 0..2000 {
-        bytes = archive(&[("a/", &bytes)]);
-    }
+    // Deep enough to run out of stack where each is a call.
+    let members = (0..30_000).map(|depth| {
+        let size = bytes.len() + 68 * depth;
+        format!("!<arch>\n{:<16}{:<32}{size:<10}`\n", "a/", 0)
+    });
+    let members: Vec<String> = members.collect();
+    let members = members.into_iter().rev().collect::<String>();
+    bytes.splice(..0, members.into_bytes());
     let error = images(&bytes).unwrap_err().to_string();
     assert!(
         error.contains("containers are nested more than 8 deep"),
         "{error}"
     );
-}
-
-/// Everything a caller would do with a file. Reading takes a tenth of the time of all.
-fn use_up(bytes: &[u8]) -> bool {
-    let Ok(found) = images(bytes) else {
-        return false;
-    };
-    let names = found.iter().filter_map(DeviceImage::kernel_names).count();
-    let (file, notes) = package(found);
-    assert!(names <= file.modules.len() + notes.len());
-    let written = write::to_vec(&file, Container::default()).unwrap();
-    read::parse(&written).unwrap_or_else(|error| panic!("{error}"));
-    true
-}
-
-/// Runs `try_all` on every container, side by side: how many cases there were, and how many of them
-/// were read.
-fn side_by_side(try_all: fn(Vec<u8>) -> (usize, usize)) -> (usize, usize) {
-    std::thread::scope(|scope| {
-        let files = containers().into_iter();
-        let threads: Vec<_> = files
-            .map(|(_, bytes)| scope.spawn(move || try_all(bytes)))
-            .collect();
-        let counts = threads.into_iter().map(|thread| thread.join().unwrap());
-        counts.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-    })
-}
-
-#[test]
-fn every_truncation_gives_images_or_an_error_and_no_panic() {
-    let (cases, read) = side_by_side(|bytes| {
-        let read = (0..bytes.len()).filter(|end| use_up(&bytes[..*end]));
-        (bytes.len(), read.count())
-    });
-    println!("{cases} truncations, {read} of them read");
-    assert!(cases > 40_000);
-}
-
-#[test]
-fn every_changed_byte_gives_images_or_an_error_and_no_panic() {
-    let (cases, read) = side_by_side(|mut bytes| {
-        let (mut cases, mut read) = (0, 0);
-        for at in 0..bytes.len() {
-            let original = bytes[at];
-            for value in [0, 1, 0x0a, 0x3d, 0x7f, 0x80, 0xff, original ^ 0x20] {
-                bytes[at] = value;
-                // Two of the values mean something in the text of properties.
-                let read_only = !matches!(value, 0 | 0x0a | 0x3d);
-                let is_read = match read_only {
-                    true => images(&bytes).is_ok(),
-                    false => use_up(&bytes),
-                };
-                read += usize::from(is_read);
-                cases += 1;
-            }
-            bytes[at] = original;
-        }
-        (cases, read)
-    });
-    println!("{cases} changed bytes, {read} of them read");
-    assert!(cases > 320_000);
 }
 
 #[test]

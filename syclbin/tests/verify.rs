@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use syclbin::offload::{self, Entry, ImageKind, OffloadKind};
 use syclbin::property::{key, set};
 use syclbin::verify::{Finding, Severity, verify};
-use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, read, write};
+use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, Value, read, write};
 
 fn testfile(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
@@ -391,4 +392,129 @@ fn metadata_that_cannot_be_read_is_an_error_and_doubles_a_warning() {
     bytes[48] = bytes[24];
     bytes.extend_from_slice(text);
     bytes_must_say(&bytes, Severity::Warning, "a set or a key comes twice");
+}
+
+#[test]
+fn every_set_of_a_module_is_looked_at() {
+    for (set, key) in [
+        (set::KERNEL_NAMES, "k"),
+        (set::EXPORTED_SYMBOLS, "s"),
+        (set::IMPORTED_SYMBOLS, "s"),
+        (set::ASSERT_USED, "k"),
+        (set::DYNAMIC_LOCAL_MEMORY, "k"),
+        (set::IMPLICIT_LOCAL_ARG, "k"),
+        (set::KERNEL_PARAM_OPT, "k"),
+        (set::REGISTERED_KERNELS, "k"),
+        (set::PROGRAM_METADATA, "k@reqd_work_group_size"),
+        (set::SPECIALIZATION_CONSTANTS, "c"),
+        (set::DEVICE_GLOBALS, "g"),
+        (set::HOST_PIPES, "p"),
+        (set::VIRTUAL_FUNCTIONS, key::VIRTUAL_FUNCTIONS_SET),
+        (set::DEVICELIB_REQ_MASK, key::DEVICELIB_REQ_MASK),
+        (set::MISC_PROPERTIES, key::OPT_LEVEL),
+        (set::DEVICE_REQUIREMENTS, key::ASPECTS),
+    ] {
+        let mut file = Syclbin::new(State::Object);
+        let mut module = AbstractModule::default();
+        let text = String::from("x");
+        module
+            .metadata
+            .insert(set, key, Value::Other { ty: 9, text });
+        file.modules.push(module);
+        let expected = format!("abstract module 0: set `{set}`, key `{key}`: expected");
+        must_say(&file, Severity::Error, &expected);
+    }
+}
+
+#[test]
+fn what_is_legal_and_odd_is_told() {
+    let bytes = testfile("vector_ops.object.syclbin");
+    let mut file = read::parse(&bytes).unwrap();
+    let module = &mut file.modules[0];
+    module
+        .metadata
+        .insert(set::KERNEL_PARAM_OPT, "ghost", vec![0u8]);
+    let mut silent = module.images[0].clone();
+    silent.metadata.remove_set(set::IR_MODULE);
+    module.images.push(silent);
+    let spirv = module.images[0].bytes.clone();
+    let target = "spir64_gen-unknown-unknown";
+    module.images.push(Image::native("pvc", target, spirv));
+    for (severity, expected) in [
+        (Severity::Note, "is about `ghost`, which is no kernel"),
+        (Severity::Warning, "it does not say its type"),
+        (Severity::Warning, "it has 2 IR modules"),
+        (
+            Severity::Error,
+            "takes code of Intel's offline compiler, and it holds SPIR-V",
+        ),
+    ] {
+        must_say(&file, severity, expected);
+    }
+}
+
+#[test]
+fn containers_that_runtimes_do_not_load_are_told() {
+    let mut file = read::parse(&testfile("vector_ops.object.syclbin"))
+        .unwrap()
+        .into_owned();
+    for (container, expected) in [
+        (Container::Bare, "there is no OffloadBinary around it"),
+        (Container::OffloadBinary2, "runtimes before 2026.2 load"),
+        (Container::Version2, "SYCLBIN version 2 is a draft"),
+    ] {
+        let bytes = write::to_vec(&file, container).unwrap();
+        bytes_must_say(&bytes, Severity::Note, expected);
+    }
+
+    let tomorrow = |role: &'static [u8]| Entry {
+        image_kind: ImageKind::SYCLBIN,
+        offload_kind: OffloadKind::SYCL,
+        strings: vec![
+            ("sycl_format_version".into(), b"2".into()),
+            ("role".into(), role.into()),
+        ],
+        ..Entry::default()
+    };
+    file.strings.push(("producer".into(), b"x".into()));
+    file.foreign.push(tomorrow(b"host_pipes"));
+    let bytes = write::to_vec(&file, Container::Version2).unwrap();
+    let expected = "version 2 knows no string `producer`";
+    bytes_must_say(&bytes, Severity::Note, expected);
+    bytes_must_say(&bytes, Severity::Warning, "unknown role `host_pipes`");
+    let bytes = write::to_vec(&file, Container::OffloadBinary2).unwrap();
+    bytes_must_say(
+        &bytes,
+        Severity::Warning,
+        "OffloadBinary entry 1: it is no part of the SYCLBIN file",
+    );
+}
+
+#[test]
+fn a_wrapper_of_an_odd_size_or_of_version_3_is_told() {
+    let file = Syclbin::new(State::Object);
+    let mut bytes = write::to_vec(&file, Container::OffloadBinary1).unwrap();
+    bytes.push(0);
+    let size = bytes.len() as u64;
+    bytes[8..16].copy_from_slice(&size.to_le_bytes());
+    bytes_must_say(&bytes, Severity::Error, "is not a multiple of 8");
+
+    // The header of version 3 has 8 bytes more, so the entry and the image lie further on.
+    let mut entry = offload::read(&write::to_vec(&file, Container::OffloadBinary2).unwrap())
+        .unwrap()
+        .remove(0)
+        .into_owned();
+    entry.strings.clear();
+    let mut bytes = offload::write(&[entry]).unwrap();
+    bytes.splice(32..32, [0; 8]);
+    bytes[4] = 3;
+    for at in [8, 16, 40 + 24] {
+        let number = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) + 8;
+        bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+    }
+    bytes_must_say(
+        &bytes,
+        Severity::Warning,
+        "version 3: the reference runtime loads 1 and 2",
+    );
 }

@@ -1,0 +1,27 @@
+//! The test files: those of the reference runtime, and containers that LLVM's tools made.
+
+use std::path::{Path, PathBuf};
+
+/// Each file below `testfiles` that is no source, with its bytes, in the order of the paths.
+pub fn files() -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
+    let folders = [folder.join("extract"), folder];
+    let entries = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| is_binary(path)).collect();
+    paths.sort();
+    assert!(paths.len() >= 34, "the files are missing");
+    paths
+        .into_iter()
+        .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+        .collect()
+}
+
+/// Whether a file was made by a tool, and not written by hand.
+fn is_binary(path: &Path) -> bool {
+    let by_hand = ["c", "cpp", "ll", "md", "sh"];
+    let extension = path.extension().unwrap_or_default();
+    path.is_file() && !by_hand.iter().any(|written| extension == *written)
+}
