@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Each file below `testfiles` that is no source, with its bytes, in the order of the paths.
-pub fn files() -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn files() -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
     let folders = [folder.join("extract"), folder];
     let entries = folders
