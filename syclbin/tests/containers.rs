@@ -572,8 +572,8 @@ fn a_module_that_claims_one_image_too_many_is_refused() {
     file.modules.truncate(1);
     let good = write::to_vec(&file, Container::Bare).unwrap();
     for (at, expected) in [
-        (20, "range 0x1+0x2 exceeds the IR module headers of 0x2"),
-        (28, "range 0x1+0x1 exceeds the native image headers of 0x1"),
+        (20, "IR modules 1 to 3 are not among the 2 there are"),
+        (28, "native images 1 to 2 are not among the 1 there are"),
     ] {
         let mut bytes = good.clone();
         put(&mut bytes, 56 + at, 1u32.to_le_bytes());
