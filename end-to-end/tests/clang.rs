@@ -88,14 +88,14 @@ fn a_pointer_that_is_only_read_is_known_from_the_code_alone() {
     let bytes = compile("vector_ops", "executable");
     let file = syclbin::read::parse(&bytes).unwrap();
     assert_eq!(file.state(), Some(State::Executable));
-    let kernels = kernels(&file).unwrap();
+    let kernels = kernels(&file).unwrap().kernels;
     let saxpy = kernels.iter().find(|k| k.symbol == "__sycl_kernel_saxpy");
     let parameters = saxpy.unwrap().parameters.as_ref().unwrap();
     let accesses: Vec<_> = parameters
         .iter()
         .filter_map(|parameter| match parameter.ty {
             Type::Pointer { access, .. } => Some(access),
-            Type::Scalar(_) => None,
+            _ => None,
         })
         .collect();
     assert_eq!(accesses, [Access::Read, Access::ReadWrite]);

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use syclbin::signature::{self, debug_info, declaration::Declaration, spirv};
+use syclbin::signature::{self, debug_info, spirv};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
 use crate::cargo;
@@ -133,7 +133,7 @@ impl Build {
         Ok(path)
     }
 
-    /// The modules of one source, with the declarations of their kernels.
+    /// The modules of one source, with the declarations of their kernels and the structs they take.
     fn compile_source(
         &self,
         compiler: &Compiler,
@@ -181,7 +181,7 @@ impl Build {
         let compiled = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
         let bytes = std::fs::read(&described).map_err(|error| unusable(error.to_string()))?;
         let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
-        let declarations = declarations(&debug).map_err(|error| unusable(error.to_string()))?;
+        let described = describe(&debug).map_err(|error| unusable(error.to_string()))?;
         // Without the list of headers, kernels would go stale in silence.
         let list = std::fs::read(&dependencies).map_err(|error| {
             unusable(format!("no list of the files it read (-MD -MF): {error}"))
@@ -199,7 +199,8 @@ impl Build {
             .into_iter()
             .map(|module| {
                 let mut module = module.into_owned();
-                signature::record(&mut module, &declarations);
+                signature::record(&mut module, &described.declarations);
+                signature::record_layouts(&mut module, described.definitions.values());
                 module
             })
             .collect())
@@ -226,13 +227,14 @@ fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
     Ok(false)
 }
 
-/// The declaration of every kernel that the debug information in `file` describes.
-fn declarations(file: &Syclbin<'_>) -> Result<BTreeMap<String, Declaration>, syclbin::Error> {
-    let mut found = BTreeMap::new();
+/// What the debug information in `file` tells of its kernels.
+fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error> {
+    let mut found = debug_info::Described::default();
     let images = file.modules.iter().flat_map(|module| &module.images);
     for code in images.filter_map(Image::spirv) {
-        let module = spirv::Module::parse(code)?;
-        found.extend(debug_info::declarations(&module));
+        let mut described = debug_info::describe(&spirv::Module::parse(code)?);
+        found.declarations.append(&mut described.declarations);
+        found.definitions.append(&mut described.definitions);
     }
     Ok(found)
 }

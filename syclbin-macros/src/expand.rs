@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::mangled::KernelName;
-use syclbin::signature::{Access, KernelSignature, Parameter, Scalar, Type};
+use syclbin::signature::{
+    Access, Argument, Element, KernelSignature, Parameter, Pointee, Scalar, Type,
+};
 
 use crate::file::File;
 use crate::input::Input;
@@ -144,6 +146,10 @@ impl<'k> Namespace<'k> {
             }
             match &kernel.parameters {
                 Ok(parameters) => {
+                    if let Some(reason) = parameters.iter().enumerate().find_map(not_yet) {
+                        omit(reason);
+                        continue;
+                    }
                     let scope = path.path.iter().fold(&mut root, |scope, part| {
                         scope.inner.entry(part.clone()).or_default()
                     });
@@ -256,7 +262,9 @@ impl Stub<'_> {
                 .claim(written)
                 .or_else(|| scope.claim(&format!("arg{index}")));
             let Some(name) = name else { continue };
-            let (ty, value) = passing(&name, parameter.ty);
+            let Some((ty, value)) = passing(&name, &parameter.ty) else {
+                continue; // `of_kernels` has seen that it can be passed
+            };
             labels.push(match written {
                 "" => name.to_string(),
                 written => written.to_owned(),
@@ -310,16 +318,52 @@ impl Stub<'_> {
     }
 }
 
-/// The Rust type of a parameter, and the argument it becomes.
-fn passing(name: &Ident, ty: Type) -> (TokenStream, TokenStream) {
-    match ty {
+/// Why a parameter, at its index, has no Rust type yet.
+fn not_yet((index, parameter): (usize, &Parameter)) -> Option<String> {
+    let name = parameter.name.clone();
+    let name = name.unwrap_or_else(|| index.to_string());
+    if parameter.arguments.contains(&Argument::Removed) {
+        return Some(format!(
+            "parameter {name}: the compiler removed it from the code, which is not supported yet"
+        ));
+    }
+    let what = match &parameter.ty {
+        ty if passing(&Ident::new("x", proc_macro2::Span::call_site()), ty).is_some() => {
+            return None;
+        }
+        Type::Scalar(Scalar::F16) => "sycl::half",
+        Type::Scalar(_) => "bfloat16",
+        Type::Enum(_) => "an enumeration",
+        Type::Vector { .. } => "a vector by value",
+        Type::Array { .. } => "an array by value",
+        Type::Struct(_) => "a struct by value",
+        Type::Pointer {
+            pointee: Pointee::Void,
+            ..
+        } => "a pointer to void",
+        Type::Pointer { .. } => "a pointer to anything but numbers",
+        Type::LocalMemory { .. } => "work-group memory",
+        Type::LocalAccessor { .. } => "a local accessor",
+        Type::Accessor { .. } => "an accessor",
+        Type::Sampler => "a sampler",
+        Type::KernelHandler => "a kernel handler",
+    };
+    Some(format!("parameter {name}: {what} is not supported yet"))
+}
+
+/// The Rust type of a parameter, and the argument it becomes; `None` for what cannot be passed yet.
+fn passing(name: &Ident, ty: &Type) -> Option<(TokenStream, TokenStream)> {
+    Some(match ty {
         Type::Scalar(Scalar::Bool) => (quote!(bool), quote!(::syclbin_rt::Arg::bool(#name))),
         Type::Scalar(scalar) => {
-            let ty = rust_type(scalar);
+            let ty = rust_type(*scalar)?;
             (ty, quote!(::syclbin_rt::Arg::scalar(#name)))
         }
-        Type::Pointer { pointee, access } => {
-            let pointee = rust_type(pointee);
+        Type::Pointer {
+            pointee: Pointee::Element(Element::Scalar(pointee)),
+            access,
+        } => {
+            let pointee = rust_type(*pointee)?;
             match access {
                 Access::Read => (
                     quote!(&'a ::syclbin_rt::Buffer<#pointee>),
@@ -331,12 +375,22 @@ fn passing(name: &Ident, ty: Type) -> (TokenStream, TokenStream) {
                 ),
             }
         }
-    }
+        Type::Pointer { .. }
+        | Type::Enum(_)
+        | Type::Vector { .. }
+        | Type::Array { .. }
+        | Type::Struct(_)
+        | Type::LocalMemory { .. }
+        | Type::LocalAccessor { .. }
+        | Type::Accessor { .. }
+        | Type::Sampler
+        | Type::KernelHandler => return None,
+    })
 }
 
 /// The type of an element in memory; a `bool` there is a byte.
-fn rust_type(scalar: Scalar) -> TokenStream {
-    match scalar {
+fn rust_type(scalar: Scalar) -> Option<TokenStream> {
+    Some(match scalar {
         Scalar::Bool | Scalar::U8 => quote!(u8),
         Scalar::I8 => quote!(i8),
         Scalar::I16 => quote!(i16),
@@ -347,7 +401,8 @@ fn rust_type(scalar: Scalar) -> TokenStream {
         Scalar::U64 => quote!(u64),
         Scalar::F32 => quote!(f32),
         Scalar::F64 => quote!(f64),
-    }
+        Scalar::F16 | Scalar::BF16 => return None,
+    })
 }
 
 #[cfg(test)]

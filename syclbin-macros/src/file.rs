@@ -58,7 +58,7 @@ impl File {
         name: String,
         bytes: &[u8],
     ) -> Result<Self, syclbin::Error> {
-        let kernels = signature::kernels(&syclbin::read::parse(bytes)?)?;
+        let kernels = signature::kernels(&syclbin::read::parse(bytes)?)?.kernels;
         Ok(Self {
             path,
             name,

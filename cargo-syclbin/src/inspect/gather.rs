@@ -6,15 +6,15 @@ use syclbin::Content;
 use syclbin::offload::Strings;
 use syclbin::property::set;
 use syclbin::signature::mangled::KernelName;
-use syclbin::signature::{self, Access, KernelSignature, Scalar, Type};
+use syclbin::signature::{self, KernelSignature, Layouts};
 use syclbin::{
     AbstractModule, ImageKind, IrType, PropertySet, PropertySets, State, Syclbin, Value, read,
 };
 
 use super::known::{Views, is_known};
 use super::report::{
-    FileFacts, ForeignEntry, Image, Kernel, Module, Parameter, ParameterType, Property,
-    PropertyValue, Report, Set, StringEntry,
+    FileFacts, ForeignEntry, Image, Kernel, Module, Parameter, Property, PropertyValue, Report,
+    Set, StringEntry,
 };
 use crate::error::Result;
 use crate::input::{Input, hex, sha256};
@@ -75,7 +75,10 @@ impl Report {
 /// The kernels of a file. Where its SPIR-V cannot be read, that is each kernel's reason.
 fn kernels(model: &Syclbin<'_>, views: &[Views]) -> Vec<Kernel> {
     let signatures = match signature::kernels(model) {
-        Ok(signatures) => signatures.iter().map(Kernel::of).collect(),
+        Ok(signatures) => {
+            let of = |kernel| Kernel::of(kernel, &signatures.layouts);
+            signatures.kernels.iter().map(of).collect()
+        }
         Err(error) => {
             let mut seen = BTreeSet::new();
             let symbols = model.kernel_names().filter(|symbol| seen.insert(*symbol));
@@ -101,9 +104,12 @@ fn kernels(model: &Syclbin<'_>, views: &[Views]) -> Vec<Kernel> {
 }
 
 impl Kernel {
-    fn of(signature: &KernelSignature) -> Self {
+    fn of(signature: &KernelSignature, layouts: &Layouts) -> Self {
         let (parameters, reason) = match &signature.parameters {
-            Ok(parameters) => (Some(parameters.iter().map(Parameter::of).collect()), None),
+            Ok(parameters) => {
+                let of = |parameter| Parameter::of(parameter, layouts);
+                (Some(parameters.iter().map(of).collect()), None)
+            }
             Err(reason) => (None, Some(reason.to_string())),
         };
         Self {
@@ -139,44 +145,6 @@ impl Kernel {
             eliminated_arguments: Vec::new(),
             modules: Vec::new(),
         }
-    }
-}
-
-impl Parameter {
-    fn of(parameter: &signature::Parameter) -> Self {
-        Self {
-            name: parameter.name.clone(),
-            ty: match parameter.ty {
-                Type::Scalar(number) => ParameterType::Scalar {
-                    scalar: scalar(number),
-                },
-                Type::Pointer { pointee, access } => ParameterType::Pointer {
-                    scalar: scalar(pointee),
-                    access: match access {
-                        Access::Read => "read",
-                        Access::ReadWrite => "read_write",
-                    },
-                },
-            },
-            sign_known: parameter.sign_known,
-        }
-    }
-}
-
-/// A number's type by its name in Rust.
-fn scalar(scalar: Scalar) -> &'static str {
-    match scalar {
-        Scalar::Bool => "bool",
-        Scalar::I8 => "i8",
-        Scalar::U8 => "u8",
-        Scalar::I16 => "i16",
-        Scalar::U16 => "u16",
-        Scalar::I32 => "i32",
-        Scalar::U32 => "u32",
-        Scalar::I64 => "i64",
-        Scalar::U64 => "u64",
-        Scalar::F32 => "f32",
-        Scalar::F64 => "f64",
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use syclbin::signature::mangled;
 
-use super::report::{Kernel, Parameter, ParameterType};
+use super::report::{Kernel, Parameter};
 use super::text::ATTENTION;
 use crate::ui::Shown;
 
@@ -28,40 +28,11 @@ pub(super) fn signature(kernel: &Kernel) -> String {
 }
 
 fn declare(parameter: &Parameter) -> String {
-    let (scalar, prefix, star) = match parameter.ty {
-        ParameterType::Scalar { scalar } => (scalar, "", ""),
-        ParameterType::Pointer {
-            scalar,
-            access: "read",
-        } => (scalar, "const ", " *"),
-        ParameterType::Pointer { scalar, .. } => (scalar, "", " *"),
-    };
-    let name = parameter.name.as_deref().unwrap_or_default();
-    let gap = match (name, star) {
-        ("", _) | (_, " *") => "",
-        _ => " ",
-    };
-    format!(
-        "{prefix}{}{star}{gap}{name}",
-        cpp(scalar, parameter.sign_known)
-    )
-}
-
-/// A number's type by its name in C++.
-fn cpp(scalar: &'static str, sign_known: bool) -> &'static str {
-    match (scalar, sign_known) {
-        ("i8", true) => "signed char",
-        ("i8", false) => "char",
-        ("u8", _) => "unsigned char",
-        ("i16", _) => "short",
-        ("u16", _) => "unsigned short",
-        ("i32", _) => "int",
-        ("u32", _) => "unsigned int",
-        ("i64", _) => "long",
-        ("u64", _) => "unsigned long",
-        ("f32", _) => "float",
-        ("f64", _) => "double",
-        (other, _) => other,
+    let (cpp, name) = (&parameter.ty.cpp, parameter.name.as_deref());
+    match name.unwrap_or_default() {
+        "" => cpp.clone(),
+        name if cpp.ends_with('*') => format!("{cpp}{name}"),
+        name => format!("{cpp} {name}"),
     }
 }
 

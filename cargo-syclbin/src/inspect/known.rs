@@ -17,7 +17,7 @@ use super::report::Kernel;
 use crate::input::hex;
 
 /// Every set whose meaning is known.
-const KNOWN: [&str; 23] = [
+const KNOWN: [&str; 24] = [
     set::GLOBAL,
     set::IR_MODULE,
     set::NATIVE_IMAGE,
@@ -41,6 +41,7 @@ const KNOWN: [&str; 23] = [
     set::DYNAMIC_LOCAL_MEMORY,
     set::REGISTERED_KERNELS,
     set::DECLARATIONS,
+    set::LAYOUTS,
 ];
 
 /// Whether the meaning of the set called `name` is known.

@@ -3,6 +3,7 @@
 mod gather;
 mod kernel;
 mod known;
+mod parameter;
 mod report;
 mod text;
 

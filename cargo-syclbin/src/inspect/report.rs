@@ -104,24 +104,35 @@ pub struct Parameter {
     pub ty: ParameterType,
     /// Whether the file tells signed from unsigned; if not, `type` says signed.
     pub sign_known: bool,
+    /// What becomes of the arguments it is in the code: `passed` or `removed` by the compiler.
+    pub arguments: Vec<&'static str>,
 }
 
 /// The type of a parameter.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ParameterType {
-    /// A number.
-    Scalar {
-        /// Such as `f32`.
-        scalar: &'static str,
-    },
-    /// A pointer to numbers in device memory.
-    Pointer {
-        /// Such as `f32`.
-        scalar: &'static str,
-        /// `read` or `read_write`.
-        access: &'static str,
-    },
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ParameterType {
+    /// Such as `scalar` or `pointer`.
+    pub kind: &'static str,
+    /// Such as `f32`: what it is, or what it consists of or points to, if that is a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scalar: Option<&'static str>,
+    /// `read` or `read_write`, of what is in device memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<&'static str>,
+    /// As C++ spells it, as far as the file tells.
+    pub cpp: String,
+    /// How many elements a vector or array has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// How many dimensions an accessor has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<u8>,
+    /// Bytes of work-group memory, where they are fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The struct that it is, consists of or points to, with offsets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
 }
 
 /// An abstract module.

@@ -98,10 +98,12 @@ fn a_kernel_is_typed() {
             "name": "fill::iota",
             "declaration": "void fill::iota(float, float *, int)",
             "parameters": [
-                {"name": null, "type": {"kind": "scalar", "scalar": "f32"}, "sign_known": true},
-                {"name": null, "sign_known": true,
-                    "type": {"kind": "pointer", "scalar": "f32", "access": "read_write"}},
-                {"name": null, "type": {"kind": "scalar", "scalar": "i32"}, "sign_known": true},
+                {"name": null, "sign_known": true, "arguments": ["passed"],
+                    "type": {"kind": "scalar", "scalar": "f32", "cpp": "float"}},
+                {"name": null, "sign_known": true, "arguments": ["passed"],
+                    "type": {"kind": "pointer", "scalar": "f32", "access": "read_write", "cpp": "float *"}},
+                {"name": null, "sign_known": true, "arguments": ["passed"],
+                    "type": {"kind": "scalar", "scalar": "i32", "cpp": "int"}},
             ],
             "reason": null,
             "required_work_group_size": null,
@@ -158,7 +160,7 @@ fn a_field_or_value_that_no_schema_names_is_noticed() {
         |report| report["new"] = json!(1),
         |report| report["modules"][0]["images"][0]["new"] = json!(null),
         |report| report["modules"][0]["property_sets"][0]["properties"][0]["new"] = json!(1),
-        |report| report["kernels"][0]["parameters"][0]["type"]["kind"] = json!("struct"),
+        |report| report["kernels"][0]["parameters"][0]["type"]["kind"] = json!("union"),
         |report| report["file"]["container"] = json!("v3"),
     ];
     for (index, change) in changes.iter().enumerate() {

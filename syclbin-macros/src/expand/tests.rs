@@ -4,7 +4,9 @@ use std::path::Path;
 
 use quote::quote;
 use syclbin::signature::declaration::Declaration;
-use syclbin::signature::{Access, KernelSignature, Parameter, Scalar, Type, mangled};
+use syclbin::signature::{
+    Access, Argument, Element, KernelSignature, Parameter, Pointee, Scalar, Type, mangled,
+};
 use syclbin::{AbstractModule, State, Syclbin};
 
 use super::expand;
@@ -33,6 +35,7 @@ fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
         name: Some((*name).to_owned()).filter(|name| !name.is_empty()),
         ty: Type::Scalar(Scalar::I32),
         sign_known: true,
+        arguments: vec![Argument::Passed],
     });
     KernelSignature {
         symbol: symbol.into(),
@@ -329,7 +332,10 @@ fn every_type_has_a_rust_type() {
         parameters[0].ty = Type::Scalar(scalar);
         for (index, access) in [(1, Access::Read), (2, Access::ReadWrite)] {
             let pointee = scalar;
-            parameters[index].ty = Type::Pointer { pointee, access };
+            parameters[index].ty = Type::Pointer {
+                pointee: Pointee::Element(Element::Scalar(pointee)),
+                access,
+            };
         }
         let expected = format!(
             "k<'a>(&'a self, v: {value}, r: &'a ::syclbin_rt::Buffer<{element}>, \

@@ -67,6 +67,13 @@ pub mod set {
     /// This set is of this project, not of the SYCLBIN specification. Readers ignore sets they do
     /// not know, so a file that has it loads everywhere.
     pub const DECLARATIONS: &str = "SYCLBIN-RS/kernel declarations";
+    /// Structs and enumerations that kernels take: key the qualified name in C++, value a byte array
+    /// of UTF-8 text such as `struct Pair { int a[2]; /* 0 */ int b; /* 8 */ } /* size 12, align 4 */`,
+    /// with the offset of each member. See
+    /// [`signature::definition`](crate::signature::definition).
+    ///
+    /// This set is of this project too.
+    pub const LAYOUTS: &str = "SYCLBIN-RS/struct layouts";
 }
 
 /// Names of keys, as files spell them.

@@ -1,16 +1,18 @@
-//! Kernel declarations from debug information (`NonSemantic.Shader.DebugInfo.100` and `.200`), which
-//! DPC++ writes under `-g`: the only place that tells `unsigned n` from `int n` in an `extern "C"`
-//! kernel. Instruction numbers are those of that extended instruction set.
+//! Kernel declarations and the structs they name, from debug information
+//! (`NonSemantic.Shader.DebugInfo.100` and `.200`), which DPC++ writes under `-g`: the only place
+//! that tells `unsigned n` from `int n` in an `extern "C"` kernel, and what members are called.
+//! Instruction numbers are those of that extended instruction set.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::declaration::{Declaration, DeclaredParameter};
+use super::definition::{Definition, Member};
 use super::mangled;
-use super::spirv::{Extended, Module, PARAMETER_PREFIX};
+use super::spirv::{Extended, Module, ParameterType, TypeId, parameter_name};
 
 const INSTRUCTION_SETS: [&str; 2] = [
     "NonSemantic.Shader.DebugInfo.200",
@@ -20,64 +22,98 @@ const INFO_NONE: u32 = 0;
 const TYPE_BASIC: u32 = 2;
 const TYPE_POINTER: u32 = 3;
 const TYPE_QUALIFIER: u32 = 4;
+const TYPE_ARRAY: u32 = 5;
+const TYPE_VECTOR: u32 = 6;
 const TYPEDEF: u32 = 7;
+const TYPE_FUNCTION: u32 = 8;
 const TYPE_ENUM: u32 = 9;
 const TYPE_COMPOSITE: u32 = 10;
+const TYPE_MEMBER: u32 = 11;
+const INHERITANCE: u32 = 12;
 const TYPE_TEMPLATE: u32 = 14;
 const FUNCTION: u32 = 20;
+const LEXICAL_BLOCK: u32 = 21;
 const LOCAL_VARIABLE: u32 = 26;
+const TYPE_SUBRANGE: u32 = 201;
 const QUALIFIER_CONST: u32 = 0;
+const TAG_UNION: u32 = 2;
+const FLAG_STATIC_MEMBER: u32 = 0x200;
+const STORAGE_WORKGROUP: u32 = 4;
 
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
-/// Instructions repeat texts, so a small hostile module can mean very long declarations: this many
-/// bytes are made of one module, and as many more for each of its instructions.
+/// Instructions repeat texts, and names repeat inside of names, so a small hostile module can mean
+/// very long declarations: this many bytes are made of one module, and as many more for each of its
+/// instructions.
 const MAX_TEXT: usize = 64 * 1024;
 const MAX_TEXT_OF_ONE: usize = 256;
+/// The member of every functor that asks for a `kernel_handler`.
+const HANDLER: &str = "_specialization_constants_buffer";
 
-/// The declaration of every kernel that the module's debug information describes, by symbol.
-/// Empty where there is none.
+/// What debug information tells of a module's kernels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Described {
+    /// The declaration of each kernel that is described, by its symbol. That of a functor has its
+    /// members as parameters, and that of a lambda what it captures.
+    pub declarations: BTreeMap<String, Declaration>,
+    /// The structs and enumerations that these declarations name, and those inside of them, by name.
+    pub definitions: BTreeMap<String, Definition>,
+}
+
+/// What the module's debug information tells of its kernels; nothing where there is none.
 #[must_use]
-pub fn declarations(module: &Module) -> BTreeMap<String, Declaration> {
-    let mut found = BTreeMap::new();
-    for set in INSTRUCTION_SETS {
-        if let Some(set) = module.instruction_set(set) {
-            let info = DebugInfo::new(module, set);
+pub fn describe(module: &Module) -> Described {
+    let mut described = Described::default();
+    for (newer, name) in [true, false].into_iter().zip(INSTRUCTION_SETS) {
+        if let Some(set) = module.instruction_set(name) {
+            let mut info = DebugInfo::new(module, set, newer);
             for symbol in module.kernel_names() {
                 if let Some(declaration) = info.declaration(symbol) {
-                    found.insert(symbol.into(), declaration);
+                    described.declarations.insert(symbol.into(), declaration);
                 }
             }
+            described.definitions.append(&mut info.definitions);
         }
     }
-    found
+    described
 }
 
 struct DebugInfo<'m> {
     module: &'m Module,
+    /// Whether it is the instruction set 200, in which members do not name their parent.
+    newer: bool,
     instructions: BTreeMap<u32, &'m Extended>,
-    /// Functions by their linkage name.
+    /// Functions by their linkage name, or by their name where they have none.
     functions: BTreeMap<&'m str, u32>,
     /// Local variables by the function they stand in.
     variables: BTreeMap<u32, Vec<&'m Extended>>,
+    definitions: BTreeMap<String, Definition>,
+    /// Names of composites that were spelled.
+    spelled: BTreeMap<u32, Option<String>>,
     /// Bytes of text that may still be made.
     budget: Cell<usize>,
 }
 
 impl<'m> DebugInfo<'m> {
-    fn new(module: &'m Module, set: u32) -> Self {
+    fn new(module: &'m Module, set: u32, newer: bool) -> Self {
         let mut info = Self {
             module,
+            newer,
             instructions: BTreeMap::new(),
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
+            definitions: BTreeMap::new(),
+            spelled: BTreeMap::new(),
             budget: Cell::new(MAX_TEXT + MAX_TEXT_OF_ONE * module.extended.len()),
         };
         for e in module.extended.iter().filter(|e| e.set == set) {
             info.instructions.insert(e.result, e);
             match e.instruction {
                 FUNCTION => {
-                    if let Some(name) = info.string(e.operands.first()) {
+                    let linkage = info
+                        .string(e.operands.get(6))
+                        .filter(|name| !name.is_empty());
+                    if let Some(name) = linkage.or_else(|| info.string(e.operands.first())) {
                         info.functions.entry(name).or_insert(e.result);
                     }
                 }
@@ -93,67 +129,199 @@ impl<'m> DebugInfo<'m> {
         info
     }
 
-    /// The parameters of the function whose linkage name is `symbol`, by their argument number.
-    fn declaration(&self, symbol: &str) -> Option<Declaration> {
-        let function = self.functions.get(symbol)?;
-        let mut parameters = BTreeMap::new();
-        for variable in self.variables.get(function).into_iter().flatten() {
-            let [name, ty, _, _, _, _, _, number] = variable.operands[..] else {
-                continue;
-            };
-            let name = self.string(Some(&name))?;
-            let name = name.strip_prefix(PARAMETER_PREFIX).unwrap_or(name);
-            let parameter = DeclaredParameter {
-                ty: self.type_text(ty, MAX_DEPTH)?,
-                name: self.spend(name.into())?,
-            };
-            parameters.insert(number, parameter);
-        }
-        // Arguments count from 1. The specification wants the number as a constant's id; the
-        // reference compiler writes the number itself. A gap means that something is not described.
-        let count = u32::try_from(parameters.len()).ok()?;
-        if !parameters.keys().copied().eq(1..=count) {
-            parameters = parameters
-                .into_iter()
-                .map(|(id, parameter)| Some((self.constant(id)?, parameter)))
-                .collect::<Option<_>>()?;
-        }
-        if !parameters.keys().copied().eq(1..=count) {
-            return None;
+    /// The declaration of a kernel: that of the function it calls, if it is one, as C++ has it.
+    fn declaration(&mut self, symbol: &str) -> Option<Declaration> {
+        let name = mangled::parse(symbol).map(|name| name.qualified());
+        let function = mangled::plain_function(symbol)
+            .and_then(|plain| self.functions.get(plain.as_str()).copied())
+            .and_then(|function| self.parameters(function));
+        let parameters = match function {
+            Some(parameters) => parameters,
+            None => {
+                let function = *self.functions.get(symbol)?;
+                self.functor(function, symbol)?
+            }
+        };
+        for parameter in &parameters {
+            self.spend(&parameter.ty)?;
         }
         Some(Declaration {
-            name: mangled::parse(symbol)?.qualified(),
-            parameters: parameters.into_values().collect(),
+            name: name?,
+            parameters,
         })
     }
 
-    /// Counts `text` against what may be made of one module.
-    fn spend(&self, text: String) -> Option<String> {
-        // An empty text is work as well.
-        let left = self.budget.get().checked_sub(text.len() + 1)?;
-        self.budget.set(left);
-        Some(text)
+    /// The types of a function's parameters.
+    fn parameter_types(&self, function: u32) -> Option<&'m [u32]> {
+        let function = self.instructions.get(&function)?;
+        let ty = self.instructions.get(function.operands.get(1)?)?;
+        match (ty.instruction, ty.operands.get(2..)) {
+            (TYPE_FUNCTION, Some(types)) => Some(types),
+            _ => None,
+        }
     }
 
-    /// A type as C++ spells it.
-    fn type_text(&self, id: u32, depth: usize) -> Option<String> {
-        self.spend(self.unlimited_type_text(id, depth)?)
+    /// The names of a function's parameters by their number, from 1: a parameter without name has
+    /// none.
+    fn parameter_names(&self, function: u32, count: usize) -> BTreeMap<u32, String> {
+        let mut names = BTreeMap::new();
+        for variable in self.variables.get(&function).into_iter().flatten() {
+            let [name, _, _, _, _, _, _, number] = variable.operands[..] else {
+                continue; // a variable without argument number is no parameter
+            };
+            if let Some(name) = self.string(Some(&name))
+                && self.spend(name).is_some()
+            {
+                names.insert(number, parameter_name(name));
+            }
+        }
+        // Arguments count from 1. The specification wants the number as a constant's id; the
+        // reference compiler writes the number itself.
+        if names.keys().any(|number| *number as usize > count) {
+            names = names
+                .into_iter()
+                .filter_map(|(id, name)| Some((self.constant(id)?, name)))
+                .collect();
+        }
+        names
     }
 
-    fn unlimited_type_text(&self, id: u32, depth: usize) -> Option<String> {
+    /// The parameters of a function.
+    fn parameters(&mut self, function: u32) -> Option<Vec<DeclaredParameter>> {
+        let types = self.parameter_types(function)?;
+        let mut names = self.parameter_names(function, types.len());
+        (1..)
+            .zip(types)
+            .map(|(number, ty)| {
+                Some(DeclaredParameter {
+                    ty: self.type_text(*ty, MAX_DEPTH)?,
+                    name: names.remove(&number).unwrap_or_default(),
+                })
+            })
+            .collect()
+    }
+
+    /// What a functor has, from the arguments that it became. Those of one accessor have one name.
+    fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<DeclaredParameter>> {
+        let lowered = self.parameters(function)?;
+        let types = self.parameter_types(function)?;
+        let passed = self.module.parameters(symbol)?;
+        if passed.len() != lowered.len() {
+            return None;
+        }
+        let mut parameters = Vec::new();
+        let mut at = 0;
+        while let Some(parameter) = lowered.get(at) {
+            let name = parameter.name.clone();
+            let group = lowered.get(at..at + 4).unwrap_or_default();
+            let of_accessor = !name.is_empty() && group.iter().all(|other| other.name == name);
+            let pointee = parameter.ty.strip_suffix('*').map(str::trim_end);
+            let ty = match (pointee, group) {
+                (_, [_, range, memory, id])
+                    if of_accessor
+                        && range.ty.starts_with("sycl::range<")
+                        && memory.ty == range.ty
+                        && id.ty.starts_with("sycl::id<") =>
+                {
+                    let dimensions = range
+                        .ty
+                        .trim_start_matches("sycl::range<")
+                        .strip_suffix('>')?;
+                    let pointee = pointee?;
+                    at += 3;
+                    match self.is_local(types[at - 3]) {
+                        true => format!("sycl::local_accessor<{pointee}, {dimensions}>"),
+                        false => {
+                            let mode = match pointee.starts_with("const ") {
+                                true => "read",
+                                false => "read_write",
+                            };
+                            format!(
+                                "sycl::accessor<{pointee}, {dimensions}, sycl::access_mode::{mode}>"
+                            )
+                        }
+                    }
+                }
+                (Some(pointee), _) if self.is_local(types[at]) => {
+                    let count = match passed[at].ty {
+                        ParameterType::LocalPointer { pointee } => self.counts(pointee),
+                        _ => None,
+                    };
+                    let counts = count.unwrap_or_else(|| "[]".into());
+                    format!("sycl::ext::oneapi::experimental::work_group_memory<{pointee}{counts}>")
+                }
+                _ if name == HANDLER => "sycl::kernel_handler".into(),
+                // An array of a functor is passed in a struct that no source has.
+                _ if parameter.ty == "__wrapper_class" => {
+                    let size = match passed[at].ty {
+                        ParameterType::ByValue { ty } => self.module.types.size(ty.0)?.0,
+                        _ => return None,
+                    };
+                    format!("bytes[{size}]")
+                }
+                _ => parameter.ty.clone(),
+            };
+            let name = match name.as_str() {
+                HANDLER => String::new(),
+                _ => name,
+            };
+            parameters.push(DeclaredParameter { ty, name });
+            at += 1;
+        }
+        Some(parameters)
+    }
+
+    fn is_local(&self, ty: u32) -> bool {
+        let pointer = self.instructions.get(&ty);
+        pointer.is_some_and(|e| {
+            let storage = e.operands.get(1).and_then(|id| self.constant(*id));
+            e.instruction == TYPE_POINTER && storage == Some(STORAGE_WORKGROUP)
+        })
+    }
+
+    /// `[2][8]` for a type of the code that is such an array.
+    fn counts(&self, mut ty: TypeId) -> Option<String> {
+        let mut text = String::new();
+        for _ in 0..MAX_DEPTH {
+            let Some((count, of)) = self.module.types.array(ty.0) else {
+                break;
+            };
+            text += &format!("[{count}]");
+            ty = TypeId(of);
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// A type as C++ spells it. What it names is defined along the way.
+    fn type_text(&mut self, id: u32, depth: usize) -> Option<String> {
         let depth = depth.checked_sub(1)?;
-        let Some(e) = self.instructions.get(&id) else {
+        let Some(e) = self.instructions.get(&id).copied() else {
             return Some("void".into()); // OpTypeVoid, under a pointer
         };
         let operand = |index: usize| e.operands.get(index);
-        match e.instruction {
-            TYPE_BASIC | TYPE_ENUM | TYPE_COMPOSITE => Some(self.string(operand(0))?.into()),
-            TYPEDEF => self.type_text(*operand(1)?, depth),
-            TYPE_TEMPLATE => self.type_text(*operand(0)?, depth),
+        let text = match e.instruction {
+            TYPE_BASIC => self.string(operand(0))?.to_string(),
+            TYPE_ENUM => self.enumeration(id, e, depth)?,
+            TYPE_COMPOSITE => self.composite(id, e, depth)?,
+            TYPEDEF => self.type_text(*operand(1)?, depth)?,
+            TYPE_TEMPLATE => self.type_text(*operand(0)?, depth)?,
+            TYPE_ARRAY => {
+                let mut text = self.type_text(*operand(0)?, depth)?;
+                for count in e.operands.get(1..)?.iter().rev() {
+                    let count = self.count(*count).map(|count| count.to_string());
+                    text = mangled::array(&text, &count.unwrap_or_default());
+                    self.spend(&text)?;
+                }
+                text
+            }
+            TYPE_VECTOR => {
+                let of = self.type_text(*operand(0)?, depth)?;
+                format!("{of} __attribute__((ext_vector_type))")
+            }
             TYPE_POINTER => {
                 let base = self.type_text(*operand(0)?, depth)?;
                 let space = if base.ends_with('*') { "" } else { " " };
-                Some(format!("{base}{space}*"))
+                format!("{base}{space}*")
             }
             TYPE_QUALIFIER => {
                 let base = self.type_text(*operand(0)?, depth)?;
@@ -162,14 +330,286 @@ impl<'m> DebugInfo<'m> {
                 }
                 // A qualifier of a pointer stands behind it, one of anything else before it.
                 if base.ends_with('*') {
-                    Some(format!("{base}const"))
+                    format!("{base}const")
                 } else {
-                    Some(format!("const {base}"))
+                    format!("const {base}")
                 }
             }
-            INFO_NONE => Some("void".into()),
+            INFO_NONE => "void".into(),
+            _ => return None,
+        };
+        self.spend(&text)?;
+        Some(text)
+    }
+
+    /// How many elements a dimension of an array has: a constant, or a range of which the count is
+    /// the one part that is said.
+    fn count(&self, id: u32) -> Option<u64> {
+        let count = match self.instructions.get(&id) {
+            Some(range) if range.instruction == TYPE_SUBRANGE => {
+                let mut said = range
+                    .operands
+                    .iter()
+                    .filter_map(|id| self.wide_constant(*id));
+                said.next()
+            }
+            _ => self.wide_constant(id),
+        };
+        // The compiler's own array of no known size says -1.
+        count.filter(|count| *count < u64::from(u32::MAX))
+    }
+
+    fn enumeration(&mut self, id: u32, e: &Extended, depth: usize) -> Option<String> {
+        if let Some(known) = self.spelled.get(&id) {
+            return known.clone();
+        }
+        let name = self.qualified(self.string(e.operands.first())?, *e.operands.get(5)?)?;
+        let of = self.type_text(*e.operands.get(1)?, depth)?;
+        // A byte of the standard library is an enumeration to the compiler only.
+        if name != "std::byte" {
+            let definition = Definition::Enum {
+                name: name.clone(),
+                of,
+            };
+            self.define(definition)?;
+        }
+        self.spelled.insert(id, Some(name.clone()));
+        Some(name)
+    }
+
+    fn define(&mut self, definition: Definition) -> Option<()> {
+        self.spend(definition.name())?;
+        let name = definition.name().to_string();
+        self.definitions.entry(name).or_insert(definition);
+        Some(())
+    }
+
+    /// The name of a struct or class. One of SYCL's own that means something is left at its name.
+    fn composite(&mut self, id: u32, e: &Extended, depth: usize) -> Option<String> {
+        if let Some(known) = self.spelled.get(&id) {
+            return known.clone();
+        }
+        let plain = self.string(e.operands.first())?;
+        let linkage = self.string(e.operands.get(6)).and_then(mangled::type_info);
+        let name = match linkage {
+            Some(name) => Some(name),
+            None => self.qualified(plain, *e.operands.get(5)?),
+        };
+        let name = name.filter(|name| !plain.is_empty() && !name.contains(" {"));
+        // Before its members, which may point to it.
+        self.spelled.insert(id, name.clone());
+        let name = name?;
+        self.spend(&name)?;
+        let sycl = ["sycl::", "__wrapper_class"];
+        if sycl.iter().any(|own| name.starts_with(own)) {
+            return Some(name);
+        }
+        let tag = self.constant(*e.operands.get(1)?)?;
+        let size = self.wide_constant(*e.operands.get(7)?).unwrap_or(0);
+        if tag == TAG_UNION || size == 0 {
+            return Some(name); // without a layout, or only declared
+        }
+        if let Some(definition) = self.structure(&name, size / 8, e, depth) {
+            self.define(definition)?;
+        }
+        Some(name)
+    }
+
+    fn structure(
+        &mut self,
+        name: &str,
+        size: u64,
+        e: &Extended,
+        depth: usize,
+    ) -> Option<Definition> {
+        let mut members: Vec<Member> = Vec::new();
+        let mut align = 1;
+        for id in e.operands.get(9..)? {
+            let Some(member) = self.instructions.get(id).copied() else {
+                continue;
+            };
+            let operand = |index: usize| member.operands.get(index).copied();
+            let (name, ty, places) = match member.instruction {
+                TYPE_MEMBER => {
+                    let first = if self.newer { 5 } else { 6 };
+                    let name = self.string(operand(0).as_ref())?;
+                    (name.to_string(), operand(1)?, first)
+                }
+                INHERITANCE if self.newer => (String::new(), operand(0)?, 1),
+                INHERITANCE => (String::new(), operand(1)?, 2),
+                _ => continue, // a function, a template's argument
+            };
+            let number = |index| operand(index).and_then(|id| self.wide_constant(id));
+            let flags = number(places + 2).unwrap_or(0);
+            if flags & u64::from(FLAG_STATIC_MEMBER) != 0 {
+                continue;
+            }
+            let offset = number(places)?;
+            let bits = match member.instruction {
+                // The size of a base class stands with the class.
+                INHERITANCE => self.bits(ty, MAX_DEPTH)?,
+                _ => number(places + 1)?,
+            };
+            let base = member.instruction == INHERITANCE;
+            if base && self.is_empty(ty, MAX_DEPTH) {
+                continue;
+            }
+            if offset % 8 != 0 || bits % 8 != 0 || self.bits(ty, MAX_DEPTH) != Some(bits) {
+                // Bit-fields: bytes that they share.
+                let end = offset.checked_add(bits)?.div_ceil(8);
+                let begin = offset / 8;
+                match members.last_mut() {
+                    Some(last) if last.name == "_" && last.end()? >= begin => {
+                        last.ty = format!("bytes[{}]", end.max(last.end()?) - last.offset);
+                    }
+                    _ => members.push(Member::bytes("_", end.checked_sub(begin)?, begin)),
+                }
+                continue;
+            }
+            let (offset, bytes) = (offset / 8, bits / 8);
+            let (text, own) = self.member_type(ty, bytes, depth);
+            align = align.max(own);
+            let name = match name.as_str() {
+                "" if base => last_word(&text),
+                "" => "_".into(),
+                _ => name,
+            };
+            members.push(match text.strip_prefix("bytes[") {
+                Some(_) => Member::bytes(&name, bytes, offset),
+                None => Member {
+                    ty: text,
+                    name,
+                    offset,
+                },
+            });
+        }
+        let mut spent = 0;
+        for member in &members {
+            spent += member.ty.len() + member.name.len();
+        }
+        self.budget.set(self.budget.get().checked_sub(spent)?);
+        Some(Definition::Struct {
+            name: name.into(),
+            size,
+            align,
+            members,
+        })
+    }
+
+    /// The type of a member, `bytes[N]` where it cannot be told, and its alignment.
+    fn member_type(&mut self, ty: u32, size: u64, depth: usize) -> (String, u64) {
+        use super::cpp::{Spelled, parse};
+        let bytes = || (format!("bytes[{size}]"), 1);
+        let Some(text) = self.type_text(ty, depth) else {
+            return bytes();
+        };
+        let Some(mut spelled) = parse(&text) else {
+            return bytes();
+        };
+        while let Spelled::Array { of, .. } = spelled {
+            spelled = *of;
+        }
+        let align = match &spelled {
+            Spelled::Scalar(scalar) => scalar.size(),
+            Spelled::Vector { of, count } => {
+                let room = u64::from(if *count == 3 { 4 } else { *count });
+                (of.size() * room).min(64)
+            }
+            Spelled::Pointer { .. } => 8,
+            Spelled::Named(name) => match self.definitions.get(name) {
+                Some(Definition::Struct { align, .. }) => *align,
+                Some(Definition::Enum { of, .. }) => match parse(of) {
+                    Some(Spelled::Scalar(of)) => of.size(),
+                    _ => return bytes(),
+                },
+                None => return bytes(),
+            },
+            _ => return bytes(),
+        };
+        (text, align)
+    }
+
+    /// Bits that a type has in memory.
+    fn bits(&self, ty: u32, depth: usize) -> Option<u64> {
+        let depth = depth.checked_sub(1)?;
+        let e = self.instructions.get(&ty)?;
+        let operand = |index: usize| e.operands.get(index).copied();
+        match e.instruction {
+            TYPE_BASIC => self.wide_constant(operand(1)?),
+            TYPE_POINTER => Some(64),
+            TYPE_QUALIFIER | TYPE_TEMPLATE => self.bits(operand(0)?, depth),
+            TYPEDEF => self.bits(operand(1)?, depth),
+            TYPE_ENUM => self.bits(operand(1)?, depth),
+            TYPE_COMPOSITE => self.wide_constant(operand(7)?),
+            TYPE_ARRAY => {
+                let mut bits = self.bits(operand(0)?, depth)?;
+                for count in e.operands.get(1..)? {
+                    bits = bits.checked_mul(self.count(*count)?)?;
+                }
+                Some(bits)
+            }
             _ => None,
         }
+    }
+
+    /// Whether a class has no members, and so takes no room as a base.
+    fn is_empty(&self, ty: u32, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        let Some(e) = self.instructions.get(&ty) else {
+            return false;
+        };
+        match e.instruction {
+            TYPE_TEMPLATE => e
+                .operands
+                .first()
+                .is_some_and(|of| self.is_empty(*of, depth)),
+            TYPEDEF => e
+                .operands
+                .get(1)
+                .is_some_and(|of| self.is_empty(*of, depth)),
+            TYPE_COMPOSITE => {
+                let small = e.operands.get(7).and_then(|size| self.wide_constant(*size)) == Some(8);
+                let mut inner = e
+                    .operands
+                    .iter()
+                    .skip(9)
+                    .filter_map(|id| self.instructions.get(id));
+                small && !inner.any(|e| e.instruction == TYPE_MEMBER)
+            }
+            _ => false,
+        }
+    }
+
+    /// `name` behind the names of what it stands in.
+    fn qualified(&self, name: &str, mut scope: u32) -> Option<String> {
+        let mut text = String::from(name);
+        for _ in 0..MAX_DEPTH {
+            let Some(e) = self.instructions.get(&scope) else {
+                break;
+            };
+            let (own, outer) = match e.instruction {
+                LEXICAL_BLOCK => (self.string(e.operands.get(4)), e.operands.get(3)),
+                TYPE_COMPOSITE => (self.string(e.operands.first()), e.operands.get(5)),
+                _ => break,
+            };
+            // SYCL's inline namespace is never written.
+            if let Some(own) = own.filter(|own| !own.is_empty() && *own != "_V1") {
+                text = format!("{own}::{text}");
+                self.spend(&text)?;
+            }
+            scope = *outer?;
+        }
+        Some(text)
+    }
+
+    /// Counts `text` against what may be made of one module.
+    fn spend(&self, text: &str) -> Option<()> {
+        // An empty text is work as well.
+        self.budget
+            .set(self.budget.get().checked_sub(text.len() + 1)?);
+        Some(())
     }
 
     fn string(&self, id: Option<&u32>) -> Option<&'m str> {
@@ -179,6 +619,35 @@ impl<'m> DebugInfo<'m> {
     fn constant(&self, id: u32) -> Option<u32> {
         self.module.constants.get(&id).copied()
     }
+
+    fn wide_constant(&self, id: u32) -> Option<u64> {
+        self.module.wide_constants.get(&id).copied()
+    }
+}
+
+impl Member {
+    fn bytes(name: &str, size: u64, offset: u64) -> Self {
+        Self {
+            ty: format!("bytes[{size}]"),
+            name: name.into(),
+            offset,
+        }
+    }
+
+    /// Where bytes end.
+    fn end(&self) -> Option<u64> {
+        let size = self.ty.strip_prefix("bytes[")?.strip_suffix(']')?;
+        self.offset.checked_add(size.parse().ok()?)
+    }
+}
+
+/// The name of a class without what qualifies it, as an identifier.
+fn last_word(ty: &str) -> String {
+    let plain = ty.split('<').next().unwrap_or(ty);
+    let word = plain.rsplit("::").next().unwrap_or(plain);
+    word.chars()
+        .filter(|c| *c == '_' || c.is_alphanumeric())
+        .collect()
 }
 
 #[cfg(test)]
@@ -197,13 +666,15 @@ mod tests {
     fn module(ty: &str, count: u32) -> Module {
         let mut instructions = vec![
             (11, [vec![1], text(INSTRUCTION_SETS[1])].concat()),
-            (15, [vec![6, 50], text("k")].concat()),
+            (15, [vec![6, 50], text("__sycl_kernel_k")].concat()),
             (7, [vec![2], text("k")].concat()),
             (7, [vec![3], text("x")].concat()),
             (7, [vec![4], text(ty)].concat()),
             (12, vec![0, 5, 1, TYPE_BASIC, 4]),
-            (12, vec![0, 6, 1, FUNCTION, 2]),
+            (12, vec![0, 6, 1, FUNCTION, 2, 7]),
         ];
+        let types = [vec![0, 7, 1, TYPE_FUNCTION, 0, 0], vec![5; count as usize]];
+        instructions.push((12, types.concat()));
         for number in 1..=count {
             let operands = [3, 5, 0, 0, 0, 6, 0, number];
             let variable = [&[0, 100 + number, 1, LOCAL_VARIABLE][..], &operands].concat();
@@ -220,11 +691,12 @@ mod tests {
 
     #[test]
     fn a_long_type_that_every_parameter_names_is_not_copied_for_each() {
-        let short = declarations(&module("int", 1000));
-        assert_eq!(short["k"].parameters.len(), 1000);
-        assert_eq!(short["k"].parameters[999].ty, "int");
+        let short = describe(&module("int", 1000)).declarations;
+        assert_eq!(short["__sycl_kernel_k"].parameters.len(), 1000);
+        assert_eq!(short["__sycl_kernel_k"].parameters[999].ty, "int");
         let long = "x".repeat(10_000);
-        assert_eq!(declarations(&module(&long, 1))["k"].parameters[0].ty, long);
-        assert!(declarations(&module(&long, 1000)).is_empty());
+        let one = describe(&module(&long, 1)).declarations;
+        assert_eq!(one["__sycl_kernel_k"].parameters[0].ty, long);
+        assert!(describe(&module(&long, 1000)).declarations.is_empty());
     }
 }

@@ -107,7 +107,7 @@ const TYPE_WORDS: [&str; 12] = [
 ];
 
 /// The parts between the commas that stand in no bracket.
-fn split_list(list: &str) -> Vec<&str> {
+pub(super) fn split_list(list: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0usize, 0);
     for (index, c) in list.char_indices() {

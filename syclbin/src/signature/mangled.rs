@@ -34,16 +34,11 @@ impl KernelName {
     /// The name with all that qualifies it: `fill::iota`, `scale<int>`.
     #[must_use]
     pub fn qualified(&self) -> String {
-        let mut text = String::new();
-        for part in &self.path {
-            text.push_str(part);
-            text.push_str("::");
+        let name = join(&self.path, &self.base);
+        match &self.template_arguments[..] {
+            [] => name,
+            arguments => instance(&name, arguments),
         }
-        text.push_str(&self.base);
-        if !self.template_arguments.is_empty() {
-            text.push_str(&format!("<{}>", self.template_arguments.join(", ")));
-        }
-        text
     }
 }
 
@@ -60,7 +55,10 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
         let mut name = parser.name(0)?;
         parser.template_arguments = name.template_arguments.clone();
         // What is unknown from here on leaves the name readable.
-        name.parameters = parser.function_type(!name.template_arguments.is_empty());
+        let parameters = parser.function_type(!name.template_arguments.is_empty());
+        // Types of the kernel's own namespace repeat its name, with the prefix that is no part of it.
+        let plain = |ty: String| ty.replace(KERNEL_PREFIX, "");
+        name.parameters = parameters.map(|types| types.into_iter().map(plain).collect());
         name
     } else {
         KernelName {
@@ -130,11 +128,17 @@ impl<'s> Parser<'s> {
 
     /// `<name>`: plain or nested, with template arguments.
     fn name(&mut self, depth: usize) -> Option<KernelName> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
         let mut name = KernelName::default();
         if !self.eat("N") {
+            if self.eat("St") {
+                name.path.push("std".into());
+            }
             name.base = self.source_name()?.into();
             if self.rest.starts_with('I') {
-                self.substitute(name.base.clone())?;
+                self.substitute(name.qualified())?;
                 name.template_arguments = self.arguments(depth + 1)?;
             }
             return Some(name);
@@ -143,21 +147,45 @@ impl<'s> Parser<'s> {
         while !self.eat("E") {
             if self.rest.starts_with('I') {
                 name.template_arguments = self.arguments(depth + 1)?;
-                if !self.rest.starts_with('E') {
-                    return None; // a member of a template instance: not a name for Rust
+                if self.rest.starts_with('E') {
+                    continue;
                 }
+                // What is inside of an instance: the instance is one part of the path, which no
+                // kernel of Rust can have, but a type can.
+                let base: String = parts.pop()?;
+                let arguments = core::mem::take(&mut name.template_arguments);
+                parts = Vec::from([instance(&join(&parts, &base), &arguments)]);
+                self.substitute(parts.concat())?;
+                continue;
+            }
+            if parts.is_empty() && self.eat("St") {
+                parts.push("std".into());
+                continue;
+            }
+            if parts.is_empty() && self.eat("S") {
+                let text = self.substitution()?;
+                parts.push(text);
                 continue;
             }
             parts.push(String::from(self.source_name()?));
             // Every prefix is a candidate, but not the whole: that of a function never is one, and
             // that of a type is made one by `ty`.
             if !self.rest.starts_with('E') {
-                self.substitute(parts.join("::"))?;
+                let base = parts.pop()?;
+                self.substitute(join(&parts, &base))?;
+                parts.push(base);
             }
         }
         name.base = parts.pop()?;
         name.path = parts;
         Some(name)
+    }
+
+    /// A candidate for substitution, after its `S`.
+    fn substitution(&mut self) -> Option<String> {
+        let index = self.sequence()?;
+        let text = self.substitutions.get(index)?.clone();
+        self.spend(text)
     }
 
     /// The name of a class, after `_ZTS`: `6AddOne`, `N2ns6AddOneE`, `Z4hostvE3MyK` (in a function).
@@ -180,11 +208,17 @@ impl<'s> Parser<'s> {
         }
         let mut arguments = Vec::new();
         while !self.eat("E") {
-            arguments.push(if self.eat("L") {
-                self.literal(depth + 1)?
+            if self.eat("L") {
+                arguments.push(self.literal(depth + 1)?);
+            } else if self.rest.starts_with('J') && depth < MAX_DEPTH {
+                // A pack: its types stand where it stands.
+                self.rest = &self.rest[1..];
+                while !self.eat("E") {
+                    arguments.push(self.ty(depth + 1)?);
+                }
             } else {
-                self.ty(depth + 1)?
-            });
+                arguments.push(self.ty(depth + 1)?);
+            }
         }
         Some(arguments)
     }
@@ -249,14 +283,33 @@ impl<'s> Parser<'s> {
             let argument = self.template_arguments.get(index)?.clone();
             return self.substitute(argument);
         }
-        if self.eat("S") {
-            let index = self.sequence()?;
-            let text = self.substitutions.get(index)?.clone();
-            return self.spend(text);
+        for (code, mark) in [("R", "&"), ("O", "&&")] {
+            if self.eat(code) {
+                let base = self.ty(depth + 1)?;
+                return self.substitute(format!("{base} {mark}"));
+            }
+        }
+        if self.eat("A") {
+            let (count, rest) = self.rest.split_once('_')?;
+            if !count.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
+            self.rest = rest;
+            let element = self.ty(depth + 1)?;
+            return self.substitute(array(&element, count));
+        }
+        if self.rest.starts_with('S') && !self.rest.starts_with("St") {
+            self.rest = &self.rest[1..];
+            let text = self.substitution()?;
+            if !self.rest.starts_with('I') {
+                return Some(text);
+            }
+            let arguments = self.arguments(depth + 1)?;
+            return self.substitute(instance(&text, &arguments));
         }
         if self
             .rest
-            .starts_with(|c: char| c == 'N' || c.is_ascii_digit())
+            .starts_with(|c: char| c == 'N' || c == 'S' || c.is_ascii_digit())
         {
             let name = self.name(depth + 1)?;
             return self.substitute(name.qualified());
@@ -296,7 +349,106 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("y", "unsigned long long"),
     ("f", "float"),
     ("d", "double"),
+    ("w", "wchar_t"),
+    ("Du", "char8_t"),
+    ("Ds", "char16_t"),
+    ("Di", "char32_t"),
+    ("DF16_", "_Float16"),
+    ("DF16b", "__bf16"),
 ];
+
+/// An array of `count` (none: as many as there are) of what `element` spells: `int[2][8]` is two
+/// arrays of eight.
+pub(super) fn array(element: &str, count: &str) -> String {
+    // The brackets at the end are the inner dimensions; those of a template argument are not.
+    let mut base = element;
+    while let Some((rest, _)) = base
+        .strip_suffix(']')
+        .and_then(|inner| inner.rsplit_once('['))
+    {
+        base = rest;
+    }
+    format!("{base}[{count}]{}", &element[base.len()..])
+}
+
+/// A path of C++. SYCL's types stand in an inline namespace, which nobody writes.
+fn join(path: &[String], base: &str) -> String {
+    let mut text = String::new();
+    for part in path.iter().map(String::as_str).chain([base]) {
+        if part == "_V1" && text == "sycl" {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str("::");
+        }
+        text.push_str(part);
+    }
+    match text.as_str() {
+        "sycl::detail::half_impl::half" => "sycl::half".into(),
+        _ => text,
+    }
+}
+
+/// An instance of a template, as people write it: what is always the same is left out.
+fn instance(name: &str, arguments: &[String]) -> String {
+    const EXPERIMENTAL: &str = "sycl::ext::oneapi::experimental::";
+    let arguments = match (name.strip_prefix(EXPERIMENTAL), arguments) {
+        (Some("work_group_memory" | "dynamic_work_group_memory"), [data, properties])
+            if properties.ends_with("properties_type_list>") =>
+        {
+            data.clone()
+        }
+        (None, [data, dimensions, mode, target, _, ..])
+            if name == "sycl::accessor" && target == TARGET_DEVICE =>
+        {
+            match MODES.iter().find(|(number, _)| number == mode) {
+                Some((_, mode)) => format!("{data}, {dimensions}, sycl::access_mode::{mode}"),
+                None => arguments.join(", "),
+            }
+        }
+        _ => arguments.join(", "),
+    };
+    format!("{name}<{arguments}>")
+}
+
+/// `sycl::target::device` and the modes of access, by their numbers.
+const TARGET_DEVICE: &str = "2014";
+const MODES: [(&str, &str); 6] = [
+    ("1024", "read"),
+    ("1025", "write"),
+    ("1026", "read_write"),
+    ("1027", "discard_write"),
+    ("1028", "discard_read_write"),
+    ("1029", "atomic"),
+];
+
+/// The type whose type-info name is `symbol` (`_ZTSN2ns4PairIiEE`), as C++ spells it.
+pub(super) fn type_info(symbol: &str) -> Option<String> {
+    let mut parser = Parser::new(symbol.strip_prefix("_ZTS")?);
+    let text = parser.ty(0)?;
+    parser.rest.is_empty().then_some(text)
+}
+
+/// The symbol that `kernel`, a free function, would have as a plain function: for `extern "C"` its
+/// name.
+pub(super) fn plain_function(kernel: &str) -> Option<String> {
+    if let Some(name) = kernel.strip_prefix(KERNEL_PREFIX) {
+        return Some(name.into());
+    }
+    let rest = kernel.strip_prefix("_Z")?;
+    let (nested, rest) = match rest.strip_prefix('N') {
+        Some(rest) => ("N", rest),
+        None => ("", rest),
+    };
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (length, name) = rest.split_at(digits);
+    let name = name.strip_prefix(KERNEL_PREFIX)?;
+    let length = length
+        .parse::<usize>()
+        .ok()?
+        .checked_sub(KERNEL_PREFIX.len())?;
+    Some(format!("_Z{nested}{length}{name}"))
+}
 
 #[cfg(test)]
 mod tests {
@@ -348,6 +500,23 @@ mod tests {
                 Some("ns::Pair<int>; float *; float *"),
             ),
             (
+                "_ZN16__sycl_kernel_ns4overEN4sycl3_V16detail9half_impl4halfENS1_3ext6oneapi8bfloat16EPS4_PvPKvNS1_3vecIfLi4EEENS6_12experimental17work_group_memoryIA64_iNSE_10propertiesINSE_6detail20properties_type_listIJEEEEEEENS1_14local_accessorIfLi1EEE",
+                "ns::over",
+                Some(
+                    "sycl::half; sycl::ext::oneapi::bfloat16; sycl::half *; void *; const void *; sycl::vec<float, 4>; sycl::ext::oneapi::experimental::work_group_memory<int[64]>; sycl::local_accessor<float, 1>",
+                ),
+            ),
+            (
+                "_ZN17__sycl_kernel_geo1fENS_4ModeE",
+                "geo::f",
+                Some("geo::Mode"),
+            ),
+            (
+                "_ZN16__sycl_kernel_ns4tmplIiEEvPT_4PairIS1_Li2EE4Mode",
+                "ns::tmpl<int>",
+                Some("int *; Pair<int, 2>; Mode"),
+            ),
+            (
                 "_Z15__sycl_kernel_f8ParticlePS_",
                 "f",
                 Some("Particle; Particle *"),
@@ -360,6 +529,44 @@ mod tests {
             assert_eq!(parsed.qualified(), name, "{symbol}");
             let types = parsed.parameters.map(|types| types.join("; "));
             assert_eq!(types.as_deref(), parameters, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn accessors_arrays_and_members_of_instances_are_types() {
+        for (symbol, text) in [
+            (
+                "_ZTSN4sycl3_V18accessorIKiLi2ELNS0_6access4modeE1024ELNS3_6targetE2014ELNS3_11placeholderE0ENS0_3ext6oneapi22accessor_property_listIJEEEEE",
+                "sycl::accessor<const int, 2, sycl::access_mode::read>",
+            ),
+            ("_ZTSA2_A8_i", "int[2][8]"),
+            ("_ZTSA_f", "float[]"),
+            ("_ZTSN1aIiE1bE", "a<int>::b"),
+            (
+                "_ZTSSt4pairIiS_IffEE",
+                "std::pair<int, std::pair<float, float>>",
+            ),
+        ] {
+            assert_eq!(type_info(symbol).as_deref(), Some(text), "{symbol}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_told_its_plain_function() {
+        for (kernel, function) in [
+            ("__sycl_kernel_saxpy", Some("saxpy")),
+            (
+                "_ZN18__sycl_kernel_fill4iotaEfPfi",
+                Some("_ZN4fill4iotaEfPfi"),
+            ),
+            (
+                "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+                Some("_Z5scaleIiEvPT_S0_"),
+            ),
+            ("_ZTS6AddOne", None),
+            ("_Z3__sycl_kernel_f", None),
+        ] {
+            assert_eq!(plain_function(kernel).as_deref(), function);
         }
     }
 
@@ -381,7 +588,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_in_the_parameters_leaves_the_name() {
-        let parsed = parse("_Z15__sycl_kernel_fDh").unwrap();
+        let parsed = parse("_Z15__sycl_kernel_fDn").unwrap();
         assert_eq!((parsed.base.as_str(), parsed.parameters), ("f", None));
     }
 

@@ -1,22 +1,30 @@
 //! What a kernel takes: one [`KernelSignature`] from all that a file says of it.
 //!
-//! Three sources are merged, each for what it knows best:
+//! Four sources are merged, each for what it knows best:
 //!
-//! 1. the recorded C++ declaration (set
-//!    [`DECLARATIONS`](crate::property::set::DECLARATIONS)): names and signed or unsigned,
+//! 1. the recorded C++ [declaration] (set [`DECLARATIONS`](crate::property::set::DECLARATIONS)): names
+//!    and signed or unsigned; and the recorded [definitions](definition) of the structs and
+//!    enumerations it names (set [`LAYOUTS`](crate::property::set::LAYOUTS)),
 //! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
-//! 3. the SPIR-V: what is really passed, and which pointers are never written through.
+//! 3. the SPIR-V: what is really passed, the layout of structs, and which pointers are never written
+//!    through,
+//! 4. the mask of arguments that the compiler removed.
 //!
-//! Where they contradict each other, or the kernel takes what is not supported yet, the kernel has
-//! no signature but a reason. What stays unknown is marked, never guessed in silence.
+//! Where they contradict each other, or the kernel takes what cannot be passed, the kernel has no
+//! signature but a reason. What stays unknown is marked, never guessed in silence.
 
+mod code_types;
+mod cpp;
 pub mod debug_info;
 pub mod declaration;
+pub mod definition;
+mod described;
 pub mod mangled;
+mod merge;
 pub(crate) mod ptx;
 pub mod spirv;
+mod types;
 
-use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
@@ -26,9 +34,22 @@ use alloc::vec::Vec;
 use crate::error::Error;
 use crate::model::{AbstractModule, Image, Syclbin};
 use crate::property::{Value, set};
+use code_types::Meanings;
 use declaration::{Declaration, DeclaredParameter};
+use definition::Definition;
+use described::{Described, Names};
 use mangled::KernelName;
-use spirv::{ParameterType, Pointee};
+use merge::Sources;
+pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
+
+/// All kernels of a file, and the structs they take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signatures {
+    /// The kernels in the file's order, each symbol once.
+    pub kernels: Vec<KernelSignature>,
+    /// The structs.
+    pub layouts: Layouts,
+}
 
 /// A kernel: what it is called and what it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,57 +74,18 @@ pub struct Parameter {
     /// Whether the file tells signed from unsigned. If not, integers are taken for signed, and who
     /// shows the parameter should say so.
     pub sign_known: bool,
+    /// The arguments it is in the code, in order: four for an accessor (pointer, range of access,
+    /// range of the memory, id), one for all else.
+    pub arguments: Vec<Argument>,
 }
 
-/// What is passed.
+/// An argument of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    /// A number.
-    Scalar(Scalar),
-    /// A pointer to numbers in device memory.
-    Pointer {
-        /// What it points to.
-        pointee: Scalar,
-        /// Whether the kernel writes through it.
-        access: Access,
-    },
-}
-
-/// A number, by its size and kind. `long` has 64 bits, as on every platform but Windows; where the
-/// code takes another size, the kernel is reported as contradictory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scalar {
-    /// `bool`: one byte, 0 or 1.
-    Bool,
-    /// `signed char`, and `char`, which is signed on every SYCL device.
-    I8,
-    /// `unsigned char`.
-    U8,
-    /// `short`.
-    I16,
-    /// `unsigned short`.
-    U16,
-    /// `int`.
-    I32,
-    /// `unsigned int`.
-    U32,
-    /// `long`, `long long`.
-    I64,
-    /// `unsigned long`, `unsigned long long`.
-    U64,
-    /// `float`.
-    F32,
-    /// `double`.
-    F64,
-}
-
-/// What a kernel does through a pointer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// It only reads: the pointer is to `const`, or the compiler proved that nothing is written.
-    Read,
-    /// It may write.
-    ReadWrite,
+pub enum Argument {
+    /// It is passed at launch.
+    Passed,
+    /// The compiler removed it, as nothing uses it; a launch passes over it.
+    Removed,
 }
 
 /// Why a kernel has no typed signature.
@@ -111,19 +93,24 @@ pub enum Access {
 #[error("{0}")]
 pub struct Unsupported(String);
 
-/// The signatures of all kernels of a file, in its order, each symbol once.
+/// The signatures of all kernels of a file.
 ///
 /// # Errors
 ///
 /// When an image that is filed as SPIR-V cannot be read as such.
-pub fn kernels(file: &Syclbin<'_>) -> Result<Vec<KernelSignature>, Error> {
+pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut found: Vec<KernelSignature> = Vec::new();
     let mut places = BTreeMap::new();
+    let mut names = Names::default();
     for (index, module) in file.modules.iter().enumerate() {
         let spirv = spirv_of(module)
             .map_err(|error| error.within(format!("abstract module {index}: SPIR-V"), 0))?;
+        let mut sources = Sources {
+            described: Described::new(module),
+            code: spirv.as_ref().map(Meanings::new),
+        };
         for symbol in module.kernel_names() {
-            let signature = kernel(module, spirv.as_ref(), symbol);
+            let signature = kernel(module, spirv.as_ref(), &mut sources, &mut names, symbol);
             // The same kernel in two modules is one meaning for several targets. The first whose
             // code can be read tells most.
             match places.entry(symbol) {
@@ -139,7 +126,48 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Vec<KernelSignature>, Error> {
             }
         }
     }
-    Ok(found)
+    let (layouts, conflicts) = names.conflicts();
+    for kernel in &mut found {
+        let parameters = kernel.parameters.iter().flatten();
+        let structures = parameters.filter_map(|parameter| parameter.ty.structure());
+        let conflict = structures.filter_map(|id| conflicts.get(&id)).next();
+        if let Some(conflict) = conflict {
+            kernel.parameters = Err(conflict.clone());
+        }
+    }
+    Ok(Signatures {
+        kernels: found,
+        layouts,
+    })
+}
+
+impl Type {
+    /// The struct it is, holds or points to.
+    #[must_use]
+    pub fn structure(&self) -> Option<StructId> {
+        match self {
+            Self::Struct(id) => Some(*id),
+            Self::Array { of, .. } => of.structure(),
+            Self::Pointer { pointee, .. }
+            | Self::LocalMemory {
+                element: pointee, ..
+            }
+            | Self::LocalAccessor {
+                element: pointee, ..
+            }
+            | Self::Accessor {
+                element: pointee, ..
+            } => match pointee {
+                Pointee::Element(element) => element.structure(),
+                Pointee::Void | Pointee::Unknown(_) => None,
+            },
+            Self::Scalar(_)
+            | Self::Enum(_)
+            | Self::Vector { .. }
+            | Self::Sampler
+            | Self::KernelHandler => None,
+        }
+    }
 }
 
 /// Records `declarations` in `module`, for the kernels it has.
@@ -158,6 +186,18 @@ pub fn record<'d>(
     }
 }
 
+/// Records in `module` what structs and enumerations are.
+pub fn record_layouts<'d>(
+    module: &mut AbstractModule<'_>,
+    definitions: impl IntoIterator<Item = &'d Definition>,
+) {
+    for definition in definitions {
+        let value = Value::from(definition.to_string());
+        let name = definition.name().to_string();
+        module.metadata.insert(set::LAYOUTS, name, value);
+    }
+}
+
 fn spirv_of(module: &AbstractModule<'_>) -> Result<Option<spirv::Module>, Error> {
     let code = module.images.iter().find_map(Image::spirv);
     code.map(spirv::Module::parse).transpose()
@@ -166,6 +206,8 @@ fn spirv_of(module: &AbstractModule<'_>) -> Result<Option<spirv::Module>, Error>
 fn kernel(
     module: &AbstractModule<'_>,
     spirv: Option<&spirv::Module>,
+    sources: &mut Sources<'_>,
+    names: &mut Names,
     symbol: &str,
 ) -> KernelSignature {
     let name = mangled::parse(symbol);
@@ -176,18 +218,21 @@ fn kernel(
         .and_then(Declaration::parse);
     let passed = spirv.and_then(|spirv| spirv.parameters(symbol));
     let declaration = recorded.or_else(|| declared_by_symbol(name.as_ref(), passed.as_deref()));
-    let removed = module.eliminated_arguments(symbol);
     let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
     // Compilers list exported functions among the names as well.
     let exported = spirv.is_some() && passed.is_none();
+    let scratch = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
     let parameters = if exported {
         unsupported("the code exports it as a function and has no kernel of that name")
+    } else if name.as_ref().is_some_and(is_rounded_range) {
+        unsupported(
+            "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
+        )
+    } else if scratch.is_some() {
+        unsupported("work-group scratch memory, a hidden argument, is not supported")
     } else {
-        match removed {
-            Ok(removed) if removed.contains(&true) => {
-                unsupported("the compiler removed arguments, which is not supported yet")
-            }
-            Ok(_) => parameters(declared, passed.as_deref()),
+        match module.eliminated_arguments(symbol) {
+            Ok(removed) => sources.parameters(declared, passed.as_deref(), &removed, names),
             Err(malformed) => unsupported(malformed.to_string()),
         }
     };
@@ -199,6 +244,11 @@ fn kernel(
     }
 }
 
+/// Whether it is a kernel that runs another over a range rounded up.
+fn is_rounded_range(name: &KernelName) -> bool {
+    name.base == "RoundedRangeKernel" && name.path.first().is_some_and(|part| part == "sycl")
+}
+
 /// The declaration that a mangled symbol implies, with the names that the SPIR-V has.
 fn declared_by_symbol(
     name: Option<&KernelName>,
@@ -208,7 +258,7 @@ fn declared_by_symbol(
     let types = name.parameters.as_ref()?;
     let passed = passed.filter(|passed| passed.len() == types.len());
     let parameters = types.iter().enumerate().map(|(index, ty)| {
-        let name = passed.and_then(|passed| passed[index].name.clone());
+        let name = passed.and_then(|passed| merge::own_name(&passed[index]));
         DeclaredParameter {
             ty: ty.clone(),
             name: name.unwrap_or_default(),
@@ -222,195 +272,4 @@ fn declared_by_symbol(
 
 fn unsupported<T>(reason: impl Into<String>) -> Result<T, Unsupported> {
     Err(Unsupported(reason.into()))
-}
-
-fn parameters(
-    declared: Option<&[DeclaredParameter]>,
-    passed: Option<&[spirv::Parameter]>,
-) -> Result<Vec<Parameter>, Unsupported> {
-    let count = match (declared, passed) {
-        (None, None) => {
-            return unsupported("the file has neither a declaration nor SPIR-V of this kernel");
-        }
-        (Some(declared), Some(passed)) if declared.len() != passed.len() => {
-            return unsupported(format!(
-                "it declares {} parameters and takes {} arguments (an accessor, say), which is not supported yet",
-                declared.len(),
-                passed.len()
-            ));
-        }
-        (Some(declared), _) => declared.len(),
-        (None, Some(passed)) => passed.len(),
-    };
-    (0..count)
-        .map(|index| {
-            let declared = declared.map(|declared| &declared[index]);
-            let passed = passed.map(|passed| &passed[index]);
-            let name = declared
-                .map(|declared| declared.name.clone())
-                .filter(|name| !name.is_empty())
-                .or_else(|| passed.and_then(|passed| passed.name.clone()));
-            let (ty, sign_known) = merge(declared, passed).map_err(|Unsupported(reason)| {
-                let name = name.clone().unwrap_or_else(|| index.to_string());
-                Unsupported(format!("parameter {name}: {reason}"))
-            })?;
-            Ok(Parameter {
-                name,
-                ty,
-                sign_known,
-            })
-        })
-        .collect()
-}
-
-/// The type of one parameter, and whether its sign is known.
-fn merge(
-    declared: Option<&DeclaredParameter>,
-    passed: Option<&spirv::Parameter>,
-) -> Result<(Type, bool), Unsupported> {
-    let passed = passed.map(|passed| passed.ty);
-    match (declared, passed) {
-        (Some(declared), passed) => {
-            let ty = declared_type(&declared.ty)?;
-            if let Some(passed) = passed {
-                return agree(&declared.ty, ty, passed).map(|ty| (ty, true));
-            }
-            Ok((ty, true))
-        }
-        (None, Some(passed)) => passed_type(passed),
-        (None, None) => unsupported("nothing is known of it"),
-    }
-}
-
-/// The type that a C++ spelling means.
-fn declared_type(text: &str) -> Result<Type, Unsupported> {
-    let not_yet = || Unsupported(format!("`{text}` is not supported yet"));
-    let plain = |text: &str| text.trim().trim_start_matches("const ").to_owned();
-    match text
-        .strip_suffix("const")
-        .unwrap_or(text)
-        .trim_end()
-        .strip_suffix('*')
-    {
-        None => Ok(Type::Scalar(scalar(&plain(text)).ok_or_else(not_yet)?)),
-        Some(pointee) => Ok(Type::Pointer {
-            pointee: scalar(&plain(pointee)).ok_or_else(not_yet)?,
-            access: match pointee.starts_with("const ") {
-                true => Access::Read,
-                false => Access::ReadWrite,
-            },
-        }),
-    }
-}
-
-fn scalar(text: &str) -> Option<Scalar> {
-    Some(match text {
-        "bool" => Scalar::Bool,
-        "char" | "signed char" => Scalar::I8,
-        "unsigned char" => Scalar::U8,
-        "short" => Scalar::I16,
-        "unsigned short" => Scalar::U16,
-        "int" => Scalar::I32,
-        "unsigned int" => Scalar::U32,
-        "long" | "long long" => Scalar::I64,
-        "unsigned long" | "unsigned long long" => Scalar::U64,
-        "float" => Scalar::F32,
-        "double" => Scalar::F64,
-        _ => return None,
-    })
-}
-
-impl Scalar {
-    /// Bits in memory.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        match self {
-            Self::Bool | Self::I8 | Self::U8 => 8,
-            Self::I16 | Self::U16 => 16,
-            Self::I32 | Self::U32 | Self::F32 => 32,
-            Self::I64 | Self::U64 | Self::F64 => 64,
-        }
-    }
-
-    const fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
-    }
-
-    /// The integer that is signed, as is assumed where nothing tells.
-    fn signed(bits: u32) -> Option<Self> {
-        [Self::I8, Self::I16, Self::I32, Self::I64]
-            .into_iter()
-            .find(|scalar| scalar.bits() == bits)
-    }
-
-    fn unsigned(bits: u32) -> Option<Self> {
-        [Self::U8, Self::U16, Self::U32, Self::U64]
-            .into_iter()
-            .find(|scalar| scalar.bits() == bits)
-    }
-
-    fn float(bits: u32) -> Option<Self> {
-        [Self::F32, Self::F64]
-            .into_iter()
-            .find(|scalar| scalar.bits() == bits)
-    }
-}
-
-/// The declared type, once the code is seen to take the same; the code knows best what is written.
-fn agree(text: &str, declared: Type, passed: ParameterType) -> Result<Type, Unsupported> {
-    match (declared, passed) {
-        (Type::Scalar(scalar), ParameterType::Int { bits, .. })
-            if !scalar.is_float() && scalar.bits() == bits =>
-        {
-            Ok(declared)
-        }
-        (Type::Scalar(scalar), ParameterType::Float { bits })
-            if scalar.is_float() && scalar.bits() == bits =>
-        {
-            Ok(declared)
-        }
-        // The pointee is not compared: a pointer is typed by its use, so `float *` may arrive as a
-        // pointer to bytes, and opaque pointers may lose it altogether.
-        (Type::Pointer { pointee, access }, ParameterType::GlobalPointer { no_write, .. }) => {
-            let access = if no_write { Access::Read } else { access };
-            Ok(Type::Pointer { pointee, access })
-        }
-        _ => unsupported(format!(
-            "it is declared `{text}`, and the code takes something else"
-        )),
-    }
-}
-
-/// The type of a parameter of which only the code is known.
-fn passed_type(passed: ParameterType) -> Result<(Type, bool), Unsupported> {
-    let size = |bits| Unsupported(format!("a number of {bits} bits is not supported yet"));
-    match passed {
-        ParameterType::Int { bits, signed } => {
-            let scalar = match signed {
-                Some(false) => Scalar::unsigned(bits),
-                _ => Scalar::signed(bits),
-            };
-            let scalar = scalar.ok_or_else(|| size(bits))?;
-            Ok((Type::Scalar(scalar), signed.is_some()))
-        }
-        ParameterType::Float { bits } => {
-            let scalar = Scalar::float(bits).ok_or_else(|| size(bits))?;
-            Ok((Type::Scalar(scalar), true))
-        }
-        ParameterType::GlobalPointer { pointee, no_write } => {
-            let (pointee, sign_known) = match pointee {
-                Pointee::Int(bits) => (Scalar::signed(bits).ok_or_else(|| size(bits))?, false),
-                Pointee::Float(bits) => (Scalar::float(bits).ok_or_else(|| size(bits))?, true),
-                Pointee::Other => return unsupported("a pointer to a struct is not supported yet"),
-            };
-            let access = match no_write {
-                true => Access::Read,
-                false => Access::ReadWrite,
-            };
-            Ok((Type::Pointer { pointee, access }, sign_known))
-        }
-        ParameterType::LocalPointer => unsupported("work-group memory is not supported yet"),
-        ParameterType::ByValue => unsupported("a struct by value is not supported yet"),
-        ParameterType::Other => unsupported("its type is not supported yet"),
-    }
 }

@@ -6,13 +6,14 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::code_types::{Record, Types};
 use crate::error::{Error, ErrorKind};
 
 const MAGIC: u32 = 0x0723_0203;
 /// The first bytes of a module.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
-/// What DPC++ puts before the names of a kernel's parameters.
-pub(super) const PARAMETER_PREFIX: &str = "__arg_";
+/// What DPC++ puts before the names of a kernel's parameters: those of a function and of a functor.
+pub(super) const PARAMETER_PREFIXES: [&str; 2] = ["__arg_", "_arg_"];
 const HEADER_WORDS: usize = 5;
 const RECORD: &str = "SPIR-V module";
 
@@ -25,6 +26,10 @@ mod op {
     pub(super) const ENTRY_POINT: u16 = 15;
     pub(super) const TYPE_INT: u16 = 21;
     pub(super) const TYPE_FLOAT: u16 = 22;
+    pub(super) const TYPE_VECTOR: u16 = 23;
+    pub(super) const TYPE_SAMPLER: u16 = 26;
+    pub(super) const TYPE_ARRAY: u16 = 28;
+    pub(super) const TYPE_STRUCT: u16 = 30;
     pub(super) const TYPE_POINTER: u16 = 32;
     pub(super) const CONSTANT: u16 = 43;
     pub(super) const FUNCTION: u16 = 54;
@@ -33,9 +38,11 @@ mod op {
 }
 
 const EXECUTION_MODEL_KERNEL: u32 = 6;
+const DECORATION_CPACKED: u32 = 10;
 const DECORATION_BUILT_IN: u32 = 11;
 const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
+const DECORATION_ALIGNMENT: u32 = 44;
 const LINKAGE_EXPORT: u32 = 0;
 const LINKAGE_IMPORT: u32 = 1;
 
@@ -55,7 +62,11 @@ pub struct Module {
     names: BTreeMap<u32, String>,
     pub(super) strings: BTreeMap<u32, String>,
     pub(super) constants: BTreeMap<u32, u32>,
-    types: BTreeMap<u32, TypeRecord>,
+    /// The same, for those of 64 bits.
+    pub(super) wide_constants: BTreeMap<u32, u64>,
+    packed: BTreeSet<u32>,
+    pub(super) types: Types,
+    alignments: BTreeMap<u32, u32>,
     attributes: BTreeMap<u32, Vec<u32>>,
     entry_points: Vec<(u32, String)>,
     entry_functions: BTreeSet<u32>,
@@ -79,17 +90,10 @@ pub(super) struct Extended {
     pub(super) operands: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum TypeRecord {
-    Int(u32),
-    Float(u32),
-    Pointer { storage: u32, pointee: u32 },
-}
-
 /// One parameter of a kernel, as the module declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The name, where the compiler kept it; DPC++'s prefix `__arg_` is taken off.
+    /// The name, where the compiler kept it; DPC++'s prefixes are taken off.
     pub name: Option<String>,
     /// Its type.
     pub ty: ParameterType,
@@ -112,29 +116,30 @@ pub enum ParameterType {
     },
     /// A pointer to global memory.
     GlobalPointer {
-        /// What it points to, as far as the kernel uses it.
-        pointee: Pointee,
+        /// What it points to, as far as the kernel uses it: bytes where it never does.
+        pointee: TypeId,
         /// The kernel never writes through it.
         no_write: bool,
     },
-    /// A pointer to memory of the work-group.
-    LocalPointer,
+    /// A pointer to memory of the work-group. A pointer to an array tells how much there is.
+    LocalPointer {
+        /// What it points to.
+        pointee: TypeId,
+    },
     /// A struct, passed by value.
-    ByValue,
-    /// Something else, such as a sampler.
+    ByValue {
+        /// What is passed.
+        ty: TypeId,
+    },
+    /// A sampler.
+    Sampler,
+    /// Something else.
     Other,
 }
 
-/// What a pointer points to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pointee {
-    /// Integers of this many bits; 8 also where the kernel never reads through the pointer.
-    Int(u32),
-    /// Floating-point numbers of this many bits.
-    Float(u32),
-    /// Something else, such as a struct.
-    Other,
-}
+/// A type of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeId(pub(super) u32);
 
 impl Module {
     /// Reads a module.
@@ -183,6 +188,15 @@ impl Module {
                 .ok_or_else(|| fail(at, "an instruction has too few operands"))?;
             at += count;
         }
+        for &(id, ty) in module.functions.values().flatten() {
+            let by_value = module.attributes.get(&id);
+            if let Some(Record::Pointer { pointee, .. }) = module.types.get(ty)
+                && let Some(align) = module.alignments.get(&id)
+                && by_value.is_some_and(|attributes| attributes.contains(&ATTRIBUTE_BY_VAL))
+            {
+                module.types.align(*pointee, *align);
+            }
+        }
         Ok(module)
     }
 
@@ -214,20 +228,33 @@ impl Module {
                     self.entry_points.push((id, name));
                 }
             }
-            op::TYPE_INT => {
-                self.types.insert(*w.first()?, TypeRecord::Int(*w.get(1)?));
-            }
-            op::TYPE_FLOAT => {
-                let record = TypeRecord::Float(*w.get(1)?);
-                self.types.insert(*w.first()?, record);
-            }
+            op::TYPE_INT => self.types.add(*w.first()?, Record::Int(*w.get(1)?)),
+            op::TYPE_FLOAT => self.types.add(*w.first()?, Record::Float(*w.get(1)?)),
             op::TYPE_POINTER => {
                 let (storage, pointee) = (*w.get(1)?, *w.get(2)?);
-                let record = TypeRecord::Pointer { storage, pointee };
-                self.types.insert(*w.first()?, record);
+                let record = Record::Pointer { storage, pointee };
+                self.types.add(*w.first()?, record);
+            }
+            op::TYPE_SAMPLER => self.types.add(*w.first()?, Record::Sampler),
+            op::TYPE_VECTOR => {
+                let (of, count) = (*w.get(1)?, *w.get(2)?);
+                self.types.add(*w.first()?, Record::Vector { of, count });
+            }
+            op::TYPE_ARRAY => {
+                let (of, count) = (*w.get(1)?, self.wide_constants.get(w.get(2)?).copied());
+                self.types.add(*w.first()?, Record::Array { of, count });
+            }
+            op::TYPE_STRUCT => {
+                let id = *w.first()?;
+                let members = w.get(1..)?.to_vec();
+                let packed = self.packed.contains(&id);
+                self.types.add(id, Record::Struct { members, packed });
             }
             op::CONSTANT => {
                 self.constants.insert(*w.get(1)?, *w.get(2)?);
+                let high = w.get(3).copied().unwrap_or(0);
+                let value = u64::from(high) << 32 | u64::from(*w.get(2)?);
+                self.wide_constants.insert(*w.get(1)?, value);
             }
             op::FUNCTION => {
                 *function = Some(*w.get(1)?);
@@ -249,6 +276,12 @@ impl Module {
         match decoration {
             DECORATION_BUILT_IN => {
                 self.built_ins.insert(target);
+            }
+            DECORATION_CPACKED => {
+                self.packed.insert(target);
+            }
+            DECORATION_ALIGNMENT => {
+                self.alignments.insert(target, *operands.first()?);
             }
             DECORATION_FUNC_PARAM_ATTR => {
                 let attributes = self.attributes.entry(target).or_default();
@@ -285,10 +318,7 @@ impl Module {
             parameters
                 .iter()
                 .map(|&(id, ty)| Parameter {
-                    name: self
-                        .names
-                        .get(&id)
-                        .map(|name| name.strip_prefix(PARAMETER_PREFIX).unwrap_or(name).into()),
+                    name: self.names.get(&id).map(|name| parameter_name(name)),
                     ty: self.parameter_type(id, ty),
                 })
                 .collect(),
@@ -298,9 +328,13 @@ impl Module {
     fn parameter_type(&self, id: u32, ty: u32) -> ParameterType {
         let attributes = self.attributes.get(&id).map_or(&[][..], Vec::as_slice);
         let has = |attribute| attributes.contains(&attribute);
-        match self.types.get(&ty) {
-            _ if has(ATTRIBUTE_BY_VAL) => ParameterType::ByValue,
-            Some(TypeRecord::Int(bits)) => ParameterType::Int {
+        match self.types.get(ty) {
+            Some(Record::Pointer { pointee, .. }) if has(ATTRIBUTE_BY_VAL) => {
+                ParameterType::ByValue {
+                    ty: TypeId(*pointee),
+                }
+            }
+            Some(Record::Int(bits)) => ParameterType::Int {
                 bits: *bits,
                 signed: match (has(ATTRIBUTE_SEXT), has(ATTRIBUTE_ZEXT)) {
                     (true, false) => Some(true),
@@ -308,21 +342,25 @@ impl Module {
                     _ => None,
                 },
             },
-            Some(TypeRecord::Float(bits)) => ParameterType::Float { bits: *bits },
-            Some(TypeRecord::Pointer { storage, pointee }) => match *storage {
+            Some(Record::Float(bits)) => ParameterType::Float { bits: *bits },
+            Some(Record::Pointer { storage, pointee }) => match *storage {
                 STORAGE_CROSS_WORKGROUP => ParameterType::GlobalPointer {
-                    pointee: match self.types.get(pointee) {
-                        Some(TypeRecord::Int(bits)) => Pointee::Int(*bits),
-                        Some(TypeRecord::Float(bits)) => Pointee::Float(*bits),
-                        _ => Pointee::Other,
-                    },
+                    pointee: TypeId(*pointee),
                     no_write: has(ATTRIBUTE_NO_WRITE),
                 },
-                STORAGE_WORKGROUP => ParameterType::LocalPointer,
+                STORAGE_WORKGROUP => ParameterType::LocalPointer {
+                    pointee: TypeId(*pointee),
+                },
                 _ => ParameterType::Other,
             },
-            None => ParameterType::Other,
+            Some(Record::Sampler) => ParameterType::Sampler,
+            _ => ParameterType::Other,
         }
+    }
+
+    /// What the module calls the type, such as `struct.Particle`.
+    pub(super) fn type_name(&self, ty: TypeId) -> &str {
+        self.names.get(&ty.0).map_or("", String::as_str)
     }
 
     /// The symbols the module calls or reads and does not have. SPIR-V's built-in variables are
@@ -396,6 +434,16 @@ pub fn is_target(target: &str) -> bool {
     architecture.is_empty() || architecture == "spir64" || architecture.starts_with("spirv64")
 }
 
+/// What a parameter is called in C++, from its name in the code: the prefix is the compiler's, and so
+/// is the suffix of a `bool`, which is passed as a byte.
+pub(super) fn parameter_name(name: &str) -> String {
+    let name = PARAMETER_PREFIXES
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name);
+    name.strip_suffix(".coerce").unwrap_or(name).into()
+}
+
 /// A literal string, four bytes a word, closed by a zero byte, and the words after it.
 fn string(words: &[u32]) -> (String, &[u32]) {
     let mut bytes = Vec::new();
@@ -458,7 +506,7 @@ mod tests {
             .into_iter()
             .map(|parameter| parameter.ty)
             .collect();
-        let pointee = Pointee::Float(32);
+        let pointee = TypeId(2);
         let pointer = |no_write| ParameterType::GlobalPointer { pointee, no_write };
         let signed = Some(false);
         let int = ParameterType::Int { bits: 16, signed };

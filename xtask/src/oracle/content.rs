@@ -174,7 +174,7 @@ fn properties(sets: &PropertySets<'_>) -> BTreeMap<(String, String), Value> {
 }
 
 fn signatures(file: &Syclbin<'_>) -> Result<Vec<KernelSignature>> {
-    let mut signatures = kernels(file).map_err(|error| error.to_string())?;
+    let mut signatures = kernels(file).map_err(|error| error.to_string())?.kernels;
     signatures.sort_by(|a, b| a.symbol.cmp(&b.symbol));
     Ok(signatures)
 }

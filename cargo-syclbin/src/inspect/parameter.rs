@@ -1,0 +1,170 @@
+//! A parameter of a kernel: what is passed, as a report has it and as C++ spells it.
+
+use syclbin::signature::{
+    self, Access, Argument, Element, Layouts, Pointee, Scalar, StructId, Type,
+};
+
+use super::report::{Parameter, ParameterType};
+
+impl Parameter {
+    pub(super) fn of(parameter: &signature::Parameter, layouts: &Layouts) -> Self {
+        let known = parameter.sign_known;
+        let mut ty = ParameterType {
+            cpp: spell(&parameter.ty, known, layouts),
+            ..ParameterType::default()
+        };
+        let words = |access: &Access| match access {
+            Access::Read => "read",
+            Access::ReadWrite => "read_write",
+        };
+        match &parameter.ty {
+            Type::Scalar(of) => (ty.kind, ty.scalar) = ("scalar", Some(scalar(*of))),
+            Type::Enum(of) => (ty.kind, ty.scalar) = ("enum", Some(scalar(of.of))),
+            Type::Vector { of, count } => {
+                (ty.kind, ty.scalar) = ("vector", Some(scalar(*of)));
+                ty.count = Some(u64::from(*count));
+            }
+            Type::Array { of, count } => {
+                (ty.kind, ty.scalar) = ("array", number(of));
+                ty.count = Some(*count);
+            }
+            Type::Struct(_) => ty.kind = "struct",
+            Type::Pointer { pointee, access } => {
+                (ty.kind, ty.scalar) = ("pointer", pointed(pointee));
+                ty.access = Some(words(access));
+            }
+            Type::LocalMemory { element, size } => {
+                (ty.kind, ty.scalar) = ("local_memory", pointed(element));
+                ty.size = *size;
+            }
+            Type::LocalAccessor {
+                element,
+                dimensions,
+            } => {
+                (ty.kind, ty.scalar) = ("local_accessor", pointed(element));
+                ty.dimensions = *dimensions;
+            }
+            Type::Accessor {
+                element,
+                dimensions,
+                access,
+            } => {
+                (ty.kind, ty.scalar) = ("accessor", pointed(element));
+                (ty.dimensions, ty.access) = (Some(*dimensions), Some(words(access)));
+            }
+            Type::Sampler => ty.kind = "sampler",
+            Type::KernelHandler => ty.kind = "kernel_handler",
+        }
+        ty.layout = parameter.ty.structure().map(|id| layouts.describe(id));
+        let arguments = parameter.arguments.iter().map(|argument| match argument {
+            Argument::Passed => "passed",
+            Argument::Removed => "removed",
+        });
+        Self {
+            name: parameter.name.clone(),
+            ty,
+            sign_known: known,
+            arguments: arguments.collect(),
+        }
+    }
+}
+
+fn number(element: &Element) -> Option<&'static str> {
+    match element {
+        Element::Scalar(of) => Some(scalar(*of)),
+        _ => None,
+    }
+}
+
+fn pointed(pointee: &Pointee) -> Option<&'static str> {
+    match pointee {
+        Pointee::Element(element) => number(element),
+        Pointee::Void | Pointee::Unknown(_) => None,
+    }
+}
+
+/// A number's type by its name in Rust.
+const fn scalar(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Bool => "bool",
+        Scalar::I8 => "i8",
+        Scalar::U8 => "u8",
+        Scalar::I16 => "i16",
+        Scalar::U16 => "u16",
+        Scalar::I32 => "i32",
+        Scalar::U32 => "u32",
+        Scalar::I64 => "i64",
+        Scalar::U64 => "u64",
+        Scalar::F16 => "f16",
+        Scalar::BF16 => "bf16",
+        Scalar::F32 => "f32",
+        Scalar::F64 => "f64",
+    }
+}
+
+/// The type as C++ spells it, as far as the file tells.
+fn spell(ty: &Type, sign_known: bool, layouts: &Layouts) -> String {
+    let element = |element: &Element| match element {
+        Element::Scalar(Scalar::I8) if !sign_known => "char".to_owned(),
+        Element::Struct(id) => structure(*id, layouts),
+        element => layouts.spell(element),
+    };
+    let pointee = |pointee: &Pointee| match pointee {
+        Pointee::Element(of) => element(of),
+        Pointee::Unknown(Some(name)) => name.clone(),
+        Pointee::Void | Pointee::Unknown(None) => "void".to_owned(),
+    };
+    let constant = |access: &Access| match access {
+        Access::Read => "const ",
+        Access::ReadWrite => "",
+    };
+    match ty {
+        Type::Scalar(of) => element(&Element::Scalar(*of)),
+        Type::Enum(of) => of.name.clone(),
+        Type::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
+        Type::Array { of, count } => format!("sycl::marray<{}, {count}>", element(of)),
+        Type::Struct(id) => structure(*id, layouts),
+        Type::Pointer {
+            pointee: of,
+            access,
+        } => format!("{}{} *", constant(access), pointee(of)),
+        Type::LocalMemory { element: of, size } => {
+            let of_element = match of {
+                Pointee::Element(of) => layouts.size(of),
+                _ => None,
+            };
+            let of = pointee(of);
+            let count = match (size, of_element) {
+                (Some(size), Some(own)) if own > 0 => (size / own).to_string(),
+                _ => String::new(),
+            };
+            format!("work_group_memory<{of}[{count}]>")
+        }
+        Type::LocalAccessor {
+            element: of,
+            dimensions: Some(dimensions),
+        } => format!("sycl::local_accessor<{}, {dimensions}>", pointee(of)),
+        Type::LocalAccessor { element: of, .. } => {
+            format!("sycl::local_accessor<{}, ?>", pointee(of))
+        }
+        Type::Accessor {
+            element: of,
+            dimensions,
+            access,
+        } => format!(
+            "sycl::accessor<{}{}, {dimensions}>",
+            constant(access),
+            pointee(of)
+        ),
+        Type::Sampler => "sycl::sampler".to_owned(),
+        Type::KernelHandler => "sycl::kernel_handler".to_owned(),
+    }
+}
+
+fn structure(id: StructId, layouts: &Layouts) -> String {
+    let name = layouts.get(id).map(|layout| layout.name.clone());
+    match name {
+        Some(name) if !name.is_empty() => name,
+        _ => "struct".to_owned(),
+    }
+}

@@ -1,0 +1,297 @@
+//! The types of a SPIR-V module, and what they mean in memory.
+//!
+//! SPIR-V declares a type before it is used, but behind a pointer. Sizes are computed as types are
+//! declared, from those declared before, so a type that contains itself has no size.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::spirv::{Module, TypeId};
+use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
+
+/// Types nest; what goes deeper is bytes.
+const MAX_DEPTH: usize = 32;
+
+#[derive(Debug)]
+pub(super) enum Record {
+    Int(u32),
+    Float(u32),
+    Vector { of: u32, count: u32 },
+    Array { of: u32, count: Option<u64> },
+    Struct { members: Vec<u32>, packed: bool },
+    Pointer { storage: u32, pointee: u32 },
+    Sampler,
+}
+
+/// Types by their id.
+#[derive(Debug, Default)]
+pub(super) struct Types {
+    records: BTreeMap<u32, Record>,
+    /// Bytes and alignment.
+    sizes: BTreeMap<u32, (u64, u64)>,
+    /// Alignments in C++, which the declaration of a type does not have.
+    alignments: BTreeMap<u32, u64>,
+}
+
+impl Types {
+    /// Adds a type; the first of an id counts.
+    pub(super) fn add(&mut self, id: u32, record: Record) {
+        if self.records.contains_key(&id) {
+            return;
+        }
+        if let Some(size) = self.measure(&record) {
+            self.sizes.insert(id, size);
+        }
+        self.records.insert(id, record);
+    }
+
+    pub(super) fn get(&self, id: u32) -> Option<&Record> {
+        self.records.get(&id)
+    }
+
+    /// Says that C++ aligns the type `id` to so many bytes.
+    pub(super) fn align(&mut self, id: u32, align: u32) {
+        let align = u64::from(align);
+        if align.is_power_of_two() {
+            let known = self.alignments.entry(id).or_insert(align);
+            *known = align.max(*known);
+        }
+    }
+
+    /// Bytes and alignment of the type `id`.
+    pub(super) fn size(&self, id: u32) -> Option<(u64, u64)> {
+        self.sizes.get(&id).copied()
+    }
+
+    /// The count and the element of the type `id`, if it is an array.
+    pub(super) fn array(&self, id: u32) -> Option<(u64, u32)> {
+        match self.get(id)? {
+            Record::Array { of, count } => Some(((*count)?, *of)),
+            _ => None,
+        }
+    }
+
+    fn measure(&self, record: &Record) -> Option<(u64, u64)> {
+        let number = |bits: u32| {
+            let size = u64::from(bits / 8);
+            matches!(bits, 8 | 16 | 32 | 64).then_some((size, size))
+        };
+        match record {
+            Record::Int(bits) | Record::Float(bits) => number(*bits),
+            Record::Vector { of, count } => {
+                let room = u64::from(count.checked_next_power_of_two()?);
+                let size = self.size(*of)?.0.checked_mul(room)?;
+                Some((size, size.max(1)))
+            }
+            Record::Array { of, count } => {
+                let (size, align) = self.size(*of)?;
+                Some((size.checked_mul((*count)?)?, align))
+            }
+            Record::Struct { members, packed } => {
+                let (mut end, mut whole) = (0u64, 1);
+                for member in members {
+                    let (size, align) = self.size(*member)?;
+                    let align = if *packed { 1 } else { align };
+                    whole = whole.max(align);
+                    end = end.checked_next_multiple_of(align)?.checked_add(size)?;
+                }
+                Some((end.checked_next_multiple_of(whole)?, whole))
+            }
+            Record::Pointer { .. } => Some((8, 8)),
+            Record::Sampler => None,
+        }
+    }
+}
+
+/// What the types of one module mean. Each is looked at once.
+pub(super) struct Meanings<'m> {
+    module: &'m Module,
+    /// And whether the sign of its integers is known.
+    known: BTreeMap<u32, (Element, bool)>,
+}
+
+impl<'m> Meanings<'m> {
+    pub(super) const fn new(module: &'m Module) -> Self {
+        Self {
+            module,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// What is in memory where the code has a `ty`, and whether the sign of its integers is known.
+    /// `None` for a type without a size.
+    pub(super) fn element(&mut self, ty: TypeId, layouts: &mut Layouts) -> Option<(Element, bool)> {
+        self.at_depth(ty.0, layouts, MAX_DEPTH)
+    }
+
+    /// What a pointer to `ty` points to.
+    pub(super) fn pointee(&mut self, ty: TypeId, layouts: &mut Layouts) -> (Pointee, bool) {
+        match self.element(ty, layouts) {
+            // A struct without name is none of C++: the compiler made it to address memory.
+            Some((Element::Struct(id), _))
+                if layouts.get(id).is_none_or(|layout| layout.name.is_empty()) =>
+            {
+                (Pointee::Unknown(None), true)
+            }
+            Some((element, sign_known)) => (Pointee::Element(element), sign_known),
+            None => (Pointee::Unknown(None), true),
+        }
+    }
+
+    /// Bytes of a `ty`, where that is known.
+    pub(super) fn size(&self, ty: TypeId) -> Option<u64> {
+        self.module.types.size(ty.0).map(|(size, _)| size)
+    }
+
+    /// Bytes of `ty` if it is an array: as a pointee, that is how much there is. An array of one
+    /// does not tell: one without a size becomes that too.
+    pub(super) fn array(&self, ty: TypeId) -> Option<u64> {
+        match self.module.types.get(ty.0)? {
+            Record::Array {
+                count: Some(2..), ..
+            } => self.size(ty),
+            _ => None,
+        }
+    }
+
+    /// What C++ calls the struct `ty`, as far as the code has it.
+    pub(super) fn name(&self, ty: TypeId) -> &str {
+        plain(self.module.type_name(ty))
+    }
+
+    fn at_depth(
+        &mut self,
+        id: u32,
+        layouts: &mut Layouts,
+        depth: usize,
+    ) -> Option<(Element, bool)> {
+        if let Some(known) = self.known.get(&id) {
+            return Some(known.clone());
+        }
+        let module = self.module;
+        let (size, align) = module.types.size(id)?;
+        let Some(depth) = depth.checked_sub(1) else {
+            return Some((Element::Bytes(size), true));
+        };
+        let meaning = match module.types.get(id)? {
+            Record::Int(bits) => (Element::Scalar(Scalar::integer(*bits, true)?), false),
+            Record::Float(bits) => (Element::Scalar(Scalar::float(*bits)?), true),
+            Record::Pointer { .. } => (Element::Pointer, true),
+            Record::Sampler => return None,
+            Record::Vector { of, count } => match self.at_depth(*of, layouts, depth)? {
+                (Element::Scalar(of), known) if *count != 3 => {
+                    (Element::Vector { of, count: *count }, known)
+                }
+                _ => (Element::Bytes(size), true),
+            },
+            Record::Array { of, count } => {
+                let (of, known) = self.at_depth(*of, layouts, depth)?;
+                let (of, count) = (Box::new(of), (*count)?);
+                (Element::Array { of, count }, known)
+            }
+            Record::Struct { members, packed } => {
+                let name = plain(module.type_name(TypeId(id)));
+                match self.of_sycl(name, members, size, layouts, depth) {
+                    Some(meaning) => meaning,
+                    None => {
+                        let (mut end, mut fields) = (0u64, Vec::new());
+                        for member in members {
+                            let (size, align) = module.types.size(*member)?;
+                            let align = if *packed { 1 } else { align };
+                            let offset = end.checked_next_multiple_of(align)?;
+                            end = offset.checked_add(size)?;
+                            let (ty, sign_known) = self.at_depth(*member, layouts, depth)?;
+                            fields.push(Field {
+                                name: None,
+                                offset,
+                                ty,
+                                sign_known,
+                            });
+                        }
+                        let known = fields.iter().all(|field| field.sign_known);
+                        let in_cpp = module.types.alignments.get(&id).copied();
+                        let align = align.max(in_cpp.unwrap_or(1));
+                        let id = layouts.insert(Layout {
+                            name: name.into(),
+                            size,
+                            align,
+                            fields,
+                            described: false,
+                        });
+                        (Element::Struct(id), known)
+                    }
+                }
+            }
+        };
+        self.known.insert(id, meaning.clone());
+        Some(meaning)
+    }
+
+    /// Types of SYCL that mean one number or several.
+    fn of_sycl(
+        &mut self,
+        name: &str,
+        members: &[u32],
+        size: u64,
+        layouts: &mut Layouts,
+        depth: usize,
+    ) -> Option<(Element, bool)> {
+        const HALF: &str = "sycl::_V1::detail::half_impl::half";
+        const BFLOAT16: &str = "sycl::_V1::ext::oneapi::bfloat16";
+        match (name, size) {
+            (HALF, 2) => return Some((Element::Scalar(Scalar::F16), true)),
+            (BFLOAT16, 2) => return Some((Element::Scalar(Scalar::BF16), true)),
+            _ if name.starts_with("union.") => return Some((Element::Bytes(size), true)),
+            _ => {}
+        }
+        let name = name.strip_prefix("sycl::_V1::")?;
+        let wrapper = [
+            "vec",
+            "detail::vec_base",
+            "marray",
+            "id",
+            "range",
+            "detail::array",
+        ];
+        let ([member], true) = (members, wrapper.contains(&name)) else {
+            return None;
+        };
+        // Each wraps an array, the id one in a base class.
+        let (inner, known) = self.at_depth(*member, layouts, depth)?;
+        if layouts.size(&inner) != Some(size) {
+            return None;
+        }
+        Some(match (name, inner) {
+            ("id" | "range" | "detail::array", Element::Array { of, count })
+                if *of == Element::Scalar(Scalar::I64) =>
+            {
+                let of = Box::new(Element::Scalar(Scalar::U64));
+                (Element::Array { of, count }, true)
+            }
+            // Four may be three: they take the same room, and the code does not tell them apart.
+            ("vec", Element::Array { of, count }) if matches!(count, 1 | 2 | 8 | 16) => {
+                match (*of, u32::try_from(count)) {
+                    (Element::Scalar(of), Ok(count)) => (Element::Vector { of, count }, known),
+                    (of, _) => {
+                        let of = Box::new(of);
+                        (Element::Array { of, count }, known)
+                    }
+                }
+            }
+            (_, inner) => (inner, known),
+        })
+    }
+}
+
+/// The name of a struct in C++, as far as the code has it: `struct.ns::Pair.12` is `ns::Pair`.
+fn plain(name: &str) -> &str {
+    let name = ["struct.", "class."]
+        .iter()
+        .find_map(|kind| name.strip_prefix(kind))
+        .unwrap_or(name);
+    match name.rsplit_once('.') {
+        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    }
+}

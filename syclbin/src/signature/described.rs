@@ -1,0 +1,252 @@
+//! Structs and enumerations that C++ described: recorded [definitions](super::definition), resolved
+//! to [`Layouts`] when a kernel takes one.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::Unsupported;
+use super::cpp::{self, Spelled};
+use super::definition::Definition;
+use super::types::{Element, Enum, Field, Layout, Layouts, Pointee, StructId};
+use crate::model::AbstractModule;
+use crate::property::set;
+
+/// Structs nest; what goes deeper has no layout.
+const MAX_DEPTH: usize = 32;
+
+/// What is shared by the modules of a file.
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) layouts: Layouts,
+    described: BTreeMap<String, StructId>,
+    /// Structs of one name that differ: both are named, and no kernel can take either.
+    conflicts: BTreeMap<StructId, Unsupported>,
+}
+
+impl Names {
+    /// Adds a struct that C++ described.
+    fn insert(&mut self, layout: Layout) -> StructId {
+        let name = layout.name.clone();
+        let id = self.layouts.insert(layout);
+        let first = *self.described.entry(name.clone()).or_insert(id);
+        if first != id {
+            let (a, b) = (self.layouts.describe(first), self.layouts.describe(id));
+            let reason = Unsupported(format!("two structs are called `{name}`: {a} and {b}"));
+            self.conflicts
+                .entry(first)
+                .or_insert_with(|| reason.clone());
+            self.conflicts.insert(id, reason);
+        }
+        id
+    }
+
+    /// Why each struct cannot be passed, of those that a conflict touches.
+    pub(super) fn conflicts(mut self) -> (Layouts, BTreeMap<StructId, Unsupported>) {
+        // A struct stands behind those it holds.
+        for (id, layout) in self.layouts.iter() {
+            let inner = layout
+                .fields
+                .iter()
+                .filter_map(|field| field.ty.structure());
+            let reasons = inner.filter_map(|inner| self.conflicts.get(&inner).cloned());
+            if let Some(reason) = Vec::from_iter(reasons).pop() {
+                self.conflicts.entry(id).or_insert(reason);
+            }
+        }
+        (self.layouts, self.conflicts)
+    }
+}
+
+impl Element {
+    /// The struct it is or consists of.
+    pub(super) fn structure(&self) -> Option<StructId> {
+        match self {
+            Self::Struct(id) => Some(*id),
+            Self::Array { of, .. } => of.structure(),
+            _ => None,
+        }
+    }
+}
+
+/// What the names of one module mean.
+pub(super) struct Described<'m> {
+    module: &'m AbstractModule<'m>,
+    known: BTreeMap<String, Result<Element, Unsupported>>,
+}
+
+impl<'m> Described<'m> {
+    pub(super) const fn new(module: &'m AbstractModule<'m>) -> Self {
+        Self {
+            module,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// What a struct or enumeration is; `None` where the file does not say.
+    pub(super) fn named(
+        &mut self,
+        name: &str,
+        names: &mut Names,
+    ) -> Option<Result<Element, Unsupported>> {
+        self.named_at(name, names, MAX_DEPTH)
+    }
+
+    fn named_at(
+        &mut self,
+        name: &str,
+        names: &mut Names,
+        depth: usize,
+    ) -> Option<Result<Element, Unsupported>> {
+        if let Some(known) = self.known.get(name) {
+            return Some(known.clone());
+        }
+        let text = self.module.metadata.get(set::LAYOUTS, name)?.as_str()?;
+        let contained = Unsupported(format!("the struct `{name}` contains itself"));
+        self.known.insert(name.into(), Err(contained));
+        let found = match Definition::parse(text) {
+            Some(definition) if definition.name() == name => self.define(definition, names, depth),
+            _ => Err(Unsupported(format!(
+                "the recorded layout of `{name}` is damaged"
+            ))),
+        };
+        self.known.insert(name.into(), found.clone());
+        Some(found)
+    }
+
+    fn define(
+        &mut self,
+        definition: Definition,
+        names: &mut Names,
+        depth: usize,
+    ) -> Result<Element, Unsupported> {
+        let (name, size, align, members) = match definition {
+            Definition::Enum { name, of } => {
+                return match cpp::parse(&of) {
+                    Some(Spelled::Scalar(of)) if !of.is_float() => {
+                        Ok(Element::Enum(Enum { name, of }))
+                    }
+                    _ => Err(Unsupported(format!(
+                        "the recorded enum `{name}` is of `{of}`"
+                    ))),
+                };
+            }
+            Definition::Struct {
+                name,
+                size,
+                align,
+                members,
+            } => (name, size, align, members),
+        };
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Unsupported(format!("the struct `{name}` nests too deep")));
+        };
+        let (mut end, mut fields) = (0, Vec::new());
+        for member in members {
+            let wrong = |what: &str| {
+                let member = &member.name;
+                Unsupported(format!("the struct `{name}`: its member `{member}` {what}"))
+            };
+            let spelled = cpp::parse(&member.ty).ok_or_else(|| wrong("has no type"))?;
+            let ty = self
+                .element(&spelled, names, depth)
+                .map_err(|Unsupported(reason)| wrong(&reason))?;
+            let size = names.layouts.size(&ty);
+            if member.offset < end {
+                return Err(wrong("stands upon the one before it"));
+            }
+            end = size
+                .and_then(|size| member.offset.checked_add(size))
+                .ok_or_else(|| wrong("is beyond all memory"))?;
+            fields.push(Field {
+                name: Some(member.name).filter(|name| name != "_"),
+                offset: member.offset,
+                ty,
+                sign_known: true,
+            });
+        }
+        if end > size || !align.is_power_of_two() {
+            return Err(Unsupported(format!(
+                "the struct `{name}` has {size} bytes aligned to {align}, and members up to byte {end}"
+            )));
+        }
+        Ok(Element::Struct(names.insert(Layout {
+            name,
+            size,
+            align,
+            fields,
+            described: true,
+        })))
+    }
+
+    /// What memory holds where C++ says `spelled`.
+    pub(super) fn element_of(
+        &mut self,
+        spelled: &Spelled,
+        names: &mut Names,
+    ) -> Result<Element, Unsupported> {
+        self.element(spelled, names, MAX_DEPTH)
+    }
+
+    fn element(
+        &mut self,
+        spelled: &Spelled,
+        names: &mut Names,
+        depth: usize,
+    ) -> Result<Element, Unsupported> {
+        Ok(match spelled {
+            Spelled::Scalar(scalar) => Element::Scalar(*scalar),
+            Spelled::Vector { of, count } => Element::Vector {
+                of: *of,
+                count: *count,
+            },
+            Spelled::Array { of, count } => Element::Array {
+                of: Box::new(self.element(of, names, depth)?),
+                count: *count,
+            },
+            Spelled::Pointer { .. } => Element::Pointer,
+            Spelled::Bytes(size) => Element::Bytes(*size),
+            Spelled::Named(name) => self.named_at(name, names, depth).unwrap_or_else(|| {
+                Err(Unsupported(format!("the layout of `{name}` is not known")))
+            })?,
+            Spelled::Void
+            | Spelled::Unbounded(_)
+            | Spelled::LocalMemory(_)
+            | Spelled::LocalAccessor { .. }
+            | Spelled::Accessor { .. }
+            | Spelled::Sampler
+            | Spelled::KernelHandler
+            | Spelled::Foreign => {
+                return Err(Unsupported(
+                    "has no layout that Rust could have".to_string(),
+                ));
+            }
+        })
+    }
+
+    /// What is behind a pointer or in memory of a work-group. What the file does not describe has at
+    /// most a name.
+    pub(super) fn pointee(
+        &mut self,
+        spelled: &Spelled,
+        names: &mut Names,
+    ) -> Result<Pointee, Unsupported> {
+        Ok(match spelled {
+            Spelled::Void => Pointee::Void,
+            Spelled::Named(name) => match self.named(name, names) {
+                Some(found) => Pointee::Element(found?),
+                None => Pointee::Unknown(Some(name.clone())),
+            },
+            Spelled::Unbounded(of) => self.pointee(of, names)?,
+            Spelled::Array { of, .. } if matches!(**of, Spelled::Array { .. }) => {
+                self.pointee(of, names)?
+            }
+            spelled => match self.element_of(spelled, names) {
+                Ok(element) => Pointee::Element(element),
+                Err(_) => Pointee::Unknown(None),
+            },
+        })
+    }
+}

@@ -1,0 +1,566 @@
+//! The parameters of a kernel, from what is declared and what the code takes, which must agree.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::code_types::Meanings;
+use super::cpp::{self, Spelled};
+use super::declaration::DeclaredParameter;
+use super::described::{Described, Names};
+use super::spirv::{self, ParameterType, TypeId};
+use super::types::{Access, Element, Enum, Layouts, Pointee, Scalar, Type};
+use super::{Argument, Parameter, Unsupported, unsupported};
+
+/// Arguments that an accessor becomes: its pointer, two ranges, an id.
+const OF_ACCESSOR: usize = 4;
+
+/// An argument of the code before any was removed.
+#[derive(Clone, Copy)]
+enum Slot<'p> {
+    Passed(&'p spirv::Parameter),
+    Removed,
+    /// There is no code to look at.
+    Unknown,
+}
+
+impl Slot<'_> {
+    const fn ty(self) -> Option<ParameterType> {
+        match self {
+            Slot::Passed(parameter) => Some(parameter.ty),
+            Slot::Removed | Slot::Unknown => None,
+        }
+    }
+
+    const fn argument(self) -> Argument {
+        match self {
+            Slot::Removed => Argument::Removed,
+            Slot::Passed(_) | Slot::Unknown => Argument::Passed,
+        }
+    }
+
+    /// The name in the code, where that is the one of C++.
+    fn name(self) -> Option<String> {
+        let Slot::Passed(parameter) = self else {
+            return None;
+        };
+        let name = parameter.name.as_deref()?;
+        // What the members of SYCL's own types are called, when a function takes them.
+        let of_sycl = ["ptr", "Ptr", "Sampler"];
+        let own = !of_sycl.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
+        own.then(|| name.into())
+    }
+}
+
+/// The name that the code has for a parameter, where that is the one of C++.
+pub(super) fn own_name(passed: &spirv::Parameter) -> Option<String> {
+    Slot::Passed(passed).name()
+}
+
+/// The sources that one module has.
+pub(super) struct Sources<'m> {
+    pub(super) described: Described<'m>,
+    pub(super) code: Option<Meanings<'m>>,
+}
+
+impl Sources<'_> {
+    /// The parameters of a kernel. `removed` says which arguments the compiler removed.
+    pub(super) fn parameters(
+        &mut self,
+        declared: Option<&[DeclaredParameter]>,
+        passed: Option<&[spirv::Parameter]>,
+        removed: &[bool],
+        names: &mut Names,
+    ) -> Result<Vec<Parameter>, Unsupported> {
+        match (declared, passed) {
+            (Some(declared), passed) => self.declared(declared, passed, removed, names),
+            (None, Some(passed)) => self.undeclared(passed, removed, &mut names.layouts),
+            (None, None) => {
+                unsupported("the file has neither a declaration nor SPIR-V of this kernel")
+            }
+        }
+    }
+
+    fn declared(
+        &mut self,
+        declared: &[DeclaredParameter],
+        passed: Option<&[spirv::Parameter]>,
+        removed: &[bool],
+        names: &mut Names,
+    ) -> Result<Vec<Parameter>, Unsupported> {
+        let mut spelled = Vec::new();
+        for (index, parameter) in declared.iter().enumerate() {
+            let ty = cpp::parse(&parameter.ty).filter(|ty| *ty != Spelled::Foreign);
+            let name = label(Some(&parameter.name), index);
+            spelled.push(ty.ok_or_else(|| {
+                Unsupported(format!(
+                    "parameter {name}: `{}` is not supported",
+                    parameter.ty
+                ))
+            })?);
+        }
+        let width = |ty: &Spelled| match ty {
+            Spelled::Accessor { .. } | Spelled::LocalAccessor { .. } => OF_ACCESSOR,
+            _ => 1,
+        };
+        let total: usize = spelled.iter().map(width).sum();
+        let is_removed = |index: usize| removed.get(index).copied().unwrap_or(false);
+        let gone = (0..total).filter(|index| is_removed(*index)).count();
+        if let Some(passed) = passed
+            && passed.len() + gone != total
+        {
+            return unsupported(format!(
+                "its {} parameters are {total} arguments, of which the compiler removed {gone}, \
+                 and the code takes {}",
+                declared.len(),
+                passed.len()
+            ));
+        }
+        let mut code = passed.map(<[_]>::iter);
+        let mut slots = (0..total).map(|index| match (is_removed(index), &mut code) {
+            (true, _) => Slot::Removed,
+            (false, Some(code)) => code.next().map_or(Slot::Unknown, Slot::Passed),
+            (false, None) => Slot::Unknown,
+        });
+        let mut parameters = Vec::new();
+        for (index, (declared, spelled)) in declared.iter().zip(&spelled).enumerate() {
+            let slots: Vec<Slot<'_>> = slots.by_ref().take(width(spelled)).collect();
+            let name = Some(declared.name.clone()).filter(|name| !name.is_empty());
+            let name = name.or_else(|| slots.first().and_then(|slot| slot.name()));
+            let (ty, sign_known) =
+                self.one(&declared.ty, spelled, &slots, names)
+                    .map_err(|Unsupported(reason)| {
+                        let name = label(name.as_deref(), index);
+                        Unsupported(format!("parameter {name}: {reason}"))
+                    })?;
+            parameters.push(Parameter {
+                name,
+                ty,
+                sign_known,
+                arguments: slots.into_iter().map(Slot::argument).collect(),
+            });
+        }
+        Ok(parameters)
+    }
+
+    /// The type of a parameter that is declared, once the code is seen to take the same; and whether
+    /// its sign is known.
+    fn one(
+        &mut self,
+        text: &str,
+        spelled: &Spelled,
+        slots: &[Slot<'_>],
+        names: &mut Names,
+    ) -> Result<(Type, bool), Unsupported> {
+        let passed = slots.first().and_then(|slot| slot.ty());
+        let other = || {
+            unsupported(format!(
+                "it is declared `{text}`, and the code takes something else"
+            ))
+        };
+        let ty = match spelled {
+            Spelled::Pointer { to, constant } => {
+                let no_write = match passed {
+                    Some(ParameterType::GlobalPointer { no_write, .. }) => no_write,
+                    None => false,
+                    Some(_) => return other(),
+                };
+                // The pointee is not compared: a pointer is typed by its use, so `float *` may
+                // arrive as a pointer to bytes, and opaque pointers may lose it altogether.
+                Type::Pointer {
+                    pointee: self.described.pointee(to, names)?,
+                    access: access(*constant || no_write),
+                }
+            }
+            Spelled::LocalMemory(of) => {
+                let element = self.described.pointee(of, names)?;
+                let mut size = match (&**of, self.described.element_of(of, names)) {
+                    (Spelled::Unbounded(_), _) | (_, Err(_)) => None,
+                    (_, Ok(element)) => names.layouts.size(&element),
+                };
+                let element = match element {
+                    Pointee::Element(element) => Pointee::Element(innermost(element)),
+                    element => element,
+                };
+                match passed {
+                    Some(ParameterType::LocalPointer { pointee }) => {
+                        let in_code = self.array(pointee);
+                        if let (Some(size), Some(in_code)) = (size, in_code)
+                            && size != in_code
+                        {
+                            return unsupported(format!(
+                                "it is declared `{text}`, {size} bytes, and the code has {in_code}"
+                            ));
+                        }
+                        // A functor's is recorded without a size where debug information has none.
+                        size = size.or(in_code);
+                    }
+                    None => {}
+                    Some(_) => return other(),
+                }
+                if size.is_none() && !matches!(**of, Spelled::Unbounded(_)) {
+                    return unsupported(format!("the size of `{text}` is not known"));
+                }
+                Type::LocalMemory { element, size }
+            }
+            Spelled::LocalAccessor { of, dimensions } => {
+                if !matches!(passed, Some(ParameterType::LocalPointer { .. }) | None) {
+                    return other();
+                }
+                self.agree_on_ranges(&slots[1..], *dimensions, text)?;
+                Type::LocalAccessor {
+                    element: self.described.pointee(of, names)?,
+                    dimensions: Some(*dimensions),
+                }
+            }
+            Spelled::Accessor {
+                of,
+                dimensions,
+                access: mode,
+            } => {
+                let no_write = match passed {
+                    Some(ParameterType::GlobalPointer { no_write, .. }) => no_write,
+                    None => false,
+                    Some(_) => return other(),
+                };
+                self.agree_on_ranges(&slots[1..], *dimensions, text)?;
+                Type::Accessor {
+                    element: self.described.pointee(of, names)?,
+                    dimensions: *dimensions,
+                    access: access(*mode == Access::Read || no_write),
+                }
+            }
+            Spelled::Sampler => match passed {
+                Some(ParameterType::Sampler) | None => Type::Sampler,
+                Some(_) => return other(),
+            },
+            // A function takes a struct that has the pointer, a functor the pointer itself.
+            Spelled::KernelHandler => match passed {
+                Some(ParameterType::GlobalPointer { .. }) | None => Type::KernelHandler,
+                Some(ParameterType::ByValue { ty }) if self.size(ty) == Some(8) => {
+                    Type::KernelHandler
+                }
+                Some(_) => return other(),
+            },
+            Spelled::Named(name) => match self.described.named(name, names) {
+                Some(found) => self.by_value(text, found?, passed, &names.layouts)?,
+                None => return self.named_by_code(name, passed, &mut names.layouts),
+            },
+            spelled => {
+                let element = self.described.element_of(spelled, names);
+                let element = element
+                    .map_err(|Unsupported(reason)| Unsupported(format!("`{text}`: {reason}")))?;
+                self.by_value(text, element, passed, &names.layouts)?
+            }
+        };
+        Ok((ty, true))
+    }
+
+    /// A type of C++ that no definition describes, as the code has it.
+    fn named_by_code(
+        &mut self,
+        name: &str,
+        passed: Option<ParameterType>,
+        layouts: &mut Layouts,
+    ) -> Result<(Type, bool), Unsupported> {
+        match passed {
+            Some(ParameterType::Int { bits, signed }) => {
+                let (of, known) = integer(bits, signed)?;
+                let name = name.into();
+                Ok((Type::Enum(Enum { name, of }), known))
+            }
+            Some(passed @ ParameterType::ByValue { .. }) => {
+                let (ty, known) = self.undeclared_type(passed, layouts)?;
+                let Type::Struct(id) = ty else {
+                    return Ok((ty, known));
+                };
+                let Some(layout) = layouts.get(id) else {
+                    return Ok((ty, known));
+                };
+                let mut layout = layout.clone();
+                layout.name = name.into();
+                Ok((Type::Struct(layouts.insert(layout)), known))
+            }
+            Some(_) => unsupported(format!("the code takes something else than `{name}`")),
+            None => unsupported(format!("the layout of `{name}` is not known")),
+        }
+    }
+
+    /// `element` as a parameter, once the code is seen to take the same.
+    fn by_value(
+        &mut self,
+        text: &str,
+        element: Element,
+        passed: Option<ParameterType>,
+        layouts: &Layouts,
+    ) -> Result<Type, Unsupported> {
+        let number = match &element {
+            Element::Scalar(scalar) => Some(*scalar),
+            Element::Enum(of) => Some(of.of),
+            _ => None,
+        };
+        let agrees = match (passed, number) {
+            (None, _) => true,
+            (Some(ParameterType::Int { bits, .. }), Some(number)) => {
+                !number.is_float() && number.bits() == bits
+            }
+            (Some(ParameterType::Float { bits }), Some(number)) => {
+                number.is_float() && number.bits() == bits
+            }
+            (Some(ParameterType::ByValue { ty }), _) => self.same(ty, &element, layouts),
+            _ => false,
+        };
+        if !agrees {
+            return unsupported(format!(
+                "it is declared `{text}`, and the code takes something else"
+            ));
+        }
+        by_value_type(element).ok_or_else(|| Unsupported(format!("`{text}` is not supported")))
+    }
+
+    /// Whether the code has the same in memory, as far as it says: sizes, and what stands where.
+    fn same(&self, ty: TypeId, element: &Element, layouts: &Layouts) -> bool {
+        self.size(ty)
+            .is_none_or(|size| layouts.size(element) == Some(size))
+    }
+
+    fn size(&self, ty: TypeId) -> Option<u64> {
+        self.code.as_ref().and_then(|code| code.size(ty))
+    }
+
+    /// Bytes of `ty` if it is an array.
+    fn array(&self, ty: TypeId) -> Option<u64> {
+        self.code.as_ref().and_then(|code| code.array(ty))
+    }
+
+    /// Ranges and the id of an accessor: 8 bytes a dimension, each.
+    fn agree_on_ranges(
+        &self,
+        slots: &[Slot<'_>],
+        dimensions: u8,
+        text: &str,
+    ) -> Result<(), Unsupported> {
+        let expected = u64::from(dimensions) * 8;
+        for slot in slots {
+            let agrees = match slot.ty() {
+                None => true,
+                Some(ParameterType::ByValue { ty }) => self.size(ty) == Some(expected),
+                Some(_) => false,
+            };
+            if !agrees {
+                return unsupported(format!(
+                    "it is declared `{text}`, and the code takes other ranges"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The parameters of a kernel of which only the code is known.
+    fn undeclared(
+        &mut self,
+        passed: &[spirv::Parameter],
+        removed: &[bool],
+        layouts: &mut Layouts,
+    ) -> Result<Vec<Parameter>, Unsupported> {
+        // All that is passed, and what is removed before, between and right behind.
+        let mut code = passed.iter();
+        let mut slots = Vec::new();
+        for is_removed in removed {
+            slots.push(match is_removed {
+                true => Slot::Removed,
+                false => match code.next() {
+                    Some(parameter) => Slot::Passed(parameter),
+                    None => break, // a mask may be longer than the list
+                },
+            });
+        }
+        slots.extend(code.map(Slot::Passed));
+        let mut parameters = Vec::new();
+        let mut at = 0;
+        while let Some(slot) = slots.get(at) {
+            let fail = |reason: String| Unsupported(format!("argument {at}: {reason}"));
+            let Some(passed) = slot.ty() else {
+                return Err(fail(
+                    "the compiler removed it, and no declaration tells what it was".into(),
+                ));
+            };
+            let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
+            let accessor = self
+                .accessor(group, layouts)
+                .map_err(|Unsupported(r)| fail(r))?;
+            let ((ty, sign_known), width) = match accessor {
+                Some(accessor) => (accessor, OF_ACCESSOR),
+                None => {
+                    let one = self.undeclared_type(passed, layouts);
+                    (one.map_err(|Unsupported(reason)| fail(reason))?, 1)
+                }
+            };
+            let group = &slots[at..at + width];
+            parameters.push(Parameter {
+                name: slot.name(),
+                ty,
+                sign_known,
+                arguments: group.iter().map(|slot| slot.argument()).collect(),
+            });
+            at += width;
+        }
+        Ok(parameters)
+    }
+
+    /// Whether four arguments are an accessor: a pointer, two ranges and an id, of which the compiler
+    /// may have removed some. Nothing else that a kernel takes becomes that.
+    fn accessor(
+        &mut self,
+        group: &[Slot<'_>],
+        layouts: &mut Layouts,
+    ) -> Result<Option<(Type, bool)>, Unsupported> {
+        let [pointer, ranges @ ..] = group else {
+            return Ok(None);
+        };
+        let mut dimensions = None;
+        for (place, range) in ranges.iter().enumerate() {
+            let own = match range.ty() {
+                None => continue,
+                Some(ParameterType::ByValue { ty }) => self.range(ty, place == 2),
+                Some(_) => None,
+            };
+            let Some(own) = own.filter(|own| dimensions.is_none_or(|other| other == *own)) else {
+                return Ok(None);
+            };
+            dimensions = Some(own);
+        }
+        let Some(code) = &mut self.code else {
+            return Ok(None);
+        };
+        Ok(match (pointer.ty(), dimensions) {
+            (Some(ParameterType::LocalPointer { pointee }), dimensions) if !group.is_empty() => {
+                if code.array(pointee).is_some() && dimensions.is_none() {
+                    return Ok(None); // memory of a fixed size
+                }
+                let (element, known) = code.pointee(pointee, layouts);
+                let ty = Type::LocalAccessor {
+                    element,
+                    dimensions,
+                };
+                Some((ty, known))
+            }
+            (Some(ParameterType::GlobalPointer { pointee, no_write }), Some(dimensions)) => {
+                let (element, known) = code.pointee(pointee, layouts);
+                let ty = Type::Accessor {
+                    element,
+                    dimensions,
+                    access: access(no_write),
+                };
+                Some((ty, known))
+            }
+            _ => None,
+        })
+    }
+
+    /// The dimensions of a `sycl::range`, or of a `sycl::id`.
+    fn range(&self, ty: TypeId, id: bool) -> Option<u8> {
+        let code = self.code.as_ref()?;
+        let name = if id {
+            "sycl::_V1::id"
+        } else {
+            "sycl::_V1::range"
+        };
+        if code.name(ty) != name {
+            return None;
+        }
+        let size = self.size(ty)?;
+        u8::try_from(size / 8)
+            .ok()
+            .filter(|n| (1..=3).contains(n) && size.is_multiple_of(8))
+    }
+
+    /// The type of a parameter of which only the code is known.
+    fn undeclared_type(
+        &mut self,
+        passed: ParameterType,
+        layouts: &mut Layouts,
+    ) -> Result<(Type, bool), Unsupported> {
+        let unknown = || Unsupported("its type is not supported".to_string());
+        let code = self.code.as_mut().ok_or_else(unknown)?;
+        match passed {
+            ParameterType::Int { bits, signed } => {
+                let (scalar, known) = integer(bits, signed)?;
+                Ok((Type::Scalar(scalar), known))
+            }
+            ParameterType::Float { bits } => {
+                let scalar = Scalar::float(bits).ok_or_else(|| of_size(bits))?;
+                Ok((Type::Scalar(scalar), true))
+            }
+            ParameterType::GlobalPointer { pointee, no_write } => {
+                let (pointee, known) = code.pointee(pointee, layouts);
+                let access = access(no_write);
+                Ok((Type::Pointer { pointee, access }, known))
+            }
+            ParameterType::LocalPointer { pointee } => {
+                let size = code.array(pointee);
+                let (element, known) = code.pointee(pointee, layouts);
+                let element = match element {
+                    Pointee::Element(element) => Pointee::Element(innermost(element)),
+                    element => element,
+                };
+                Ok((Type::LocalMemory { element, size }, known))
+            }
+            ParameterType::ByValue { ty } if code.name(ty) == "sycl::_V1::kernel_handler" => {
+                Ok((Type::KernelHandler, true))
+            }
+            ParameterType::ByValue { ty } => {
+                let found = code
+                    .element(ty, layouts)
+                    .and_then(|(element, known)| by_value_type(element).map(|ty| (ty, known)));
+                found.ok_or_else(unknown)
+            }
+            ParameterType::Sampler => Ok((Type::Sampler, true)),
+            ParameterType::Other => Err(unknown()),
+        }
+    }
+}
+
+/// How a message calls a parameter.
+fn label(name: Option<&str>, index: usize) -> String {
+    match name {
+        None | Some("") => index.to_string(),
+        Some(name) => name.into(),
+    }
+}
+
+const fn access(read_only: bool) -> Access {
+    match read_only {
+        true => Access::Read,
+        false => Access::ReadWrite,
+    }
+}
+
+fn of_size(bits: u32) -> Unsupported {
+    Unsupported(format!("a number of {bits} bits is not supported"))
+}
+
+/// An integer of the code, and whether its sign is known.
+fn integer(bits: u32, signed: Option<bool>) -> Result<(Scalar, bool), Unsupported> {
+    let scalar = Scalar::integer(bits, signed.unwrap_or(true));
+    Ok((scalar.ok_or_else(|| of_size(bits))?, signed.is_some()))
+}
+
+/// What an array holds, and not arrays again.
+fn innermost(mut element: Element) -> Element {
+    while let Element::Array { of, .. } = element {
+        element = *of;
+    }
+    element
+}
+
+fn by_value_type(element: Element) -> Option<Type> {
+    Some(match element {
+        Element::Scalar(scalar) => Type::Scalar(scalar),
+        Element::Enum(of) => Type::Enum(of),
+        Element::Vector { of, count } => Type::Vector { of, count },
+        Element::Array { of, count } => Type::Array { of: *of, count },
+        Element::Struct(id) => Type::Struct(id),
+        Element::Pointer | Element::Bytes(_) => return None,
+    })
+}

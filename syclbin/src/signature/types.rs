@@ -1,0 +1,366 @@
+//! What is passed to kernels and what memory holds: numbers, structs and their layouts, pointers.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::definition::split_array;
+
+/// What is passed for a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Type {
+    /// A number.
+    Scalar(Scalar),
+    /// An enumeration of C++, passed as the integer under it.
+    Enum(Enum),
+    /// `sycl::vec` by value.
+    Vector {
+        /// What it has.
+        of: Scalar,
+        /// How many: 1, 2, 3, 4, 8 or 16. Three take the room of four.
+        count: u32,
+    },
+    /// Equal elements by value: `sycl::marray`, `sycl::id` and `sycl::range` (of `u64`, in SYCL's
+    /// order), or an array in a functor.
+    Array {
+        /// What it has.
+        of: Element,
+        /// How many.
+        count: u64,
+    },
+    /// A struct by value.
+    Struct(StructId),
+    /// A pointer to device memory.
+    Pointer {
+        /// What it points to.
+        pointee: Pointee,
+        /// Whether the kernel writes through it.
+        access: Access,
+    },
+    /// Memory that a work-group shares (`work_group_memory`, `dynamic_work_group_memory`).
+    LocalMemory {
+        /// What it holds.
+        element: Pointee,
+        /// Its bytes. Without, they are given at launch: it is dynamic, or the file does not tell.
+        size: Option<u64>,
+    },
+    /// `sycl::local_accessor`: memory that a work-group shares, sized at launch. Four arguments in
+    /// the code: the pointer, two ranges and an id.
+    LocalAccessor {
+        /// What it holds.
+        element: Pointee,
+        /// One to three; nothing where the compiler removed the ranges and no declaration tells.
+        dimensions: Option<u8>,
+    },
+    /// `sycl::accessor` of a buffer. Four arguments in the code: the pointer, the range of access,
+    /// the range of the memory and the id where access begins.
+    Accessor {
+        /// What the buffer holds.
+        element: Pointee,
+        /// One to three.
+        dimensions: u8,
+        /// Whether the kernel writes through it.
+        access: Access,
+    },
+    /// `sycl::sampler`.
+    Sampler,
+    /// `sycl::kernel_handler`: a pointer to the values of specialization constants, null where they
+    /// are set in the code.
+    KernelHandler,
+}
+
+/// What memory holds at a place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Element {
+    /// A number.
+    Scalar(Scalar),
+    /// An enumeration, stored as the integer under it.
+    Enum(Enum),
+    /// `sycl::vec`.
+    Vector {
+        /// What it has.
+        of: Scalar,
+        /// How many; three take the room of four.
+        count: u32,
+    },
+    /// Equal elements, one after the other.
+    Array {
+        /// What it has.
+        of: Box<Self>,
+        /// How many.
+        count: u64,
+    },
+    /// A struct.
+    Struct(StructId),
+    /// A pointer, 8 bytes.
+    Pointer,
+    /// This many bytes of which no more is known: a union, bit-fields, a type without description.
+    Bytes(u64),
+}
+
+/// What a pointer points to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pointee {
+    /// Elements of one kind.
+    Element(Element),
+    /// Anything: `void *`.
+    Void,
+    /// Something that the file does not describe, by its name in C++ if it has that.
+    Unknown(Option<String>),
+}
+
+/// An enumeration of C++.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Enum {
+    /// Its name in C++: `ns::Mode`.
+    pub name: String,
+    /// The integer under it.
+    pub of: Scalar,
+}
+
+/// What a kernel does through a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// It only reads: the pointer is to `const`, or the compiler proved that nothing is written.
+    Read,
+    /// It may write.
+    ReadWrite,
+}
+
+/// A number, by its size and kind. `long` has 64 bits, as on every platform but Windows; where the
+/// code takes another size, the kernel is reported as contradictory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scalar {
+    /// `bool`: one byte, 0 or 1.
+    Bool,
+    /// `signed char`, and `char`, which is signed on every SYCL device.
+    I8,
+    /// `unsigned char`, `std::byte`.
+    U8,
+    /// `short`.
+    I16,
+    /// `unsigned short`.
+    U16,
+    /// `int`.
+    I32,
+    /// `unsigned int`.
+    U32,
+    /// `long`, `long long`.
+    I64,
+    /// `unsigned long`, `unsigned long long`.
+    U64,
+    /// `sycl::half`.
+    F16,
+    /// `sycl::ext::oneapi::bfloat16`.
+    BF16,
+    /// `float`.
+    F32,
+    /// `double`.
+    F64,
+}
+
+impl Scalar {
+    /// Bits in memory.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => 8,
+            Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 16,
+            Self::I32 | Self::U32 | Self::F32 => 32,
+            Self::I64 | Self::U64 | Self::F64 => 64,
+        }
+    }
+
+    /// Bytes in memory.
+    #[must_use]
+    pub const fn size(self) -> u64 {
+        (self.bits() / 8) as u64
+    }
+
+    /// Whether it is a number with a fraction.
+    #[must_use]
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
+    }
+
+    /// Its name in C++, without a typedef.
+    #[must_use]
+    pub const fn cpp(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "signed char",
+            Self::U8 => "unsigned char",
+            Self::I16 => "short",
+            Self::U16 => "unsigned short",
+            Self::I32 => "int",
+            Self::U32 => "unsigned int",
+            Self::I64 => "long",
+            Self::U64 => "unsigned long",
+            Self::F16 => "sycl::half",
+            Self::BF16 => "sycl::ext::oneapi::bfloat16",
+            Self::F32 => "float",
+            Self::F64 => "double",
+        }
+    }
+
+    /// The integer of that many bits.
+    pub(super) fn integer(bits: u32, signed: bool) -> Option<Self> {
+        let all = match signed {
+            true => [Self::I8, Self::I16, Self::I32, Self::I64],
+            false => [Self::U8, Self::U16, Self::U32, Self::U64],
+        };
+        all.into_iter().find(|scalar| scalar.bits() == bits)
+    }
+
+    pub(super) fn float(bits: u32) -> Option<Self> {
+        [Self::F16, Self::F32, Self::F64]
+            .into_iter()
+            .find(|scalar| scalar.bits() == bits)
+    }
+}
+
+/// A struct among the [`Layouts`] of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StructId(pub(super) usize);
+
+/// Where a struct has what.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Layout {
+    /// Its name. Where it is [`described`](Self::described), as C++ spells it: `ns::Pair<int, 2>`.
+    /// Otherwise what the code calls it, without template arguments; several may share that, and it
+    /// may be empty.
+    pub name: String,
+    /// Its bytes, with the padding at the end.
+    pub size: u64,
+    /// Its alignment in bytes. That of a type with `alignas` may be larger.
+    pub align: u64,
+    /// What it has, by offset.
+    pub fields: Vec<Field>,
+    /// Whether C++ described it. If not, it comes from the code: members have no names, padding is
+    /// among them as bytes, and [`Field::sign_known`] is to be asked.
+    pub described: bool,
+}
+
+/// A member of a struct.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Field {
+    /// Its name; `None` where the file does not have it. A base class is a member of its own name.
+    pub name: Option<String>,
+    /// Bytes from the beginning of the struct.
+    pub offset: u64,
+    /// What it is.
+    pub ty: Element,
+    /// Whether the file tells signed from unsigned. If not, integers are taken for signed.
+    pub sign_known: bool,
+}
+
+/// All structs that the kernels of a file take, each once. A struct stands behind those it holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layouts {
+    list: Vec<Layout>,
+    places: BTreeMap<Layout, StructId>,
+}
+
+impl Layouts {
+    /// The struct `id`, if it is of this file.
+    #[must_use]
+    pub fn get(&self, id: StructId) -> Option<&Layout> {
+        self.list.get(id.0)
+    }
+
+    /// All structs.
+    pub fn iter(&self) -> impl Iterator<Item = (StructId, &Layout)> {
+        let numbered = self.list.iter().enumerate();
+        numbered.map(|(index, layout)| (StructId(index), layout))
+    }
+
+    /// How many structs there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Adds a struct, or finds the equal one.
+    pub(super) fn insert(&mut self, layout: Layout) -> StructId {
+        if let Some(id) = self.places.get(&layout) {
+            return *id;
+        }
+        let id = StructId(self.list.len());
+        self.list.push(layout.clone());
+        self.places.insert(layout, id);
+        id
+    }
+
+    /// Bytes that `element` takes; `None` where that is beyond what 64 bits count.
+    #[must_use]
+    pub fn size(&self, element: &Element) -> Option<u64> {
+        match element {
+            Element::Scalar(scalar) => Some(scalar.size()),
+            Element::Enum(of) => Some(of.of.size()),
+            Element::Vector { of, count } => {
+                let room = u64::from(if *count == 3 { 4 } else { *count });
+                room.checked_mul(of.size())
+            }
+            Element::Array { of, count } => self.size(of)?.checked_mul(*count),
+            Element::Struct(id) => Some(self.get(*id)?.size),
+            Element::Pointer => Some(8),
+            Element::Bytes(size) => Some(*size),
+        }
+    }
+
+    /// The alignment of `element` in bytes.
+    #[must_use]
+    pub fn align(&self, element: &Element) -> u64 {
+        match element {
+            // As far as a device aligns a vector.
+            Element::Vector { .. } => self.size(element).unwrap_or(1).clamp(1, 64),
+            Element::Scalar(_) | Element::Enum(_) => self.size(element).unwrap_or(1),
+            Element::Array { of, .. } => self.align(of),
+            Element::Struct(id) => self.get(*id).map_or(1, |layout| layout.align),
+            Element::Pointer => 8,
+            Element::Bytes(_) => 1,
+        }
+    }
+
+    /// `id` as people read it, on one line, with the offset of each member.
+    #[must_use]
+    pub fn describe(&self, id: StructId) -> String {
+        let Some(layout) = self.get(id) else {
+            return "a struct of another file".into();
+        };
+        let mut text = format!("struct {} {{", layout.name);
+        for field in &layout.fields {
+            let (ty, dimensions) = split_array(&self.spell(&field.ty));
+            let name = field.name.as_deref().unwrap_or("_");
+            text += &format!(" {ty} {name}{dimensions}; /* {} */", field.offset);
+        }
+        text + &format!(" }} /* size {}, align {} */", layout.size, layout.align)
+    }
+
+    /// `element` as C++ spells it; an array has its count behind the type.
+    #[must_use]
+    pub fn spell(&self, element: &Element) -> String {
+        match element {
+            Element::Scalar(scalar) => scalar.cpp().into(),
+            Element::Enum(of) => of.name.clone(),
+            Element::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
+            Element::Array { of, count } => {
+                super::mangled::array(&self.spell(of), &format!("{count}"))
+            }
+            Element::Struct(id) => match self.get(*id) {
+                Some(layout) if !layout.name.is_empty() => layout.name.clone(),
+                _ => "struct".into(),
+            },
+            Element::Pointer => "void *".into(),
+            Element::Bytes(size) => format!("bytes[{size}]"),
+        }
+    }
+}
