@@ -41,7 +41,10 @@ fn text(parameter: &Parameter) -> String {
 
 fn parameters(file: &Signatures, name: &str) -> Vec<String> {
     let kernel = file.kernels.iter().find(|kernel| {
-        let found = kernel.name.as_ref().map(|name| name.qualified());
+        let found = kernel
+            .name
+            .as_ref()
+            .map(syclbin::signature::mangled::KernelName::qualified);
         found.as_deref() == Some(name)
     });
     let kernel = kernel.unwrap_or_else(|| panic!("no {name}"));

@@ -1,0 +1,128 @@
+//! Recorded declarations and layouts: what they mean together, and what happens where they do not fit.
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+
+use syclbin::property::set;
+use syclbin::signature::definition::Definition;
+use syclbin::signature::{self, Element, Signatures, Type};
+use syclbin::{AbstractModule, State, Syclbin, Value};
+
+/// A file of modules with a kernel each that takes what `declarations` says.
+fn file(modules: &[(&str, &str, &[&str])]) -> Signatures {
+    let mut file = Syclbin::new(State::Executable);
+    for (symbol, declaration, definitions) in modules {
+        let mut module = AbstractModule::default();
+        module.add_kernel_name(*symbol);
+        module
+            .metadata
+            .insert(set::DECLARATIONS, *symbol, Value::from(*declaration));
+        for text in *definitions {
+            let name = Definition::parse(text).unwrap().name().to_owned();
+            module
+                .metadata
+                .insert(set::LAYOUTS, name, Value::from(*text));
+        }
+        file.modules.push(module);
+    }
+    signature::kernels(&file).unwrap()
+}
+
+fn reason(file: &Signatures, kernel: usize) -> String {
+    let parameters = &file.kernels[kernel].parameters;
+    parameters.as_ref().unwrap_err().to_string()
+}
+
+#[test]
+fn a_struct_holds_structs_and_enumerations() {
+    let found = file(&[(
+        "k",
+        "void k(Outer a, const Outer *b)",
+        &[
+            "struct Outer { Inner in[2]; /* 0 */ Mode mode; /* 8 */ } /* size 12, align 4 */",
+            "struct Inner { int a; /* 0 */ } /* size 4, align 4 */",
+            "enum Mode : unsigned char;",
+        ],
+    )]);
+    let parameters = found.kernels[0].parameters.as_ref().unwrap();
+    let Type::Struct(outer) = parameters[0].ty else {
+        panic!("{:?}", parameters[0])
+    };
+    assert_eq!(parameters[1].ty.structure(), Some(outer));
+    let fields = &found.layouts.get(outer).unwrap().fields;
+    assert!(matches!(fields[0].ty, Element::Array { count: 2, .. }));
+    assert!(matches!(fields[1].ty, Element::Enum(_)));
+    assert_eq!(found.layouts.len(), 2);
+}
+
+#[test]
+fn two_structs_of_one_name_are_both_shown() {
+    let outer = "struct O { P p; /* 0 */ } /* size 4, align 4 */";
+    let found = file(&[
+        (
+            "a",
+            "void a(O o)",
+            &[outer, "struct P { int x; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        (
+            "b",
+            "void b(P *p)",
+            &["struct P { float y; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        ("c", "void c(int x)", &[]),
+    ]);
+    for kernel in [0, 1] {
+        let reason = reason(&found, kernel);
+        assert!(reason.contains("two structs are called `P`"), "{reason}");
+        assert!(reason.contains("int x; /* 0 */"), "{reason}");
+        assert!(reason.contains("float y; /* 0 */"), "{reason}");
+    }
+    assert!(found.kernels[2].parameters.is_ok());
+}
+
+#[test]
+fn layouts_that_mean_nothing_are_reasons() {
+    for (definition, expected) in [
+        (
+            "struct S { S s; /* 0 */ } /* size 4, align 4 */",
+            "contains itself",
+        ),
+        (
+            "struct S { int a; /* 0 */ int b; /* 2 */ } /* size 8, align 4 */",
+            "its member `b` stands upon the one before it",
+        ),
+        (
+            "struct S { int a; /* 8 */ } /* size 8, align 4 */",
+            "8 bytes aligned to 4, and members up to byte 12",
+        ),
+        (
+            "struct S { T a; /* 0 */ } /* size 8, align 4 */",
+            "the layout of `T` is not known",
+        ),
+        (
+            "struct S { int a[9223372036854775807][4]; /* 0 */ } /* size 8, align 4 */",
+            "is beyond all memory",
+        ),
+        (
+            "struct S { int a; /* 0 */ } /* size 4, align 0 */",
+            "aligned to 0",
+        ),
+        ("enum S : float;", "is of `float`"),
+    ] {
+        let reason = reason(&file(&[("k", "void k(S s)", &[definition])]), 0);
+        assert!(reason.contains(expected), "{definition}: {reason}");
+    }
+}
+
+#[test]
+fn a_chain_of_structs_has_an_end() {
+    let texts: Vec<_> = (0..1_000)
+        .map(|n| {
+            format!(
+                "struct S{n} {{ S{} s; /* 0 */ }} /* size 4, align 4 */",
+                n + 1
+            )
+        })
+        .collect();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    let found = file(&[("k", "void k(S0 s)", &texts)]);
+    assert!(reason(&found, 0).contains("nests too deep"));
+}
