@@ -254,7 +254,12 @@ fn a_kernel_in_a_namespace_that_rust_cannot_name_is_left_out_and_named() {
 fn a_kernel_that_takes_what_is_not_supported_is_left_out_with_the_reason() {
     let code = expanded(vec![declared("_Z15__sycl_kernel_f8ParticlePS_")]);
     assert!(
-        code.contains("- `f`: parameter 0: `Particle` is not supported yet"),
+        code.contains("- `f`: parameter 0: the layout of `Particle` is not known"),
+        "{code}"
+    );
+    let code = expanded(vec![declared("_Z15__sycl_kernel_fPv")]);
+    assert!(
+        code.contains("- `f`: parameter 0: a pointer to void is not supported yet"),
         "{code}"
     );
 }
