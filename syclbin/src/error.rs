@@ -1,14 +1,19 @@
 //! Errors of reading: what is wrong, in which record, at which offset.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A file, a property-set text or a SPIR-V module that does not follow its format.
+// In a box, so that what is read right is not slowed by the size of what could be said.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{record}: {kind} (at offset {offset:#x})")]
-pub struct Error {
+#[error("{}: {} (at offset {:#x})", .0.record, .0.kind, .0.offset)]
+pub struct Error(Box<Fault>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
     record: Cow<'static, str>,
     kind: ErrorKind,
     offset: u64,
@@ -129,44 +134,44 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl Error {
+    #[cold]
     pub(crate) fn new(record: impl Into<Cow<'static, str>>, offset: u64, kind: ErrorKind) -> Self {
-        Self {
+        Self(Box::new(Fault {
             record: record.into(),
             kind,
             offset,
-        }
+        }))
     }
 
     /// The same problem, seen from a record that lies at `offset` of a larger file.
     pub(crate) fn within(self, record: impl Into<Cow<'static, str>>, offset: u64) -> Self {
-        Self {
-            record: record.into(),
-            kind: self.kind,
-            offset: offset.saturating_add(self.offset),
-        }
+        let mut moved = self.moved(offset);
+        moved.0.record = record.into();
+        moved
     }
 
     /// The same problem in a larger file, in which the record's file starts at `base`.
+    #[cold]
     pub(crate) fn moved(mut self, base: u64) -> Self {
-        self.offset = self.offset.saturating_add(base);
+        self.0.offset = self.0.offset.saturating_add(base);
         self
     }
 
     /// What is wrong.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
-        &self.kind
+        &self.0.kind
     }
 
     /// The record that is wrong, such as `image 2`.
     #[must_use]
     pub fn record(&self) -> &str {
-        &self.record
+        &self.0.record
     }
 
     /// Where it is wrong: bytes from the start of the input.
     #[must_use]
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.0.offset
     }
 }

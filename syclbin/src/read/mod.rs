@@ -487,7 +487,7 @@ impl Limits {
     fn new(layout: &Layout<'_>) -> Self {
         // In version 2 each entry is one record and belongs to one module.
         let header = match layout {
-            Layout::V1(tables) => tables.header,
+            Layout::V1(tables) => tables.header(),
             Layout::V2(entries) => raw::FileHeader {
                 metadata_byte_table_size: entries.size,
                 ir_module_count: u32::MAX,

@@ -9,13 +9,13 @@ use super::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{slice, v1};
 
-/// A file whose header was found to fit: where its parts lie follows from that.
+/// A file whose header was found to fit: where its parts lie follows from that. The header is not
+/// kept, which makes opening a file cheaper than all else there is to save.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     bytes: &'a [u8],
     /// Where `bytes` starts in the whole file.
     pub(super) base: u64,
-    pub(super) header: v1::FileHeader,
 }
 
 /// An array of headers.
@@ -63,26 +63,27 @@ impl<'a> Tables<'a> {
         if binary_size != 0 {
             slice(bytes, (binary_start, binary_size), "file", record, 32)?;
         }
-        Ok(Self {
-            bytes,
-            base,
-            header,
-        })
+        Ok(Self { bytes, base })
+    }
+
+    /// The header, which was read before.
+    pub(super) fn header(&self) -> v1::FileHeader {
+        v1::FileHeader::read(self.bytes).unwrap_or_default()
     }
 
     fn modules(&self) -> Headers {
         Headers {
             start: v1::FileHeader::SIZE,
-            count: self.header.abstract_module_count as usize,
+            count: self.header().abstract_module_count as usize,
         }
     }
 
     fn ir(&self) -> Headers {
-        self.modules().next(self.header.ir_module_count)
+        self.modules().next(self.header().ir_module_count)
     }
 
     fn native(&self) -> Headers {
-        self.ir().next(self.header.native_device_code_image_count)
+        self.ir().next(self.header().native_device_code_image_count)
     }
 
     fn metadata_start(&self) -> u64 {
@@ -90,7 +91,7 @@ impl<'a> Tables<'a> {
     }
 
     fn binary_start(&self) -> u64 {
-        (self.metadata_start() + self.header.metadata_byte_table_size).next_multiple_of(8)
+        (self.metadata_start() + self.header().metadata_byte_table_size).next_multiple_of(8)
     }
 
     /// The bytes of a table, which were found to be there.
@@ -103,11 +104,14 @@ impl<'a> Tables<'a> {
     }
 
     fn metadata_table(&self) -> &'a [u8] {
-        self.table(self.metadata_start(), self.header.metadata_byte_table_size)
+        self.table(
+            self.metadata_start(),
+            self.header().metadata_byte_table_size,
+        )
     }
 
     fn binary_table(&self) -> &'a [u8] {
-        self.table(self.binary_start(), self.header.binary_byte_table_size)
+        self.table(self.binary_start(), self.header().binary_byte_table_size)
     }
 
     pub(super) fn module_count(&self) -> usize {
@@ -119,10 +123,8 @@ impl<'a> Tables<'a> {
     }
 
     pub(super) fn global(&self) -> Result<Metadata<'a>, Error> {
-        let range = (
-            self.header.global_metadata_offset,
-            self.header.global_metadata_size,
-        );
+        let header = self.header();
+        let range = (header.global_metadata_offset, header.global_metadata_size);
         self.metadata(range, Owner::File, 40)
     }
 
