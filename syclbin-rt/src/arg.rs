@@ -1,25 +1,63 @@
-//! Arguments: one value or one buffer for one parameter of a kernel.
+//! Arguments: what one parameter of a kernel gets, which may be several arguments of the device.
 
-use bytemuck::Pod;
+use bytemuck::{NoUninit, Pod};
 
-use crate::backend::opencl::{Argument, Memory};
+use crate::accessor::AccessorRange;
+use crate::backend::opencl::{Argument, DevicePointer, Memory};
 use crate::buffer::Buffer;
+use crate::local::LocalMemory;
+use crate::sampler::Sampler;
 
 /// One argument of a launch.
+///
+/// | C++ parameter | argument |
+/// |---|---|
+/// | `int`, `float`, an `enum` | [`Arg::scalar`] |
+/// | `bool` | [`Arg::bool`] |
+/// | `sycl::half`, `bfloat16`, `sycl::vec`, a struct | [`Arg::value`], [`Arg::value_ref`] |
+/// | a pointer | [`Arg::read`], [`Arg::write`], [`Arg::pointer`] |
+/// | a pointer inside of a struct | [`DevicePointer`] in a value |
+/// | `work_group_memory` | [`Arg::local`], [`LocalMemory`] |
+/// | `accessor` | [`Arg::read_accessor`], [`Arg::write_accessor`] |
+/// | `local_accessor` | [`Arg::local_accessor`] |
+/// | `sampler` | [`Arg::sampler`] |
+/// | `kernel_handler` | [`Arg::kernel_handler`] |
 pub struct Arg<'a>(Value<'a>);
+
+/// The largest value that lies inside of an [`Arg`], in bytes.
+const INLINE: usize = 64;
 
 enum Value<'a> {
     /// The first `size` bytes, in the memory order of the host, which OpenCL devices share.
-    Scalar {
-        bytes: [u8; 8],
+    Inline {
+        bytes: [u8; INLINE],
         size: usize,
     },
+    Boxed(Box<[u8]>),
+    Borrowed(&'a [u8]),
     Buffer(&'a Memory),
+    Accessor {
+        memory: &'a Memory,
+        /// How many elements the buffer has.
+        elements: usize,
+        range: AccessorRange,
+    },
+    /// Bytes of work-group memory.
+    Local(usize),
+    LocalAccessor {
+        bytes: usize,
+        range: AccessorRange,
+    },
+    Sampler(&'a Sampler),
+    Pointer(u64),
+    /// A kernel handler.
+    Null,
 }
 
 /// A number that a kernel takes by value.
 ///
-/// Implemented for the integers of 8 to 64 bits, `f32` and `f64`.
+/// Implemented for the integers of 8 to 64 bits, `f32` and `f64`. Other types that a kernel takes
+/// by value, such as `half::f16`, go through [`Arg::value`].
 pub trait Scalar: Pod + sealed::Sealed {}
 
 mod sealed {
@@ -41,17 +79,38 @@ impl<'a> Arg<'a> {
     /// A number, passed by value. Its type must be the parameter's: `1u32` is no `float`.
     #[must_use]
     pub fn scalar<T: Scalar>(value: T) -> Self {
-        let value = bytemuck::bytes_of(&value);
-        let mut bytes = [0; 8];
-        bytes[..value.len()].copy_from_slice(value);
-        let size = value.len();
-        Self(Value::Scalar { bytes, size })
+        Self::value(value)
     }
 
     /// A `bool`, which kernels take as one byte, 0 or 1.
     #[must_use]
     pub fn bool(value: bool) -> Self {
-        Self::scalar(u8::from(value))
+        Self::value(value)
+    }
+
+    /// Any value without padding: a `#[repr(C)]` struct laid out like the one in C++, an array in
+    /// place of a `sycl::vec` (one of 3 elements has the size of 4), `half::f16`, `half::bf16`.
+    ///
+    /// Up to 64 bytes are kept in the argument itself; a larger value is moved to the heap, which
+    /// [`Arg::value_ref`] spares.
+    #[must_use]
+    pub fn value<T: NoUninit>(value: T) -> Self {
+        let value = bytemuck::bytes_of(&value);
+        let size = value.len();
+        let mut bytes = [0; INLINE];
+        match bytes.get_mut(..size) {
+            Some(start) => {
+                start.copy_from_slice(value);
+                Self(Value::Inline { bytes, size })
+            }
+            None => Self(Value::Boxed(value.into())),
+        }
+    }
+
+    /// The same for a value that stays where it is until the launch.
+    #[must_use]
+    pub fn value_ref<T: NoUninit>(value: &'a T) -> Self {
+        Self(Value::Borrowed(bytemuck::bytes_of(value)))
     }
 
     /// A pointer to a buffer that the kernel only reads.
@@ -66,27 +125,141 @@ impl<'a> Arg<'a> {
         Self(Value::Buffer(buffer.memory()))
     }
 
-    /// The memory, if it is a buffer.
-    pub(crate) fn memory(&self) -> Option<&'a Memory> {
+    /// A pointer to device memory that has an address, such as a
+    /// [`DeviceArray`](crate::DeviceArray); null is fine where the kernel checks.
+    #[must_use]
+    pub fn pointer<T>(pointer: DevicePointer<T>) -> Self {
+        Self(Value::Pointer(pointer.address()))
+    }
+
+    /// An `accessor` of a buffer that the kernel only reads. `T` is the accessor's element, and
+    /// `range` says how the elements lie in one to three dimensions.
+    ///
+    /// The device takes it as four arguments, which count as one here.
+    #[must_use]
+    pub fn read_accessor<T: Pod>(buffer: &'a Buffer<T>, range: impl Into<AccessorRange>) -> Self {
+        Self::accessor(buffer, range.into())
+    }
+
+    /// An `accessor` of a buffer that the kernel writes, as [`Arg::read_accessor`].
+    #[must_use]
+    pub fn write_accessor<T: Pod>(
+        buffer: &'a mut Buffer<T>,
+        range: impl Into<AccessorRange>,
+    ) -> Self {
+        Self::accessor(buffer, range.into())
+    }
+
+    fn accessor<T: Pod>(buffer: &'a Buffer<T>, range: AccessorRange) -> Self {
+        Self(Value::Accessor {
+            memory: buffer.memory(),
+            elements: buffer.len(),
+            range,
+        })
+    }
+
+    /// `bytes` of memory for each work-group: a `work_group_memory` or a
+    /// `dynamic_work_group_memory`. Where the C++ type fixes the size, this is that size.
+    ///
+    /// A kernel that uses work-group scratch memory takes one of these after its parameters.
+    #[must_use]
+    pub fn local(bytes: usize) -> Self {
+        Self(Value::Local(bytes))
+    }
+
+    /// A `local_accessor`: memory for each work-group in one to three dimensions, which the device
+    /// takes as four arguments. Its element is that of `memory`, and its range is `range`.
+    ///
+    /// ```
+    /// use syclbin_rt::Arg;
+    ///
+    /// let tile = Arg::local_accessor::<f32>([16, 32]);
+    /// ```
+    #[must_use]
+    pub fn local_accessor<T>(range: impl Into<crate::Extent>) -> Self {
+        let range = range.into();
+        Self(Value::LocalAccessor {
+            bytes: LocalMemory::<T>::of(range.items()).bytes(),
+            range: AccessorRange::new(range),
+        })
+    }
+
+    /// A `sampler`.
+    #[must_use]
+    pub fn sampler(sampler: &'a Sampler) -> Self {
+        Self(Value::Sampler(sampler))
+    }
+
+    /// What a `kernel_handler` gets: a null pointer. Specialization constants, which C++ reads
+    /// through it, are part of the program on OpenCL.
+    #[must_use]
+    pub fn kernel_handler() -> Self {
+        Self(Value::Null)
+    }
+
+    /// How many arguments of the device it is, those counted that the compiler removed.
+    pub(crate) fn lowered(&self) -> usize {
         match self.0 {
-            Value::Scalar { .. } => None,
-            Value::Buffer(memory) => Some(memory),
+            Value::Accessor { .. } | Value::LocalAccessor { .. } => 1 + AccessorRange::IDS,
+            _ => 1,
         }
     }
 
-    pub(crate) fn raw(&self) -> Argument<'_> {
+    /// Number `part` of those arguments.
+    pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
         match &self.0 {
-            Value::Scalar { bytes, size } => Argument::Bytes(&bytes[..*size]),
+            Value::Inline { bytes, size } => Argument::Bytes(&bytes[..*size]),
+            Value::Boxed(bytes) => Argument::Bytes(bytes),
+            Value::Borrowed(bytes) => Argument::Bytes(bytes),
             Value::Buffer(memory) => Argument::Memory(memory),
+            // The order of the lowering: the pointer, then the three sizes.
+            Value::Accessor { memory, range, .. } => match part.checked_sub(1) {
+                None => Argument::Memory(memory),
+                Some(id) => Argument::Bytes(range.bytes(id)),
+            },
+            Value::LocalAccessor { bytes, range } => match part.checked_sub(1) {
+                None => Argument::Local(*bytes),
+                Some(id) => Argument::Bytes(range.bytes(id)),
+            },
+            Value::Local(bytes) => Argument::Local(*bytes),
+            Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
+            Value::Pointer(address) => Argument::Pointer(*address),
+            Value::Null => Argument::Null,
         }
+    }
+
+    /// Range and number of elements of the buffer, if it is an accessor of one.
+    pub(crate) fn accessor_range(&self) -> Option<(&AccessorRange, usize)> {
+        match &self.0 {
+            Value::Accessor {
+                elements, range, ..
+            } => Some((range, *elements)),
+            _ => None,
+        }
+    }
+}
+
+impl<T> From<LocalMemory<T>> for Arg<'_> {
+    fn from(memory: LocalMemory<T>) -> Self {
+        Self::local(memory.bytes())
     }
 }
 
 impl std::fmt::Debug for Arg<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Value::Scalar { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
+            Value::Inline { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
+            Value::Boxed(bytes) => write!(f, "Arg({bytes:02x?})"),
+            Value::Borrowed(bytes) => write!(f, "Arg({bytes:02x?})"),
             Value::Buffer(_) => f.write_str("Arg(buffer)"),
+            Value::Accessor { range, .. } => write!(f, "Arg(accessor of {range:?})"),
+            Value::Local(bytes) => write!(f, "Arg({bytes} bytes of work-group memory)"),
+            Value::LocalAccessor { bytes, .. } => {
+                write!(f, "Arg(accessor of {bytes} bytes of work-group memory)")
+            }
+            Value::Sampler(_) => f.write_str("Arg(sampler)"),
+            Value::Pointer(address) => write!(f, "Arg({address:#x})"),
+            Value::Null => f.write_str("Arg(kernel handler)"),
         }
     }
 }
@@ -96,9 +269,9 @@ mod tests {
     use super::*;
 
     fn bytes(arg: &Arg<'_>) -> Vec<u8> {
-        match arg.raw() {
+        match arg.raw(0) {
             Argument::Bytes(bytes) => bytes.to_vec(),
-            Argument::Memory(_) => unreachable!("a scalar is no buffer"),
+            _ => unreachable!("a value is bytes"),
         }
     }
 
@@ -113,5 +286,36 @@ mod tests {
     fn a_bool_is_one_byte() {
         assert_eq!(bytes(&Arg::bool(true)), [1]);
         assert_eq!(bytes(&Arg::bool(false)), [0]);
+    }
+
+    #[test]
+    fn an_argument_is_small() {
+        // Launches move their arguments about.
+        assert!(size_of::<Arg<'_>>() <= 112, "{}", size_of::<Arg<'_>>());
+    }
+
+    #[test]
+    fn a_value_of_any_size_keeps_its_bytes() {
+        assert_eq!(bytes(&Arg::value([7u8; INLINE])), [7; INLINE]);
+        assert_eq!(bytes(&Arg::value([7u8; INLINE + 1])), [7; INLINE + 1]);
+        let large = [1u16, 2, 3];
+        let arg = Arg::value_ref(&large);
+        let Argument::Bytes(bytes) = arg.raw(0) else {
+            unreachable!("a value is bytes");
+        };
+        assert_eq!(bytes.as_ptr(), large.as_ptr().cast(), "not copied");
+        assert_eq!(bytes.len(), 6);
+    }
+
+    #[test]
+    fn a_local_accessor_is_its_size_and_three_ranges_in_sycls_order() {
+        let arg = Arg::local_accessor::<u16>([2, 3]);
+        assert_eq!(arg.lowered(), 4);
+        assert!(matches!(arg.raw(0), Argument::Local(12)));
+        let ids = [1, 2, 3].map(|part| match arg.raw(part) {
+            Argument::Bytes(bytes) => bytemuck::pod_collect_to_vec::<u8, u64>(bytes),
+            _ => unreachable!("ranges are values"),
+        });
+        assert_eq!(ids, [[2, 3], [2, 3], [0, 0]]);
     }
 }

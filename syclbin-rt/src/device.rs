@@ -46,7 +46,10 @@ pub(crate) struct Facts {
     pub(crate) driver_version: String,
     pub(crate) kind: DeviceKind,
     pub(crate) takes_spirv: bool,
+    pub(crate) sets_constants: bool,
     pub(crate) memory_bytes: u64,
+    pub(crate) local_memory_bytes: u64,
+    pub(crate) images: bool,
     pub(crate) compute_units: u32,
     pub(crate) max_work_group_size: usize,
     /// In the driver's order: x first.
@@ -184,6 +187,12 @@ impl Device {
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.facts().memory_bytes
+    }
+
+    /// The memory that the work-items of a work-group can share, in bytes.
+    #[must_use]
+    pub fn local_memory_bytes(&self) -> u64 {
+        self.facts().local_memory_bytes
     }
 
     /// Its parallel compute units; the threads of a CPU.

@@ -79,6 +79,50 @@ pub enum ErrorKind {
         /// Why each image that holds it was passed over.
         reasons: Vec<String>,
     },
+    /// The file has no device global of this name, or none of it is on the device.
+    #[error(
+        "no device global {name} of this SYCLBIN file is on {device}; there is {}",
+        join(available)
+    )]
+    NoGlobal {
+        /// The name that was asked for.
+        name: String,
+        /// The device.
+        device: String,
+        /// The unique identifiers there are.
+        available: Vec<String>,
+    },
+    /// The file has no specialization constant of this name.
+    #[error(
+        "no specialization constant {name} in this SYCLBIN file; it has {}",
+        join(available)
+    )]
+    NoConstant {
+        /// The name that was given.
+        name: String,
+        /// The names there are.
+        available: Vec<String>,
+    },
+    /// A specialization constant is given a value of another size.
+    #[error("specialization constant {name} has {size} bytes, the value has {given}")]
+    ConstantSize {
+        /// Its name.
+        name: String,
+        /// Its size, in bytes.
+        size: usize,
+        /// The size of the value, in bytes.
+        given: usize,
+    },
+    /// A device global is read or written as a type of another size.
+    #[error("device global {name} has {size} bytes, the Rust type has {given}")]
+    GlobalSize {
+        /// Its unique identifier.
+        name: String,
+        /// Its size, in bytes.
+        size: usize,
+        /// The size of the type, in bytes.
+        given: usize,
+    },
     /// A launch that cannot be right; the driver was not asked.
     #[error("kernel {kernel}: {problem}")]
     Launch {
@@ -111,6 +155,16 @@ pub enum ErrorKind {
         /// The size of one.
         element_bytes: usize,
     },
+    /// Something that the device or its driver does not have.
+    #[error("{what} need {needs}, which {device} does not have")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+        /// What that needs.
+        needs: &'static str,
+        /// The device.
+        device: String,
+    },
     /// The driver refused a call.
     #[error("{call} failed with {name} ({code}) while {action} on {device}")]
     Driver {
@@ -132,14 +186,59 @@ pub enum ErrorKind {
 #[non_exhaustive]
 pub enum LaunchProblem {
     /// Too few or too many arguments.
-    #[error("it takes {takes} arguments, {given} were given ({})", join(names))]
+    #[error(
+        "it takes {takes} arguments, {given} were given ({}){}",
+        join(names),
+        counted(*given, names.len())
+    )]
     ArgumentCount {
-        /// How many the kernel takes.
+        /// How many the kernel takes; accessors are four each.
         takes: usize,
-        /// How many were given.
+        /// How many were given; accessors are four each.
         given: usize,
         /// Their names.
         names: &'static [&'static str],
+    },
+    /// An argument of another kind than the kernel takes there.
+    #[error("argument {index} ({name}) is {given}, but the kernel takes {takes} there")]
+    ArgumentKind {
+        /// The argument, counted from 0.
+        index: usize,
+        /// Its name.
+        name: &'static str,
+        /// What was given.
+        given: &'static str,
+        /// What the kernel takes.
+        takes: &'static str,
+    },
+    /// An accessor that reaches beyond its buffer.
+    #[error("argument {index} ({name}) {problem}")]
+    Accessor {
+        /// The argument, counted from 0.
+        index: usize,
+        /// Its name.
+        name: &'static str,
+        /// What is beyond what.
+        problem: String,
+    },
+    /// More work-group memory than the device has.
+    #[error(
+        "argument {index} ({name}) asks for {requested} bytes of work-group memory, and the \
+         kernel uses {used} bytes besides; {device} has {max}"
+    )]
+    LocalMemory {
+        /// The argument, counted from 0.
+        index: usize,
+        /// Its name.
+        name: &'static str,
+        /// What it asks for, in bytes.
+        requested: u64,
+        /// What the kernel itself and the arguments before use, in bytes.
+        used: u64,
+        /// What the device has for each work-group, in bytes.
+        max: u64,
+        /// The device.
+        device: String,
     },
     /// A buffer lies on another device.
     #[error("argument {index} ({name}) is on {buffer}, queue is on {queue}")]
@@ -177,8 +276,10 @@ pub enum LaunchProblem {
     },
     /// The kernel was compiled for another work-group size.
     #[error(
-        "it was compiled for work-groups of {required:?}, not of {local:?}; \
-         leave the size out to get the right one"
+        "it was compiled for work-groups of {required:?} (work_group_size<{}> or \
+         reqd_work_group_size({}) in C++), not of {local:?}; leave the size out to get the right one",
+        numbers(required),
+        numbers(required)
     )]
     RequiredLocal {
         /// The size it was compiled for.
@@ -186,10 +287,24 @@ pub enum LaunchProblem {
         /// The size that was given.
         local: Vec<usize>,
     },
+    /// The work-group is larger than the kernel was compiled for.
+    #[error(
+        "it was compiled for work-groups of at most {max:?} (max_work_group_size<{}> in C++), \
+         not of {local:?}",
+        numbers(max)
+    )]
+    MaximumLocal {
+        /// The largest size it was compiled for.
+        max: Vec<usize>,
+        /// The size that was given.
+        local: Vec<usize>,
+    },
     /// The kernel was compiled for work-groups of more dimensions than the range has.
     #[error(
-        "it was compiled for work-groups of {required:?} and needs a range of as many dimensions, \
-         not {global:?}"
+        "it was compiled for work-groups of {required:?} (work_group_size<{}> or \
+         reqd_work_group_size({}) in C++) and needs a range of as many dimensions, not {global:?}",
+        numbers(required),
+        numbers(required)
     )]
     RequiredDimensions {
         /// The size it was compiled for.
@@ -290,6 +405,20 @@ fn join(items: &[impl AsRef<str>]) -> String {
     }
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     items.join(", ")
+}
+
+/// As C++ writes sizes.
+fn numbers(sizes: &[usize]) -> String {
+    join(&sizes.iter().map(usize::to_string).collect::<Vec<_>>())
+}
+
+/// Why the number of arguments may not be the number of names.
+fn counted(arguments: usize, names: usize) -> &'static str {
+    if arguments == names {
+        ""
+    } else {
+        "; each accessor counts as 4"
+    }
 }
 
 #[cfg(test)]

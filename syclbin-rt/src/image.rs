@@ -28,12 +28,15 @@ pub(crate) fn check_aspects(aspects: &[Aspect], facts: &Facts) -> Result<(), Str
     Ok(())
 }
 
-/// The SPIR-V of `image`, ready for a driver.
+/// The SPIR-V of `image`, ready for a driver, and what it says of its kernels.
 ///
 /// # Errors
 ///
 /// In words, why the device does not take it.
-pub(crate) fn spirv<'i>(image: &'i Image<'_>, facts: &Facts) -> Result<&'i [u8], String> {
+pub(crate) fn spirv<'i>(
+    image: &'i Image<'_>,
+    facts: &Facts,
+) -> Result<(&'i [u8], code::Module), String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {
             return Err(
@@ -59,9 +62,10 @@ pub(crate) fn spirv<'i>(image: &'i Image<'_>, facts: &Facts) -> Result<&'i [u8],
     if !facts.takes_spirv {
         return Err("the device takes no SPIR-V".to_owned());
     }
-    let imports = code::unresolved_imports(bytes).map_err(|error| error.to_string())?;
+    let module = code::Module::parse(bytes).map_err(|error| error.to_string())?;
+    let imports: Vec<String> = module.imports().map(str::to_owned).collect();
     if imports.is_empty() {
-        Ok(bytes)
+        Ok((bytes, module))
     } else {
         Err(unresolved(&imports))
     }
@@ -128,7 +132,7 @@ mod tests {
     }
 
     fn refusal(image: &Image<'_>) -> String {
-        spirv(image, &able()).unwrap_err()
+        spirv(image, &able()).map(|_| ()).unwrap_err()
     }
 
     #[test]

@@ -4,11 +4,15 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
+use syclbin::metadata::KernelSizes;
 use syclbin::signature::mangled::KERNEL_PREFIX;
+use syclbin::signature::spirv::ParameterType;
 
 use crate::backend::opencl::{self, Program};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
+use crate::range::Extent;
+use crate::work_group::Limits;
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
 ///
@@ -18,30 +22,59 @@ use crate::queue::Queue;
 pub struct Kernel(Arc<Inner>);
 
 struct Inner {
-    symbol: String,
-    eliminated: Vec<bool>,
+    symbol: Symbol,
+    limits: Limits,
+    /// In SYCL's order.
+    required_local: Option<Vec<usize>>,
     queue: Queue,
     raw: opencl::Kernel,
 }
 
+/// A kernel, as the file describes it.
+#[derive(Clone, Default)]
+pub(crate) struct Symbol {
+    pub(crate) name: String,
+    /// `true` for each argument that the compiler removed.
+    pub(crate) eliminated: Vec<bool>,
+    /// What the code takes, without those that were removed; empty where the code does not say.
+    pub(crate) parameters: Vec<ParameterType>,
+    pub(crate) sizes: KernelSizes,
+}
+
 impl Kernel {
-    pub(crate) fn new(
-        queue: &Queue,
-        program: &Arc<Program>,
-        symbol: &str,
-        eliminated: &[bool],
-    ) -> Result<Self> {
+    pub(crate) fn new(queue: &Queue, program: &Arc<Program>, symbol: &Symbol) -> Result<Self> {
         // A name with a NUL inside is no symbol of any program.
-        let name = CString::new(symbol).map_err(|_| ErrorKind::NoKernel {
-            name: symbol.to_owned(),
+        let name = CString::new(symbol.name.as_str()).map_err(|_| ErrorKind::NoKernel {
+            name: symbol.name.clone(),
             available: program.kernel_names().unwrap_or_default(),
         })?;
         let raw = opencl::Kernel::new(program, &name).map_err(|failure| {
-            Error::driver(failure, format!("making kernel {symbol}"), queue.device())
+            let action = format!("making kernel {}", symbol.name);
+            Error::driver(failure, action, queue.device())
         })?;
+        let sizes = &symbol.sizes;
+        let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
+        let declared = sizes.required.map(|size| driver_order(size.xyz()));
+        let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
+        let limits = Limits {
+            required: raw.required_local().or(declared),
+            max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
+            max_items: raw.max_local().min(max_linear),
+            max_sizes: queue.device().facts().max_work_item_sizes,
+        };
+        let required_local = limits.required.map(|required| {
+            // The driver fills up to three dimensions; the file knows how many there were.
+            let dimensions = match (sizes.dimensions, sizes.required) {
+                (Some(dimensions), _) => dimensions.get(),
+                (None, Some(_)) => required.len(),
+                (None, None) => Extent::used(required),
+            };
+            Extent::from_driver(required, dimensions).sycl_order()
+        });
         Ok(Self(Arc::new(Inner {
-            symbol: symbol.to_owned(),
-            eliminated: eliminated.to_vec(),
+            symbol: symbol.clone(),
+            limits,
+            required_local,
             queue: queue.clone(),
             raw,
         })))
@@ -50,7 +83,7 @@ impl Kernel {
     /// Its symbol, such as `__sycl_kernel_saxpy`.
     #[must_use]
     pub fn symbol(&self) -> &str {
-        &self.0.symbol
+        &self.0.symbol.name
     }
 
     /// The queue it is launched on.
@@ -59,21 +92,44 @@ impl Kernel {
         &self.0.queue
     }
 
+    /// The one work-group size it was compiled for, in SYCL's order: what C++ says with
+    /// `work_group_size<2, 4, 8>` or `reqd_work_group_size(2, 4, 8)`.
+    ///
+    /// A launch that leaves the size out gets it, and no other size is taken.
+    #[must_use]
+    pub fn required_local_size(&self) -> Option<&[usize]> {
+        self.0.required_local.as_deref()
+    }
+
     /// Its name in messages: the symbol without the compiler's prefix.
     pub(crate) fn name(&self) -> &str {
         let symbol = self.symbol();
         symbol.strip_prefix(KERNEL_PREFIX).unwrap_or(symbol)
     }
 
-    /// Whether the compiler removed argument `index`, which then must not be passed.
+    /// Whether the compiler removed argument `index` of the device, which then must not be passed.
     pub(crate) fn is_eliminated(&self, index: usize) -> bool {
-        self.0.eliminated.get(index).copied().unwrap_or(false)
+        self.0
+            .symbol
+            .eliminated
+            .get(index)
+            .copied()
+            .unwrap_or(false)
     }
 
-    /// How many arguments a caller gives, those that were removed included.
+    /// How many arguments of the device it has, those that were removed included.
     pub(crate) fn takes(&self) -> usize {
-        let removed = self.0.eliminated.iter().filter(|removed| **removed);
+        let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
         self.0.raw.arguments() + removed.count()
+    }
+
+    /// What the code says of argument `position`, counted without those that were removed.
+    pub(crate) fn parameter(&self, position: usize) -> Option<&ParameterType> {
+        self.0.symbol.parameters.get(position)
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
     }
 
     pub(crate) fn raw(&self) -> &opencl::Kernel {

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use syclbin::signature::spirv::ParameterType;
+
 use crate::arg::Arg;
+use crate::backend::opencl::Argument;
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::event::Event;
 use crate::kernel::Kernel;
 use crate::range::{Extent, NdRange};
-use crate::work_group::{self, Limits};
+use crate::work_group;
 
 /// A kernel and its arguments, to be launched over a range.
 ///
@@ -66,8 +69,12 @@ impl<'a, const N: usize> Launch<'a, N> {
     ///
     /// Rust sees nothing of what the kernel does. The caller vouches that
     ///
-    /// - each argument has the type of the kernel's parameter: a buffer for a pointer, of elements
-    ///   laid out like those the kernel sees, and a scalar of the same type for everything else;
+    /// - each argument has the type of the kernel's parameter ([`Arg`] has a table of them), with
+    ///   elements and structs laid out like those the kernel sees;
+    /// - pointers, also those inside of values, buffers and device globals, are of memory on this
+    ///   device that lives until the kernel has finished; a [`DeviceArray`](crate::DeviceArray) sees
+    ///   to that on its own queue;
+    /// - work-group memory and accessors reach as far as the kernel does;
     /// - the kernel stays inside the buffers, with these arguments, over this range;
     /// - buffers passed with [`Arg::read`] are only read;
     /// - the work-items do not race with each other, and nothing on another queue uses a buffer
@@ -79,31 +86,27 @@ impl<'a, const N: usize> Launch<'a, N> {
     pub unsafe fn launch(self, range: impl Into<NdRange>) -> Result<Event> {
         let kernel = self.kernel.as_ref().map_err(Error::clone)?;
         let range = range.into();
-        let raw = kernel.raw();
-        let limits = Limits {
-            required: raw.required_local(),
-            max_items: raw.max_local(),
-            max_sizes: kernel.queue().device().facts().max_work_item_sizes,
-        };
         let local = self
             .check(kernel)
-            .and_then(|()| work_group::choose(&range, &limits, kernel.queue().device()))
+            .and_then(|()| work_group::choose(&range, kernel.limits(), kernel.queue().device()))
             .map_err(|problem| Error::launch(kernel.name(), problem))?;
 
-        let passed = self.args.iter().enumerate();
-        let passed = passed.filter(|(index, _)| !kernel.is_eliminated(*index));
-        let values = passed.map(|(_, arg)| arg.raw());
+        let values = self.passed(kernel).map(|(_, value)| value);
         let global = range.global_extent();
         let local = local.as_ref().map(Extent::driver_order);
         // SAFETY: `choose` gives as many dimensions as the range has; the rest is what the caller
         // vouches for.
-        let launched =
-            unsafe { raw.launch(kernel.queue().raw(), values, global.driver_order(), local) };
+        let launched = unsafe {
+            kernel
+                .raw()
+                .launch(kernel.queue().raw(), values, global.driver_order(), local)
+        };
         match launched {
             Ok(event) => Ok(Event::new(kernel, event)),
             Err((argument, failure)) => {
-                let action = match argument.and_then(|position| self.passed(kernel, position)) {
-                    Some((index, name)) => {
+                let action = match argument.and_then(|position| self.passed(kernel).nth(position)) {
+                    Some((index, _)) => {
+                        let name = self.names[index];
                         format!(
                             "setting argument {index} ({name}) of kernel {}",
                             kernel.name()
@@ -116,39 +119,142 @@ impl<'a, const N: usize> Launch<'a, N> {
         }
     }
 
-    /// Checks number and whereabouts of the arguments.
+    /// What the device gets, in its order: the index of the argument it comes from, and the value.
+    fn passed(&self, kernel: &Kernel) -> impl Iterator<Item = (usize, Argument<'_>)> {
+        let args = self.args.iter().enumerate();
+        let lowered = args
+            .flat_map(|(index, arg)| (0..arg.lowered()).map(move |part| (index, arg.raw(part))));
+        // The compiler removes parts of arguments as well as whole ones.
+        let numbered = lowered.enumerate();
+        let passed = numbered.filter(|(number, _)| !kernel.is_eliminated(*number));
+        passed.map(|(_, value)| value)
+    }
+
+    /// Checks number, kinds, sizes and whereabouts of the arguments.
     fn check(&self, kernel: &Kernel) -> Result<(), LaunchProblem> {
         // The mask of removed arguments may be longer than the list; only what stands in the list
         // counts.
-        let passed = (0..N).filter(|index| !kernel.is_eliminated(*index));
-        if passed.count() != kernel.raw().arguments() {
+        if self.passed(kernel).count() != kernel.raw().arguments() {
             return Err(LaunchProblem::ArgumentCount {
                 takes: kernel.takes(),
-                given: N,
+                given: self.args.iter().map(Arg::lowered).sum(),
                 names: self.names,
             });
         }
-        let context = kernel.queue().raw().context();
         for (index, (arg, name)) in self.args.iter().zip(self.names).enumerate() {
-            let Some(memory) = arg.memory() else { continue };
-            if !Arc::ptr_eq(memory.context(), context) {
+            if let Some((range, elements)) = arg.accessor_range() {
+                range
+                    .check(elements)
+                    .map_err(|problem| LaunchProblem::Accessor {
+                        index,
+                        name,
+                        problem,
+                    })?;
+            }
+        }
+        let context = kernel.queue().raw().context();
+        let mut local = kernel.raw().local_memory();
+        for (position, (index, value)) in self.passed(kernel).enumerate() {
+            let name = self.names[index];
+            if let Some(takes) = kernel.parameter(position) {
+                check_kind(index, name, value, takes)?;
+            }
+            let lies_in = match value {
+                Argument::Memory(memory) => memory.context(),
+                Argument::Sampler(sampler) => sampler.context(),
+                Argument::Local(bytes) => {
+                    local = check_local(kernel, index, name, bytes, local)?;
+                    continue;
+                }
+                Argument::Bytes(_) | Argument::Pointer(_) | Argument::Null => continue,
+            };
+            if !Arc::ptr_eq(lies_in, context) {
                 return Err(LaunchProblem::ArgumentDevice {
                     index,
                     name,
-                    buffer: Device::new(memory.context().device()).to_string(),
+                    buffer: Device::new(lies_in.device()).to_string(),
                     queue: kernel.queue().device().to_string(),
                 });
             }
         }
         Ok(())
     }
+}
 
-    /// Index and name of the argument that the driver knows as number `position`.
-    fn passed(&self, kernel: &Kernel, position: usize) -> Option<(usize, &'static str)> {
-        let names = self.names.iter().copied().enumerate();
-        let mut passed = names.filter(|(index, _)| !kernel.is_eliminated(*index));
-        passed.nth(position)
+/// Checks that the kernel takes such an argument at all: a driver reads the bytes of a number as a
+/// handle where it expects one. The size of a value is checked by the driver.
+fn check_kind(
+    index: usize,
+    name: &'static str,
+    value: Argument<'_>,
+    takes: &ParameterType,
+) -> Result<(), LaunchProblem> {
+    let fits = match (value, takes) {
+        (Argument::Local(_), takes) => matches!(takes, ParameterType::LocalPointer { .. }),
+        (Argument::Sampler(_), takes) => *takes == ParameterType::Sampler,
+        // What is not known may be anything else.
+        (_, ParameterType::Other) => true,
+        (Argument::Memory(_) | Argument::Pointer(_), takes) => {
+            matches!(takes, ParameterType::GlobalPointer { .. })
+        }
+        (Argument::Bytes(_), takes) => matches!(
+            takes,
+            ParameterType::Int { .. } | ParameterType::Float { .. } | ParameterType::ByValue { .. }
+        ),
+        // Free functions take a handler as a struct; lambdas and functors take the pointer in it.
+        (Argument::Null, takes) => matches!(
+            takes,
+            ParameterType::ByValue { .. } | ParameterType::GlobalPointer { .. }
+        ),
+    };
+    if fits {
+        return Ok(());
     }
+    Err(LaunchProblem::ArgumentKind {
+        index,
+        name,
+        given: match value {
+            Argument::Local(_) => "work-group memory",
+            Argument::Memory(_) => "a buffer",
+            Argument::Bytes(_) => "a value",
+            Argument::Sampler(_) => "a sampler",
+            Argument::Pointer(_) => "a pointer",
+            Argument::Null => "a kernel handler",
+        },
+        takes: match takes {
+            ParameterType::Int { .. } | ParameterType::Float { .. } => "a number",
+            ParameterType::GlobalPointer { .. } => "a buffer",
+            ParameterType::LocalPointer { .. } => "work-group memory",
+            ParameterType::ByValue { .. } => "a struct by value",
+            ParameterType::Sampler => "a sampler",
+            ParameterType::Other => "something else",
+        },
+    })
+}
+
+/// How much work-group memory is in use with `bytes` more.
+fn check_local(
+    kernel: &Kernel,
+    index: usize,
+    name: &'static str,
+    bytes: usize,
+    used: u64,
+) -> Result<u64, LaunchProblem> {
+    let device = kernel.queue().device();
+    let max = device.local_memory_bytes();
+    let requested = bytes as u64;
+    let total = used.saturating_add(requested);
+    if total <= max {
+        return Ok(total);
+    }
+    Err(LaunchProblem::LocalMemory {
+        index,
+        name,
+        requested,
+        used,
+        max,
+        device: device.to_string(),
+    })
 }
 
 #[cfg(test)]

@@ -35,47 +35,64 @@
 //! The map, in the order in which a program meets it:
 //!
 //! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it,
-//! - [`Queue`], [`Buffer`]: memory on a device,
-//! - [`Module`], [`Kernel`]: a file on a device; `image` decides which of its images fit,
+//! - [`Queue`], [`Buffer`], [`DeviceArray`]: memory on a device,
+//! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `image` decides which of its images fit,
 //! - [`Launch`], [`Arg`], [`NdRange`], [`Event`]: a kernel at work; `work_group` checks sizes,
+//! - [`LocalMemory`], [`AccessorRange`], [`Sampler`]: what arguments are made of,
 //! - `backend`: the only unsafe code, under safe wrappers.
 //!
-//! Out of scope in this version: unified shared memory, native images, specialization constants,
-//! device globals, work-group memory as an argument, and devices that are not reached by OpenCL.
+//! Out of scope in this version: native images, images (pictures), streams, and devices that are not
+//! reached by OpenCL.
 
+mod accessor;
 mod arg;
 mod backend;
 mod buffer;
 mod device;
+mod device_array;
 mod error;
 mod event;
+mod global;
 mod image;
 mod kernel;
 mod launch;
+mod local;
 mod module;
 mod places;
 mod queue;
 mod range;
+mod sampler;
 mod search;
 mod select;
+mod specialization;
 mod work_group;
 
 pub use syclbin_macros::include_syclbin;
 
+#[cfg(feature = "half")]
+pub use half;
+
 #[doc(hidden)]
 pub use include_bytes_aligned::include_bytes_aligned;
 
+pub use accessor::AccessorRange;
 pub use arg::{Arg, Scalar};
+pub use backend::opencl::DevicePointer;
 pub use buffer::Buffer;
-pub use bytemuck::{self, Pod};
+pub use bytemuck::{self, NoUninit, Pod};
 pub use device::{Device, DeviceKind};
+pub use device_array::DeviceArray;
 pub use error::{Error, ErrorKind, LaunchProblem, Result};
 pub use event::Event;
+pub use global::Global;
 pub use kernel::Kernel;
 pub use launch::Launch;
+pub use local::LocalMemory;
 pub use module::Module;
 pub use queue::Queue;
 pub use range::{Extent, NdRange};
+pub use sampler::{Addressing, Filtering, Sampler};
+pub use specialization::ModuleBuilder;
 
 // The tests of this crate and those in `tests/` ask for a device in one way.
 #[cfg(test)]

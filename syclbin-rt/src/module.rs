@@ -3,15 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytemuck::Pod;
 use syclbin::AbstractModule;
 use syclbin::metadata::ModuleMetadata;
 use syclbin::signature::mangled::KERNEL_PREFIX;
+use syclbin::signature::spirv as code;
 
 use crate::backend::opencl::{BuildError, Program};
 use crate::error::{ErrorKind, Result};
+use crate::global::{self, Global, Variable};
 use crate::image;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Symbol};
 use crate::queue::Queue;
+use crate::specialization::{self, ModuleBuilder};
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
@@ -23,6 +27,7 @@ pub struct Module(Arc<Inner>);
 struct Inner {
     queue: Queue,
     parts: Vec<Part>,
+    variables: Vec<Variable>,
 }
 
 /// An abstract module of the file.
@@ -30,13 +35,6 @@ struct Part {
     kernels: Vec<Symbol>,
     /// The built program, or why each image was passed over.
     program: Result<Arc<Program>, Vec<String>>,
-}
-
-/// A kernel, as the file names it.
-struct Symbol {
-    name: String,
-    /// `true` for each argument that the compiler removed.
-    eliminated: Vec<bool>,
 }
 
 impl Module {
@@ -60,20 +58,53 @@ impl Module {
         reason = "what a driver does with code is beyond every check; the duty is the caller's"
     )]
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
-        Self::read(queue, bytes)
+        Self::read(queue, bytes, &[])
     }
 
     /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
     #[doc(hidden)]
     pub fn load_embedded(queue: &Queue, bytes: &'static [u8]) -> Result<Self> {
-        Self::read(queue, bytes)
+        Self::read(queue, bytes, &[])
     }
 
-    fn read(queue: &Queue, bytes: &[u8]) -> Result<Self> {
+    /// A module that is loaded with other values of its specialization constants.
+    ///
+    /// ```no_run
+    /// use syclbin_rt::{Device, Module};
+    ///
+    /// let queue = Device::best()?.queue()?;
+    /// let module = Module::builder(&queue).specialization_constant("_ZL6radius", 3i32);
+    /// // SAFETY: a compiler made the file.
+    /// let module = unsafe { module.load(&std::fs::read("blur.syclbin").unwrap())? };
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    pub fn builder(queue: &Queue) -> ModuleBuilder<'_> {
+        ModuleBuilder::new(queue)
+    }
+
+    pub(crate) fn read(
+        queue: &Queue,
+        bytes: &[u8],
+        constants: &[(String, Vec<u8>)],
+    ) -> Result<Self> {
         let file = syclbin::read::parse(bytes).map_err(ErrorKind::File)?;
-        let modules = file.modules.iter().enumerate();
+        let modules = file.modules.iter();
+        let described: Vec<_> = modules
+            .map(|module| (module, ModuleMetadata::read(&module.metadata)))
+            .collect();
+        let metadata = described.iter().filter_map(|(_, read)| read.as_ref().ok());
+        specialization::check(constants, metadata)?;
+        let modules = described.into_iter().enumerate();
+        let mut variables = Vec::new();
         let parts: Vec<Part> = modules
-            .map(|(index, module)| Part::load(queue, index, module))
+            .map(|(index, (module, metadata))| {
+                // A value that means nothing may stand for anything: a launcher that skips it
+                // launches wrongly.
+                let built = metadata
+                    .map_err(|malformed| vec![malformed.to_string()])
+                    .and_then(|metadata| build(queue, module, metadata, constants, &mut variables));
+                Part::new(index, module, built)
+            })
             .collect();
         if !parts.is_empty() && parts.iter().all(|part| part.program.is_err()) {
             let reasons = parts.into_iter().filter_map(|part| part.program.err());
@@ -84,7 +115,11 @@ impl Module {
             .into());
         }
         let queue = queue.clone();
-        Ok(Self(Arc::new(Inner { queue, parts })))
+        Ok(Self(Arc::new(Inner {
+            queue,
+            parts,
+            variables,
+        })))
     }
 
     /// The kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the
@@ -108,7 +143,7 @@ impl Module {
         for (part, symbol) in &holders {
             match &part.program {
                 Ok(program) => {
-                    return Kernel::new(self.queue(), program, &symbol.name, &symbol.eliminated);
+                    return Kernel::new(self.queue(), program, symbol);
                 }
                 Err(passed_over) => reasons.extend(passed_over.iter().cloned()),
             }
@@ -126,6 +161,27 @@ impl Module {
             reasons,
         }
         .into())
+    }
+
+    /// The device global called `name`: its unique identifier, which is the mangled name, or its
+    /// name in the code, which is the plain one for a variable outside of namespaces. `T` is laid
+    /// out like the C++ type.
+    ///
+    /// # Errors
+    ///
+    /// When there is none on this device, when `T` has another size, and when the driver has no
+    /// functions for it.
+    pub fn global<T: Pod>(&self, name: &str) -> Result<Global<T>> {
+        let mut variables = self.0.variables.iter();
+        let Some(variable) = variables.find(|variable| variable.is_called(name)) else {
+            return Err(ErrorKind::NoGlobal {
+                name: name.to_owned(),
+                device: self.queue().device().to_string(),
+                available: self.0.variables.iter().map(Variable::name).collect(),
+            }
+            .into());
+        };
+        Global::new(self.queue(), variable)
     }
 
     /// The symbols of its kernels, also of those that do not fit the device. A kernel that was
@@ -153,8 +209,8 @@ impl Module {
 }
 
 impl Part {
-    fn load(queue: &Queue, index: usize, module: &AbstractModule<'_>) -> Self {
-        let program = build(queue, module).map(Arc::new).map_err(|reasons| {
+    fn new(index: usize, module: &AbstractModule<'_>, built: Result<Built, Vec<String>>) -> Self {
+        let built = built.map_err(|reasons| {
             let names: Vec<&str> = module.kernel_names().collect();
             let names = match names.as_slice() {
                 [] => "no kernels".to_owned(),
@@ -165,6 +221,14 @@ impl Part {
                 .map(|reason| format!("module {index} ({names}), {reason}"))
                 .collect()
         });
+        let (program, code, metadata) = match built {
+            Ok(built) => (Ok(built.program), built.code, built.metadata),
+            Err(reasons) => (
+                Err(reasons),
+                code::Module::default(),
+                ModuleMetadata::default(),
+            ),
+        };
         let mut names: Vec<String> = module.kernel_names().map(str::to_owned).collect();
         if names.is_empty() {
             // Files from before 2025 have no list of kernels; the driver makes one.
@@ -175,8 +239,13 @@ impl Part {
         let kernels = names
             .into_iter()
             .map(|name| Symbol {
-                // What is malformed has failed above already.
-                eliminated: module.eliminated_arguments(&name).unwrap_or_default(),
+                eliminated: (metadata.argument_masks.get(&name))
+                    .map(|mask| mask.removed.clone())
+                    .unwrap_or_default(),
+                parameters: (code.parameters(&name).into_iter().flatten())
+                    .map(|parameter| parameter.ty)
+                    .collect(),
+                sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
                 name,
             })
             .collect();
@@ -184,20 +253,43 @@ impl Part {
     }
 }
 
+/// A program, and what the file and the code say of it.
+struct Built {
+    program: Arc<Program>,
+    code: code::Module,
+    metadata: ModuleMetadata,
+}
+
 /// Builds the first image that fits, or says of each one why it does not.
-fn build(queue: &Queue, module: &AbstractModule<'_>) -> Result<Program, Vec<String>> {
+fn build(
+    queue: &Queue,
+    module: &AbstractModule<'_>,
+    metadata: ModuleMetadata,
+    constants: &[(String, Vec<u8>)],
+    variables: &mut Vec<Variable>,
+) -> Result<Built, Vec<String>> {
     let facts = queue.device().facts();
     let context = queue.raw().context();
-    // A value that means nothing may stand for anything: a launcher that skips it launches wrongly.
-    let metadata = ModuleMetadata::read(&module.metadata);
-    let metadata = metadata.map_err(|malformed| vec![malformed.to_string()])?;
     let mut reasons = Vec::new();
     for (index, image) in module.images.iter().enumerate() {
         let built = image::check_aspects(&metadata.requirements.aspects, facts)
             .and_then(|()| image::spirv(image, facts))
-            .and_then(|spirv| Program::build(context, spirv).map_err(build_failure));
+            .and_then(|(spirv, code)| {
+                let settings =
+                    specialization::settings(constants, &metadata.specialization, spirv)?;
+                let program = Program::build(context, spirv, &settings).map_err(build_failure)?;
+                let program = Arc::new(program);
+                global::connect(queue, &program, &metadata, variables)?;
+                Ok((program, code))
+            });
         match built {
-            Ok(program) => return Ok(program),
+            Ok((program, code)) => {
+                return Ok(Built {
+                    program,
+                    code,
+                    metadata,
+                });
+            }
             Err(reason) => {
                 let image = image::describe(image);
                 reasons.push(format!("image {index} ({image}): {reason}"));

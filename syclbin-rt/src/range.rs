@@ -63,6 +63,12 @@ impl Extent {
         Self { sizes, dimensions }
     }
 
+    /// How many dimensions `sizes` has when those of size 1 at the slow end are none.
+    pub(crate) fn used(sizes: [usize; 3]) -> usize {
+        let last = sizes.iter().rposition(|size| *size > 1);
+        last.map_or(1, |last| last + 1)
+    }
+
     /// In the driver's order: the fastest dimension first.
     pub(crate) fn driver_order(&self) -> &[usize] {
         &self.sizes[..self.dimensions]

@@ -8,6 +8,8 @@ use crate::range::{Extent, NdRange};
 pub(crate) struct Limits {
     /// The one size the kernel was compiled for.
     pub(crate) required: Option<[usize; 3]>,
+    /// The largest size the kernel was compiled for.
+    pub(crate) max_declared: Option<[usize; 3]>,
     /// The most work-items of a work-group.
     pub(crate) max_items: usize,
     /// The most work-items in each dimension.
@@ -62,6 +64,14 @@ pub(crate) fn choose(
             local: local.sycl_order(),
         });
     }
+    if let Some(max) = limits.max_declared
+        && exceeds(local, max)
+    {
+        return Err(LaunchProblem::MaximumLocal {
+            max: Extent::from_driver(max, local.dimensions().max(Extent::used(max))).sycl_order(),
+            local: local.sycl_order(),
+        });
+    }
     if local.items() > limits.max_items {
         return Err(LaunchProblem::LocalTooLarge {
             local: local.sycl_order(),
@@ -70,9 +80,8 @@ pub(crate) fn choose(
             device: device.to_string(),
         });
     }
-    let max = Extent::from_driver(limits.max_sizes, local.dimensions());
-    let mut sizes = local.driver_order().iter().zip(max.driver_order());
-    if sizes.any(|(size, max)| size > max) {
+    if exceeds(local, limits.max_sizes) {
+        let max = Extent::from_driver(limits.max_sizes, local.dimensions());
         return Err(LaunchProblem::LocalDimension {
             local: local.sycl_order(),
             max: max.sycl_order(),
@@ -82,10 +91,15 @@ pub(crate) fn choose(
     Ok(Some(local))
 }
 
+/// Whether a dimension is larger than `max`, which is in the driver's order.
+fn exceeds(local: Extent, max: [usize; 3]) -> bool {
+    let mut sizes = local.driver_order().iter().zip(max);
+    sizes.any(|(size, max)| *size > max)
+}
+
 /// The required size in the dimensions of the range. It is padded with 1 to three.
 fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, LaunchProblem> {
-    let used = sizes.iter().rposition(|size| *size > 1);
-    let used = used.map_or(1, |last| last + 1);
+    let used = Extent::used(sizes);
     if used > global.dimensions() {
         return Err(LaunchProblem::RequiredDimensions {
             required: Extent::from_driver(sizes, used).sycl_order(),
@@ -101,6 +115,7 @@ mod tests {
 
     const OPEN: Limits = Limits {
         required: None,
+        max_declared: None,
         max_items: 256,
         max_sizes: [256, 128, 64],
     };
@@ -136,15 +151,33 @@ mod tests {
     fn a_required_size_cannot_be_overruled() {
         let range = NdRange::new([4, 8, 16]).local([1, 4, 8]);
         let message = chosen(range, FIXED).unwrap_err();
-        assert!(
-            message.starts_with("it was compiled for work-groups of [2, 4, 8], not of [1, 4, 8]"),
-            "{message}"
+        assert_eq!(
+            message,
+            "it was compiled for work-groups of [2, 4, 8] (work_group_size<2, 4, 8> or \
+             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; leave the size out to get \
+             the right one"
         );
         let message = chosen([64], FIXED).unwrap_err();
         assert!(
             message.contains("[2, 4, 8]") && message.contains("not [64]"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_largest_size_of_the_kernel_holds() {
+        let limits = Limits {
+            max_declared: Some([16, 4, 1]),
+            ..OPEN
+        };
+        let range = NdRange::new([8, 32]);
+        assert_eq!(chosen(range.local([4, 16]), limits), Ok(Some(vec![4, 16])));
+        assert_eq!(
+            chosen(range.local([4, 32]), limits).unwrap_err(),
+            "it was compiled for work-groups of at most [4, 16] (max_work_group_size<4, 16> in \
+             C++), not of [4, 32]"
+        );
+        assert_eq!(chosen(range, limits), Ok(None));
     }
 
     #[test]

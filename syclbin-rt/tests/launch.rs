@@ -3,6 +3,8 @@
 
 mod common;
 
+use syclbin::Value;
+use syclbin::property::set;
 use syclbin_rt::{Arg, Buffer, Event, Kernel, Launch, NdRange, Queue, Result};
 
 const VECTOR_OPS: &str = "vector_ops.object.syclbin";
@@ -159,12 +161,62 @@ fn the_required_work_group_is_the_default_and_no_other_is_taken() -> Result<()> 
         .to_string();
     assert!(
         message.starts_with(
-            "kernel coords: it was compiled for work-groups of [2, 4, 8], not of [2, 2, 8]"
+            "kernel coords: it was compiled for work-groups of [2, 4, 8] (work_group_size<2, 4, 8> \
+             or reqd_work_group_size(2, 4, 8) in C++), not of [2, 2, 8]"
         ),
         "{message}"
     );
     // Still usable.
     assert_eq!(coords(&queue, sizes, None)?, expected_coords([2, 4, 8]));
+    Ok(())
+}
+
+#[test]
+fn sizes_that_only_the_file_tells_hold_too() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile(VECTOR_OPS);
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    let words = |words: &[u32]| Value::Bytes {
+        bits: 32 * words.len() as u64,
+        data: words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+    };
+    for module in &mut file.modules {
+        let metadata = &mut module.metadata;
+        let key = "__sycl_kernel_saxpy@max_work_group_size";
+        metadata.insert(set::PROGRAM_METADATA, key, words(&[16, 1, 1]));
+        let key = "__sycl_kernel_saxpy@max_linear_work_group_size";
+        metadata.insert(set::PROGRAM_METADATA, key, 8u32);
+    }
+    let module = common::load(&queue, &common::written(&file))?;
+    let kernel = module.kernel("saxpy");
+    let x = queue.upload(&[1.0f32; 64])?;
+    let mut y = queue.upload(&[1.0f32; 64])?;
+    let mut refusal = |local: usize| {
+        let launched = saxpy(&kernel, 1.0, &x, &mut y, NdRange::new(64).local(local));
+        launched.unwrap_err().to_string()
+    };
+    assert_eq!(
+        refusal(32),
+        "kernel saxpy: it was compiled for work-groups of at most [16] (max_work_group_size<16> in \
+         C++), not of [32]"
+    );
+    assert!(refusal(16).ends_with("it can have 8"), "{}", refusal(16));
+    saxpy(&kernel, 1.0, &x, &mut y, NdRange::new(64).local(8))?;
+    assert_eq!(queue.download(&y)?, [2.0; 64]);
+
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    for module in &mut file.modules {
+        let metadata = &mut module.metadata;
+        let key = "__sycl_kernel_saxpy@reqd_work_group_size";
+        metadata.insert(set::PROGRAM_METADATA, key, words(&[4, 1, 1]));
+        let key = "__sycl_kernel_saxpy@work_group_num_dim";
+        metadata.insert(set::PROGRAM_METADATA, key, 2u32);
+    }
+    let module = common::load(&queue, &common::written(&file))?;
+    let required = module.kernel("saxpy")?;
+    assert_eq!(required.required_local_size(), Some(&[1, 4][..]));
     Ok(())
 }
 

@@ -4,15 +4,17 @@ use std::ffi::CStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{
-    CL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE,
+    CL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+    CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE,
 };
-use opencl3::error_codes::CL_INVALID_CONTEXT;
-use opencl3::types::{cl_kernel, cl_uint};
+use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
+use opencl3::types::{CL_TRUE, cl_bool, cl_kernel, cl_uint, cl_ulong};
 
 use super::event::Event;
 use super::memory::Memory;
 use super::program::Program;
 use super::queue::Queue;
+use super::sampler::Sampler;
 use super::{Failure, check, check_handle, info};
 
 /// The value of one argument.
@@ -22,6 +24,13 @@ pub(crate) enum Argument<'a> {
     Bytes(&'a [u8]),
     /// The address of a buffer.
     Memory(&'a Memory),
+    /// This many bytes for each work-group.
+    Local(usize),
+    Sampler(&'a Sampler),
+    /// The address of something in device memory.
+    Pointer(u64),
+    /// No address: a pointer, or a struct of one.
+    Null,
 }
 
 /// An owned kernel object, with what the driver says of it.
@@ -31,6 +40,7 @@ pub(crate) struct Kernel {
     arguments: usize,
     required_local: Option<[usize; 3]>,
     max_local: usize,
+    local_memory: u64,
 }
 
 struct Handle(cl_kernel);
@@ -55,6 +65,7 @@ impl Kernel {
             arguments: 0,
             required_local: None,
             max_local: 0,
+            local_memory: 0,
         };
 
         let arguments: cl_uint = info::value("clGetKernelInfo", &|size, value, returned| {
@@ -80,6 +91,26 @@ impl Kernel {
         kernel.arguments = arguments as usize;
         kernel.required_local = (required != [0; 3]).then_some(required);
         kernel.max_local = info::value(call, &work_group(CL_KERNEL_WORK_GROUP_SIZE))?;
+        // Asked before any argument is set: from then on some drivers count those too.
+        let local_memory: cl_ulong = info::value(call, &work_group(CL_KERNEL_LOCAL_MEM_SIZE))?;
+        kernel.local_memory = local_memory;
+        // Pointers in variables and in values are no arguments, so the driver does not see what the
+        // kernel uses.
+        if program.context().device().extensions.usm.is_some()
+            && let Some(set) = functions.clSetKernelExecInfo
+        {
+            let indirect: cl_bool = CL_TRUE;
+            // SAFETY: the device has the extension that knows this name; the value is a `cl_bool`,
+            // which the driver copies before it returns.
+            check("clSetKernelExecInfo", unsafe {
+                set(
+                    handle,
+                    CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                    size_of_val(&indirect),
+                    (&raw const indirect).cast(),
+                )
+            })?;
+        }
         Ok(kernel)
     }
 
@@ -96,6 +127,11 @@ impl Kernel {
     /// The most work-items of a work-group on this device.
     pub(crate) fn max_local(&self) -> usize {
         self.max_local
+    }
+
+    /// How much work-group memory it uses beside its arguments, in bytes.
+    pub(crate) fn local_memory(&self) -> u64 {
+        self.local_memory
     }
 
     /// Sets all arguments and queues the kernel. Sizes are in the driver's order, x first.
@@ -159,6 +195,9 @@ impl Kernel {
     }
 }
 
+/// The bytes of a null pointer.
+static NULL: u64 = 0;
+
 fn set_argument(
     functions: &super::sys::Functions,
     queue: &Queue,
@@ -169,16 +208,43 @@ fn set_argument(
     let call = "clSetKernelArg";
     let index = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
     let (size, pointer) = match value {
+        Argument::Pointer(address) => {
+            let call = "clSetKernelArgMemPointerINTEL";
+            let usm = queue.context().device().extensions.usm.as_ref();
+            let code = CL_INVALID_OPERATION;
+            let usm = usm.ok_or(Failure { call, code })?;
+            let pointer = std::ptr::without_provenance(
+                usize::try_from(address).map_err(|_| Failure { call, code })?,
+            );
+            // SAFETY: the caller holds the lock of the kernel. What the kernel does with the
+            // address is a duty of whoever calls `launch`.
+            return check(call, unsafe {
+                (usm.set_kernel_arg_mem_pointer)(kernel.0, index, pointer)
+            });
+        }
         Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
         Argument::Memory(memory) => {
             queue.same_context(call, memory)?;
             let handle = &raw const memory.handle;
             (size_of_val(&memory.handle), handle.cast())
         }
+        // C++ allows a size of 0, OpenCL does not (OpenCL 3.0, clSetKernelArg).
+        Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
+        Argument::Sampler(sampler) => {
+            if !Arc::ptr_eq(queue.context(), sampler.context()) {
+                let code = CL_INVALID_CONTEXT;
+                return Err(Failure { call, code });
+            }
+            let handle = &raw const sampler.handle;
+            (size_of_val(&sampler.handle), handle.cast())
+        }
+        // Read as a struct or as the handle of no buffer, whichever the kernel takes.
+        Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
     };
     // SAFETY: the caller holds the lock of the kernel; `pointer` has `size` bytes, which the
-    // driver copies before it returns (OpenCL 3.0, clSetKernelArg). That a buffer's handle only
-    // meets a pointer parameter is a duty of whoever calls `launch`.
+    // driver copies before it returns, or is null for work-group memory (OpenCL 3.0,
+    // clSetKernelArg). That handles and null only meet the parameters they are for is a duty of
+    // whoever calls `launch`.
     check(call, unsafe {
         (functions.clSetKernelArg)(kernel.0, index, size, pointer)
     })

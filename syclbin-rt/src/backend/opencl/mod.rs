@@ -13,14 +13,19 @@
 
 mod context;
 mod event;
+mod extensions;
 mod info;
 mod kernel;
 mod library;
 mod memory;
 mod platform;
+mod pointer;
 mod program;
 mod queue;
+mod sampler;
 mod sys;
+mod usm;
+mod variable;
 
 pub(crate) use context::Context;
 pub(crate) use event::Event;
@@ -28,8 +33,11 @@ pub(crate) use kernel::{Argument, Kernel};
 pub(crate) use library::Library;
 pub(crate) use memory::Memory;
 pub(crate) use platform::Found;
+pub use pointer::DevicePointer;
 pub(crate) use program::{BuildError, Program};
 pub(crate) use queue::Queue;
+pub(crate) use sampler::Sampler;
+pub(crate) use usm::DeviceMemory;
 
 use opencl3::error_codes::error_text;
 use opencl3::types::cl_int;

@@ -7,6 +7,7 @@ use opencl3::device::{
 use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
 use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulong};
 
+use super::extensions::Extensions;
 use super::library::Library;
 use super::sys::Functions;
 use super::{Failure, info};
@@ -19,6 +20,7 @@ pub(crate) struct Found {
     pub(super) platform: cl_platform_id,
     pub(super) id: cl_device_id,
     facts: Facts,
+    pub(super) extensions: Extensions,
 }
 
 // SAFETY: both handles name root devices and their platforms, which exist as long as the library,
@@ -56,12 +58,13 @@ impl Library {
             });
             for id in ids {
                 match self.facts(platform, id) {
-                    Ok(facts) => devices.push(Found {
+                    Ok((facts, extensions)) => devices.push(Found {
                         functions: &self.functions,
                         library: self.name(),
                         platform,
                         id,
                         facts,
+                        extensions,
                     }),
                     Err(failure) => {
                         failed.get_or_insert(failure);
@@ -92,7 +95,11 @@ impl Library {
         none_if(CL_DEVICE_NOT_FOUND, devices)
     }
 
-    fn facts(&self, platform: cl_platform_id, id: cl_device_id) -> Result<Facts, Failure> {
+    fn facts(
+        &self,
+        platform: cl_platform_id,
+        id: cl_device_id,
+    ) -> Result<(Facts, Extensions), Failure> {
         let device = |name| {
             move |size, value, returned| {
                 // SAFETY: `id` is a device of this library; `value` is null or holds `size` bytes.
@@ -115,7 +122,8 @@ impl Library {
             &device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES),
         )?;
         let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
-        Ok(Facts {
+        let has_usm = has("cl_intel_unified_shared_memory");
+        let facts = Facts {
             name: text(cl::CL_DEVICE_NAME)?,
             vendor: text(cl::CL_DEVICE_VENDOR)?,
             platform: info::text("clGetPlatformInfo", &|size, value, returned| {
@@ -129,17 +137,33 @@ impl Library {
                 && version_at_least(&version, (2, 1))
                 // Fails on devices that know no intermediate language at all.
                 && text(cl::CL_DEVICE_IL_VERSION).is_ok_and(|languages| languages.contains("SPIR-V")),
+            sets_constants: self.functions.clSetProgramSpecializationConstant.is_some()
+                && version_at_least(&version, (2, 2)),
             version,
             memory_bytes: info::value::<cl_ulong>(
                 "clGetDeviceInfo",
                 &device(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
             )?,
+            local_memory_bytes: info::value::<cl_ulong>(
+                "clGetDeviceInfo",
+                &device(cl::CL_DEVICE_LOCAL_MEM_SIZE),
+            )?,
+            images: uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0,
             compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
             max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
             max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
             fp16: has("cl_khr_fp16"),
             fp64: double_config != 0 || has("cl_khr_fp64"),
-        })
+        };
+        // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
+        // OpenCL 1.2 may have nothing where the loader forwards the call.
+        let extensions = if version_at_least(&facts.version, (1, 2)) {
+            // SAFETY: `platform` is one of this library.
+            unsafe { Extensions::load(&self.functions, platform, has_usm) }
+        } else {
+            Extensions::default()
+        };
+        Ok((facts, extensions))
     }
 }
 

@@ -1,19 +1,23 @@
 //! A program: SPIR-V that the driver has compiled for one device.
 
 use std::ffi::c_char;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES};
 use opencl3::error_codes::CL_INVALID_OPERATION;
 use opencl3::types::cl_program;
 
 use super::context::Context;
+use super::usm::DeviceMemory;
 use super::{Failure, check, check_handle, info};
+use crate::specialization::Setting;
 
 /// An owned, built program.
 pub(crate) struct Program {
     context: Arc<Context>,
     pub(super) handle: cl_program,
+    /// What its variables point to.
+    memory: Mutex<Vec<Arc<DeviceMemory>>>,
 }
 
 /// A program the driver does not build.
@@ -39,7 +43,11 @@ impl Program {
     /// Builds a SPIR-V module for the device of `context`.
     ///
     /// The module must have no unresolved imports: the CPU driver ends the process over them.
-    pub(crate) fn build(context: &Arc<Context>, spirv: &[u8]) -> Result<Self, BuildError> {
+    pub(crate) fn build(
+        context: &Arc<Context>,
+        spirv: &[u8],
+        settings: &[Setting],
+    ) -> Result<Self, BuildError> {
         let call = "clCreateProgramWithIL";
         // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
         // nothing there. `takes_spirv` has seen the version.
@@ -64,7 +72,11 @@ impl Program {
         let program = Self {
             context: Arc::clone(context),
             handle: check_handle(call, handle, code)?,
+            memory: Mutex::default(),
         };
+        for setting in settings {
+            program.set(setting)?;
+        }
         let options: *const c_char = c"".as_ptr();
         // SAFETY: the device is the one of the context, the options are NUL-terminated, and
         // without a callback the call returns when the program is built.
@@ -85,6 +97,24 @@ impl Program {
                 log: program.build_log().unwrap_or_default(),
             }),
         }
+    }
+
+    /// Gives a specialization constant a value, before the program is built.
+    fn set(&self, setting: &Setting) -> Result<(), Failure> {
+        let call = "clSetProgramSpecializationConstant";
+        // As for clCreateProgramWithIL, but of OpenCL 2.2.
+        let facts = self.context.device().facts();
+        let set = self.context.functions().clSetProgramSpecializationConstant;
+        let Some(set) = set.filter(|_| facts.sets_constants) else {
+            let code = CL_INVALID_OPERATION;
+            return Err(Failure { call, code });
+        };
+        let Setting { id, bytes } = setting;
+        // SAFETY: the program is not built yet; the driver refuses ids and sizes that the module
+        // does not have, and copies the value before it returns.
+        check(call, unsafe {
+            set(self.handle, *id, bytes.len(), bytes.as_ptr().cast())
+        })
     }
 
     fn build_log(&self) -> Result<String, Failure> {
@@ -114,6 +144,12 @@ impl Program {
         })?;
         let names = names.split(';').filter(|name| !name.is_empty());
         Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Keeps `memory` as long as the program.
+    pub(super) fn keep(&self, memory: &Arc<DeviceMemory>) {
+        let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(Arc::clone(memory));
     }
 
     pub(super) fn context(&self) -> &Arc<Context> {

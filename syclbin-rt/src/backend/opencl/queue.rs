@@ -137,7 +137,12 @@ impl Queue {
     /// goes for a blocking write too: it only promises that the bytes have been copied out of the
     /// slice (OpenCL 3.0, clEnqueueWriteBuffer), and the CPU driver keeps to that, so that a read
     /// on another queue finds the old content in some of a hundred cases.
-    fn wait_for(&self, call: &'static str, event: cl_event, code: cl_int) -> Result<(), Failure> {
+    pub(super) fn wait_for(
+        &self,
+        call: &'static str,
+        event: cl_event,
+        code: cl_int,
+    ) -> Result<(), Failure> {
         let event = check_handle(call, event, code)?;
         // SAFETY: the call handed this reference over.
         unsafe { Event::from_owned(self.context.functions(), call, event) }.wait()

@@ -54,7 +54,8 @@ functions! {
     /// Function pointers of one library.
     ///
     /// Required are functions of OpenCL 1.2 and before, which every loader exports. Optional ones
-    /// came later; whoever calls one has seen that the device has that version.
+    /// came later; whoever calls one has seen that the device has that version. The last one is
+    /// of 1.2 too, and what it is for can be missing anyway.
     required {
         clGetPlatformIDs: clGetPlatformIDs_fn,
         clGetPlatformInfo: clGetPlatformInfo_fn,
@@ -63,6 +64,7 @@ functions! {
         clCreateContext: clCreateContext_fn,
         clReleaseContext: clReleaseContext_fn,
         clCreateCommandQueue: clCreateCommandQueue_fn,
+        clRetainCommandQueue: clRetainCommandQueue_fn,
         clReleaseCommandQueue: clReleaseCommandQueue_fn,
         clFlush: clFlush_fn,
         clFinish: clFinish_fn,
@@ -75,6 +77,8 @@ functions! {
         clReleaseProgram: clReleaseProgram_fn,
         clGetProgramInfo: clGetProgramInfo_fn,
         clGetProgramBuildInfo: clGetProgramBuildInfo_fn,
+        clCreateSampler: clCreateSampler_fn,
+        clReleaseSampler: clReleaseSampler_fn,
         clCreateKernel: clCreateKernel_fn,
         clReleaseKernel: clReleaseKernel_fn,
         clSetKernelArg: clSetKernelArg_fn,
@@ -87,5 +91,8 @@ functions! {
     }
     optional {
         clCreateProgramWithIL: clCreateProgramWithIL_fn,
+        clSetKernelExecInfo: clSetKernelExecInfo_fn,
+        clSetProgramSpecializationConstant: clSetProgramSpecializationConstant_fn,
+        clGetExtensionFunctionAddressForPlatform: clGetExtensionFunctionAddressForPlatform_fn,
     }
 }

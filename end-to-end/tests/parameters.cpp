@@ -1,0 +1,34 @@
+// Parameters that no kernel of `testfiles/` has: accessors of two and three dimensions, half and vectors by value.
+#include <sycl/sycl.hpp>
+namespace syclexp = sycl::ext::oneapi::experimental;
+class Window; class Cube; class Turned;
+void host_code(sycl::queue &q, sycl::buffer<int, 2> &a, sycl::buffer<int, 3> &b, int *o) {
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor in(a, h, sycl::read_only);
+    h.parallel_for<Window>(sycl::nd_range<2>({4, 8}, {1, 1}), [=](sycl::nd_item<2> it) {
+      o[it.get_global_linear_id()] = in[it.get_global_id()];
+      if (it.get_global_linear_id() == 0) {
+        o[32] = in.get_range()[0], o[33] = in.get_range()[1];
+        o[34] = in.get_offset()[0], o[35] = in.get_offset()[1];
+      }
+    });
+  });
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor out(b, h, sycl::write_only);
+    h.parallel_for<Cube>(sycl::nd_range<3>({2, 3, 4}, {1, 1, 1}), [=](sycl::nd_item<3> it) {
+      out[it.get_global_id()] = it.get_global_id(0) * 100 + it.get_global_id(1) * 10 + it.get_global_id(2);
+    });
+  });
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<int, 2> tile(sycl::range<2>(4, 8), h);
+    h.parallel_for<Turned>(sycl::nd_range<2>({4, 8}, {4, 8}), [=](sycl::nd_item<2> it) {
+      tile[it.get_local_id()] = it.get_local_linear_id();
+      sycl::group_barrier(it.get_group());
+      o[it.get_global_linear_id()] = tile[3 - it.get_local_id(0)][7 - it.get_local_id(1)];
+    });
+  });
+}
+extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))
+void values(sycl::half h, sycl::vec<float, 3> v, bool b, float *out) {
+  out[0] = h, out[1] = v[0], out[2] = v[2], out[3] = b;
+}

@@ -1,0 +1,63 @@
+//! Work-group memory: how much of it a launch asks for.
+
+use std::marker::PhantomData;
+
+/// Room for elements of `T` that the work-items of a work-group share, with a size that is given at
+/// launch. It becomes an [`Arg`](crate::Arg) with `into`.
+///
+/// ```
+/// use syclbin_rt::{Arg, LocalMemory};
+///
+/// let scratch = LocalMemory::<i32>::of(64);
+/// assert_eq!(scratch.bytes(), 256);
+/// let arg: Arg<'_> = scratch.into();
+/// ```
+#[derive(Debug)]
+pub struct LocalMemory<T> {
+    count: usize,
+    /// It says how `T` lies, and holds none.
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T> LocalMemory<T> {
+    /// Room for `count` elements.
+    #[must_use]
+    pub const fn of(count: usize) -> Self {
+        Self {
+            count,
+            element: PhantomData,
+        }
+    }
+
+    /// How many elements there is room for.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The same in bytes; `usize::MAX`, which no device has, when that is beyond counting.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.count.saturating_mul(size_of::<T>())
+    }
+}
+
+// Derived ones would ask the same of `T`.
+impl<T> Clone for LocalMemory<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for LocalMemory<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_beyond_counting_is_one_that_no_device_has() {
+        assert_eq!(LocalMemory::<u64>::of(usize::MAX / 2).bytes(), usize::MAX);
+        assert_eq!(LocalMemory::<[u16; 3]>::of(7).bytes(), 42);
+    }
+}

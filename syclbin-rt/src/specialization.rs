@@ -1,0 +1,174 @@
+//! Specialization constants: values that are chosen after compiling and before building.
+
+use std::collections::BTreeSet;
+
+use bytemuck::NoUninit;
+use syclbin::metadata::{ModuleMetadata, SpecializationConstants};
+
+use crate::error::{ErrorKind, Result};
+use crate::module::Module;
+use crate::queue::Queue;
+
+/// A module to be loaded with values for its specialization constants. Made by
+/// [`Module::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is loaded before `load`"]
+pub struct ModuleBuilder<'q> {
+    queue: &'q Queue,
+    values: Vec<(String, Vec<u8>)>,
+}
+
+/// A scalar of a constant that gets a value other than the one compiled in.
+pub(crate) struct Setting {
+    /// The `SpecId` in SPIR-V.
+    pub(crate) id: u32,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl<'q> ModuleBuilder<'q> {
+    pub(crate) fn new(queue: &'q Queue) -> Self {
+        let values = Vec::new();
+        Self { queue, values }
+    }
+
+    /// Gives the specialization constant `name` a value, in every kernel that reads it. The name is
+    /// the one of the file, a symbol that the compiler made; `T` is laid out like the C++ type.
+    ///
+    /// Constants without a value keep the one of the file.
+    pub fn specialization_constant<T: NoUninit>(
+        mut self,
+        name: impl Into<String>,
+        value: T,
+    ) -> Self {
+        let name = name.into();
+        self.values.retain(|(other, _)| *other != name);
+        let bytes = bytemuck::bytes_of(&value).to_vec();
+        self.values.push((name, bytes));
+        self
+    }
+
+    /// Reads a SYCLBIN file and builds its kernels with these values.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Module::load`]; and when the file has no such constant, or one of another size.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Module::load`].
+    #[allow(
+        unsafe_code,
+        reason = "what a driver does with code is beyond every check; the duty is the caller's"
+    )]
+    pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
+        Module::read(self.queue, bytes, &self.values)
+    }
+
+    /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
+    #[doc(hidden)]
+    pub fn load_embedded(self, bytes: &'static [u8]) -> Result<Module> {
+        Module::read(self.queue, bytes, &self.values)
+    }
+}
+
+/// Checks names and sizes of `values` against the modules of a file.
+///
+/// # Errors
+///
+/// When none has such a constant, and when one has it in another size.
+pub(crate) fn check<'m>(
+    values: &[(String, Vec<u8>)],
+    modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,
+) -> Result<()> {
+    for (name, value) in values {
+        let mut found = false;
+        for metadata in modules.clone() {
+            // What is malformed has no metadata.
+            let layout = metadata.specialization.layout().unwrap_or_default();
+            let Some(place) = layout.get(name) else {
+                continue;
+            };
+            found = true;
+            if place.size != value.len() {
+                return Err(ErrorKind::ConstantSize {
+                    name: name.clone(),
+                    size: place.size,
+                    given: value.len(),
+                }
+                .into());
+            }
+        }
+        if !found {
+            let names = modules.clone();
+            let names = names.flat_map(|metadata| metadata.specialization.constants.names());
+            let names: BTreeSet<&str> = names.collect();
+            return Err(ErrorKind::NoConstant {
+                name: name.clone(),
+                available: names.into_iter().map(str::to_owned).collect(),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// What the program of a module is told: the values that were given, and those that the file sets
+/// itself. Scalars that `spirv` does not have are left out: nothing in it reads them.
+pub(crate) fn settings(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+    spirv: &[u8],
+) -> Result<Vec<Setting>, String> {
+    let layout = constants.layout().map_err(|error| error.to_string())?;
+    let ids = spec_ids(spirv);
+    let mut settings = Vec::new();
+    for (name, place) in layout.iter() {
+        let given = values.iter().find(|(other, _)| other == name);
+        let file = |blob: &Option<Vec<u8>>| {
+            let blob = blob.as_ref()?;
+            blob.get(place.start..)?
+                .get(..place.size)
+                .map(<[u8]>::to_vec)
+        };
+        let value = match given {
+            Some((_, value)) => value.clone(),
+            None => match file(&constants.set_values) {
+                Some(set) if file(&constants.defaults).as_ref() != Some(&set) => set,
+                _ => continue,
+            },
+        };
+        for leaf in place.leaves.iter().filter(|leaf| ids.contains(&leaf.id)) {
+            let bytes = value.get(leaf.start - place.start..);
+            if let Some(bytes) = bytes.and_then(|rest| rest.get(..leaf.size)) {
+                settings.push(Setting {
+                    id: leaf.id,
+                    bytes: bytes.to_vec(),
+                });
+            }
+        }
+    }
+    Ok(settings)
+}
+
+/// The `SpecId`s of a SPIR-V module.
+fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
+    const HEADER: usize = 5;
+    const OP_DECORATE: u32 = 71;
+    const SPEC_ID: u32 = 1;
+    let words: Vec<u32> = bytemuck::pod_collect_to_vec(spirv);
+    let mut ids = BTreeSet::new();
+    let mut rest = words.get(HEADER..).unwrap_or_default();
+    while let Some(first) = rest.first() {
+        let count = (first >> 16) as usize;
+        let Some((instruction, next)) = rest.split_at_checked(count.max(1)) else {
+            break;
+        };
+        if let [first, _target, SPEC_ID, id] = instruction
+            && first & 0xffff == OP_DECORATE
+        {
+            ids.insert(*id);
+        }
+        rest = next;
+    }
+    ids
+}
