@@ -30,6 +30,28 @@ pub(super) struct Module<'a> {
     pub(super) native: Vec<Image<'a>>,
 }
 
+/// What an entry is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Global,
+    Module,
+    Ir,
+    Native,
+    Unknown,
+}
+
+impl Role {
+    fn of(name: &str) -> Self {
+        match name {
+            role::GLOBAL_METADATA => Self::Global,
+            role::AM_METADATA => Self::Module,
+            role::IR => Self::Ir,
+            role::NATIVE => Self::Native,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// A module of which not everything has been seen.
 #[derive(Default)]
 struct Partial<'a> {
@@ -54,7 +76,7 @@ impl<'a> Entries<'a> {
                 Error::new(Owner::Entry(index).to_string(), at, kind)
             };
             let role = match entry.image_kind {
-                ImageKind::SYCLBIN => entry.string(key::ROLE).map(String::from),
+                ImageKind::SYCLBIN => entry.string(key::ROLE).map(Role::of),
                 _ => None,
             };
             let Some(role) = role else {
@@ -76,7 +98,7 @@ impl<'a> Entries<'a> {
                 text: borrowed(&entry),
                 offset,
             };
-            if role == role::GLOBAL_METADATA {
+            if role == Role::Global {
                 if global.is_some() {
                     return Err(fail("a second entry of global metadata".into()));
                 }
@@ -84,7 +106,7 @@ impl<'a> Entries<'a> {
                 global = Some((whole, strings));
                 continue;
             }
-            if ![role::AM_METADATA, role::IR, role::NATIVE].contains(&role.as_str()) {
+            if role == Role::Unknown {
                 foreign.push(entry);
                 continue;
             }
@@ -93,7 +115,7 @@ impl<'a> Entries<'a> {
                 modules.resize_with(module + 1, Partial::default);
             }
             let module = &mut modules[module];
-            if role == role::AM_METADATA {
+            if role == Role::Module {
                 if module.metadata.is_some() {
                     return Err(fail("a second entry of metadata for its module".into()));
                 }
@@ -101,7 +123,7 @@ impl<'a> Entries<'a> {
                 module.metadata = Some((whole, strings));
                 continue;
             }
-            let native = role == role::NATIVE;
+            let native = role == Role::Native;
             let own = [
                 key::AM_INDEX,
                 key::TRIPLE,
