@@ -229,6 +229,16 @@ fn every_kernel_of_the_reference_writer_has_a_signature() {
 }
 
 #[test]
+fn an_exported_function_is_no_kernel_with_its_code_or_without() {
+    for state in ["object", "executable"] {
+        let file = format!("export_side.{state}.syclbin");
+        let (_, parameters) = parameters(&file, "_Z5shapef");
+        let reason = parameters.unwrap_err();
+        assert!(reason.contains("exports it as a function"), "{reason}");
+    }
+}
+
+#[test]
 fn something_else_is_named_as_such() {
     let cases: [(&[u8], &str); 4] = [
         (b"", "file: not a SYCLBIN file: it begins with nothing"),

@@ -123,7 +123,11 @@ impl<'s> Parser<'s> {
         let length: usize = self.rest.get(..digits)?.parse().ok()?;
         let name = self.rest.get(digits..digits.checked_add(length)?)?;
         self.rest = self.rest.get(digits + length..)?;
-        Some(name)
+        // What no compiler takes for a name would be shown to people as one.
+        let letters = name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_$.".contains(c));
+        letters.then_some(name)
     }
 
     /// `<name>`: plain or nested, with template arguments.
@@ -579,6 +583,8 @@ mod tests {
             "_ZN4fill",
             "_ZTS",
             "_Z0v",
+            "_Z5evil\x1bv",
+            "_Z7a\u{202e}bcdv",
             "a-b",
             "",
         ] {

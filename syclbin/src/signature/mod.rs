@@ -220,7 +220,8 @@ fn kernel(
     let declaration = recorded.or_else(|| declared_by_symbol(name.as_ref(), passed.as_deref()));
     let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
     // Compilers list exported functions among the names as well.
-    let exported = spirv.is_some() && passed.is_none();
+    let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
+    let exported = passed.is_none() && (spirv.is_some() || listed);
     let scratch = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
     let parameters = if exported {
         unsupported("the code exports it as a function and has no kernel of that name")
