@@ -4,12 +4,12 @@ fn main() {
     syclbin_build::Build::new()
         .source("../testfiles/vector_ops.cpp")
         .compile("vector_ops");
-    for name in ["functor", "kinds"] {
-        let folder = if name == "kinds" {
-            "tests"
-        } else {
-            "../testfiles"
-        };
+    for (folder, name) in [
+        ("../testfiles", "functor"),
+        ("../testfiles", "work_group"),
+        ("tests", "kinds"),
+        ("tests", "numbers"),
+    ] {
         syclbin_build::Build::new()
             .source(format!("{folder}/{name}.cpp"))
             .compile(name);

@@ -5,3 +5,18 @@ syclbin_rt::include_syclbin! {
     /// testfiles/vector_ops.cpp
     pub mod vector_ops = "vector_ops";
 }
+
+syclbin_rt::include_syclbin! {
+    /// testfiles/work_group.cpp
+    pub mod work_group = "work_group";
+}
+
+syclbin_rt::include_syclbin! {
+    /// testfiles/functor.cpp
+    pub mod functor = "functor";
+}
+
+syclbin_rt::include_syclbin! {
+    /// tests/numbers.cpp
+    pub mod numbers = "numbers";
+}

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::mangled::KernelName;
-use syclbin::signature::{
-    Access, Argument, Element, KernelSignature, Parameter, Pointee, Scalar, Type,
-};
+use syclbin::signature::{Access, Element, KernelSignature, Parameter, Pointee, Scalar, Type};
 
 use crate::file::File;
 use crate::input::Input;
@@ -262,21 +260,26 @@ impl Stub<'_> {
                 .claim(written)
                 .or_else(|| scope.claim(&format!("arg{index}")));
             let Some(name) = name else { continue };
-            let Some((ty, value)) = passing(&name, &parameter.ty) else {
+            let Some(Passing { ty, value }) = passing(&name, &parameter.ty) else {
                 continue; // `of_kernels` has seen that it can be passed
             };
             labels.push(match written {
                 "" => name.to_string(),
                 written => written.to_owned(),
             });
-            inputs.push(quote!(#name: #ty));
+            inputs.extend(ty.map(|ty| quote!(#name: #ty)));
             values.push(value);
         }
         let count = Literal::usize_unsuffixed(values.len());
         let doc = doc(&self.doc());
         // Buffers must live as long as the launch; without one there is nothing to name.
-        let pointer = |parameter: &Parameter| matches!(parameter.ty, Type::Pointer { .. });
-        let (generics, this, lifetime) = match self.parameters.iter().any(pointer) {
+        let borrowed = |parameter: &Parameter| {
+            matches!(
+                parameter.ty,
+                Type::Pointer { .. } | Type::Accessor { .. } | Type::Sampler
+            )
+        };
+        let (generics, this, lifetime) = match self.parameters.iter().any(borrowed) {
             true => (quote!(<'a>), quote!(&'a self), quote!('a)),
             false => (quote!(), quote!(&self), quote!('_)),
         };
@@ -301,6 +304,19 @@ impl Stub<'_> {
                     .unwrap_or_default()
             ),
         };
+        let three = |parameter: &Parameter| match &parameter.ty {
+            Type::Vector { count, .. } => *count == 3,
+            Type::Pointer {
+                pointee: Pointee::Element(Element::Vector { count, .. }),
+                ..
+            } => *count == 3,
+            _ => false,
+        };
+        if self.parameters.iter().any(three) {
+            text.push_str(
+                "\n\nA vector of three has the size of four; the last element is not used.",
+            );
+        }
         let unknown: Vec<String> = (self.parameters.iter().enumerate())
             .filter(|(_, parameter)| !parameter.sign_known)
             .map(|(index, parameter)| {
@@ -322,48 +338,64 @@ impl Stub<'_> {
 fn not_yet((index, parameter): (usize, &Parameter)) -> Option<String> {
     let name = parameter.name.clone();
     let name = name.unwrap_or_else(|| index.to_string());
-    if parameter.arguments.contains(&Argument::Removed) {
-        return Some(format!(
-            "parameter {name}: the compiler removed it from the code, which is not supported yet"
-        ));
-    }
     let what = match &parameter.ty {
         ty if passing(&Ident::new("x", proc_macro2::Span::call_site()), ty).is_some() => {
             return None;
         }
-        Type::Scalar(Scalar::F16) => "sycl::half",
-        Type::Scalar(_) => "bfloat16",
-        Type::Enum(_) => "an enumeration",
-        Type::Vector { .. } => "a vector by value",
-        Type::Array { .. } => "an array by value",
+        Type::Scalar(_) | Type::Enum(_) => "a number of this kind",
+        Type::Vector { .. } => "a vector of this kind by value",
+        Type::Array { .. } => "an array of anything but numbers by value",
         Type::Struct(_) => "a struct by value",
-        Type::Pointer {
-            pointee: Pointee::Void,
-            ..
-        } => "a pointer to void",
-        Type::Pointer { .. } => "a pointer to anything but numbers",
-        Type::LocalMemory { .. } => "work-group memory",
-        Type::LocalAccessor { .. } => "a local accessor",
-        Type::Accessor { .. } => "an accessor",
+        Type::Pointer { .. } => "a pointer to anything but numbers and vectors",
+        Type::LocalMemory { .. } => {
+            "work-group memory of anything but numbers, with a size given at launch,"
+        }
+        Type::LocalAccessor { .. } => "a local accessor of anything but numbers in one dimension",
+        Type::Accessor { .. } => "an accessor of anything but numbers in one dimension",
         Type::Sampler => "a sampler",
         Type::KernelHandler => "a kernel handler",
     };
     Some(format!("parameter {name}: {what} is not supported yet"))
 }
 
-/// The Rust type of a parameter, and the argument it becomes; `None` for what cannot be passed yet.
-fn passing(name: &Ident, ty: &Type) -> Option<(TokenStream, TokenStream)> {
-    Some(match ty {
+/// How a parameter is passed.
+struct Passing {
+    /// The Rust type; `None` for what the caller has no choice in.
+    ty: Option<TokenStream>,
+    /// The argument it becomes.
+    value: TokenStream,
+}
+
+/// `None` for what cannot be passed yet. Parameters that the compiler removed from the code are in
+/// the signature all the same: the runtime passes over them.
+fn passing(name: &Ident, ty: &Type) -> Option<Passing> {
+    let (ty, value) = match ty {
         Type::Scalar(Scalar::Bool) => (quote!(bool), quote!(::syclbin_rt::Arg::bool(#name))),
-        Type::Scalar(scalar) => {
-            let ty = rust_type(*scalar)?;
-            (ty, quote!(::syclbin_rt::Arg::scalar(#name)))
+        Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16)) => {
+            (rust_type(*scalar), quote!(::syclbin_rt::Arg::value(#name)))
         }
-        Type::Pointer {
-            pointee: Pointee::Element(Element::Scalar(pointee)),
-            access,
-        } => {
-            let pointee = rust_type(*pointee)?;
+        Type::Scalar(scalar) => (rust_type(*scalar), quote!(::syclbin_rt::Arg::scalar(#name))),
+        // Passed as its number: what C++ calls the values is not in the file.
+        Type::Enum(number) => (
+            rust_type(number.of),
+            quote!(::syclbin_rt::Arg::scalar(#name)),
+        ),
+        Type::Vector { of, count } => {
+            (vector(*of, *count), quote!(::syclbin_rt::Arg::value(#name)))
+        }
+        Type::Array { of, count } => {
+            let (of, count) = (element(of)?, Literal::u64_unsuffixed(*count));
+            (
+                quote!([#of; #count]),
+                quote!(::syclbin_rt::Arg::value(#name)),
+            )
+        }
+        Type::Pointer { pointee, access } => {
+            let pointee = match pointee {
+                Pointee::Element(of) => element(of)?,
+                Pointee::Void => quote!(impl ::syclbin_rt::Pod),
+                Pointee::Unknown(_) => return None,
+            };
             match access {
                 Access::Read => (
                     quote!(&'a ::syclbin_rt::Buffer<#pointee>),
@@ -375,22 +407,99 @@ fn passing(name: &Ident, ty: &Type) -> Option<(TokenStream, TokenStream)> {
                 ),
             }
         }
-        Type::Pointer { .. }
-        | Type::Enum(_)
-        | Type::Vector { .. }
-        | Type::Array { .. }
-        | Type::Struct(_)
+        Type::LocalMemory {
+            size: Some(bytes), ..
+        } => {
+            let bytes = Literal::u64_unsuffixed(*bytes);
+            return Some(Passing {
+                ty: None,
+                value: quote!(::syclbin_rt::Arg::local(#bytes)),
+            });
+        }
+        Type::LocalMemory {
+            element: Pointee::Element(of),
+            size: None,
+        } => {
+            let of = element(of)?;
+            (
+                quote!(::syclbin_rt::LocalMemory<#of>),
+                quote!(::syclbin_rt::Arg::from(#name)),
+            )
+        }
+        Type::LocalAccessor {
+            element: Pointee::Element(of),
+            dimensions: Some(1),
+        } => {
+            let of = element(of)?;
+            (
+                quote!(usize),
+                quote!(::syclbin_rt::Arg::local_accessor::<#of>(#name)),
+            )
+        }
+        // All of the buffer, which is what an accessor without range means in C++ too.
+        Type::Accessor {
+            element: Pointee::Element(of),
+            dimensions: 1,
+            access,
+        } => {
+            let of = element(of)?;
+            match access {
+                Access::Read => (
+                    quote!(&'a ::syclbin_rt::Buffer<#of>),
+                    quote!(::syclbin_rt::Arg::read_accessor(#name, #name.len())),
+                ),
+                Access::ReadWrite => (
+                    quote!(&'a mut ::syclbin_rt::Buffer<#of>),
+                    quote!({
+                        let all = #name.len();
+                        ::syclbin_rt::Arg::write_accessor(#name, all)
+                    }),
+                ),
+            }
+        }
+        Type::Sampler => (
+            quote!(&'a ::syclbin_rt::Sampler),
+            quote!(::syclbin_rt::Arg::sampler(#name)),
+        ),
+        Type::KernelHandler => {
+            return Some(Passing {
+                ty: None,
+                value: quote!(::syclbin_rt::Arg::kernel_handler()),
+            });
+        }
+        Type::Struct(_)
         | Type::LocalMemory { .. }
         | Type::LocalAccessor { .. }
-        | Type::Accessor { .. }
-        | Type::Sampler
-        | Type::KernelHandler => return None,
+        | Type::Accessor { .. } => return None,
+    };
+    Some(Passing {
+        ty: Some(ty),
+        value,
     })
 }
 
+/// The type of an element in memory, if it is made of numbers.
+fn element(element: &Element) -> Option<TokenStream> {
+    Some(match element {
+        Element::Scalar(scalar) => rust_type(*scalar),
+        Element::Enum(number) => rust_type(number.of),
+        Element::Vector { of, count } => vector(*of, *count),
+        Element::Array { .. } | Element::Struct(_) | Element::Pointer | Element::Bytes(_) => {
+            return None;
+        }
+    })
+}
+
+/// `sycl::vec`: one of three elements has the size of four.
+fn vector(of: Scalar, count: u32) -> TokenStream {
+    let of = rust_type(of);
+    let count = Literal::u32_unsuffixed(if count == 3 { 4 } else { count });
+    quote!([#of; #count])
+}
+
 /// The type of an element in memory; a `bool` there is a byte.
-fn rust_type(scalar: Scalar) -> Option<TokenStream> {
-    Some(match scalar {
+fn rust_type(scalar: Scalar) -> TokenStream {
+    match scalar {
         Scalar::Bool | Scalar::U8 => quote!(u8),
         Scalar::I8 => quote!(i8),
         Scalar::I16 => quote!(i16),
@@ -401,8 +510,9 @@ fn rust_type(scalar: Scalar) -> Option<TokenStream> {
         Scalar::U64 => quote!(u64),
         Scalar::F32 => quote!(f32),
         Scalar::F64 => quote!(f64),
-        Scalar::F16 | Scalar::BF16 => return None,
-    })
+        Scalar::F16 => quote!(::syclbin_rt::half::f16),
+        Scalar::BF16 => quote!(::syclbin_rt::half::bf16),
+    }
 }
 
 #[cfg(test)]
