@@ -45,11 +45,23 @@ use proc_macro::TokenStream;
 /// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&Buffer<T>` |
 /// | `T *` that it may write | `&mut Buffer<T>` |
 /// | `bool *` | `Buffer<u8>`: every byte is 0 or 1 |
+/// | `void *` | `&Buffer` or `&mut Buffer` of any `Pod` type |
+/// | `sycl::half`, `bfloat16` | `half::f16`, `half::bf16` (feature `half` of `syclbin-rt`, on by default) |
+/// | an enumeration | the integer beneath it |
+/// | `sycl::vec<float, 2>`, `marray`, `id`, `range` | `[f32; 2]`, an array; a `vec` of three has the size of four |
+/// | `work_group_memory` of a fixed size, `kernel_handler` | nothing: the function passes it |
+/// | `work_group_memory<T[]>`, `dynamic_work_group_memory` | `LocalMemory<T>` |
+/// | `local_accessor<T, 1>` | `usize`, the number of elements |
+/// | `accessor<T, 1>` | `&Buffer<T>` or `&mut Buffer<T>`, all of it |
+/// | `sampler` | `&Sampler` |
+///
+/// A parameter that the compiler removed from the code is in the signature all the same.
 ///
 /// An instance of a template is named after its arguments (`scale<int>` is `scale_int`), overloads
 /// after their parameters. A name that Rust reserves is raw (`r#move`) or gets an underscore
 /// (`self_`, `load_`). So does the later one where two kernels of a file would have one name. A
-/// kernel that takes something else is left out; the documentation of the module says which and why.
+/// kernel that takes something else, a struct say, is left out; the documentation of the module says
+/// which and why.
 ///
 /// The generated code names the runtime `::syclbin_rt`: it must be a dependency under its own name.
 ///

@@ -249,7 +249,8 @@ fn offload_binaries<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> 
         let name = format!("entry {index}");
         match entry.image {
             Cow::Borrowed(bytes) => image(&place.part(bytes, &name), declared, found)?,
-            // Unpacked: it lies nowhere in the input, so its place is that of the container.
+            // Entries are read borrowed today; what is not lies nowhere in the input, so its place
+            // is that of the container.
             Cow::Owned(bytes) => {
                 let part = place.part(&place.bytes[..0], &name);
                 found.push(leaf(&part, declared, Cow::Owned(bytes)));
