@@ -82,6 +82,14 @@ impl AccessorRange {
         ))
     }
 
+    /// How many elements are accessed.
+    pub(crate) fn items(&self) -> i128 {
+        let sizes = self.id(0).iter();
+        sizes.fold(1, |items: i128, size| {
+            items.saturating_mul(i128::from(*size))
+        })
+    }
+
     /// Value `id` of those the device is told; none beyond the last.
     fn id(&self, id: usize) -> &[u64] {
         let dimensions = self.dimensions.get(id).copied().unwrap_or(0);

@@ -35,7 +35,11 @@ enum Value<'a> {
     },
     Boxed(Box<[u8]>),
     Borrowed(&'a [u8]),
-    Buffer(&'a Memory),
+    Buffer {
+        memory: &'a Memory,
+        /// How many bytes of it hold elements.
+        bytes: usize,
+    },
     Accessor {
         memory: &'a Memory,
         /// How many elements the buffer has.
@@ -116,13 +120,21 @@ impl<'a> Arg<'a> {
     /// A pointer to a buffer that the kernel only reads.
     #[must_use]
     pub fn read<T: Pod>(buffer: &'a Buffer<T>) -> Self {
-        Self(Value::Buffer(buffer.memory()))
+        Self::buffer(buffer)
     }
 
     /// A pointer to a buffer that the kernel writes.
     #[must_use]
     pub fn write<T: Pod>(buffer: &'a mut Buffer<T>) -> Self {
-        Self(Value::Buffer(buffer.memory()))
+        Self::buffer(buffer)
+    }
+
+    fn buffer<T: Pod>(buffer: &'a Buffer<T>) -> Self {
+        Self(Value::Buffer {
+            memory: buffer.memory(),
+            // A buffer is no larger than the address space.
+            bytes: buffer.len().saturating_mul(size_of::<T>()),
+        })
     }
 
     /// A pointer to device memory that has an address, such as a
@@ -211,7 +223,7 @@ impl<'a> Arg<'a> {
             Value::Inline { bytes, size } => Argument::Bytes(&bytes[..*size]),
             Value::Boxed(bytes) => Argument::Bytes(bytes),
             Value::Borrowed(bytes) => Argument::Bytes(bytes),
-            Value::Buffer(memory) => Argument::Memory(memory),
+            Value::Buffer { memory, .. } => Argument::Memory(memory),
             // The order of the lowering: the pointer, then the three sizes.
             Value::Accessor { memory, range, .. } => match part.checked_sub(1) {
                 None => Argument::Memory(memory),
@@ -225,6 +237,29 @@ impl<'a> Arg<'a> {
             Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
             Value::Pointer(address) => Argument::Pointer(*address),
             Value::Null => Argument::Null,
+        }
+    }
+
+    /// How many elements of `element_bytes` the kernel can reach through it: those of a buffer, of
+    /// the part of one that an accessor is for, of work-group memory. 0 if it is none of these.
+    pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
+        let bytes = match &self.0 {
+            Value::Buffer { bytes, .. }
+            | Value::Local(bytes)
+            | Value::LocalAccessor { bytes, .. } => *bytes,
+            Value::Accessor { range, .. } => return range.items(),
+            _ => 0,
+        };
+        bytes.checked_div(element_bytes).unwrap_or(0) as i128
+    }
+
+    /// The bytes of a value.
+    pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Value::Inline { bytes, size } => bytes.get(..*size),
+            Value::Boxed(bytes) => Some(bytes),
+            Value::Borrowed(bytes) => Some(bytes),
+            _ => None,
         }
     }
 
@@ -251,7 +286,7 @@ impl std::fmt::Debug for Arg<'_> {
             Value::Inline { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
             Value::Boxed(bytes) => write!(f, "Arg({bytes:02x?})"),
             Value::Borrowed(bytes) => write!(f, "Arg({bytes:02x?})"),
-            Value::Buffer(_) => f.write_str("Arg(buffer)"),
+            Value::Buffer { .. } => f.write_str("Arg(buffer)"),
             Value::Accessor { range, .. } => write!(f, "Arg(accessor of {range:?})"),
             Value::Local(bytes) => write!(f, "Arg({bytes} bytes of work-group memory)"),
             Value::LocalAccessor { bytes, .. } => {

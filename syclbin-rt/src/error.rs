@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::backend::opencl::Failure;
+use crate::contract::Broken;
 
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -252,6 +253,14 @@ pub enum LaunchProblem {
         /// The device of the queue.
         queue: String,
     },
+    /// The launch breaks the contract that makes it safe.
+    #[error("{} breaks the contract {broken}", at_fault(argument))]
+    Contract {
+        /// The argument to blame, counted from 0, and its name; none when it is not one argument.
+        argument: Option<(usize, &'static str)>,
+        /// What was to hold, and what does not.
+        broken: Broken,
+    },
     /// The range has no work-item.
     #[error("the range {global:?} is empty; leave the launch out when there is nothing to do")]
     EmptyRange {
@@ -365,6 +374,15 @@ impl Error {
     }
 }
 
+impl LaunchProblem {
+    /// The contract is `broken` by the arguments called `names`, or by the range.
+    pub(crate) fn contract(broken: Broken, names: &[&'static str]) -> Self {
+        let argument = broken.argument();
+        let argument = argument.and_then(|index| Some((index, *names.get(index)?)));
+        Self::Contract { argument, broken }
+    }
+}
+
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Self(Arc::new(kind))
@@ -405,6 +423,14 @@ fn join(items: &[impl AsRef<str>]) -> String {
     }
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     items.join(", ")
+}
+
+/// What breaks a contract.
+fn at_fault(argument: &Option<(usize, &'static str)>) -> String {
+    match argument {
+        Some((index, name)) => format!("argument {index} ({name})"),
+        None => "the launch".to_owned(),
+    }
 }
 
 /// As C++ writes sizes.

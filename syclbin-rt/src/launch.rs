@@ -1,11 +1,13 @@
 //! Launches: a kernel with its arguments, checked before the driver sees them.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use syclbin::signature::spirv::ParameterType;
 
 use crate::arg::Arg;
 use crate::backend::opencl::Argument;
+use crate::contract::{Broken, Given};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::event::Event;
@@ -30,12 +32,16 @@ use crate::work_group;
 /// unsafe { Launch::new(&iota, &["start", "out", "count"], args).launch(1)? };
 /// # Ok::<(), syclbin_rt::Error>(())
 /// ```
+///
+/// `R` is what it can be launched over: any [`NdRange`], or only a
+/// [`GlobalRange`](crate::GlobalRange) where the kernel was compiled for one work-group size.
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
-pub struct Launch<'a, const N: usize> {
+pub struct Launch<'a, const N: usize, R = NdRange> {
     kernel: &'a Result<Kernel>,
     names: &'static [&'static str; N],
     args: [Arg<'a>; N],
+    range: PhantomData<fn(R)>,
 }
 
 impl<'a, const N: usize> Launch<'a, N> {
@@ -52,9 +58,32 @@ impl<'a, const N: usize> Launch<'a, N> {
             kernel,
             names,
             args,
+            range: PhantomData,
         }
     }
 
+    /// The same launch, over an `R` only.
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Arg, Buffer, Event, GlobalRange, Kernel, Launch, Result};
+    /// # fn coords(kernel: &Result<Kernel>, out: &mut Buffer<i32>) -> Result<Event> {
+    /// let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
+    /// let launch = launch.with_range::<GlobalRange<3>>();
+    /// // SAFETY: `coords` writes an element for each work-item.
+    /// unsafe { launch.launch([4, 8, 16]) }
+    /// # }
+    /// ```
+    pub fn with_range<R: Into<NdRange>>(self) -> Launch<'a, N, R> {
+        Launch {
+            kernel: self.kernel,
+            names: self.names,
+            args: self.args,
+            range: PhantomData,
+        }
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     /// Puts the kernel into the queue of its module, and returns without waiting for it.
     ///
     /// It starts after everything that was put into that queue before. The path to the driver
@@ -83,12 +112,31 @@ impl<'a, const N: usize> Launch<'a, N> {
         unsafe_code,
         reason = "what a kernel does is beyond every check; the duty is the caller's"
     )]
-    pub unsafe fn launch(self, range: impl Into<NdRange>) -> Result<Event> {
+    pub unsafe fn launch(self, range: impl Into<R>) -> Result<Event> {
+        // SAFETY: the duties are the same.
+        unsafe { self.launch_if(range.into().into(), |_| Ok(())) }
+    }
+
+    /// The same if `contract` holds, which is asked last, of arguments and a range that were
+    /// checked.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Launch::launch`], where `contract` holds.
+    #[allow(unsafe_code, reason = "as of `launch`")]
+    pub(crate) unsafe fn launch_if(
+        &self,
+        range: NdRange,
+        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+    ) -> Result<Event> {
         let kernel = self.kernel.as_ref().map_err(Error::clone)?;
-        let range = range.into();
         let local = self
             .check(kernel)
             .and_then(|()| work_group::choose(&range, kernel.limits(), kernel.queue().device()))
+            .and_then(|local| match contract(&Given::new(&self.args, &range)) {
+                Ok(()) => Ok(local),
+                Err(broken) => Err(LaunchProblem::contract(broken, self.names)),
+            })
             .map_err(|problem| Error::launch(kernel.name(), problem))?;
 
         let values = self.passed(kernel).map(|(_, value)| value);

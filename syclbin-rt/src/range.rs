@@ -28,6 +28,38 @@ pub struct Extent {
     dimensions: usize,
 }
 
+/// How many work-items a launch has, in `D` dimensions: one, two or three. The work-groups are the
+/// ones that the kernel was compiled for.
+///
+/// Made of a number or an array of numbers, in SYCL's order:
+///
+/// ```
+/// use syclbin_rt::{GlobalRange, NdRange};
+///
+/// let line: GlobalRange<1> = 1024.into();
+/// let image: GlobalRange<2> = [480, 640].into();
+/// assert_eq!(NdRange::from(image), NdRange::new([480, 640]));
+/// ```
+///
+/// Another number of dimensions does not compile, nor does a size of work-groups:
+///
+/// ```compile_fail,E0277
+/// let image: syclbin_rt::GlobalRange<2> = [4, 480, 640].into();
+/// ```
+///
+/// ```compile_fail,E0277
+/// let hypercube: syclbin_rt::GlobalRange<4> = [2, 2, 2, 2].into();
+/// ```
+///
+/// ```compile_fail,E0277
+/// let grouped: syclbin_rt::GlobalRange<1> = syclbin_rt::NdRange::new(1024).local(64).into();
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GlobalRange<const D: usize> {
+    /// It has `D` dimensions.
+    sizes: Extent,
+}
+
 impl NdRange {
     /// A range of `global` work-items. The work-groups are up to the kernel, if it was compiled
     /// for one size, else to the driver.
@@ -83,6 +115,12 @@ impl Extent {
         self.dimensions
     }
 
+    /// The size of a dimension in SYCL's order, 1 beyond the last.
+    pub(crate) fn size(&self, dimension: usize) -> usize {
+        let mut sizes = self.driver_order().iter().rev();
+        sizes.nth(dimension).copied().unwrap_or(1)
+    }
+
     /// How many work-items it has; `usize::MAX` when that is beyond counting.
     pub(crate) fn items(&self) -> usize {
         let sizes = self.driver_order().iter();
@@ -113,6 +151,33 @@ impl From<[usize; 3]> for Extent {
         Self::from_driver([d2, d1, d0], 3)
     }
 }
+
+impl From<usize> for GlobalRange<1> {
+    fn from(size: usize) -> Self {
+        Self::from([size])
+    }
+}
+
+macro_rules! global_ranges {
+    ($($dimensions:literal)*) => {
+        $(
+            impl From<[usize; $dimensions]> for GlobalRange<$dimensions> {
+                fn from(sizes: [usize; $dimensions]) -> Self {
+                    let sizes = sizes.into();
+                    Self { sizes }
+                }
+            }
+
+            impl From<GlobalRange<$dimensions>> for NdRange {
+                fn from(global: GlobalRange<$dimensions>) -> Self {
+                    Self::new(global.sizes)
+                }
+            }
+        )*
+    };
+}
+
+global_ranges! { 1 2 3 }
 
 impl From<usize> for NdRange {
     fn from(global: usize) -> Self {

@@ -36,6 +36,12 @@ impl<T> DevicePointer<T> {
         self.address
     }
 
+    /// The same address as one of a `U`: what C++ says with a cast between pointers.
+    #[must_use]
+    pub const fn cast<U>(self) -> DevicePointer<U> {
+        DevicePointer::from_address(self.address)
+    }
+
     /// The pointer to the element that is `count` elements further.
     #[must_use]
     pub const fn wrapping_add(self, count: u64) -> Self {
