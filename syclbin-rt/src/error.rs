@@ -267,6 +267,18 @@ pub enum LaunchProblem {
         /// The range.
         global: Vec<usize>,
     },
+    /// More work-items than the code can count. What it does with more is undefined.
+    #[error(
+        "the range {global:?} has more than {max} work-items, the most that the kernel was compiled \
+         to count; reduce it{}",
+        counting(*max)
+    )]
+    TooManyItems {
+        /// The range.
+        global: Vec<usize>,
+        /// The most work-items.
+        max: usize,
+    },
     /// Range and work-group have different numbers of dimensions.
     #[error("the range {global:?} and the work-group {local:?} differ in dimensions")]
     Dimensions {
@@ -423,6 +435,15 @@ fn join(items: &[impl AsRef<str>]) -> String {
     }
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     items.join(", ")
+}
+
+/// How a kernel counts more than `max` work-items.
+fn counting(max: usize) -> &'static str {
+    if max == usize::MAX {
+        ""
+    } else {
+        ", or compile with -fsycl-id-queries-range=size_t"
+    }
 }
 
 /// What breaks a contract.

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
-use syclbin::metadata::KernelSizes;
+use syclbin::metadata::{IdRange, KernelSizes};
 use syclbin::signature::mangled::KERNEL_PREFIX;
 use syclbin::signature::spirv::ParameterType;
 
@@ -39,6 +39,8 @@ pub(crate) struct Symbol {
     /// What the code takes, without those that were removed; empty where the code does not say.
     pub(crate) parameters: Vec<ParameterType>,
     pub(crate) sizes: KernelSizes,
+    /// How large ids of work-items the code counts with.
+    pub(crate) id_range: Option<IdRange>,
 }
 
 impl Kernel {
@@ -57,6 +59,7 @@ impl Kernel {
         let declared = sizes.required.map(|size| driver_order(size.xyz()));
         let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
         let limits = Limits {
+            max_range: max_range(symbol.id_range),
             required: raw.required_local().or(declared),
             max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
             max_items: raw.max_local().min(max_linear),
@@ -134,6 +137,18 @@ impl Kernel {
 
     pub(crate) fn raw(&self) -> &opencl::Kernel {
         &self.0.raw
+    }
+}
+
+/// The most work-items that code can count. DPC++ has it assume of every id and size, and of those
+/// of all dimensions together, that they are no larger (`-fsycl-id-queries-range`).
+fn max_range(ids: Option<IdRange>) -> usize {
+    const INT: usize = i32::MAX as usize;
+    match ids {
+        Some(IdRange::Size) => usize::MAX,
+        Some(IdRange::UnsignedInt) => u32::MAX as usize,
+        // Compilers leave `Int` out; of what a later one says, this is the safe reading.
+        None | Some(IdRange::Int | IdRange::Other(_)) => INT,
     }
 }
 

@@ -246,6 +246,7 @@ impl Part {
                     .map(|parameter| parameter.ty)
                     .collect(),
                 sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
+                id_range: metadata.misc.id_range,
                 name,
             })
             .collect();

@@ -126,6 +126,12 @@ impl Extent {
         let sizes = self.driver_order().iter();
         sizes.fold(1, |items, size| items.saturating_mul(*size))
     }
+
+    /// The same; none when that is beyond counting.
+    pub(crate) fn checked_items(&self) -> Option<usize> {
+        let mut sizes = self.driver_order().iter();
+        sizes.try_fold(1usize, |items, size| items.checked_mul(*size))
+    }
 }
 
 impl From<usize> for Extent {
@@ -228,5 +234,11 @@ mod tests {
         assert_eq!(Extent::from([2, 3, 4]).items(), 24);
         assert_eq!(Extent::from([usize::MAX, 2]).items(), usize::MAX);
         assert_eq!(Extent::from([usize::MAX, 0]).items(), 0);
+        assert_eq!(Extent::from([2, 3, 4]).checked_items(), Some(24));
+        assert_eq!(
+            Extent::from([usize::MAX, 1]).checked_items(),
+            Some(usize::MAX)
+        );
+        assert_eq!(Extent::from([usize::MAX, 2]).checked_items(), None);
     }
 }

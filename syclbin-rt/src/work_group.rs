@@ -1,11 +1,13 @@
-//! The work-group of a launch: which size it gets, and whether that can be right.
+//! The work-group of a launch: which size it gets, and whether that and the range can be right.
 
 use crate::error::LaunchProblem;
 use crate::range::{Extent, NdRange};
 
-/// What bounds the work-groups of a kernel on a device. Sizes are in the driver's order.
+/// What bounds the ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
+    /// The most work-items of a range that the code can count.
+    pub(crate) max_range: usize,
     /// The one size the kernel was compiled for.
     pub(crate) required: Option<[usize; 3]>,
     /// The largest size the kernel was compiled for.
@@ -21,7 +23,7 @@ pub(crate) struct Limits {
 ///
 /// # Errors
 ///
-/// When the range is empty, or the size does not go with the range, the kernel or the device.
+/// When the range is empty or beyond what the kernel counts, or the size does not go with the range, the kernel or the device.
 pub(crate) fn choose(
     range: &NdRange,
     limits: &Limits,
@@ -32,6 +34,16 @@ pub(crate) fn choose(
     if global.items() == 0 {
         return Err(LaunchProblem::EmptyRange {
             global: global.sycl_order(),
+        });
+    }
+    // Ids beyond are undefined behaviour: the compiler was told that there are none.
+    if global
+        .checked_items()
+        .is_none_or(|items| items > limits.max_range)
+    {
+        return Err(LaunchProblem::TooManyItems {
+            global: global.sycl_order(),
+            max: limits.max_range,
         });
     }
     if let Some(local) = given
@@ -114,6 +126,7 @@ mod tests {
     use super::*;
 
     const OPEN: Limits = Limits {
+        max_range: 1 << 20,
         required: None,
         max_declared: None,
         max_items: 256,
@@ -195,6 +208,31 @@ mod tests {
     fn an_empty_range_is_told() {
         let problem = "the range [4, 0] is empty; leave the launch out when there is nothing to do";
         assert_eq!(chosen([4, 0], OPEN), Err(problem.to_owned()));
+    }
+
+    #[test]
+    fn a_range_beyond_what_the_kernel_counts_is_told_in_all_dimensions_together() {
+        assert_eq!(chosen([1 << 10, 1 << 10], OPEN), Ok(None));
+        let problem = "the range [1024, 1025] has more than 1048576 work-items, the most that the \
+                       kernel was compiled to count; reduce it, or compile with \
+                       -fsycl-id-queries-range=size_t";
+        assert_eq!(
+            chosen([1 << 10, (1 << 10) + 1], OPEN),
+            Err(problem.to_owned())
+        );
+        let uncounted = Limits {
+            max_range: usize::MAX,
+            ..OPEN
+        };
+        assert_eq!(chosen(usize::MAX, uncounted), Ok(None));
+        let problem = "the range [9223372036854775808, 2] has more than 18446744073709551615 \
+                       work-items, the most that the kernel was compiled to count; reduce it";
+        assert_eq!(chosen([1 << 63, 2], uncounted), Err(problem.to_owned()));
+        assert!(
+            chosen([1 << 63, 2, 0], uncounted)
+                .unwrap_err()
+                .contains("empty")
+        );
     }
 
     #[test]

@@ -300,6 +300,47 @@ fn a_range_or_work_group_that_cannot_be_is_refused() -> Result<()> {
 }
 
 #[test]
+fn a_range_beyond_what_the_code_counts_never_reaches_the_driver() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile(VECTOR_OPS);
+    let refused = |id_range: Option<u32>, range: NdRange| -> Result<String> {
+        let mut file = syclbin::read::parse(&bytes).expect("a good file");
+        for module in &mut file.modules {
+            let metadata = &mut module.metadata;
+            if let Some(id_range) = id_range {
+                metadata.insert(set::MISC_PROPERTIES, "idQueriesRange", id_range);
+            }
+        }
+        let kernel = common::load(&queue, &common::written(&file))?.kernel("saxpy");
+        let x = queue.upload(&[1.0f32])?;
+        let mut y = queue.upload(&[1.0f32])?;
+        let launched = saxpy(&kernel, 1.0, &x, &mut y, range);
+        assert_eq!(queue.download(&y)?, [1.0]);
+        Ok(launched.unwrap_err().to_string())
+    };
+    // What compilers leave out is `int`.
+    let line = NdRange::new(1 << 31);
+    for id_range in [None, Some(0)] {
+        assert_eq!(
+            refused(id_range, line)?,
+            "kernel saxpy: the range [2147483648] has more than 2147483647 work-items, the most \
+             that the kernel was compiled to count; reduce it, or compile with \
+             -fsycl-id-queries-range=size_t"
+        );
+    }
+    let message = refused(Some(1), NdRange::new([1 << 16, 1 << 16]))?;
+    assert!(
+        message.contains("more than 4294967295 work-items"),
+        "{message}"
+    );
+    let message = refused(Some(2), NdRange::new([1 << 32, 1 << 32]))?;
+    assert!(message.ends_with("to count; reduce it"), "{message}");
+    Ok(())
+}
+
+#[test]
 fn two_threads_launch_one_kernel() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
