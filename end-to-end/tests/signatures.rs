@@ -103,7 +103,7 @@ fn pointers_say_what_they_point_to() {
             "Element(Scalar(F16)), access: ReadWrite",
             "Element(Scalar(Bool)), access: ReadWrite",
             // It only reads the pointer it points to.
-            "Element(Pointer), access: Read",
+            "Element(Pointer(Element(Scalar(I32)))), access: Read",
             "Element(Vector { of: F32, count: 4), access: ReadWrite",
             "Void, access: ReadWrite",
             "Void, access: Read",
@@ -124,7 +124,7 @@ fn structs_have_the_offsets_of_the_source() {
         (
             "Deep",
             "geo::Inner in[2]; /* 0 */ geo::Mode mode; /* 12 */ sycl::vec<float, 3> v3; /* 16 */ \
-             void * ptr; /* 32 */ float grid[2][3]; /* 40 */ bool flag; /* 64 */ \
+             float * ptr; /* 32 */ float grid[2][3]; /* 40 */ bool flag; /* 64 */ \
              sycl::half h; /* 66 */ sycl::ext::oneapi::bfloat16 b; /* 68 */ bytes _[1]; /* 70 */ } \
              /* size 80, align 16 */",
         ),

@@ -484,7 +484,7 @@ fn element(element: &Element) -> Option<TokenStream> {
         Element::Scalar(scalar) => rust_type(*scalar),
         Element::Enum(number) => rust_type(number.of),
         Element::Vector { of, count } => vector(*of, *count),
-        Element::Array { .. } | Element::Struct(_) | Element::Pointer | Element::Bytes(_) => {
+        Element::Array { .. } | Element::Struct(_) | Element::Pointer(_) | Element::Bytes(_) => {
             return None;
         }
     })

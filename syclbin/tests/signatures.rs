@@ -3,7 +3,7 @@
 
 use syclbin::property::set;
 use syclbin::signature::definition::Definition;
-use syclbin::signature::{self, Element, Signatures, Type};
+use syclbin::signature::{self, Element, Pointee, Scalar, Signatures, Type};
 use syclbin::{AbstractModule, State, Syclbin, Value};
 
 /// A file of modules with a kernel each that takes what `declarations` says.
@@ -125,4 +125,103 @@ fn a_chain_of_structs_has_an_end() {
     let texts: Vec<_> = texts.iter().map(String::as_str).collect();
     let found = file(&[("k", "void k(S0 s)", &texts)]);
     assert!(reason(&found, 0).contains("nests too deep"));
+}
+
+#[test]
+fn a_pointer_in_a_struct_says_what_is_behind_it_and_never_recurses() {
+    let found = file(&[(
+        "k",
+        "void k(Node n)",
+        &[
+            "struct Node { Node *next; /* 0 */ const float *data; /* 8 */ void *any; /* 16 */ Mode *mode; /* 24 */ sycl::vec<int, 3> *v; /* 32 */ float **deep; /* 40 */ } /* size 48, align 8 */",
+            "enum Mode : unsigned char;",
+        ],
+    )]);
+    let parameters = found.kernels[0].parameters.as_ref().unwrap();
+    let layout = found.layouts.get(parameters[0].ty.structure().unwrap());
+    let pointees = layout.unwrap().fields.iter().map(|field| match &field.ty {
+        Element::Pointer(pointee) => &**pointee,
+        other => panic!("{other:?}"),
+    });
+    let mode = signature::Enum {
+        name: "Mode".into(),
+        of: Scalar::U8,
+    };
+    let vector = Element::Vector {
+        of: Scalar::I32,
+        count: 3,
+    };
+    let expected = [
+        Pointee::Unknown(Some("Node".into())),
+        Pointee::Element(Element::Scalar(Scalar::F32)),
+        Pointee::Void,
+        Pointee::Element(Element::Enum(mode)),
+        Pointee::Element(vector),
+        Pointee::Unknown(None),
+    ];
+    assert!(pointees.eq(&expected));
+    assert!(
+        found
+            .layouts
+            .describe(parameters[0].ty.structure().unwrap())
+            .contains("float * data; /* 8 */")
+    );
+}
+
+#[test]
+fn only_structs_of_one_name_are_a_conflict() {
+    let found = file(&[
+        (
+            "a",
+            "void a(P p)",
+            &["struct P { int x; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        (
+            "b",
+            "void b(P p)",
+            &["struct P { float x; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        ("c", "void c(Q q)", &[]),
+    ]);
+    let conflicts = found
+        .kernels
+        .iter()
+        .map(|kernel| kernel.parameters.as_ref().unwrap_err().is_conflict());
+    assert_eq!(conflicts.collect::<Vec<_>>(), [true, true, false]);
+}
+
+#[test]
+fn required_sizes_are_in_the_order_of_sycl_with_a_number_a_dimension() {
+    let bytes = include_bytes!("../../testfiles/work_group.object.syclbin");
+    let mut file = syclbin::read::parse(bytes).unwrap();
+    let size = |found: &Signatures, name: &str| {
+        let mut kernels = found.kernels.iter();
+        let kernel = kernels.find(|kernel| kernel.symbol == format!("__sycl_kernel_{name}"));
+        let kernel = kernel.unwrap();
+        (
+            kernel.required_local_size.clone(),
+            kernel.parameters.clone().map(|_| ()),
+        )
+    };
+    let found = signature::kernels(&file).unwrap();
+    assert_eq!(size(&found, "block_sum"), (Some(vec![64]), Ok(())));
+    assert_eq!(size(&found, "coords"), (Some(vec![2, 4, 8]), Ok(())));
+    assert_eq!(size(&found, "histogram"), (None, Ok(())));
+    // The code says the same, but not how many dimensions there are.
+    let sets = &mut file.modules[0].metadata;
+    let all = sets.remove_set(set::PROGRAM_METADATA).unwrap();
+    let found = signature::kernels(&file).unwrap();
+    assert_eq!(size(&found, "block_sum"), (Some(vec![1, 1, 64]), Ok(())));
+    let key = all
+        .keys()
+        .find(|key| key.ends_with("block_sum@reqd_work_group_size"));
+    let value = Value::from([32u32, 1, 1].map(u32::to_le_bytes).concat());
+    let sets = &mut file.modules[0].metadata;
+    sets.insert(set::PROGRAM_METADATA, key.unwrap().to_owned(), value);
+    let found = signature::kernels(&file).unwrap();
+    let reason = size(&found, "block_sum").1.unwrap_err().to_string();
+    assert!(
+        reason.contains("recorded as [32, 1, 1], and the code has [64, 1, 1]"),
+        "{reason}"
+    );
 }

@@ -17,7 +17,7 @@ use super::report::Kernel;
 use crate::input::hex;
 
 /// Every set whose meaning is known.
-const KNOWN: [&str; 24] = [
+const KNOWN: [&str; 25] = [
     set::GLOBAL,
     set::IR_MODULE,
     set::NATIVE_IMAGE,
@@ -42,6 +42,7 @@ const KNOWN: [&str; 24] = [
     set::REGISTERED_KERNELS,
     set::DECLARATIONS,
     set::LAYOUTS,
+    set::VARIABLES,
 ];
 
 /// Whether the meaning of the set called `name` is known.

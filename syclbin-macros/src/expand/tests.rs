@@ -42,6 +42,7 @@ fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
         name: mangled::parse(symbol),
         declaration: None,
         parameters: Ok(parameters.collect()),
+        required_local_size: None,
     }
 }
 

@@ -74,6 +74,11 @@ pub mod set {
     ///
     /// This set is of this project too.
     pub const LAYOUTS: &str = "SYCLBIN-RS/struct layouts";
+    /// The types of device globals and specialization constants: key the identifier, value a byte
+    /// array of UTF-8 text, the type as C++ spells it: `int[4]`.
+    ///
+    /// This set is of this project too.
+    pub const VARIABLES: &str = "SYCLBIN-RS/variable types";
 }
 
 /// Names of keys, as files spell them.

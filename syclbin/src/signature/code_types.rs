@@ -15,12 +15,26 @@ const MAX_DEPTH: usize = 32;
 
 #[derive(Debug)]
 pub(super) enum Record {
+    /// It has no size in memory: variables have a byte instead.
+    Bool,
     Int(u32),
     Float(u32),
-    Vector { of: u32, count: u32 },
-    Array { of: u32, count: Option<u64> },
-    Struct { members: Vec<u32>, packed: bool },
-    Pointer { storage: u32, pointee: u32 },
+    Vector {
+        of: u32,
+        count: u32,
+    },
+    Array {
+        of: u32,
+        count: Option<u64>,
+    },
+    Struct {
+        members: Vec<u32>,
+        packed: bool,
+    },
+    Pointer {
+        storage: u32,
+        pointee: u32,
+    },
     Sampler,
 }
 
@@ -99,7 +113,7 @@ impl Types {
                 Some((end.checked_next_multiple_of(whole)?, whole))
             }
             Record::Pointer { .. } => Some((8, 8)),
-            Record::Sampler => None,
+            Record::Bool | Record::Sampler => None,
         }
     }
 }
@@ -137,6 +151,27 @@ impl<'m> Meanings<'m> {
             Some((element, sign_known)) => (Pointee::Element(element), sign_known),
             None => (Pointee::Unknown(None), true),
         }
+    }
+
+    /// What a device global of `size` bytes has, whose variable is a `ty`. Unless the variable is
+    /// the value itself, a pointer stands before it; bytes may fill up between the two.
+    pub(super) fn device_global(&self, ty: TypeId, size: u64, image_scope: bool) -> Option<TypeId> {
+        let types = &self.module.types;
+        let members = match types.get(ty.0)? {
+            Record::Struct { members, .. } => members,
+            _ => return (image_scope && self.size(ty) == Some(size)).then_some(ty),
+        };
+        let members = match (members.split_first(), image_scope) {
+            (_, true) => members,
+            (Some((first, rest)), false)
+                if matches!(types.get(*first), Some(Record::Pointer { .. })) =>
+            {
+                rest
+            }
+            _ => return None,
+        };
+        let mut members = members.iter().map(|member| TypeId(*member));
+        members.find(|member| self.size(*member) == Some(size))
     }
 
     /// Bytes of a `ty`, where that is known.
@@ -177,8 +212,11 @@ impl<'m> Meanings<'m> {
         let meaning = match module.types.get(id)? {
             Record::Int(bits) => (Element::Scalar(Scalar::integer(*bits, true)?), false),
             Record::Float(bits) => (Element::Scalar(Scalar::float(*bits)?), true),
-            Record::Pointer { .. } => (Element::Pointer, true),
-            Record::Sampler => return None,
+            Record::Pointer { pointee, .. } => {
+                let (pointee, known) = self.shallow(*pointee, layouts);
+                (Element::Pointer(Box::new(pointee)), known)
+            }
+            Record::Bool | Record::Sampler => return None,
             Record::Vector { of, count } => match self.at_depth(*of, layouts, depth)? {
                 (Element::Scalar(of), known) if *count != 3 => {
                     (Element::Vector { of, count: *count }, known)
@@ -226,6 +264,26 @@ impl<'m> Meanings<'m> {
         };
         self.known.insert(id, meaning.clone());
         Some(meaning)
+    }
+
+    /// What is behind a pointer in memory. Compilers with opaque pointers have bytes there,
+    /// whatever it is. A struct is only named: it may point back.
+    fn shallow(&mut self, id: u32, layouts: &mut Layouts) -> (Pointee, bool) {
+        let unknown = (Pointee::Unknown(None), true);
+        match self.module.types.get(id) {
+            Some(Record::Int(16..) | Record::Float(_) | Record::Vector { .. }) => {
+                match self.at_depth(id, layouts, MAX_DEPTH) {
+                    Some((Element::Bytes(_), _)) | None => unknown,
+                    Some((element, known)) => (Pointee::Element(element), known),
+                }
+            }
+            Some(Record::Struct { .. }) => {
+                let name = plain(self.module.type_name(TypeId(id)));
+                let name = Some(name).filter(|name| !name.is_empty());
+                (Pointee::Unknown(name.map(Into::into)), true)
+            }
+            _ => unknown,
+        }
     }
 
     /// Types of SYCL that mean one number or several.

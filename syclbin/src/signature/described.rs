@@ -12,7 +12,7 @@ use super::cpp::{self, Spelled};
 use super::definition::Definition;
 use super::types::{Element, Enum, Field, Layout, Layouts, Pointee, StructId};
 use crate::model::AbstractModule;
-use crate::property::set;
+use crate::property::{Value, set};
 
 /// Structs nest; what goes deeper has no layout.
 const MAX_DEPTH: usize = 32;
@@ -34,7 +34,10 @@ impl Names {
         let first = *self.described.entry(name.clone()).or_insert(id);
         if first != id {
             let (a, b) = (self.layouts.describe(first), self.layouts.describe(id));
-            let reason = Unsupported(format!("two structs are called `{name}`: {a} and {b}"));
+            let reason = Unsupported {
+                reason: format!("two structs are called `{name}`: {a} and {b}"),
+                conflict: true,
+            };
             self.conflicts
                 .entry(first)
                 .or_insert_with(|| reason.clone());
@@ -104,11 +107,11 @@ impl<'m> Described<'m> {
             return Some(known.clone());
         }
         let text = self.module.metadata.get(set::LAYOUTS, name)?.as_str()?;
-        let contained = Unsupported(format!("the struct `{name}` contains itself"));
+        let contained = Unsupported::new(format!("the struct `{name}` contains itself"));
         self.known.insert(name.into(), Err(contained));
         let found = match Definition::parse(text) {
             Some(definition) if definition.name() == name => self.define(definition, names, depth),
-            _ => Err(Unsupported(format!(
+            _ => Err(Unsupported::new(format!(
                 "the recorded layout of `{name}` is damaged"
             ))),
         };
@@ -128,7 +131,7 @@ impl<'m> Described<'m> {
                     Some(Spelled::Scalar(of)) if !of.is_float() => {
                         Ok(Element::Enum(Enum { name, of }))
                     }
-                    _ => Err(Unsupported(format!(
+                    _ => Err(Unsupported::new(format!(
                         "the recorded enum `{name}` is of `{of}`"
                     ))),
                 };
@@ -141,18 +144,19 @@ impl<'m> Described<'m> {
             } => (name, size, align, members),
         };
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Unsupported(format!("the struct `{name}` nests too deep")));
+            return Err(Unsupported::new(format!(
+                "the struct `{name}` nests too deep"
+            )));
         };
         let (mut end, mut fields) = (0, Vec::new());
         for member in members {
-            let wrong = |what: &str| {
+            let within = |reason: Unsupported| {
                 let member = &member.name;
-                Unsupported(format!("the struct `{name}`: its member `{member}` {what}"))
+                reason.within(format_args!("the struct `{name}`: its member `{member}` "))
             };
+            let wrong = |what: &str| within(Unsupported::new(what));
             let spelled = cpp::parse(&member.ty).ok_or_else(|| wrong("has no type"))?;
-            let ty = self
-                .element(&spelled, names, depth)
-                .map_err(|Unsupported(reason)| wrong(&reason))?;
+            let ty = self.element(&spelled, names, depth).map_err(within)?;
             let size = names.layouts.size(&ty);
             if member.offset < end {
                 return Err(wrong("stands upon the one before it"));
@@ -168,7 +172,7 @@ impl<'m> Described<'m> {
             });
         }
         if end > size || !align.is_power_of_two() {
-            return Err(Unsupported(format!(
+            return Err(Unsupported::new(format!(
                 "the struct `{name}` has {size} bytes aligned to {align}, and members up to byte {end}"
             )));
         }
@@ -206,10 +210,12 @@ impl<'m> Described<'m> {
                 of: Box::new(self.element(of, names, depth)?),
                 count: *count,
             },
-            Spelled::Pointer { .. } => Element::Pointer,
+            Spelled::Pointer { to, .. } => Element::Pointer(Box::new(self.shallow(to, names))),
             Spelled::Bytes(size) => Element::Bytes(*size),
             Spelled::Named(name) => self.named_at(name, names, depth).unwrap_or_else(|| {
-                Err(Unsupported(format!("the layout of `{name}` is not known")))
+                Err(Unsupported::new(format!(
+                    "the layout of `{name}` is not known"
+                )))
             })?,
             Spelled::Void
             | Spelled::Unbounded(_)
@@ -219,11 +225,35 @@ impl<'m> Described<'m> {
             | Spelled::Sampler
             | Spelled::KernelHandler
             | Spelled::Foreign => {
-                return Err(Unsupported(
+                return Err(Unsupported::new(
                     "has no layout that Rust could have".to_string(),
                 ));
             }
         })
+    }
+
+    /// What is behind a pointer in memory. A struct there is only named: it may point back.
+    fn shallow(&mut self, spelled: &Spelled, names: &mut Names) -> Pointee {
+        match spelled {
+            Spelled::Void => Pointee::Void,
+            Spelled::Scalar(_) | Spelled::Vector { .. } => match self.element_of(spelled, names) {
+                Ok(element) => Pointee::Element(element),
+                Err(_) => Pointee::Unknown(None),
+            },
+            Spelled::Named(name) => {
+                let definition = self.module.metadata.get(set::LAYOUTS, name);
+                let text = definition.and_then(Value::as_str).unwrap_or_default();
+                let element = match text.starts_with("enum ") {
+                    true => self.named(name, names),
+                    false => None,
+                };
+                match element {
+                    Some(Ok(element)) => Pointee::Element(element),
+                    _ => Pointee::Unknown(Some(name.clone())),
+                }
+            }
+            _ => Pointee::Unknown(None),
+        }
     }
 
     /// What is behind a pointer or in memory of a work-group. What the file does not describe has at

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 64;
 /// are made of one symbol at most.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// What a symbol says of its kernel.
+/// What a symbol says of its kernel or variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelName {
     /// The namespaces (and classes) around it, outermost first.
@@ -39,6 +39,15 @@ impl KernelName {
             [] => name,
             arguments => instance(&name, arguments),
         }
+    }
+
+    /// Whether all parts of it are identifiers.
+    fn is_plain(&self) -> bool {
+        let identifier = |part: &String| {
+            !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric())
+        };
+        let nested = self.path.len() <= MAX_DEPTH;
+        nested && self.path.iter().all(identifier) && identifier(&self.base)
     }
 }
 
@@ -70,10 +79,33 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
     if let Some(rest) = first.strip_prefix(KERNEL_PREFIX) {
         *first = rest.into();
     }
-    let identifier =
-        |part: &String| !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric());
-    let nested = name.path.len() <= MAX_DEPTH;
-    (nested && name.path.iter().all(identifier) && identifier(&name.base)).then_some(name)
+    name.is_plain().then_some(name)
+}
+
+/// Reads the symbol of a variable: `_ZN2ns6radiusE` is `ns::radius`. Those that are seen in one source
+/// only may have `uid...___` before them, which tells sources apart. Namespaces without a name are
+/// left out. `None` where the symbol cannot be read.
+#[must_use]
+pub fn variable(symbol: &str) -> Option<KernelName> {
+    let symbol = match symbol.split_once("____Z") {
+        Some((uid, _)) if uid.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            &symbol[uid.len() + 3..]
+        }
+        _ => symbol,
+    };
+    let mut name = match symbol.strip_prefix("_Z") {
+        Some(rest) => {
+            let mut parser = Parser::new(rest);
+            let name = parser.name(0)?;
+            parser.rest.is_empty().then_some(name)?
+        }
+        None => KernelName {
+            base: symbol.into(),
+            ..KernelName::default()
+        },
+    };
+    name.path.retain(|part| part != "_GLOBAL__N_1");
+    name.is_plain().then_some(name)
 }
 
 struct Parser<'s> {
@@ -115,6 +147,12 @@ impl<'s> Parser<'s> {
 
     /// `<source-name>`: a length and that many bytes.
     fn source_name(&mut self) -> Option<&'s str> {
+        // What is seen in one source only.
+        if let Some(rest) = self.rest.strip_prefix('L')
+            && rest.starts_with(|c: char| c.is_ascii_digit())
+        {
+            self.rest = rest;
+        }
         let digits = self.rest.len()
             - self
                 .rest

@@ -11,6 +11,8 @@ use super::described::{Described, Names};
 use super::spirv::{self, ParameterType, TypeId};
 use super::types::{Access, Element, Enum, Layouts, Pointee, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, unsupported};
+use crate::model::AbstractModule;
+use crate::property::set;
 
 /// Arguments that an accessor becomes: its pointer, two ranges, an id.
 const OF_ACCESSOR: usize = 4;
@@ -93,7 +95,7 @@ impl Sources<'_> {
             let ty = cpp::parse(&parameter.ty).filter(|ty| *ty != Spelled::Foreign);
             let name = label(Some(&parameter.name), index);
             spelled.push(ty.ok_or_else(|| {
-                Unsupported(format!(
+                Unsupported::new(format!(
                     "parameter {name}: `{}` is not supported",
                     parameter.ty
                 ))
@@ -129,9 +131,9 @@ impl Sources<'_> {
             let name = name.or_else(|| slots.first().and_then(|slot| slot.name()));
             let (ty, sign_known) =
                 self.one(&declared.ty, spelled, &slots, names)
-                    .map_err(|Unsupported(reason)| {
+                    .map_err(|reason| {
                         let name = label(name.as_deref(), index);
-                        Unsupported(format!("parameter {name}: {reason}"))
+                        reason.within(format_args!("parameter {name}: "))
                     })?;
             parameters.push(Parameter {
                 name,
@@ -248,8 +250,8 @@ impl Sources<'_> {
             },
             spelled => {
                 let element = self.described.element_of(spelled, names);
-                let element = element
-                    .map_err(|Unsupported(reason)| Unsupported(format!("`{text}`: {reason}")))?;
+                let element =
+                    element.map_err(|reason| reason.within(format_args!("`{text}`: ")))?;
                 self.by_value(text, element, passed, &names.layouts)?
             }
         };
@@ -315,13 +317,40 @@ impl Sources<'_> {
                 "it is declared `{text}`, and the code takes something else"
             ));
         }
-        by_value_type(element).ok_or_else(|| Unsupported(format!("`{text}` is not supported")))
+        by_value_type(element).ok_or_else(|| Unsupported::new(format!("`{text}` is not supported")))
     }
 
     /// Whether the code has the same in memory, as far as it says: sizes, and what stands where.
     fn same(&self, ty: TypeId, element: &Element, layouts: &Layouts) -> bool {
         self.size(ty)
             .is_none_or(|size| layouts.size(element) == Some(size))
+    }
+
+    /// The recorded type of a variable of `size` bytes; `None` where there is none.
+    pub(super) fn recorded(
+        &mut self,
+        module: &AbstractModule<'_>,
+        name: &str,
+        size: u64,
+        names: &mut Names,
+    ) -> Option<Result<Element, Unsupported>> {
+        let text = module.metadata.get(set::VARIABLES, name)?;
+        let text = text.as_str().unwrap_or_default();
+        let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
+        let Some(spelled) = cpp::parse(text) else {
+            return Some(unsupported("its recorded type is damaged"));
+        };
+        let element = match self.described.element_of(&spelled, names) {
+            Ok(element) => element,
+            Err(reason) => return Some(Err(within(reason))),
+        };
+        Some(match names.layouts.size(&element) {
+            Some(own) if own == size => Ok(element),
+            Some(own) => unsupported(format!(
+                "`{text}` is declared with {own} bytes, and its size is {size}"
+            )),
+            None => unsupported(format!("`{text}` is beyond all memory")),
+        })
     }
 
     fn size(&self, ty: TypeId) -> Option<u64> {
@@ -379,21 +408,19 @@ impl Sources<'_> {
         let mut parameters = Vec::new();
         let mut at = 0;
         while let Some(slot) = slots.get(at) {
-            let fail = |reason: String| Unsupported(format!("argument {at}: {reason}"));
+            let fail = |reason: Unsupported| reason.within(format_args!("argument {at}: "));
             let Some(passed) = slot.ty() else {
-                return Err(fail(
-                    "the compiler removed it, and no declaration tells what it was".into(),
-                ));
+                return Err(fail(Unsupported::new(
+                    "the compiler removed it, and no declaration tells what it was",
+                )));
             };
             let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
-            let accessor = self
-                .accessor(group, layouts)
-                .map_err(|Unsupported(r)| fail(r))?;
+            let accessor = self.accessor(group, layouts).map_err(fail)?;
             let ((ty, sign_known), width) = match accessor {
                 Some(accessor) => (accessor, OF_ACCESSOR),
                 None => {
                     let one = self.undeclared_type(passed, layouts);
-                    (one.map_err(|Unsupported(reason)| fail(reason))?, 1)
+                    (one.map_err(fail)?, 1)
                 }
             };
             let group = &slots[at..at + width];
@@ -481,7 +508,7 @@ impl Sources<'_> {
         passed: ParameterType,
         layouts: &mut Layouts,
     ) -> Result<(Type, bool), Unsupported> {
-        let unknown = || Unsupported("its type is not supported".to_string());
+        let unknown = || Unsupported::new("its type is not supported");
         let code = self.code.as_mut().ok_or_else(unknown)?;
         match passed {
             ParameterType::Int { bits, signed } => {
@@ -537,7 +564,7 @@ const fn access(read_only: bool) -> Access {
 }
 
 fn of_size(bits: u32) -> Unsupported {
-    Unsupported(format!("a number of {bits} bits is not supported"))
+    Unsupported::new(format!("a number of {bits} bits is not supported"))
 }
 
 /// An integer of the code, and whether its sign is known.
@@ -561,6 +588,6 @@ fn by_value_type(element: Element) -> Option<Type> {
         Element::Vector { of, count } => Type::Vector { of, count },
         Element::Array { of, count } => Type::Array { of: *of, count },
         Element::Struct(id) => Type::Struct(id),
-        Element::Pointer | Element::Bytes(_) => return None,
+        Element::Pointer(_) | Element::Bytes(_) => return None,
     })
 }

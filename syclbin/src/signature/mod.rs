@@ -24,16 +24,19 @@ mod merge;
 pub(crate) mod ptx;
 pub mod spirv;
 mod types;
+mod variables;
 
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::error::Error;
+use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
 use crate::model::{AbstractModule, Image, Syclbin};
-use crate::property::{Value, set};
+use crate::property::{Value, key, set};
 use code_types::Meanings;
 use declaration::{Declaration, DeclaredParameter};
 use definition::Definition;
@@ -41,14 +44,20 @@ use described::{Described, Names};
 use mangled::KernelName;
 use merge::Sources;
 pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
+use variables::Variables;
+pub use variables::{DeviceGlobal, SpecializationConstant};
 
-/// All kernels of a file, and the structs they take.
+/// All kernels of a file, the structs they take, and the variables that a host can reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signatures {
     /// The kernels in the file's order, each symbol once.
     pub kernels: Vec<KernelSignature>,
     /// The structs.
     pub layouts: Layouts,
+    /// The specialization constants in the file's order, each symbol once.
+    pub constants: Vec<SpecializationConstant>,
+    /// The device globals in the file's order, each identifier once.
+    pub globals: Vec<DeviceGlobal>,
 }
 
 /// A kernel: what it is called and what it takes.
@@ -62,6 +71,9 @@ pub struct KernelSignature {
     pub declaration: Option<Declaration>,
     /// The parameters in order, or why they cannot be told.
     pub parameters: Result<Vec<Parameter>, Unsupported>,
+    /// The one size of work-groups it can be launched with, in work-items: in SYCL's order, a number
+    /// a dimension. Three, where only the code has it.
+    pub required_local_size: Option<Vec<u32>>,
 }
 
 /// A parameter of a kernel.
@@ -88,10 +100,37 @@ pub enum Argument {
     Removed,
 }
 
-/// Why a kernel has no typed signature.
+/// Why a kernel has no typed signature, or a variable no type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unsupported(String);
+#[error("{reason}")]
+pub struct Unsupported {
+    reason: String,
+    conflict: bool,
+}
+
+impl Unsupported {
+    fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            conflict: false,
+        }
+    }
+
+    /// What `of` says of itself, named as a part of the whole.
+    fn within(self, of: impl fmt::Display) -> Self {
+        Self {
+            reason: format!("{of}{}", self.reason),
+            ..self
+        }
+    }
+
+    /// Whether two structs of one name are the reason: then the text shows both layouts, and the
+    /// sources have to be changed.
+    #[must_use]
+    pub const fn is_conflict(&self) -> bool {
+        self.conflict
+    }
+}
 
 /// The signatures of all kernels of a file.
 ///
@@ -102,6 +141,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut found: Vec<KernelSignature> = Vec::new();
     let mut places = BTreeMap::new();
     let mut names = Names::default();
+    let mut variables = Variables::default();
     for (index, module) in file.modules.iter().enumerate() {
         let spirv = spirv_of(module)
             .map_err(|error| error.within(format!("abstract module {index}: SPIR-V"), 0))?;
@@ -125,6 +165,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
                 Entry::Occupied(_) => {}
             }
         }
+        variables.add(module, spirv.as_ref(), &mut sources, &mut names);
     }
     let (layouts, conflicts) = names.conflicts();
     for kernel in &mut found {
@@ -135,9 +176,12 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
             kernel.parameters = Err(conflict.clone());
         }
     }
+    let (constants, globals) = variables.finish(&conflicts);
     Ok(Signatures {
         kernels: found,
         layouts,
+        constants,
+        globals,
     })
 }
 
@@ -237,12 +281,52 @@ fn kernel(
             Err(malformed) => unsupported(malformed.to_string()),
         }
     };
+    let (parameters, required_local_size) = match required_local_size(module, spirv, symbol) {
+        Ok(size) => (parameters, size),
+        Err(reason) => (parameters.and(Err(reason)), None),
+    };
     KernelSignature {
         symbol: symbol.into(),
         name,
         declaration,
         parameters,
+        required_local_size,
     }
+}
+
+/// The one size of work-groups that `symbol` can be launched with, in SYCL's order.
+fn required_local_size(
+    module: &AbstractModule<'_>,
+    spirv: Option<&spirv::Module>,
+    symbol: &str,
+) -> Result<Option<Vec<u32>>, Unsupported> {
+    let malformed = |malformed: Malformed| Unsupported::new(malformed.to_string());
+    let name = |what| format!("{symbol}@{what}");
+    let sets = &module.metadata;
+    let recorded = sets
+        .read::<WorkGroupSize<u32>>(set::PROGRAM_METADATA, &name(key::REQD_WORK_GROUP_SIZE))
+        .map_err(malformed)?;
+    let in_code = spirv.and_then(|spirv| spirv.local_size(symbol));
+    let in_code = in_code.and_then(|size| WorkGroupSize::from_xyz(&size));
+    if let (Some(recorded), Some(in_code)) = (recorded, in_code)
+        && recorded.xyz() != in_code.xyz()
+    {
+        let (a, b) = (recorded.xyz(), in_code.xyz());
+        return unsupported(format!(
+            "its required work-group size is recorded as {a:?}, and the code has {b:?}"
+        ));
+    }
+    let Some(size) = recorded.or(in_code) else {
+        return Ok(None);
+    };
+    if size.xyz().contains(&0) {
+        let size = size.xyz();
+        return unsupported(format!("its required work-group size is {size:?}"));
+    }
+    let dimensions = sets
+        .read::<Dimensions>(set::PROGRAM_METADATA, &name(key::WORK_GROUP_NUM_DIM))
+        .map_err(malformed)?;
+    Ok(Some(size.to_sycl(dimensions)))
 }
 
 /// Whether it is a kernel that runs another over a range rounded up.
@@ -272,5 +356,5 @@ fn declared_by_symbol(
 }
 
 fn unsupported<T>(reason: impl Into<String>) -> Result<T, Unsupported> {
-    Err(Unsupported(reason.into()))
+    Err(Unsupported::new(reason))
 }

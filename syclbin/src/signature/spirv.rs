@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::code_types::{Record, Types};
+use super::types::Scalar;
 use crate::error::{Error, ErrorKind};
 
 const MAGIC: u32 = 0x0723_0203;
@@ -24,6 +25,8 @@ mod op {
     pub(super) const EXT_INST_IMPORT: u16 = 11;
     pub(super) const EXT_INST: u16 = 12;
     pub(super) const ENTRY_POINT: u16 = 15;
+    pub(super) const EXECUTION_MODE: u16 = 16;
+    pub(super) const TYPE_BOOL: u16 = 20;
     pub(super) const TYPE_INT: u16 = 21;
     pub(super) const TYPE_FLOAT: u16 = 22;
     pub(super) const TYPE_VECTOR: u16 = 23;
@@ -32,17 +35,25 @@ mod op {
     pub(super) const TYPE_STRUCT: u16 = 30;
     pub(super) const TYPE_POINTER: u16 = 32;
     pub(super) const CONSTANT: u16 = 43;
+    pub(super) const SPEC_CONSTANT_TRUE: u16 = 48;
+    pub(super) const SPEC_CONSTANT_FALSE: u16 = 49;
+    pub(super) const SPEC_CONSTANT: u16 = 50;
     pub(super) const FUNCTION: u16 = 54;
     pub(super) const FUNCTION_PARAMETER: u16 = 55;
+    pub(super) const VARIABLE: u16 = 59;
     pub(super) const DECORATE: u16 = 71;
 }
 
 const EXECUTION_MODEL_KERNEL: u32 = 6;
+const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
+const DECORATION_SPEC_ID: u32 = 1;
 const DECORATION_CPACKED: u32 = 10;
 const DECORATION_BUILT_IN: u32 = 11;
 const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
 const DECORATION_ALIGNMENT: u32 = 44;
+/// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
+const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
 const LINKAGE_EXPORT: u32 = 0;
 const LINKAGE_IMPORT: u32 = 1;
 
@@ -74,6 +85,16 @@ pub struct Module {
     entry_names: BTreeMap<String, u32>,
     functions: BTreeMap<u32, Vec<(u32, u32)>>,
     parameter_ids: BTreeSet<u32>,
+    /// x, y and z, by the function.
+    local_sizes: BTreeMap<u32, [u32; 3]>,
+    /// Their types: pointers.
+    variables: BTreeMap<u32, u32>,
+    /// The first variable of each name that the host knows it by.
+    host_names: BTreeMap<String, u32>,
+    /// The `SpecId` of constants.
+    spec_ids: BTreeMap<u32, u32>,
+    /// Types of specialization constants by `SpecId`, the first that has it.
+    spec_constants: BTreeMap<u32, TypeId>,
     imports: Vec<(u32, String)>,
     exports: Vec<String>,
     built_ins: BTreeSet<u32>,
@@ -228,6 +249,11 @@ impl Module {
                     self.entry_points.push((id, name));
                 }
             }
+            op::EXECUTION_MODE if w.get(1) == Some(&EXECUTION_MODE_LOCAL_SIZE) => {
+                let size = [*w.get(2)?, *w.get(3)?, *w.get(4)?];
+                self.local_sizes.entry(*w.first()?).or_insert(size);
+            }
+            op::TYPE_BOOL => self.types.add(*w.first()?, Record::Bool),
             op::TYPE_INT => self.types.add(*w.first()?, Record::Int(*w.get(1)?)),
             op::TYPE_FLOAT => self.types.add(*w.first()?, Record::Float(*w.get(1)?)),
             op::TYPE_POINTER => {
@@ -256,6 +282,15 @@ impl Module {
                 let value = u64::from(high) << 32 | u64::from(*w.get(2)?);
                 self.wide_constants.insert(*w.get(1)?, value);
             }
+            op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE | op::SPEC_CONSTANT => {
+                if let Some(id) = self.spec_ids.get(w.get(1)?) {
+                    let ty = TypeId(*w.first()?);
+                    self.spec_constants.entry(*id).or_insert(ty);
+                }
+            }
+            op::VARIABLE => {
+                self.variables.insert(*w.get(1)?, *w.first()?);
+            }
             op::FUNCTION => {
                 *function = Some(*w.get(1)?);
                 self.functions.insert(*w.get(1)?, Vec::new());
@@ -274,6 +309,13 @@ impl Module {
 
     fn decorate(&mut self, target: u32, decoration: u32, operands: &[u32]) -> Option<()> {
         match decoration {
+            DECORATION_SPEC_ID => {
+                self.spec_ids.insert(target, *operands.first()?);
+            }
+            _ if DECORATIONS_HOST_ACCESS.contains(&decoration) => {
+                let name = string(operands.get(1..).unwrap_or_default()).0;
+                self.host_names.entry(name).or_insert(target);
+            }
             DECORATION_BUILT_IN => {
                 self.built_ins.insert(target);
             }
@@ -356,6 +398,32 @@ impl Module {
             Some(Record::Sampler) => ParameterType::Sampler,
             _ => ParameterType::Other,
         }
+    }
+
+    /// The one size of work-groups of `kernel`: work-items along x, y and z.
+    pub(super) fn local_size(&self, kernel: &str) -> Option<[u32; 3]> {
+        let function = self.entry_names.get(kernel)?;
+        self.local_sizes.get(function).copied()
+    }
+
+    /// The type of the variable that the host knows as `name`.
+    pub(super) fn host_variable(&self, name: &str) -> Option<TypeId> {
+        let ty = self.variables.get(self.host_names.get(name)?)?;
+        match self.types.get(*ty)? {
+            Record::Pointer { pointee, .. } => Some(TypeId(*pointee)),
+            _ => None,
+        }
+    }
+
+    /// The type of the specialization constant with that `SpecId`, if the code has it: a number, and
+    /// whether its sign is known, if it is one.
+    pub(super) fn spec_constant(&self, id: u32) -> Option<Option<(Scalar, bool)>> {
+        Some(match self.types.get(self.spec_constants.get(&id)?.0)? {
+            Record::Bool => Some((Scalar::Bool, true)),
+            Record::Int(bits) => Scalar::integer(*bits, true).map(|scalar| (scalar, false)),
+            Record::Float(bits) => Scalar::float(*bits).map(|scalar| (scalar, true)),
+            _ => None,
+        })
     }
 
     /// What the module calls the type, such as `struct.Particle`.

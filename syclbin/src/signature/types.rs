@@ -94,8 +94,9 @@ pub enum Element {
     },
     /// A struct.
     Struct(StructId),
-    /// A pointer, 8 bytes.
-    Pointer,
+    /// A pointer, 8 bytes, and what is behind it: a number, an enumeration, a vector, anything
+    /// (`void *`), or something unknown, such as a struct, which only has its name.
+    Pointer(Box<Pointee>),
     /// This many bytes of which no more is known: a union, bit-fields, a type without description.
     Bytes(u64),
 }
@@ -311,7 +312,7 @@ impl Layouts {
             }
             Element::Array { of, count } => self.size(of)?.checked_mul(*count),
             Element::Struct(id) => Some(self.get(*id)?.size),
-            Element::Pointer => Some(8),
+            Element::Pointer(_) => Some(8),
             Element::Bytes(size) => Some(*size),
         }
     }
@@ -325,7 +326,7 @@ impl Layouts {
             Element::Scalar(_) | Element::Enum(_) => self.size(element).unwrap_or(1),
             Element::Array { of, .. } => self.align(of),
             Element::Struct(id) => self.get(*id).map_or(1, |layout| layout.align),
-            Element::Pointer => 8,
+            Element::Pointer(_) => 8,
             Element::Bytes(_) => 1,
         }
     }
@@ -359,7 +360,11 @@ impl Layouts {
                 Some(layout) if !layout.name.is_empty() => layout.name.clone(),
                 _ => "struct".into(),
             },
-            Element::Pointer => "void *".into(),
+            Element::Pointer(pointee) => match &**pointee {
+                Pointee::Element(element) => format!("{} *", self.spell(element)),
+                Pointee::Unknown(Some(name)) => format!("{name} *"),
+                Pointee::Void | Pointee::Unknown(None) => "void *".into(),
+            },
             Element::Bytes(size) => format!("bytes[{size}]"),
         }
     }

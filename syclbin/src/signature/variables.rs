@@ -1,0 +1,323 @@
+//! Variables that a host can reach, and their types: specialization constants, and device globals.
+//!
+//! The property sets have the size of each. What it is comes from what the compiler recorded (set
+//! [`VARIABLES`](crate::property::set::VARIABLES)), else from the SPIR-V; the three must agree.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::described::Names;
+use super::mangled::{self, KernelName};
+use super::merge::Sources;
+use super::types::{Element, Field, Layout, Layouts, StructId};
+use super::{Unsupported, spirv, unsupported};
+use crate::metadata::{self, Part, SpecializationConstants, without_run_prefix};
+use crate::model::AbstractModule;
+use crate::property::{PropertySet, set};
+
+/// A specialization constant: its type, and the value it has unless another is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecializationConstant {
+    /// The key in the property set, without the prefix of a run: `_ZL6radius`.
+    pub symbol: String,
+    /// The namespaces and the name in C++, where the symbol can be read. Namespaces without a name
+    /// are left out.
+    pub name: Option<KernelName>,
+    /// Its type, or why that cannot be told. One of several scalars is an array where they are equal
+    /// and without gaps, else a struct that C++ did not describe; unless its type was recorded.
+    pub ty: Result<Element, Unsupported>,
+    /// Whether the file tells signed from unsigned. If not, integers are taken for signed.
+    pub sign_known: bool,
+    /// The default value, as long as the type; nothing where the file has none.
+    pub default: Option<Vec<u8>>,
+}
+
+/// A variable of the module that lives on between launches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceGlobal {
+    /// The unique identifier, without the prefix of a run: `_Z5table`.
+    pub id: String,
+    /// The namespaces and the name in C++, where the identifier can be read. Namespaces without a
+    /// name are left out.
+    pub name: Option<KernelName>,
+    /// Its type, or why that cannot be told.
+    pub ty: Result<Element, Unsupported>,
+    /// Whether the file tells signed from unsigned. If not, integers are taken for signed.
+    pub sign_known: bool,
+}
+
+/// A type, and whether the sign of its integers is known.
+type Known = (Element, bool);
+
+/// The variables of a file as its modules are gone through.
+#[derive(Default)]
+pub(super) struct Variables {
+    constants: List,
+    globals: List,
+}
+
+struct Variable {
+    name: String,
+    /// In bytes, where the set says it.
+    size: Option<u64>,
+    ty: Result<Known, Unsupported>,
+    default: Option<Vec<u8>>,
+    /// Whether two modules have it with different sizes.
+    contradicted: bool,
+}
+
+/// Variables in the order of the file, each name once.
+#[derive(Default)]
+struct List {
+    list: Vec<Variable>,
+    places: BTreeMap<String, usize>,
+}
+
+impl List {
+    fn add(&mut self, variable: Variable) {
+        let Some(place) = self.places.get(&variable.name) else {
+            self.places.insert(variable.name.clone(), self.list.len());
+            self.list.push(variable);
+            return;
+        };
+        // The same variable in two modules is one of the source. The first that tells its type
+        // counts.
+        let first = &mut self.list[*place];
+        match (first.size, variable.size) {
+            (Some(a), Some(b)) if a != b => {
+                let reason = format!("one module has it with {a} bytes, another with {b}");
+                first.ty = unsupported(reason);
+                first.contradicted = true;
+            }
+            _ if first.ty.is_err() && variable.ty.is_ok() && !first.contradicted => {
+                *first = variable;
+            }
+            _ => {}
+        }
+    }
+
+    /// The variables, but for types that touch a conflict.
+    fn finish(
+        self,
+        conflicts: &BTreeMap<StructId, Unsupported>,
+    ) -> impl Iterator<Item = (Variable, Option<KernelName>)> {
+        self.list.into_iter().map(|mut variable| {
+            let structure = match &variable.ty {
+                Ok((element, _)) => element.structure(),
+                Err(_) => None,
+            };
+            if let Some(conflict) = structure.and_then(|id| conflicts.get(&id)) {
+                variable.ty = Err(conflict.clone());
+            }
+            let name = mangled::variable(&variable.name);
+            (variable, name)
+        })
+    }
+}
+
+impl Variables {
+    /// Adds the variables of a module.
+    pub(super) fn add(
+        &mut self,
+        module: &AbstractModule<'_>,
+        spirv: Option<&spirv::Module>,
+        sources: &mut Sources<'_>,
+        names: &mut Names,
+    ) {
+        let found = SpecializationConstants::read(&module.metadata)
+            .and_then(|constants| Ok((constants.layout()?, constants)));
+        match found {
+            Ok((places, constants)) => {
+                for (key, place) in places.iter() {
+                    let name = without_run_prefix(key);
+                    let size = place.size as u64;
+                    let ty = match sources.recorded(module, name, size, names) {
+                        Some(recorded) => recorded.map(|element| (element, true)),
+                        None => {
+                            let parts = constants.constants.get(key).map_or(&[][..], Vec::as_slice);
+                            of_parts(parts, size, spirv, &mut names.layouts)
+                        }
+                    };
+                    let values = constants.defaults.as_deref();
+                    let value =
+                        values.and_then(|values| values.get(place.start..)?.get(..place.size));
+                    self.constants.add(Variable {
+                        name: name.into(),
+                        size: Some(size),
+                        ty,
+                        default: value.map(Vec::from),
+                        contradicted: false,
+                    });
+                }
+            }
+            Err(malformed) => {
+                let set = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
+                for key in set.into_iter().flat_map(PropertySet::keys) {
+                    self.constants.add(Variable {
+                        name: without_run_prefix(key).into(),
+                        size: None,
+                        ty: unsupported(malformed.to_string()),
+                        default: None,
+                        contradicted: false,
+                    });
+                }
+            }
+        }
+        let set = module.metadata.set(set::DEVICE_GLOBALS);
+        for (key, _) in set.into_iter().flat_map(PropertySet::iter) {
+            let global = module.metadata.read(set::DEVICE_GLOBALS, key);
+            let (size, ty) = match global {
+                Ok(Some(global)) => {
+                    let ty = device_global(module, key, global, spirv, sources, names);
+                    (Some(u64::from(global.size)), ty)
+                }
+                Ok(None) => continue,
+                Err(malformed) => (None, unsupported(malformed.to_string())),
+            };
+            self.globals.add(Variable {
+                name: without_run_prefix(key).into(),
+                size,
+                ty,
+                default: None,
+                contradicted: false,
+            });
+        }
+    }
+
+    /// The variables of all modules. `conflicts` are structs that cannot be passed.
+    pub(super) fn finish(
+        self,
+        conflicts: &BTreeMap<StructId, Unsupported>,
+    ) -> (Vec<SpecializationConstant>, Vec<DeviceGlobal>) {
+        let constants = self.constants.finish(conflicts).map(|(found, name)| {
+            let (ty, sign_known) = apart(found.ty);
+            SpecializationConstant {
+                symbol: found.name,
+                name,
+                ty,
+                sign_known,
+                default: found.default,
+            }
+        });
+        let globals = self.globals.finish(conflicts).map(|(found, name)| {
+            let (ty, sign_known) = apart(found.ty);
+            DeviceGlobal {
+                id: found.name,
+                name,
+                ty,
+                sign_known,
+            }
+        });
+        (constants.collect(), globals.collect())
+    }
+}
+
+fn apart(ty: Result<Known, Unsupported>) -> (Result<Element, Unsupported>, bool) {
+    match ty {
+        Ok((element, sign_known)) => (Ok(element), sign_known),
+        Err(reason) => (Err(reason), false),
+    }
+}
+
+/// The type of a device global.
+fn device_global(
+    module: &AbstractModule<'_>,
+    key: &str,
+    global: metadata::DeviceGlobal,
+    spirv: Option<&spirv::Module>,
+    sources: &mut Sources<'_>,
+    names: &mut Names,
+) -> Result<Known, Unsupported> {
+    let size = u64::from(global.size);
+    let name = without_run_prefix(key);
+    let variable = spirv.and_then(|spirv| {
+        spirv
+            .host_variable(name)
+            .or_else(|| spirv.host_variable(key))
+    });
+    let in_code = match (variable, &mut sources.code) {
+        (Some(ty), Some(code)) => Some(code.device_global(ty, size, global.image_scope)),
+        _ => None,
+    };
+    if in_code == Some(None) {
+        return unsupported(format!(
+            "it is recorded with {size} bytes, and the code has something else"
+        ));
+    }
+    if let Some(recorded) = sources.recorded(module, name, size, names) {
+        return recorded.map(|element| (element, true));
+    }
+    let found = in_code.flatten().zip(sources.code.as_mut());
+    let found = found.and_then(|(ty, code)| code.element(ty, &mut names.layouts));
+    found.ok_or_else(|| Unsupported::new("neither a declaration nor the code tells its type"))
+}
+
+/// The type of a constant that is `size` bytes of parts, from the types that these have in the code.
+fn of_parts(
+    parts: &[Part],
+    size: u64,
+    spirv: Option<&spirv::Module>,
+    layouts: &mut Layouts,
+) -> Result<Known, Unsupported> {
+    let Some(spirv) = spirv else {
+        return unsupported("neither a declaration nor SPIR-V tells its type");
+    };
+    let mut fields = Vec::new();
+    for part in parts.iter().filter(|part| !part.is_padding()) {
+        let (offset, own) = (u64::from(part.offset), u64::from(part.size));
+        let (ty, sign_known) = match spirv.spec_constant(part.id) {
+            Some(Some((scalar, known))) if scalar.size() == own => (Element::Scalar(scalar), known),
+            Some(_) => {
+                return unsupported(format!(
+                    "at byte {offset} are {own} bytes, and the code has something else"
+                ));
+            }
+            None => (Element::Bytes(own), true),
+        };
+        fields.push(Field {
+            name: None,
+            offset,
+            ty,
+            sign_known,
+        });
+    }
+    if fields
+        .iter()
+        .all(|field| matches!(field.ty, Element::Bytes(_)))
+    {
+        return unsupported("the code does not read it, which would tell its type");
+    }
+    let known = fields.iter().all(|field| field.sign_known);
+    if let [first, rest @ ..] = &fields[..]
+        && let Element::Scalar(scalar) = first.ty
+        && fields.len() as u64 * scalar.size() == size
+        && rest.iter().all(|field| field.ty == first.ty)
+    {
+        let of = Element::Scalar(scalar);
+        // Parts do not overlap, so there is no gap.
+        return Ok(match fields.len() {
+            1 => (of, known),
+            count => {
+                let (of, count) = (Box::new(of), count as u64);
+                (Element::Array { of, count }, known)
+            }
+        });
+    }
+    let align = fields.iter().map(|field| layouts.align(&field.ty)).max();
+    let align = align.unwrap_or(1);
+    let packed = !size.is_multiple_of(align)
+        || fields
+            .iter()
+            .any(|field| !field.offset.is_multiple_of(layouts.align(&field.ty)));
+    let id = layouts.insert(Layout {
+        name: String::new(),
+        size,
+        align: if packed { 1 } else { align },
+        fields,
+        described: false,
+    });
+    Ok((Element::Struct(id), known))
+}
