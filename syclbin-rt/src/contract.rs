@@ -188,3 +188,162 @@ fn is_number(side: &str) -> bool {
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accessor::AccessorRange;
+    use crate::common;
+
+    const LONG_ENOUGH: Condition = Condition {
+        text: "x.len() >= n",
+        left: "x.len()",
+        relation: Relation::GreaterOrEqual,
+        right: "n",
+        argument: Some(1),
+    };
+
+    fn given<'g>(args: &'g [Arg<'g>], range: impl Into<NdRange>) -> Given<'g> {
+        Given::new(args, &range.into())
+    }
+
+    #[test]
+    fn a_value_is_read_back_wherever_it_lies() {
+        let large = [7u32; 20];
+        let args = [
+            Arg::scalar(-2i8),
+            Arg::scalar(u64::MAX),
+            Arg::bool(true),
+            Arg::value(large),
+            Arg::value_ref(&large[1]),
+        ];
+        let given = given(&args, 1);
+        assert_eq!(given.value::<i8>(0), -2);
+        assert_eq!(given.value::<u64>(1), u64::MAX);
+        assert_eq!(given.value::<u8>(2), 1);
+        assert_eq!(given.value::<[u32; 20]>(3), large);
+        assert_eq!(given.value::<u32>(4), 7);
+    }
+
+    #[test]
+    fn what_is_no_such_value_is_zero() {
+        let args = [Arg::scalar(-1i32), Arg::local(4), Arg::kernel_handler()];
+        let given = given(&args, 1);
+        assert_eq!(given.value::<u16>(0), 0, "a part of it");
+        assert_eq!(given.value::<u64>(0), 0, "and more");
+        assert_eq!([1, 2, 3].map(|index| given.value::<i32>(index)), [0; 3]);
+        assert_eq!([0, 2, 3].map(|index| given.len::<i32>(index)), [0; 3]);
+    }
+
+    #[test]
+    fn work_group_memory_is_as_long_as_elements_fit() {
+        let args = [
+            Arg::local(10),
+            Arg::local_accessor::<f32>([3, 5]),
+            crate::LocalMemory::<u64>::of(usize::MAX).into(),
+        ];
+        let given = given(&args, 1);
+        assert_eq!(given.len::<u8>(0), 10);
+        assert_eq!(given.len::<i32>(0), 2);
+        assert_eq!(given.len::<f32>(1), 15);
+        assert_eq!(
+            given.len::<()>(0),
+            0,
+            "elements without bytes are not counted"
+        );
+        assert_eq!(given.len::<u8>(2), usize::MAX as i128);
+    }
+
+    #[test]
+    fn a_buffer_is_as_long_as_rust_says_and_an_accessor_as_its_range() -> crate::Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let buffer = queue.upload(&[0.5f32; 100])?;
+        let mut empty = queue.zeroed::<u64>(0)?;
+        let part = AccessorRange::new([10, 10]).part([5, 0], [5, 10]);
+        let args = [
+            Arg::read(&buffer),
+            Arg::write(&mut empty),
+            Arg::read_accessor(&buffer, [4, 8]),
+            Arg::read_accessor(&buffer, part),
+        ];
+        let given = given(&args, 1);
+        assert_eq!(given.len::<f32>(0), 100);
+        assert_eq!(given.len::<u8>(0), 400, "a pointer to void");
+        assert_eq!(given.len::<u64>(1), 0, "OpenCL has no buffer of no bytes");
+        assert_eq!(given.len::<f32>(2), 32);
+        assert_eq!(given.len::<f32>(3), 50);
+        Ok(())
+    }
+
+    #[test]
+    fn the_range_is_seen_in_sycls_order() {
+        let range = NdRange::new([4, 8, 16]).local([1, 8, 2]);
+        let given = given(&[], range);
+        assert_eq!((given.items(), given.dimensions()), (512, 3));
+        assert_eq!([0, 1, 2, 3].map(|d| given.size(d)), [4, 8, 16, 1]);
+        let given = self::given(&[], 7);
+        assert_eq!((given.items(), given.dimensions()), (7, 1));
+        assert_eq!([0, 1, 2].map(|d| given.size(d)), [7, 1, 1]);
+        let beyond = self::given(&[], [usize::MAX; 3]);
+        assert_eq!(beyond.items(), i128::MAX);
+    }
+
+    #[test]
+    fn each_relation_is_the_one_of_rust() {
+        use Relation::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+        let holding = |left, right| {
+            let all = [Less, LessOrEqual, Equal, NotEqual, GreaterOrEqual, Greater];
+            let holding = all.into_iter().filter(|r| r.holds(left, right));
+            holding.collect::<Vec<_>>()
+        };
+        assert_eq!(holding(-1, 2), [Less, LessOrEqual, NotEqual]);
+        assert_eq!(holding(2, 2), [LessOrEqual, Equal, GreaterOrEqual]);
+        assert_eq!(
+            holding(i128::from(u64::MAX), -1),
+            [NotEqual, GreaterOrEqual, Greater]
+        );
+    }
+
+    #[test]
+    fn no_condition_holds_of_a_side_without_value() {
+        let given = given(&[], 1);
+        const DIFFERENT: Condition = Condition {
+            relation: Relation::NotEqual,
+            ..LONG_ENOUGH
+        };
+        for (left, right) in [(None, Some(0)), (Some(0), None), (None, None)] {
+            assert!(given.holds(&LONG_ENOUGH, left, right).is_err());
+            assert!(given.holds(&DIFFERENT, left, right).is_err());
+        }
+        assert_eq!(given.holds(&LONG_ENOUGH, Some(1), Some(1)), Ok(()));
+        assert_eq!(given.holds(&DIFFERENT, Some(0), Some(1)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_broken_is_told_with_both_values() {
+        let broken = |condition: &'static Condition, left, right| {
+            let broken = given(&[], 1).holds(condition, left, right).unwrap_err();
+            (broken.to_string(), broken)
+        };
+        let (text, problem) = broken(&LONG_ENOUGH, Some(10), Some(16));
+        assert_eq!(text, "`x.len() >= n`: x.len() is 10, n is 16");
+        assert_eq!(problem.condition(), "x.len() >= n");
+        assert_eq!((problem.left(), problem.right()), (Some(10), Some(16)));
+        let (text, _) = broken(&LONG_ENOUGH, Some(10), None);
+        assert_eq!(
+            text,
+            "`x.len() >= n`: x.len() is 10, n overflows or divides by zero"
+        );
+        const POSITIVE: Condition = Condition {
+            text: "n > 0",
+            left: "n",
+            relation: Relation::Greater,
+            right: "0",
+            argument: Some(0),
+        };
+        assert_eq!(broken(&POSITIVE, Some(-3), Some(0)).0, "`n > 0`: n is -3");
+        assert!(is_number("1_000u64") && is_number("-1") && !is_number("2 * n"));
+    }
+}

@@ -37,8 +37,11 @@
 //! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it,
 //! - [`Queue`], [`Buffer`], [`DeviceArray`]: memory on a device,
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `image` decides which of its images fit,
-//! - [`Launch`], [`Arg`], [`NdRange`], [`Event`]: a kernel at work; `work_group` checks sizes,
+//! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`], [`Event`]: a kernel at work; `work_group`
+//!   checks sizes,
+//! - [`SafeLaunch`]: the same with a contract; `contract` is what generated code is written against,
 //! - [`LocalMemory`], [`AccessorRange`], [`Sampler`]: what arguments are made of,
+//! - [`Padding`], [`DevicePointer`]: what structs are made of,
 //! - `backend`: the only unsafe code, under safe wrappers.
 //!
 //! Out of scope in this version: native images, images (pictures), streams, and devices that are not

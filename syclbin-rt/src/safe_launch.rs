@@ -6,7 +6,45 @@ use crate::event::Event;
 use crate::launch::Launch;
 use crate::range::NdRange;
 
-/// A kernel and its arguments with a contract, to be launched over a range.
+/// A kernel and its arguments with a contract, to be launched over a range. Where the contract does
+/// not hold, the launch is an error and the driver sees nothing of it.
+///
+/// Generated stubs return it for a kernel that [`include_syclbin!`](crate::include_syclbin) has a
+/// contract for. Launching is then a safe function, so all duties of [`Launch::launch`] are met by
+/// others than its caller:
+///
+/// | duty | met by |
+/// |---|---|
+/// | the arguments have the types of the parameters | the stub, whose types are those of the file; number, kinds and sizes are checked at launch |
+/// | buffers are on this device and live until the kernel has finished | checked at launch; the driver keeps them |
+/// | no argument that is written is another one too | the borrow checker: the stub takes `&mut` |
+/// | accessors end inside of their buffers, and there is as much work-group memory as is asked for | checked at launch |
+/// | range and work-groups are ones that the kernel was compiled for, and no id is larger than it counts | checked at launch |
+/// | launches that use the same buffer do not race | the queue, which is in order; of several queues, the author |
+/// | the kernel stays inside of buffers and work-group memory | the contract, and its author |
+/// | all else | the author of the contract |
+///
+/// # What the author of a contract vouches for
+///
+/// By writing `safe`: that every launch which the contract lets through is defined behaviour of C++
+/// and SYCL. It stays inside of its memory, divides nothing by zero, and all work-items of a group
+/// get to a barrier or none. Callers decide about the rest, and may choose the worst, so that goes
+/// for
+///
+/// - every value of an argument that the contract does not bound;
+/// - whatever the buffers and device globals hold, also if another queue or another work-item writes
+///   them while the kernel runs. A race may leave any numbers in a buffer, but not lead out of it: a
+///   kernel reads an index from a buffer once, and then checks what it has read;
+/// - every value of a specialization constant;
+/// - every range of one to three dimensions. It may have more or fewer of them than the kernel was
+///   written for: the last dimension of the kernel is the last one of the range;
+/// - every size of work-groups that the kernel and the device allow, also those the driver chooses.
+///   A contract sees none of them, so a kernel whose work-group memory depends on the size is to
+///   fix it in C++ (`work_group_size`).
+///
+/// Some kernels have no contract that is enough: those that follow a pointer which they find in a
+/// value, a buffer or a device global, since a [`DevicePointer`](crate::DevicePointer) is any number;
+/// and those that write through a pointer to `const`.
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct SafeLaunch<'a, const N: usize, R = NdRange> {

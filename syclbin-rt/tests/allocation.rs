@@ -1,0 +1,87 @@
+//! Nothing on the way of a launch to the driver takes memory of Rust's.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
+
+mod common;
+
+use peak_alloc::PeakAlloc;
+use syclbin_rt::contract::{Broken, Condition, Given, Relation};
+use syclbin_rt::{AccessorRange, Arg, Launch, LocalMemory, NdRange, Result, SafeLaunch};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// The most bytes that `work` had at once.
+fn peak<T>(work: impl FnOnce() -> T) -> (usize, T) {
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let result = work();
+    (MEMORY.peak_usage().saturating_sub(before), result)
+}
+
+fn contract(given: &Given<'_>) -> Result<(), Broken> {
+    const OUT: Condition = Condition {
+        text: "out.len() >= in.len() * (k > 0.5)",
+        left: "out.len()",
+        relation: Relation::GreaterOrEqual,
+        right: "in.len() * (k > 0.5)",
+        argument: Some(2),
+    };
+    let k = i128::from(given.value::<f32>(3) > 0.5);
+    let needed = given.len::<f32>(1).checked_mul(k);
+    given.holds(&OUT, Some(given.len::<f32>(2)), needed)
+}
+
+// One test: others in this process would count as well.
+#[test]
+fn a_launch_with_every_kind_of_check_allocates_nothing() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS5Triad");
+    let input = queue.upload(&[1.0f32; 128])?;
+    let mut out = queue.zeroed::<f32>(128)?;
+    let names = &["tile", "in", "out", "k"];
+    let range = NdRange::new(64).local(32);
+    for _ in 0..3 {
+        let args = [
+            Arg::local_accessor::<f32>(32),
+            Arg::read_accessor(&input, 128),
+            Arg::write_accessor(&mut out, AccessorRange::new(128).part(0, 128)),
+            Arg::scalar(1.0f32),
+        ];
+        // SAFETY: 64 work-items stay inside both buffers, and the tile has room for a work-group.
+        let launch = || unsafe { Launch::new(&kernel, names, args).launch(range) };
+        let (taken, launched) = peak(launch);
+        launched?;
+        assert_eq!(taken, 0, "a launch");
+
+        let args = [
+            Arg::local_accessor::<f32>(32),
+            Arg::read_accessor(&input, 128),
+            Arg::write_accessor(&mut out, 128),
+            Arg::scalar(1.0f32),
+        ];
+        let launch = Launch::new(&kernel, names, args);
+        // SAFETY: as above.
+        let launch = unsafe { SafeLaunch::new(launch, contract) };
+        let (taken, launched) = peak(|| launch.launch(range));
+        launched?;
+        assert_eq!(taken, 0, "a launch with a contract");
+    }
+    let kernel = common::kernel(&queue, "work_group.object.syclbin", "block_sum");
+    let input = queue.upload(&[1i32; 64])?;
+    let mut out = queue.zeroed::<i32>(1)?;
+    let (taken, launched) = peak(|| {
+        let scratch = LocalMemory::<i32>::of(64).into();
+        let args = [Arg::read(&input), Arg::write(&mut out), scratch];
+        // SAFETY: a number for each of the 64 work-items, and a sum.
+        unsafe { Launch::new(&kernel, &["in", "out", "scratch"], args).launch(64) }
+    });
+    launched?;
+    assert_eq!(taken, 0, "a launch whose work-group is the kernel's");
+    // The way to measure sees an allocation.
+    let (taken, message) = peak(|| format!("{:?}", queue.download(&out)));
+    assert_eq!(message, "Ok([64])");
+    assert!(taken >= 8, "{taken}");
+    Ok(())
+}
