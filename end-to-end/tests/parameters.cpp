@@ -1,7 +1,8 @@
-// Parameters that no kernel of `testfiles/` has: accessors of two and three dimensions, half and vectors by value.
+// Parameters that no kernel of `testfiles/` has: accessors of two and three dimensions, half and vectors by value, samplers,
+// kernel handlers.
 #include <sycl/sycl.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
-class Window; class Cube; class Turned;
+class Window; class Cube; class Turned; class Handled;
 void host_code(sycl::queue &q, sycl::buffer<int, 2> &a, sycl::buffer<int, 3> &b, int *o) {
   q.submit([&](sycl::handler &h) {
     sycl::accessor in(a, h, sycl::read_only);
@@ -27,8 +28,23 @@ void host_code(sycl::queue &q, sycl::buffer<int, 2> &a, sycl::buffer<int, 3> &b,
       o[it.get_global_linear_id()] = tile[3 - it.get_local_id(0)][7 - it.get_local_id(1)];
     });
   });
+  q.submit([&](sycl::handler &h) {
+    h.parallel_for<Handled>(sycl::nd_range<1>(4, 1), [=](sycl::nd_item<1> it, sycl::kernel_handler) {
+      o[it.get_global_id(0)] = 3;
+    });
+  });
 }
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))
 void values(sycl::half h, sycl::vec<float, 3> v, bool b, float *out) {
   out[0] = h, out[1] = v[0], out[2] = v[2], out[3] = b;
+}
+extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
+void sampled(const int *in, sycl::sampler s, int *out, int factor) {
+  size_t i = sycl::ext::oneapi::this_work_item::get_nd_item<1>().get_global_linear_id();
+  out[i] = factor * in[i];
+}
+extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
+void handled(const int *in, sycl::kernel_handler h, int *out, int factor) {
+  size_t i = sycl::ext::oneapi::this_work_item::get_nd_item<1>().get_global_linear_id();
+  out[i] = factor * in[i];
 }

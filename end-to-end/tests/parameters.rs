@@ -5,10 +5,17 @@
 use std::path::Path;
 use std::process::Command;
 
-use syclbin_rt::{AccessorRange, Arg, Device, Launch, Module, NdRange, Queue, Result};
+use syclbin_rt::{
+    AccessorRange, Addressing, Arg, Device, ErrorKind, Filtering, Launch, LaunchProblem, Module,
+    NdRange, Queue, Result, Sampler,
+};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 fn load() -> Result<(Queue, Module)> {
+    load_optimized("-O2")
+}
+
+fn load_optimized(option: &str) -> Result<(Queue, Module)> {
     let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
     let clang = home.newest(Component::Compiler);
     let clang = clang
@@ -18,7 +25,7 @@ fn load() -> Result<(Queue, Module)> {
     let file = folder.path().join("parameters.syclbin");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parameters.cpp");
     let output = Command::new(clang)
-        .args(["-fsycl", "-fsyclbin=object", "-o"])
+        .args(["-fsycl", "-fsyclbin=object", option, "-o"])
         .args([&file, &source])
         .output()
         .unwrap();
@@ -82,5 +89,95 @@ fn a_half_and_a_vector_of_three_go_by_value() -> Result<()> {
     // SAFETY: it writes four numbers.
     unsafe { Launch::new(&module.kernel("values"), &["h", "v", "b", "out"], args).launch(1)? };
     assert_eq!(queue.download(&out)?, [1.0, 5.0, 7.0, 1.0]);
+    Ok(())
+}
+
+/// A sampler, unless the device has none, which is to be said in so many words.
+fn sampler(queue: &Queue) -> Result<Option<Sampler>> {
+    match Sampler::new(queue, Addressing::Repeat, Filtering::Linear, true) {
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+            let device = queue.device();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "samplers need images (CL_DEVICE_IMAGE_SUPPORT), which {device} does not have"
+                )
+            );
+            eprintln!("skipped: {error}");
+            Ok(None)
+        }
+        made => made.map(Some),
+    }
+}
+
+#[test]
+fn a_sampler_is_passed_between_other_arguments() -> Result<()> {
+    let (queue, module) = load()?;
+    let Some(sampler) = sampler(&queue)? else {
+        return Ok(());
+    };
+    let kernel = module.kernel("sampled");
+    let names = &["in", "s", "out", "factor"];
+    let input = queue.upload(&[1i32, 2, 3])?;
+    let mut out = queue.zeroed::<i32>(3)?;
+    let args = [
+        Arg::read(&input),
+        Arg::sampler(&sampler),
+        Arg::write(&mut out),
+        Arg::scalar(5i32),
+    ];
+    // SAFETY: three elements for three work-items.
+    let event = unsafe { Launch::new(&kernel, names, args).launch(3)? };
+    // The driver keeps it for the kernel.
+    drop(sampler);
+    event.wait()?;
+    assert_eq!(queue.download(&out)?, [5, 10, 15]);
+
+    // A driver would take eight bytes for the handle of a sampler.
+    for wrong in [Arg::scalar(0x1234_5678u64), Arg::read(&input)] {
+        let args = [
+            Arg::read(&input),
+            wrong,
+            Arg::write(&mut out),
+            Arg::scalar(5i32),
+        ];
+        // SAFETY: refused before the driver sees it.
+        let launched = unsafe { Launch::new(&kernel, names, args).launch(3) };
+        let error = launched.unwrap_err();
+        let ErrorKind::Launch { problem, .. } = error.kind() else {
+            panic!("{error}");
+        };
+        assert!(
+            matches!(problem, LaunchProblem::ArgumentKind { index: 1, name: "s", takes, .. }
+                if *takes == "a sampler"),
+            "{error}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_kernel_handler_is_passed_to_free_functions_and_to_lambdas() -> Result<()> {
+    // Without optimization a lambda has an argument for it; with it, the compiler removes that.
+    for option in ["-O0", "-O2"] {
+        let (queue, module) = load_optimized(option)?;
+        let input = queue.upload(&[1i32, 2, 3, 4])?;
+        let mut out = queue.zeroed::<i32>(4)?;
+        let names = &["in", "h", "out", "factor"];
+        let args = [
+            Arg::read(&input),
+            Arg::kernel_handler(),
+            Arg::write(&mut out),
+            Arg::scalar(-1i32),
+        ];
+        // SAFETY: four elements for four work-items.
+        unsafe { Launch::new(&module.kernel("handled"), names, args).launch(4)? };
+        assert_eq!(queue.download(&out)?, [-1, -2, -3, -4], "{option}");
+        let args = [Arg::write(&mut out), Arg::kernel_handler()];
+        let kernel = module.kernel("_ZTS7Handled");
+        // SAFETY: as above.
+        unsafe { Launch::new(&kernel, &["o", "h"], args).launch(4)? };
+        assert_eq!(queue.download(&out)?, [3; 4], "{option}");
+    }
     Ok(())
 }

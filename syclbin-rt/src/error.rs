@@ -515,6 +515,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_device_lacks_is_named_with_the_device() {
+        let error = Error::from(ErrorKind::Unsupported {
+            what: "samplers",
+            needs: "images (CL_DEVICE_IMAGE_SUPPORT)",
+            device: "A (OpenCL, GPU)".to_owned(),
+        });
+        assert_eq!(
+            error.to_string(),
+            "samplers need images (CL_DEVICE_IMAGE_SUPPORT), which A (OpenCL, GPU) does not have"
+        );
+    }
+
+    #[test]
     fn a_damaged_file_is_the_source() {
         let damaged = syclbin::read::parse(b"no file").unwrap_err();
         let error = Error::from(ErrorKind::File(damaged.clone()));

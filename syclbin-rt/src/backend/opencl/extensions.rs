@@ -17,31 +17,22 @@ type MemBlockingFree = <clMemBlockingFreeINTEL_t as EntryPoint>::Function;
 type SetKernelArgMemPointer = <clSetKernelArgMemPointerINTEL_t as EntryPoint>::Function;
 type EnqueueMemFill = <clEnqueueMemFillINTEL_t as EntryPoint>::Function;
 type EnqueueMemcpy = <clEnqueueMemcpyINTEL_t as EntryPoint>::Function;
-/// In no published extension, but what every SYCL runtime calls.
-type EnqueueWriteGlobalVariable = unsafe extern "C" fn(
+/// Copies between a variable of a program and the host, where a `P` points to. In no published
+/// extension, but what every SYCL runtime calls.
+pub(super) type EnqueueGlobalVariable<P> = unsafe extern "C" fn(
     cl_command_queue,
     cl_program,
     *const c_char,
     cl_bool,
     usize,
     usize,
-    *const c_void,
+    P,
     cl_uint,
     *const cl_event,
     *mut cl_event,
 ) -> cl_int;
-type EnqueueReadGlobalVariable = unsafe extern "C" fn(
-    cl_command_queue,
-    cl_program,
-    *const c_char,
-    cl_bool,
-    usize,
-    usize,
-    *mut c_void,
-    cl_uint,
-    *const cl_event,
-    *mut cl_event,
-) -> cl_int;
+type EnqueueWriteGlobalVariable = EnqueueGlobalVariable<*const c_void>;
+type EnqueueReadGlobalVariable = EnqueueGlobalVariable<*mut c_void>;
 
 /// What a device offers beyond OpenCL itself.
 #[derive(Default)]

@@ -1,12 +1,13 @@
 //! What a queue copies to and from memory with an address and variables of programs.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use opencl3::types::CL_TRUE;
 
 use super::Failure;
+use super::extensions::{EnqueueGlobalVariable, Globals};
 use super::program::Program;
 use super::queue::Queue;
 use super::usm::DeviceMemory;
@@ -47,27 +48,8 @@ impl Queue {
 
     /// Copies `bytes` to the start of `memory`, after everything queued before.
     pub(crate) fn write_device(&self, memory: &DeviceMemory, bytes: &[u8]) -> Result<(), Failure> {
-        let call = "clEnqueueMemcpyINTEL";
-        self.inside(call, memory, bytes.len())?;
-        if bytes.is_empty() {
-            return self.finish();
-        }
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue and memory share a context, and the memory has that many bytes;
-        // the call blocks, so it is done with `bytes` when it returns.
-        let code = unsafe {
-            (memory.functions().enqueue_memcpy)(
-                self.handle,
-                CL_TRUE,
-                memory.pointer,
-                bytes.as_ptr().cast(),
-                bytes.len(),
-                0,
-                std::ptr::null(),
-                &raw mut event,
-            )
-        };
-        self.wait_for(call, event, code)
+        // SAFETY: `bytes` may be read; `copy` checks that as many are inside of the memory.
+        unsafe { self.copy(memory, memory.pointer, bytes.as_ptr().cast(), bytes.len()) }
     }
 
     /// Copies the start of `memory` into `bytes`, after everything queued before.
@@ -76,20 +58,39 @@ impl Queue {
         memory: &DeviceMemory,
         bytes: &mut [u8],
     ) -> Result<(), Failure> {
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: `bytes` may be written; `copy` checks that as many are inside of the memory.
+        unsafe { self.copy(memory, to, memory.pointer, bytes.len()) }
+    }
+
+    /// Copies `len` bytes between the start of `memory` and the host.
+    ///
+    /// # Safety
+    ///
+    /// One of the pointers is that of `memory`, and the other one good for `len` bytes until this
+    /// returns.
+    unsafe fn copy(
+        &self,
+        memory: &DeviceMemory,
+        to: *mut c_void,
+        from: *const c_void,
+        len: usize,
+    ) -> Result<(), Failure> {
         let call = "clEnqueueMemcpyINTEL";
-        self.inside(call, memory, bytes.len())?;
-        if bytes.is_empty() {
+        self.inside(call, memory, len)?;
+        if len == 0 {
             return self.finish();
         }
         let mut event = std::ptr::null_mut();
-        // SAFETY: as in `write_device`, and `bytes` outlives the copy.
+        // SAFETY: queue and memory share a context, and the memory has `len` bytes; the caller
+        // vouches for those of the host, with which the call is done when it returns: it blocks.
         let code = unsafe {
             (memory.functions().enqueue_memcpy)(
                 self.handle,
                 CL_TRUE,
-                bytes.as_mut_ptr().cast(),
-                memory.pointer,
-                bytes.len(),
+                to,
+                from,
+                len,
                 0,
                 std::ptr::null(),
                 &raw mut event,
@@ -124,29 +125,10 @@ impl Queue {
         bytes: &[u8],
     ) -> Result<(), Failure> {
         let call = "clEnqueueWriteGlobalVariableINTEL";
-        let globals = self.globals(call, program)?;
-        if bytes.is_empty() {
-            return self.finish();
-        }
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver
-        // refuses names and sizes that it does not know; the call blocks, so it is done with
-        // `bytes` when it returns.
-        let code = unsafe {
-            (globals.enqueue_write)(
-                self.handle,
-                program.handle,
-                name.as_ptr(),
-                CL_TRUE,
-                bytes.len(),
-                0,
-                bytes.as_ptr().cast(),
-                0,
-                std::ptr::null(),
-                &raw mut event,
-            )
-        };
-        self.wait_for(call, event, code)
+        let write = self.globals(call, program)?.enqueue_write;
+        let from = bytes.as_ptr().cast();
+        // SAFETY: the function reads as many bytes as there are.
+        unsafe { self.copy_variable(call, write, program, name, from, bytes.len()) }
     }
 
     /// Copies the start of the variable `name` into `bytes`, after everything queued before.
@@ -157,21 +139,43 @@ impl Queue {
         bytes: &mut [u8],
     ) -> Result<(), Failure> {
         let call = "clEnqueueReadGlobalVariableINTEL";
-        let globals = self.globals(call, program)?;
-        if bytes.is_empty() {
+        let read = self.globals(call, program)?.enqueue_read;
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: the function writes as many bytes as there are.
+        unsafe { self.copy_variable(call, read, program, name, to, bytes.len()) }
+    }
+
+    /// Copies `len` bytes between the start of the variable `name` and `host`.
+    ///
+    /// # Safety
+    ///
+    /// `function` is what [`Queue::globals`] gave for `program`, and `host` good for what it does to
+    /// `len` bytes until this returns.
+    unsafe fn copy_variable<P>(
+        &self,
+        call: &'static str,
+        function: EnqueueGlobalVariable<P>,
+        program: &Program,
+        name: &CStr,
+        host: P,
+        len: usize,
+    ) -> Result<(), Failure> {
+        if len == 0 {
             return self.finish();
         }
         let mut event = std::ptr::null_mut();
-        // SAFETY: as in `write_variable`, and `bytes` outlives the copy.
+        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver
+        // refuses names and sizes that it does not know; the caller vouches for the bytes of the
+        // host, with which the call is done when it returns: it blocks.
         let code = unsafe {
-            (globals.enqueue_read)(
+            function(
                 self.handle,
                 program.handle,
                 name.as_ptr(),
                 CL_TRUE,
-                bytes.len(),
+                len,
                 0,
-                bytes.as_mut_ptr().cast(),
+                host,
                 0,
                 std::ptr::null(),
                 &raw mut event,
@@ -180,11 +184,8 @@ impl Queue {
         self.wait_for(call, event, code)
     }
 
-    fn globals(
-        &self,
-        call: &'static str,
-        program: &Program,
-    ) -> Result<&'static super::extensions::Globals, Failure> {
+    /// The functions that read and write the variables of `program`, which is one of this context.
+    fn globals(&self, call: &'static str, program: &Program) -> Result<&'static Globals, Failure> {
         if !Arc::ptr_eq(self.context(), program.context()) {
             let code = CL_INVALID_CONTEXT;
             return Err(Failure { call, code });
