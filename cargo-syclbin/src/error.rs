@@ -253,6 +253,15 @@ pub enum Error {
         cause: Box<syclbin::write::Error>,
     },
 
+    /// `include_syclbin!` would refuse a file.
+    #[error("{}: no Rust code can be made of it: {}", file.display(), problems.join("\n  "))]
+    Expand {
+        /// The file.
+        file: PathBuf,
+        /// All that is wrong.
+        problems: Vec<String>,
+    },
+
     /// Standard output could not be written.
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),

@@ -9,6 +9,7 @@
 //! cargo syclbin inspect FILE          what a SYCLBIN file holds
 //! cargo syclbin verify FILE...        what is wrong with it
 //! cargo syclbin convert FILE -o OUT   the same in another container
+//! cargo syclbin expand FILE           the Rust code that include_syclbin! makes of it
 //! cargo syclbin extract FILE          device code out of objects, executables, archives and bundles
 //! ```
 //!
@@ -17,7 +18,7 @@
 //! | [`toolchain`] | what is installed: pins, wheels, the manifest, install, list, remove |
 //! | [`doctor`] | what the machine has: facts, and the report over them |
 //! | [`inspect`] | a report over a file: for people as text, for programs as JSON |
-//! | [`verify`], [`convert`], [`extract`] | the other commands about files |
+//! | [`verify`], [`convert`], [`expand`], [`extract`] | the other commands about files |
 //! | [`input`] | a file that a command is asked about |
 //! | [`programs`] | other programs: where they are, and what they answer |
 //! | [`ui`] | what the user sees while something takes long |
@@ -30,6 +31,7 @@
 pub mod convert;
 pub mod doctor;
 pub mod error;
+pub mod expand;
 pub mod extract;
 pub mod input;
 pub mod inspect;

@@ -19,7 +19,7 @@ use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, pins, remove};
 use cargo_syclbin::ui::{Terminal, answer, complain};
-use cargo_syclbin::{convert, doctor, extract, inspect, verify};
+use cargo_syclbin::{convert, doctor, expand, extract, inspect, verify};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 /// SYCL kernels in Rust programs: the compiler, what this machine has, and compiled files.
@@ -51,6 +51,8 @@ enum Command {
     ///
     /// Ends with 1 when there is none.
     Extract(extract::Options),
+    /// Print the Rust code that `include_syclbin!` makes of a SYCLBIN file
+    Expand(expand::Options),
 }
 
 #[derive(Subcommand)]
@@ -150,6 +152,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Inspect(options) => inspect::run(&options)?,
         Command::Verify(options) => return Ok(code(verify::run(&options)?)),
         Command::Convert(options) => convert::run(&options)?,
+        Command::Expand(options) => expand::run(&options)?,
         Command::Extract(options) => return Ok(code(extract::run(&options)?)),
     }
     Ok(ExitCode::SUCCESS)

@@ -1,19 +1,8 @@
 //! `include_syclbin!`: embeds a SYCLBIN file and writes a typed launch function for every kernel.
 //!
-//! Use it through crate `syclbin-rt`, which re-exports it and which the generated code calls.
-//!
-//! | module | noun |
-//! |---|---|
-//! | `input` | what is written between the braces |
-//! | `file` | the file that is meant: found, read, its kernels |
-//! | `names` | C++ names as Rust identifiers, without collisions |
-//! | `expand` | the generated module |
+//! Use it through crate `syclbin-rt`, which re-exports it and which the generated code calls. What
+//! it writes comes from crate `syclbin-expand`.
 #![forbid(unsafe_code)]
-
-mod expand;
-mod file;
-mod input;
-mod names;
 
 use proc_macro::TokenStream;
 
@@ -23,6 +12,9 @@ use proc_macro::TokenStream;
 /// syclbin_rt::include_syclbin! {
 ///     /// The kernels of kernels/saxpy.cpp.
 ///     pub mod kernels = "saxpy";
+///
+///     // With this, launching it is safe.
+///     safe fn saxpy where x.len() >= n, y.len() >= n;
 /// }
 /// ```
 ///
@@ -35,46 +27,95 @@ use proc_macro::TokenStream;
 /// - a method of it for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a
 ///   `syclbin_rt::Launch`, whose `launch(range)` runs it. A C++ namespace is a Rust module with a
 ///   struct `Kernels`, and a field of that name: `module.fill.iota(0.0, &mut out, n)`,
+/// - a struct for every struct that a kernel takes, a builder for specialization constants
+///   (`Module::builder(&queue).radius(3).load()`) and a method for every device global
+///   (`module.table()?.write(&[1, 2, 3, 4])`),
 /// - `kernels::SYCLBIN`, the bytes of the file at 8-byte alignment.
+///
+/// `cargo syclbin expand FILE` prints it all.
 ///
 /// | C++ | Rust |
 /// |---|---|
 /// | `bool`, `signed char`, `char`, `short`, `int`, `long`, `long long` | `bool`, `i8`, `i8`, `i16`, `i32`, `i64`, `i64` |
 /// | `unsigned char` to `unsigned long long` | `u8` to `u64` |
 /// | `float`, `double` | `f32`, `f64` |
-/// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&Buffer<T>` |
-/// | `T *` that it may write | `&mut Buffer<T>` |
-/// | `bool *` | `Buffer<u8>`: every byte is 0 or 1 |
-/// | `void *` | `&Buffer` or `&mut Buffer` of any `Pod` type |
 /// | `sycl::half`, `bfloat16` | `half::f16`, `half::bf16` (feature `half` of `syclbin-rt`, on by default) |
 /// | an enumeration | the integer beneath it |
 /// | `sycl::vec<float, 2>`, `marray`, `id`, `range` | `[f32; 2]`, an array; a `vec` of three has the size of four |
+/// | `Particle`, a struct by value | `kernels::Particle`, or a type of your own |
+/// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&Buffer<T>` |
+/// | `T *` that it may write | `&mut Buffer<T>` |
+/// | `bool *`, a `bool` in a struct | `Buffer<u8>`, `u8`: every byte is 0 or 1 |
+/// | `void *`, a pointer to what the file does not describe | `&Buffer` or `&mut Buffer` of any `Pod` type |
+/// | `T *` in a struct | `DevicePointer<T>` |
 /// | `work_group_memory` of a fixed size, `kernel_handler` | nothing: the function passes it |
 /// | `work_group_memory<T[]>`, `dynamic_work_group_memory` | `LocalMemory<T>` |
-/// | `local_accessor<T, 1>` | `usize`, the number of elements |
+/// | `local_accessor<T, 1>`, `local_accessor<T, 2>` | `usize`, `[usize; 2]`: how many elements |
 /// | `accessor<T, 1>` | `&Buffer<T>` or `&mut Buffer<T>`, all of it |
+/// | `accessor<T, 2>` | `(&Buffer<T>, [usize; 2])`: the buffer, and how its elements lie |
 /// | `sampler` | `&Sampler` |
 ///
-/// A parameter that the compiler removed from the code is in the signature all the same.
+/// A parameter that the compiler removed from the code is in the signature all the same. A kernel
+/// that is compiled for one work-group size has it as a constant (`Module::SUM_LOCAL_SIZE`), and
+/// its launch takes a range without work-groups (`GlobalRange`).
 ///
-/// An instance of a template is named after its arguments (`scale<int>` is `scale_int`), overloads
-/// after their parameters. A name that Rust reserves is raw (`r#move`) or gets an underscore
-/// (`self_`, `load_`). So does the later one where two kernels of a file would have one name. A
-/// kernel that takes something else, a struct say, is left out; the documentation of the module says
-/// which and why.
+/// # Structs
 ///
-/// The generated code names the runtime `::syclbin_rt`: it must be a dependency under its own name.
+/// They are `#[repr(C)]` and [`Pod`](https://docs.rs/bytemuck/latest/bytemuck/trait.Pod.html), with
+/// gaps as fields: write `Particle { mass: 1.0, ..Default::default() }`. That size and offsets are
+/// those of C++ is checked when your crate is compiled. A type of your own, which is checked in the
+/// same way, or another name is given like this:
+///
+/// ```ignore
+/// syclbin_rt::include_syclbin! {
+///     mod kernels = "particles";
+///     types { Particle => crate::Particle, ns::Pair<int, 2> as Pair }
+/// }
+/// ```
+///
+/// Two structs of one name with different layouts in one file are an error.
+///
+/// # Names
+///
+/// A name follows from the kernel alone. An instance of a template is named after its arguments
+/// (`scale<int>` is `scale_int`), overloads after their parameters (`f(float *, int)` is
+/// `f_float_ptr_int`). A name that Rust reserves is raw (`r#move`) or gets an underscore (`self_`), as
+/// do `load_`, `builder_` and `new_`. Two kernels of one name in Rust are an error; give one another
+/// name, or leave kernels out:
+///
+/// ```ignore
+/// syclbin_rt::include_syclbin! {
+///     mod kernels = "vector_ops";
+///     only { saxpy, fill::*, scale<int> } // or: skip { .. }
+///     fn scale<int> as scale_ints;
+///     pub(crate) fn fill::iota;
+///     fn "_ZTSZ4hostvEUlvE_" as doubled;  // a lambda without a name, by its symbol
+/// }
+/// ```
+///
+/// A kernel is written as in C++: `saxpy`, `fill::iota`, `scale<int>`, `f(float *, int)`.
+///
+/// # Contracts
+///
+/// Launching a kernel is unsafe, because nothing says how far it reaches into its buffers. `safe fn`
+/// says so: with these conditions, whatever the arguments are, whatever the buffers hold, and
+/// whatever else is done to them meanwhile, the kernel does nothing undefined. That is a promise by
+/// whoever writes it, like an `unsafe` block. A launch that breaks a condition is an error, which
+/// names the kernel, the argument and both sides; nothing of it reaches the driver.
+///
+/// A condition compares integers with `<`, `<=`, `==`, `!=`, `>=` or `>`. It may use integer
+/// parameters and members of structs, `x.len()` of a buffer, an accessor or work-group memory (in
+/// elements; of a `void *` in bytes), `range.items()`, `range[0]` to `range[2]`, numbers, and
+/// `+ - * / %`, which do not overflow unnoticed. Every buffer needs a condition on its length, and a
+/// kernel that takes device pointers in structs cannot be safe.
 ///
 /// # Errors
 ///
-/// A file that is missing or damaged is an error at its name.
+/// What is wrong is said at its token, all at once: a file that is missing or damaged, names that
+/// the file does not have, and what is said above. A kernel that takes what cannot be passed is left
+/// out: the documentation of the module says which and why, and so does the compiler when it is
+/// called.
 #[proc_macro]
 pub fn include_syclbin(input: TokenStream) -> TokenStream {
-    let expanded = syn::parse::<input::Input>(input).and_then(|input| {
-        let file = file::File::read(&input.file)?;
-        Ok(expand::expand(&input, &file))
-    });
-    expanded
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    syclbin_expand::include(input.into()).into()
 }

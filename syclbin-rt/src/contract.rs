@@ -8,6 +8,7 @@ use std::fmt;
 use bytemuck::Pod;
 
 use crate::arg::Arg;
+pub use crate::number::Number;
 use crate::range::{Extent, NdRange};
 
 /// What a contract sees of a launch: its arguments, read back, and its range.
@@ -108,9 +109,10 @@ impl<'g> Given<'g> {
     pub fn holds(
         &self,
         condition: &'static Condition,
-        left: Option<i128>,
-        right: Option<i128>,
+        left: impl Into<Number>,
+        right: impl Into<Number>,
     ) -> Result<(), Broken> {
+        let (Number(left), Number(right)) = (left.into(), right.into());
         match (left, right) {
             (Some(left), Some(right)) if condition.relation.holds(left, right) => Ok(()),
             _ => Err(Broken {

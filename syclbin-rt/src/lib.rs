@@ -63,6 +63,7 @@ mod kernel;
 mod launch;
 mod local;
 mod module;
+mod number;
 mod padding;
 mod places;
 mod queue;

@@ -1,10 +1,9 @@
 /// The kernels of `vector_ops.object.syclbin`.
-#[allow(dead_code, non_snake_case, clippy::too_many_arguments)]
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
 pub mod kernels {
     /// The bytes of `vector_ops.object.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, ::core::concat!(::core::env!("CARGO_MANIFEST_DIR"),
-        "/vector_ops.object.syclbin")
+        8, "../../../testfiles/vector_ops.object.syclbin"
     );
     /// The kernels of `vector_ops.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
@@ -23,17 +22,27 @@ pub mod kernels {
         /// When no image of the file fits the device, or the driver refuses them all. A single
         /// kernel that the device cannot run makes an error only when it is launched.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
-            let module = &::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?;
-            ::core::result::Result::Ok(Self {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(module: &::syclbin_rt::Module) -> Self {
+            Self {
                 saxpy: module.kernel("__sycl_kernel_saxpy"),
                 scale_int: module.kernel("_Z19__sycl_kernel_scaleIiEvPT_S0_"),
                 scale_double: module.kernel("_Z19__sycl_kernel_scaleIdEvPT_S0_"),
                 fill: fill::Kernels::new(module),
-            })
+            }
         }
         /// Kernel `saxpy`; the file does not tell its C++ signature.
         ///
         /// Whether these are signed is not known; taken for signed: `arg3`.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg1` and
+        /// `arg2`, nor that its work-items do not race.
+        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
         pub fn saxpy<'a>(
             &'a self,
             arg0: f32,
@@ -55,6 +64,12 @@ pub mod kernels {
         /// ```cpp
         /// void scale<int>(int *, int)
         /// ```
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, nor that
+        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+        /// that the caller vouches for.
         pub fn scale_int<'a>(
             &'a self,
             arg0: &'a mut ::syclbin_rt::Buffer<i32>,
@@ -69,6 +84,12 @@ pub mod kernels {
         /// ```cpp
         /// void scale<double>(double *, double)
         /// ```
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, nor that
+        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+        /// that the caller vouches for.
         pub fn scale_double<'a>(
             &'a self,
             arg0: &'a mut ::syclbin_rt::Buffer<f64>,
@@ -97,6 +118,12 @@ pub mod kernels {
             /// ```cpp
             /// void fill::iota(float, float *, int)
             /// ```
+            ///
+            /// # Safety
+            ///
+            /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg1`, nor that
+            /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+            /// that the caller vouches for.
             pub fn iota<'a>(
                 &'a self,
                 arg0: f32,

@@ -4,21 +4,31 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syclbin::signature::{self, KernelSignature};
+use syclbin::signature::{self, Signatures};
 use syn::LitStr;
 
 /// A file, and what the generated code needs of it.
 pub(crate) struct File {
-    /// An expression of its path, for `include_bytes!`. It names no folder of this machine.
-    pub(crate) path: TokenStream,
+    /// An expression of its path, for `include_bytes!`. It names no folder of this machine. `None`
+    /// for the file that is not there.
+    pub(crate) path: Option<TokenStream>,
     /// What people call it.
     pub(crate) name: String,
-    pub(crate) kernels: Vec<KernelSignature>,
+    pub(crate) signatures: Signatures,
 }
 
 impl File {
+    /// Stands for a file that cannot be read, after that was said.
+    pub(crate) fn missing() -> Self {
+        Self {
+            path: None,
+            name: String::new(),
+            signatures: Signatures::default(),
+        }
+    }
+
     /// Finds and reads the file that `literal` means.
-    pub(crate) fn read(literal: &LitStr) -> syn::Result<Self> {
+    pub(crate) fn find(literal: &LitStr) -> syn::Result<Self> {
         let text = literal.value();
         let (path, expression) = if text.ends_with(".syclbin") {
             let relative = format!("/{text}");
@@ -53,16 +63,20 @@ impl File {
     }
 
     /// The file with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// When they are none, or an image of it is damaged.
     pub(crate) fn parse(
         path: TokenStream,
         name: String,
         bytes: &[u8],
     ) -> Result<Self, syclbin::Error> {
-        let kernels = signature::kernels(&syclbin::read::parse(bytes)?)?.kernels;
+        let signatures = signature::kernels(&syclbin::read::parse(bytes)?)?;
         Ok(Self {
-            path,
+            path: Some(path),
             name,
-            kernels,
+            signatures,
         })
     }
 }
@@ -79,7 +93,7 @@ fn fail<T>(literal: &LitStr, message: &str) -> syn::Result<T> {
     Err(syn::Error::new(literal.span(), message))
 }
 
-fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
 }

@@ -27,8 +27,40 @@ pub(crate) fn overload(base: &str, kernel: &KernelSignature) -> String {
     })
 }
 
+/// A qualified name in parts that can be identifiers: `ns::Pair<int, 2>` is `ns` and `Pair_int_2`.
+pub(crate) fn path(name: &str) -> Vec<String> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 => {
+                parts.push(&name[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&name[start..]);
+    let worded = parts.into_iter().map(words);
+    worded.filter(|part| !part.is_empty()).collect()
+}
+
+/// An identifier without `r#`.
+pub(crate) fn plain(ident: &Ident) -> String {
+    let text = ident.to_string();
+    text.strip_prefix("r#").map_or(text.clone(), str::to_owned)
+}
+
+/// A path of Rust as people write it.
+pub(crate) fn spelled_path(path: &syn::Path) -> String {
+    use quote::ToTokens as _;
+    let text = path.to_token_stream().to_string();
+    text.split_whitespace().collect()
+}
+
 /// A C++ type as words: `const float *` is `const_float_ptr`, `-4` is `minus_4`.
-fn words(text: &str) -> String {
+pub(crate) fn words(text: &str) -> String {
     let text = text.replace('*', " ptr ").replace('-', " minus ");
     let parts = text.split(|c: char| c != '_' && !c.is_alphanumeric());
     parts
@@ -72,11 +104,16 @@ impl Scope {
         Self(names.map(String::from).into())
     }
 
-    /// The types and modules of a generated module, which begins with the struct `own`.
-    pub(crate) fn of_types(own: &str) -> Self {
+    /// The types and modules of a generated module, which has `own` ones.
+    pub(crate) fn of_types<const N: usize>(own: [&str; N]) -> Self {
         let mut scope = Self::reserving(PRIMITIVE_TYPES);
-        scope.0.insert(own.into());
+        scope.0.extend(own.map(String::from));
         scope
+    }
+
+    /// Takes a name out of the scope.
+    pub(crate) fn take(&mut self, ident: &Ident) {
+        self.0.insert(ident.to_string());
     }
 
     /// The parameters of a function.

@@ -1,0 +1,44 @@
+//! `cargo syclbin expand`: the Rust code that `include_syclbin!` makes of a file.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::ui::answer;
+
+/// What to expand, and how.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// The SYCLBIN file; `-` is standard input
+    pub file: PathBuf,
+    /// What to call the module
+    #[arg(long, value_name = "NAME", default_value = "kernels")]
+    pub module: String,
+    /// Items as in `include_syclbin!`, such as 'safe fn saxpy where x.len() >= n, y.len() >= n;'
+    #[arg(long, value_name = "ITEMS", default_value = "")]
+    pub items: String,
+}
+
+/// Prints the code, formatted.
+///
+/// # Errors
+///
+/// When the file cannot be read or is damaged, and when the macro would refuse it.
+pub fn run(options: &Options) -> Result<()> {
+    let input = Input::read(&options.file)?;
+    // Says more of what is no SYCLBIN file, and how to get one.
+    input.syclbin()?;
+    let path = match options.file == Path::new("-") {
+        true => "kernels.syclbin".to_owned(),
+        false => input.name(),
+    };
+    let code = syclbin_expand::source(&input.bytes, &path, &options.module, &options.items);
+    let code = code.map_err(|problems| Error::Expand {
+        file: options.file.clone(),
+        problems,
+    })?;
+    answer(&code)?;
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Specialization constants: a builder with a method for each.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syclbin::signature::mangled::KernelName;
+use syclbin::signature::{Element, Scalar, SpecializationConstant};
+
+use crate::doc;
+use crate::names::{self, Scope};
+use crate::rust_type::Types;
+
+/// The builder of the module, if the file has constants that Rust can set.
+pub(crate) fn builder(
+    constants: &[SpecializationConstant],
+    builder: &Ident,
+    file: &str,
+    types: &Types<'_>,
+) -> Option<TokenStream> {
+    let mut scope = Scope::reserving(["load"]);
+    let mut methods = TokenStream::new();
+    let mut unset = Vec::new();
+    for constant in constants {
+        match method(constant, &mut scope, types) {
+            Ok(method) => methods.extend(method),
+            Err(reason) => unset.push(format!("- `{}`: {reason}", called(constant))),
+        }
+    }
+    if constants.is_empty() {
+        return None;
+    }
+    let unset = match unset.as_slice() {
+        [] => String::new(),
+        unset => format!("# Left out\n\n{}", unset.join("\n")),
+    };
+    let doc = doc::paragraphs([
+        format!(
+            "The kernels of `{file}` with values for its specialization constants. Those that get none keep their defaults."
+        ),
+        unset,
+    ]);
+    let load = doc::comment(
+        "Compiles the kernels with these values.\n\n# Errors\n\nAs of [`Module::load`].",
+    );
+    Some(quote! {
+        #doc
+        #[derive(Clone, Debug)]
+        #[must_use = "nothing is loaded before `load`"]
+        pub struct #builder<'q>(::syclbin_rt::ModuleBuilder<'q>);
+
+        impl<'q> #builder<'q> {
+            #methods
+
+            #load
+            pub fn load(self) -> ::syclbin_rt::Result<Module> {
+                ::core::result::Result::Ok(Module::new(&self.0.load_embedded(SYCLBIN)?))
+            }
+        }
+    })
+}
+
+fn called(constant: &SpecializationConstant) -> String {
+    let name = constant.name.as_ref().map(KernelName::qualified);
+    name.unwrap_or_else(|| constant.symbol.clone())
+}
+
+fn method(
+    constant: &SpecializationConstant,
+    scope: &mut Scope,
+    types: &Types<'_>,
+) -> Result<TokenStream, String> {
+    let element = constant.ty.as_ref().map_err(ToString::to_string)?;
+    let name = called(constant);
+    let ident = scope
+        .claim(&names::words(&name))
+        .ok_or("its name is no Rust identifier")?;
+    let ty = match element {
+        Element::Scalar(Scalar::Bool) => quote!(bool),
+        element => types.of(element, 0),
+    };
+    let default = constant
+        .default
+        .as_deref()
+        .and_then(|bytes| shown(element, bytes));
+    let doc = doc::paragraphs([
+        match default {
+            Some(default) => format!("`{name}`; {default} if it is not set."),
+            None => format!("`{name}`; the file has its default."),
+        },
+        match constant.sign_known {
+            true => String::new(),
+            false => "Whether it is signed is not known; taken for signed.".into(),
+        },
+    ]);
+    let symbol = &constant.symbol;
+    Ok(quote! {
+        #doc
+        pub fn #ident(self, value: #ty) -> Self {
+            Self(self.0.specialization_constant(#symbol, value))
+        }
+    })
+}
+
+/// A default as people write it; `None` for what is no number.
+fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
+    let scalar = match element {
+        Element::Scalar(scalar) => *scalar,
+        Element::Enum(of) => of.of,
+        _ => return None,
+    };
+    Some(match scalar {
+        Scalar::Bool => (*bytes.first()? != 0).to_string(),
+        Scalar::I8 => i8::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U8 => u8::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I16 => i16::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U16 => u16::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I32 => i32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U32 => u32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I64 => i64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U64 => u64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F32 => f32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F64 => f64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F16 | Scalar::BF16 => return None,
+    })
+}

@@ -1,0 +1,543 @@
+//! Contracts: conditions over the arguments of a kernel, checked at launch.
+
+use proc_macro2::{Delimiter, Ident, Literal, Spacing, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syclbin::signature::{Argument, Element, KernelSignature, Parameter, Pointee, Scalar, Type};
+use syn::spanned::Spanned;
+use syn::{BinOp, Expr, Lit, Member, UnOp};
+
+use crate::cpp_name::CppName;
+use crate::names;
+use crate::rust_type::{Types, number};
+
+/// The conditions of a kernel.
+pub(crate) struct Contract {
+    conditions: Vec<Condition>,
+}
+
+struct Condition {
+    text: String,
+    left: Side,
+    relation: Ident,
+    right: Side,
+}
+
+/// One side of a comparison.
+struct Side {
+    text: String,
+    expression: Expr,
+}
+
+const FORM: &str =
+    "expected a comparison of integers, such as `x.len() >= n`, with <, <=, ==, !=, >= or >";
+const TERMS: &str = "a contract knows integer parameters, their members, `x.len()` of buffers and work-group memory, \
+    `range.items()` and `range[0]` of the launch, numbers, and + - * / %";
+
+impl Contract {
+    /// Reads the conditions behind `where`. What they name is looked at by [`Self::check`].
+    pub(crate) fn parse(conditions: &[TokenStream]) -> Result<Self, syn::Error> {
+        let mut read = Vec::new();
+        let mut errors: Option<syn::Error> = None;
+        for tokens in conditions {
+            let condition = syn::parse2(tokens.clone())
+                .map_err(|error| syn::Error::new(error.span(), FORM))
+                .and_then(|expression| split(&expression, &mut read));
+            if let Err(error) = condition {
+                match &mut errors {
+                    Some(errors) => errors.combine(error),
+                    None => errors = Some(error),
+                }
+            }
+        }
+        match errors {
+            Some(errors) => Err(errors),
+            None => Ok(Self { conditions: read }),
+        }
+    }
+
+    /// The conditions as they are written.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.conditions
+            .iter()
+            .map(|condition| condition.text.as_str())
+    }
+
+    /// The function that checks a launch of `kernel`: a closure over nothing.
+    ///
+    /// # Errors
+    ///
+    /// When a condition names what the kernel does not have, or what is no integer; and when no
+    /// condition bounds a buffer. All that is wrong.
+    pub(crate) fn check(
+        &self,
+        kernel: &KernelSignature,
+        item: &CppName,
+        types: &Types<'_>,
+        depth: usize,
+    ) -> Result<TokenStream, Vec<syn::Error>> {
+        let parameters = kernel.parameters.as_deref().unwrap_or_default();
+        let mut terms = Terms {
+            parameters,
+            types,
+            depth,
+            measured: vec![false; parameters.len()],
+            buffer: None,
+            value: None,
+        };
+        let (mut checks, mut errors) = (Vec::new(), Vec::new());
+        for condition in &self.conditions {
+            (terms.buffer, terms.value) = (None, None);
+            let sides =
+                [&condition.left, &condition.right].map(|side| terms.number(&side.expression));
+            let [left, right] = sides.map(|side| side.map_err(|error| errors.push(error)).ok());
+            let (text, relation) = (&condition.text, &condition.relation);
+            let texts = [&condition.left.text, &condition.right.text];
+            let [left_text, right_text] = texts;
+            // A buffer is to blame rather than the number it is compared with.
+            let argument = match terms.buffer.or(terms.value) {
+                Some(index) => {
+                    let index = Literal::usize_unsuffixed(index);
+                    quote!(::core::option::Option::Some(#index))
+                }
+                None => quote!(::core::option::Option::None),
+            };
+            checks.push(quote! {
+                given.holds(
+                    &::syclbin_rt::contract::Condition {
+                        text: #text,
+                        argument: #argument,
+                        left: #left_text,
+                        relation: ::syclbin_rt::contract::Relation::#relation,
+                        right: #right_text,
+                    },
+                    #left,
+                    #right,
+                )?;
+            });
+        }
+        errors.extend(terms.unbounded().map(|message| item.error(message)));
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let given = match checks.is_empty() {
+            true => quote!(_),
+            false => quote!(given),
+        };
+        Ok(quote! {
+            |#given| {
+                #(#checks)*
+                ::core::result::Result::Ok(())
+            }
+        })
+    }
+}
+
+/// Takes `a && b` for two conditions.
+fn split(expression: &Expr, conditions: &mut Vec<Condition>) -> syn::Result<()> {
+    let error = |at: &Expr| Err(syn::Error::new_spanned(at, FORM));
+    let Expr::Binary(binary) = ungrouped(expression) else {
+        return error(expression);
+    };
+    let relation = match binary.op {
+        BinOp::And(_) => {
+            split(&binary.left, conditions)?;
+            return split(&binary.right, conditions);
+        }
+        BinOp::Lt(_) => "Less",
+        BinOp::Le(_) => "LessOrEqual",
+        BinOp::Eq(_) => "Equal",
+        BinOp::Ne(_) => "NotEqual",
+        BinOp::Ge(_) => "GreaterOrEqual",
+        BinOp::Gt(_) => "Greater",
+        _ => return error(expression),
+    };
+    conditions.push(Condition {
+        text: spelled(binary),
+        relation: Ident::new(relation, proc_macro2::Span::call_site()),
+        left: Side::new(&binary.left),
+        right: Side::new(&binary.right),
+    });
+    Ok(())
+}
+
+impl Side {
+    fn new(expression: &Expr) -> Self {
+        Self {
+            text: spelled(expression),
+            expression: expression.clone(),
+        }
+    }
+}
+
+/// What expressions of one kernel may name.
+struct Terms<'k, 'f> {
+    parameters: &'k [Parameter],
+    types: &'k Types<'f>,
+    depth: usize,
+    /// Whose length a condition has.
+    measured: Vec<bool>,
+    /// The first buffer that a condition names, and the first number.
+    buffer: Option<usize>,
+    value: Option<usize>,
+}
+
+impl Terms<'_, '_> {
+    /// `expression` as a `contract::Number`.
+    fn number(&mut self, expression: &Expr) -> syn::Result<TokenStream> {
+        let unknown = || Err(syn::Error::new_spanned(expression, TERMS));
+        match expression {
+            Expr::Paren(inner) => {
+                let inner = self.number(&inner.expr)?;
+                Ok(quote!((#inner)))
+            }
+            Expr::Group(inner) => self.number(&inner.expr),
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(number) => {
+                    let value: i64 = number.base10_parse()?;
+                    let value = Literal::i64_suffixed(value);
+                    Ok(quote!(#value))
+                }
+                _ => unknown(),
+            },
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
+                let inner = self.number(&unary.expr)?;
+                Ok(quote!((::syclbin_rt::contract::Number::from(0i64)
+                    - ::syclbin_rt::contract::Number::from(#inner))))
+            }
+            Expr::Binary(binary) => {
+                let op = &binary.op;
+                if !matches!(
+                    op,
+                    BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_)
+                ) {
+                    return unknown();
+                }
+                let mut operand = |side: &Expr| {
+                    let number = self.number(side)?;
+                    syn::Result::Ok(match ungrouped(side) {
+                        Expr::Binary(_) | Expr::Unary(_) => number,
+                        _ => quote!(::syclbin_rt::contract::Number::from(#number)),
+                    })
+                };
+                let (left, right) = (operand(&binary.left)?, operand(&binary.right)?);
+                Ok(quote!(#left #op #right))
+            }
+            Expr::MethodCall(call) if call.args.is_empty() && call.turbofish.is_none() => {
+                let Some(name) = word(&call.receiver) else {
+                    return unknown();
+                };
+                match (call.method.to_string().as_str(), self.parameter(&name)) {
+                    ("len", Some(index)) => self.length(index, expression),
+                    ("len", None) => Err(self.no_parameter(&call.receiver)),
+                    ("items", None) if name == "range" => Ok(quote!(given.items())),
+                    _ => unknown(),
+                }
+            }
+            Expr::Index(index) if word(&index.expr).is_some_and(|name| name == "range") => {
+                match &*index.index {
+                    Expr::Lit(literal) => match &literal.lit {
+                        Lit::Int(dimension) => match dimension.base10_parse::<usize>()? {
+                            dimension @ 0..3 => {
+                                let dimension = Literal::usize_unsuffixed(dimension);
+                                Ok(quote!(given.size(#dimension)))
+                            }
+                            _ => Err(syn::Error::new_spanned(
+                                expression,
+                                "a range has three dimensions at most: 0, 1 and 2",
+                            )),
+                        },
+                        _ => unknown(),
+                    },
+                    _ => unknown(),
+                }
+            }
+            Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => self.value(expression),
+            _ => unknown(),
+        }
+    }
+
+    /// Elements of the buffer or memory of parameter `index`.
+    fn length(&mut self, index: usize, at: &Expr) -> syn::Result<TokenStream> {
+        let Some(parameter) = self.parameters.get(index) else {
+            return Err(syn::Error::new_spanned(at, TERMS));
+        };
+        let pointee = match &parameter.ty {
+            Type::Pointer { pointee, .. } => pointee,
+            Type::Accessor { element, .. }
+            | Type::LocalAccessor { element, .. }
+            | Type::LocalMemory {
+                element,
+                size: None,
+            } => element,
+            _ => {
+                return Err(syn::Error::new_spanned(
+                    at,
+                    "this has no length: it is no buffer",
+                ));
+            }
+        };
+        self.measured[index] = true;
+        self.buffer = self.buffer.or(Some(index));
+        let position = Literal::usize_unsuffixed(index);
+        match pointee {
+            Pointee::Element(_) => {
+                let element = self.types.pointee(pointee, self.depth);
+                Ok(quote!(given.len::<#element>(#position)))
+            }
+            // The caller chooses what it holds; as bytes it has a length.
+            Pointee::Void | Pointee::Unknown(_) => Ok(quote!(given.len::<u8>(#position))),
+        }
+    }
+
+    /// A number that is passed by value, or is in what is.
+    fn value(&mut self, expression: &Expr) -> syn::Result<TokenStream> {
+        let error = |message: String| Err(syn::Error::new_spanned(expression, message));
+        let mut path = Vec::new();
+        let mut inner = expression;
+        let name = loop {
+            match inner {
+                Expr::Path(_) => match word(inner) {
+                    Some(name) => break name,
+                    None => return error(TERMS.into()),
+                },
+                Expr::Field(field) => {
+                    let Member::Named(name) = &field.member else {
+                        return error(TERMS.into());
+                    };
+                    path.push(Step::Member(name.clone()));
+                    inner = &field.base;
+                }
+                Expr::Index(index) => {
+                    let Expr::Lit(literal) = &*index.index else {
+                        return error(TERMS.into());
+                    };
+                    path.push(Step::Index(literal.lit.clone()));
+                    inner = &index.expr;
+                }
+                _ => return error(TERMS.into()),
+            }
+        };
+        path.reverse();
+        let Some(index) = self.parameter(&name) else {
+            return Err(self.no_parameter(inner));
+        };
+        let Some(parameter) = self.parameters.get(index) else {
+            return error(TERMS.into());
+        };
+        let mut element = match &parameter.ty {
+            Type::Scalar(scalar) => Element::Scalar(*scalar),
+            Type::Enum(of) => Element::Enum(of.clone()),
+            Type::Struct(id) => Element::Struct(*id),
+            Type::Vector { of, count } => Element::Vector {
+                of: *of,
+                count: *count,
+            },
+            Type::Array { of, count } => Element::Array {
+                of: Box::new(of.clone()),
+                count: *count,
+            },
+            Type::Pointer { .. } | Type::Accessor { .. } => {
+                return error(format!(
+                    "`{name}` is a buffer; what it holds is not known at launch, `{name}.len()` is"
+                ));
+            }
+            _ => return error(format!("`{name}` is no integer")),
+        };
+        let outer = self.types.of(&element, self.depth);
+        let position = Literal::usize_unsuffixed(index);
+        let mut value = quote!(given.value::<#outer>(#position));
+        for step in path {
+            (element, value) = match (step, &element) {
+                (Step::Member(member), Element::Struct(id)) => {
+                    let layout = self.types.layouts.get(*id);
+                    let mut fields = layout.into_iter().flat_map(|layout| &layout.fields);
+                    let found = fields.find(|field| {
+                        field.name.as_deref() == Some(names::plain(&member).as_str())
+                    });
+                    match found {
+                        Some(field) => (field.ty.clone(), quote!(#value.#member)),
+                        None => {
+                            let known = self.types.layouts.describe(*id);
+                            return error(format!("there is no member `{member}`: {known}"));
+                        }
+                    }
+                }
+                (Step::Index(index), Element::Array { of, .. }) => {
+                    ((**of).clone(), quote!(#value[#index]))
+                }
+                (Step::Index(index), Element::Vector { of, .. }) => {
+                    (Element::Scalar(*of), quote!(#value[#index]))
+                }
+                (Step::Member(member), _) => {
+                    return error(format!("`{member}` is no member of a struct"));
+                }
+                (Step::Index(_), _) => return error("this is no array".into()),
+            };
+        }
+        let scalar = match &element {
+            Element::Scalar(scalar) => *scalar,
+            Element::Enum(of) => of.of,
+            _ => {
+                return error(format!(
+                    "this is no integer: it is `{}`",
+                    self.types.layouts.spell(&element)
+                ));
+            }
+        };
+        if scalar.is_float() || scalar == Scalar::Bool {
+            let ty = number(scalar).to_string().replace(' ', "");
+            let ty = if scalar == Scalar::Bool {
+                "bool".into()
+            } else {
+                ty
+            };
+            return error(format!("this is a `{ty}`; contracts compare integers"));
+        }
+        self.value = self.value.or(Some(index));
+        Ok(value)
+    }
+
+    fn parameter(&self, name: &str) -> Option<usize> {
+        let mut parameters = self.parameters.iter();
+        parameters
+            .position(|parameter| parameter.name.as_deref() == Some(name))
+            .or_else(|| {
+                // As the documentation calls those without a name.
+                let index = name.strip_prefix("arg")?.parse().ok()?;
+                let parameter: &Parameter = self.parameters.get(index)?;
+                parameter
+                    .name
+                    .as_deref()
+                    .unwrap_or_default()
+                    .is_empty()
+                    .then_some(index)
+            })
+    }
+
+    fn no_parameter(&self, at: &Expr) -> syn::Error {
+        let names = self
+            .parameters
+            .iter()
+            .enumerate()
+            .map(|(index, parameter)| {
+                let name = parameter.name.clone().filter(|name| !name.is_empty());
+                format!("`{}`", name.unwrap_or_else(|| format!("arg{index}")))
+            });
+        let names: Vec<String> = names.collect();
+        syn::Error::new(
+            at.span(),
+            format!(
+                "the kernel has no parameter of this name; it has {}",
+                names.join(", ")
+            ),
+        )
+    }
+
+    /// What a safe launch needs and no condition gives.
+    fn unbounded(&self) -> impl Iterator<Item = String> {
+        let numbered = self.parameters.iter().zip(&self.measured).enumerate();
+        numbered.filter_map(|(index, (parameter, measured))| {
+            let name = parameter.name.clone().filter(|name| !name.is_empty());
+            let name = name.unwrap_or_else(|| format!("arg{index}"));
+            let (element, sized) = match &parameter.ty {
+                Type::Pointer { pointee, .. } => (pointee_element(pointee), true),
+                Type::Accessor { element, .. } | Type::LocalAccessor { element, .. } => (pointee_element(element), true),
+                Type::LocalMemory { element, size } => (pointee_element(element), size.is_none()),
+                Type::Struct(id) => (Some(Element::Struct(*id)), false),
+                Type::Array { of, .. } => (Some(of.clone()), false),
+                _ => (None, false),
+            };
+            if element.is_some_and(|element| self.types.holds_pointer(&element)) {
+                return Some(format!(
+                    "this kernel cannot be safe: `{name}` holds device pointers, and nothing checks where they point"
+                ));
+            }
+            let removed = parameter.arguments.first() == Some(&Argument::Removed);
+            (sized && !measured && !removed).then(|| {
+                format!("nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`")
+            })
+        })
+    }
+}
+
+fn pointee_element(pointee: &Pointee) -> Option<Element> {
+    match pointee {
+        Pointee::Element(element) => Some(element.clone()),
+        Pointee::Void | Pointee::Unknown(_) => None,
+    }
+}
+
+/// A step into a value.
+enum Step {
+    Member(Ident),
+    Index(Lit),
+}
+
+/// The name, if `expression` is one.
+fn word(expression: &Expr) -> Option<String> {
+    let Expr::Path(path) = expression else {
+        return None;
+    };
+    path.path.get_ident().map(names::plain)
+}
+
+fn ungrouped(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Paren(inner) => ungrouped(&inner.expr),
+        Expr::Group(inner) => ungrouped(&inner.expr),
+        other => other,
+    }
+}
+
+/// An expression as people write it.
+fn spelled(tokens: &impl ToTokens) -> String {
+    let mut text = String::new();
+    spell(tokens.to_token_stream(), &mut text);
+    text
+}
+
+/// A token stream prints a space between any two tokens; here they stand around operators only.
+fn spell(tokens: TokenStream, text: &mut String) {
+    let (mut after, mut joint) = (Token::Start, false);
+    for token in tokens {
+        let kind = match &token {
+            TokenTree::Punct(punct) if punct.as_char() != '.' => match after {
+                Token::Start | Token::Operator if !joint => Token::Sign,
+                _ => Token::Operator,
+            },
+            _ => Token::Operand,
+        };
+        let spaced = match (after, kind) {
+            (Token::Start | Token::Sign, _) | (Token::Operand, Token::Operand) => false,
+            _ => !joint,
+        };
+        if spaced {
+            text.push(' ');
+        }
+        match &token {
+            TokenTree::Group(group) => {
+                let [open, close] = match group.delimiter() {
+                    Delimiter::Parenthesis => ["(", ")"],
+                    Delimiter::Bracket => ["[", "]"],
+                    Delimiter::Brace => ["{", "}"],
+                    Delimiter::None => ["", ""],
+                };
+                text.push_str(open);
+                spell(group.stream(), text);
+                text.push_str(close);
+            }
+            token => text.push_str(&token.to_string()),
+        }
+        joint = matches!(&token, TokenTree::Punct(punct) if punct.spacing() == Spacing::Joint);
+        after = kind;
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Token {
+    Start,
+    Operator,
+    /// A minus before a number.
+    Sign,
+    Operand,
+}

@@ -1,0 +1,312 @@
+//! The generated module: one struct for the file and one for each C++ namespace, with a method for
+//! every kernel.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::quote;
+
+use crate::constants;
+use crate::doc;
+use crate::file::File;
+use crate::input::Input;
+use crate::names::Scope;
+use crate::plan::{Namespace, Plan};
+use crate::rust_type::Types;
+use crate::structs;
+
+/// The module that `input` asks for, with the kernels of `file`.
+pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -> TokenStream {
+    let plan = Plan::new(input, file, errors);
+    let types = &plan.types;
+    let contents = contents(&plan.root, types, 0, errors);
+    let proofs = plan
+        .own
+        .iter()
+        .map(|(id, path)| structs::proof(*id, path, types));
+    let file_name = &file.name;
+
+    let Input {
+        attributes,
+        visibility,
+        name,
+        ..
+    } = input;
+    // What the user wrote about the module stands in place of a summary, not beside it.
+    let summary = match attributes.iter().any(|a| a.path().is_ident("doc")) {
+        true => TokenStream::new(),
+        false => doc::comment(&format!("The kernels of `{file_name}`.")),
+    };
+    let omitted = omitted(&plan.omitted);
+    let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8."));
+    let bytes = match &file.path {
+        Some(path) => quote!(::syclbin_rt::include_bytes_aligned!(8, #path)),
+        None => quote!(&[]),
+    };
+    let builder = Ident::new("Builder", Span::call_site());
+    let constants = constants::builder(&file.signatures.constants, &builder, file_name, types);
+    let module = module_struct(&contents, file_name, constants.as_ref().map(|_| &builder));
+    let Contents {
+        structs,
+        left_out,
+        modules,
+        ..
+    } = contents;
+    quote! {
+        #(#attributes)*
+        #summary
+        #omitted
+        #[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+        #visibility mod #name {
+            #bytes_doc
+            pub static SYCLBIN: &[u8] = #bytes;
+
+            #module
+            #constants
+            #structs
+            #(#proofs)*
+            #left_out
+            #modules
+        }
+    }
+}
+
+/// The struct of the whole file.
+fn module_struct(contents: &Contents, file_name: &str, builder: Option<&Ident>) -> TokenStream {
+    let Contents {
+        fields,
+        constants,
+        methods,
+        constructor,
+        ..
+    } = contents;
+    let doc = doc::comment(&format!(
+        "The kernels of `{file_name}`, compiled for the device of a queue."
+    ));
+    let load_doc = doc::comment(&format!(
+        "Compiles the kernels of `{file_name}` for the device of `queue`.\n\n# Errors\n\n\
+         When no image of the file fits the device, or the driver refuses them all. A single\n\
+         kernel that the device cannot run makes an error only when it is launched."
+    ));
+    let module = module_parameter(constructor);
+    let builder = builder.map(|builder| {
+        let doc = doc::comment(
+            "A module whose specialization constants get other values than their defaults.",
+        );
+        quote! {
+            #doc
+            pub fn builder(queue: &::syclbin_rt::Queue) -> #builder<'_> {
+                #builder(::syclbin_rt::Module::builder(queue))
+            }
+        }
+    });
+    quote! {
+        #doc
+        #[derive(Clone, Debug)]
+        pub struct Module {
+            #fields
+        }
+
+        impl Module {
+            #constants
+
+            #load_doc
+            pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+                ::core::result::Result::Ok(Self::new(
+                    &::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?,
+                ))
+            }
+
+            #builder
+
+            fn new(#module: &::syclbin_rt::Module) -> Self {
+                Self { #constructor }
+            }
+
+            #methods
+        }
+    }
+}
+
+/// What a struct of kernels and the module around it consist of.
+#[derive(Default)]
+struct Contents {
+    fields: TokenStream,
+    constants: TokenStream,
+    methods: TokenStream,
+    constructor: TokenStream,
+    /// Beside the struct: structs of C++, refusals, namespaces.
+    structs: TokenStream,
+    left_out: TokenStream,
+    modules: TokenStream,
+}
+
+/// The parts of `namespace`, whose module stands `depth` modules deep in the generated one.
+fn contents(
+    namespace: &Namespace<'_>,
+    types: &Types<'_>,
+    depth: usize,
+    errors: &mut Vec<syn::Error>,
+) -> Contents {
+    let mut contents = Contents::default();
+    let mut members = Scope::default();
+    for stub in &namespace.stubs {
+        members.take(&stub.ident);
+    }
+    for stub in &namespace.stubs {
+        let (ident, symbol) = (&stub.ident, &stub.kernel.symbol);
+        let mut constant = None;
+        if let Some(size) = &stub.kernel.required_local_size {
+            constant = members.claim(&format!(
+                "{}_LOCAL_SIZE",
+                crate::names::plain(ident).to_uppercase()
+            ));
+            let doc = doc::comment(&format!(
+                "The work-group size that `{ident}` is compiled for, in SYCL's order."
+            ));
+            let dimensions = Literal::usize_unsuffixed(size.len());
+            let size = size.iter().map(|size| Literal::u32_unsuffixed(*size));
+            contents.constants.extend(quote! {
+                #doc
+                pub const #constant: [usize; #dimensions] = [#(#size),*];
+            });
+        }
+        contents
+            .methods
+            .extend(stub.method(types, depth, constant.as_ref(), errors));
+        contents.fields.extend(quote! {
+            #ident: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        });
+        contents.constructor.extend(quote! {
+            #ident: module.kernel(#symbol),
+        });
+    }
+    let mut refusals = TokenStream::new();
+    for (ident, left_out) in &namespace.left_out {
+        let (refusal, method) = left_out.method(ident);
+        refusals.extend(refusal);
+        contents.methods.extend(method);
+    }
+    if !refusals.is_empty() {
+        contents.left_out = quote! {
+            #[doc(hidden)]
+            pub mod left_out {
+                #refusals
+            }
+        };
+    }
+    if !namespace.globals.is_empty() {
+        let field = members.claim("module");
+        for global in &namespace.globals {
+            contents
+                .methods
+                .extend(global.method(types, depth, field.as_ref()));
+        }
+        contents
+            .fields
+            .extend(quote!(#field: ::syclbin_rt::Module,));
+        contents
+            .constructor
+            .extend(quote!(#field: ::core::clone::Clone::clone(module),));
+    }
+    for (id, ident) in &namespace.structs {
+        contents
+            .structs
+            .extend(structs::definition(*id, ident, types, depth));
+    }
+    for (name, inner) in &namespace.inner {
+        let (Some(member), Some(module)) = (members.claim(name), &inner.module) else {
+            continue; // the plan has seen that it is an identifier
+        };
+        let doc = doc::comment(&format!("The kernels in C++ namespace `{name}`."));
+        if inner.namespace.has_kernels() {
+            contents.fields.extend(quote! {
+                #doc
+                pub #member: #module::Kernels,
+            });
+            contents.constructor.extend(quote! {
+                #member: #module::Kernels::new(module),
+            });
+        }
+        contents.modules.extend(inner_module(
+            &inner.namespace,
+            module,
+            name,
+            types,
+            depth + 1,
+            errors,
+        ));
+    }
+    contents
+}
+
+/// The module of a namespace.
+fn inner_module(
+    namespace: &Namespace<'_>,
+    ident: &Ident,
+    name: &str,
+    types: &Types<'_>,
+    depth: usize,
+    errors: &mut Vec<syn::Error>,
+) -> TokenStream {
+    let Contents {
+        fields,
+        constants,
+        methods,
+        constructor,
+        structs,
+        left_out,
+        modules,
+    } = contents(namespace, types, depth, errors);
+    let doc = doc::comment(&match namespace.has_kernels() {
+        true => format!("The kernels in C++ namespace `{name}`."),
+        false => format!("The structs in C++ namespace `{name}`."),
+    });
+    let module = module_parameter(&constructor);
+    let kernels = namespace.has_kernels().then(|| {
+        quote! {
+            #doc
+            #[derive(Clone, Debug)]
+            pub struct Kernels {
+                #fields
+            }
+
+            impl Kernels {
+                #constants
+
+                pub(super) fn new(#module: &::syclbin_rt::Module) -> Self {
+                    Self { #constructor }
+                }
+
+                #methods
+            }
+        }
+    });
+    quote! {
+        #doc
+        pub mod #ident {
+            #kernels
+            #structs
+            #left_out
+            #modules
+        }
+    }
+}
+
+/// What a constructor calls its parameter: nothing where all kernels are left out.
+fn module_parameter(constructor: &TokenStream) -> TokenStream {
+    match constructor.is_empty() {
+        true => quote!(_),
+        false => quote!(module),
+    }
+}
+
+/// The documentation of what is left out.
+fn omitted(omitted: &[(String, String)]) -> TokenStream {
+    if omitted.is_empty() {
+        return TokenStream::new();
+    }
+    let mut text = String::from("\n# Left out\n");
+    for (kernel, reason) in omitted {
+        text.push_str(&format!("\n- `{kernel}`: {reason}"));
+    }
+    doc::comment(&text)
+}

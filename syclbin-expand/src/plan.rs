@@ -1,0 +1,291 @@
+//! The plan: which kernel gets which name, which have none, what structs are called, and what is
+//! wrong with the items.
+//!
+//! A name follows from the kernel alone (and from its overloads), so that a kernel that is added to
+//! a file renames no other. Two kernels that come to the same name are an error.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::Ident;
+use syclbin::signature::mangled::KernelName;
+use syclbin::signature::{KernelSignature, StructId, Type};
+
+use crate::cpp_name;
+use crate::file::File;
+use crate::globals::PlannedGlobal;
+use crate::input::Input;
+use crate::left_out::LeftOut;
+use crate::names;
+use crate::parameter;
+use crate::rust_type::Types;
+use crate::stub::{PlannedContract, Stub};
+use crate::type_names::structure;
+use crate::wishes::{Wish, selected, wishes};
+
+pub(crate) struct Plan<'f> {
+    pub(crate) root: Namespace<'f>,
+    /// What has no function, and why, by its name in C++.
+    pub(crate) omitted: Vec<(String, String)>,
+    pub(crate) types: Types<'f>,
+    /// Types of the user's, for the structs that are in use.
+    pub(crate) own: Vec<(StructId, syn::Path)>,
+}
+
+/// A namespace of C++, or the whole file.
+#[derive(Default)]
+pub(crate) struct Namespace<'f> {
+    pub(crate) stubs: Vec<Stub<'f>>,
+    /// Those that could have a function by their names.
+    pub(crate) left_out: Vec<(Ident, LeftOut<'f>)>,
+    pub(crate) globals: Vec<PlannedGlobal<'f>>,
+    pub(crate) structs: Vec<(StructId, Ident)>,
+    pub(crate) inner: BTreeMap<String, Inner<'f>>,
+}
+
+/// A namespace inside of another.
+#[derive(Default)]
+pub(crate) struct Inner<'f> {
+    /// Its module.
+    pub(crate) module: Option<Ident>,
+    pub(crate) namespace: Namespace<'f>,
+}
+
+/// The kernels and variables that have names, by namespace and name in Rust.
+type Taken = BTreeMap<(Vec<String>, String), String>;
+
+/// Functions of the generated structs.
+const OWN_METHODS: [&str; 3] = ["load", "builder", "new"];
+
+/// Types of the generated modules.
+pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
+
+impl<'f> Plan<'f> {
+    pub(crate) fn new(input: &Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
+        let kernels = &file.signatures.kernels;
+        let wishes = wishes(input, file, errors);
+        let selected = selected(input, file, errors);
+        let mut plan = Self {
+            root: Namespace::default(),
+            omitted: Vec::new(),
+            types: Types::new(&file.signatures.layouts),
+            own: Vec::new(),
+        };
+        let names = default_names(kernels);
+        let mut taken = BTreeMap::new();
+        for (place, (kernel, wish)) in kernels.iter().zip(wishes).enumerate() {
+            if selected.contains(&place) {
+                plan.add(
+                    kernel,
+                    names[place].as_deref(),
+                    wish,
+                    (kernels, &mut taken),
+                    input,
+                    errors,
+                );
+            }
+        }
+        plan.add_globals(file, &mut taken);
+        plan.name_types(input, file, errors);
+        plan
+    }
+
+    fn add(
+        &mut self,
+        kernel: &'f KernelSignature,
+        default: Option<&str>,
+        wish: Wish<'_>,
+        (kernels, taken): (&[KernelSignature], &mut Taken),
+        input: &Input,
+        errors: &mut Vec<syn::Error>,
+    ) {
+        let called = cpp_name::unique(kernel, kernels);
+        let path = kernel.name.as_ref().map(|name| name.path.clone());
+        let path = path.unwrap_or_default();
+        let rename = wish.item.and_then(|item| item.rename.clone());
+        let ident = match (rename, default) {
+            (Some(ident), _) => Ok(ident),
+            (None, None) => Err("its symbol has no name that Rust could use"),
+            (None, Some(name)) => {
+                let nameless = |part: &String| names::identifier(part).is_none();
+                match names::identifier(name) {
+                    Some(ident) if !path.iter().any(nameless) => Ok(ident),
+                    _ => Err("its name is no Rust identifier"),
+                }
+            }
+        };
+        let reason = match (&ident, &kernel.parameters) {
+            (Err(reason), _) => Some(format!(
+                "{reason}; `fn {called} as NAME;` in `include_syclbin!` gives it one"
+            )),
+            (_, Err(reason)) => {
+                if reason.is_conflict() {
+                    errors.push(syn::Error::new(
+                        input.file.span(),
+                        format!("kernel `{called}`: {reason}; rename one in C++, or leave the kernel out with `skip {{ {called} }}`"),
+                    ));
+                }
+                Some(reason.to_string())
+            }
+            (Ok(_), Ok(parameters)) => parameters
+                .iter()
+                .enumerate()
+                .find_map(parameter::unsupported),
+        };
+        if let (Some(reason), Some(item)) = (&reason, wish.item) {
+            errors.push(
+                item.cpp
+                    .error(format!("this kernel has no function: {reason}")),
+            );
+        }
+        if let Some(reason) = &reason {
+            self.omitted.push((cpp_name::of(kernel), reason.clone()));
+        }
+        let Ok(mut ident) = ident else { return };
+        if OWN_METHODS.contains(&ident.to_string().as_str()) {
+            ident = Ident::new(&format!("{ident}_"), ident.span());
+        }
+        // A name that is taken, by a kernel of the same namespace.
+        let key = (path.clone(), ident.to_string());
+        if let Some(first) = taken.get(&key) {
+            let message = format!(
+                "the kernels `{first}` and `{called}` would both be called `{ident}`; \
+                 name one of them: `fn {called} as ANOTHER_NAME;`"
+            );
+            errors.push(match wish.item.filter(|item| item.rename.is_some()) {
+                Some(_) => syn::Error::new(ident.span(), message),
+                None => syn::Error::new(input.file.span(), message),
+            });
+            return;
+        }
+        taken.insert(key, called);
+        match (reason, &kernel.parameters) {
+            (None, Ok(parameters)) => self.root.at(&path).stubs.push(Stub {
+                ident,
+                kernel,
+                parameters,
+                visibility: wish.item.and_then(|item| item.visibility.clone()),
+                contract: wish
+                    .item
+                    .zip(wish.contract)
+                    .map(|(item, contract)| PlannedContract {
+                        contract,
+                        item: item.cpp.clone(),
+                    }),
+            }),
+            // Nobody calls what is the runtime's own.
+            (Some(_), _) if path.first().is_some_and(|part| part == "sycl") => {}
+            (reason, _) => {
+                let scope = self.root.at(&path);
+                let reason = reason.unwrap_or_default();
+                scope.left_out.push((ident, LeftOut { kernel, reason }));
+            }
+        }
+    }
+
+    fn add_globals(&mut self, file: &'f File, taken: &mut Taken) {
+        for global in &file.signatures.globals {
+            let called = global
+                .name
+                .as_ref()
+                .map_or_else(|| global.id.clone(), KernelName::qualified);
+            let mut omit = |reason: String| self.omitted.push((called.clone(), reason));
+            if let Err(reason) = &global.ty {
+                omit(reason.to_string());
+                continue;
+            }
+            let Some(name) = &global.name else {
+                omit("its symbol has no name that Rust could use; `syclbin_rt::Module::global` takes the symbol".into());
+                continue;
+            };
+            let path = name.path.clone();
+            // A kernel of C++ cannot have the name of a variable beside it, but its name in Rust can.
+            let mut text = name.base.clone();
+            let ident = loop {
+                let Some(ident) = names::identifier(&text) else {
+                    break None;
+                };
+                let spelled = ident.to_string();
+                if !OWN_METHODS.contains(&spelled.as_str())
+                    && !taken.contains_key(&(path.clone(), spelled))
+                {
+                    break Some(ident);
+                }
+                text.push('_');
+            };
+            let nameable = path.iter().all(|part| names::identifier(part).is_some());
+            let (Some(ident), true) = (ident, nameable) else {
+                omit(
+                    "its name is no Rust identifier; `syclbin_rt::Module::global` takes the symbol"
+                        .into(),
+                );
+                continue;
+            };
+            taken.insert((path.clone(), ident.to_string()), called);
+            self.root
+                .at(&path)
+                .globals
+                .push(PlannedGlobal { ident, global });
+        }
+    }
+}
+
+impl<'f> Namespace<'f> {
+    pub(crate) fn at(&mut self, path: &[String]) -> &mut Self {
+        path.iter().fold(self, |scope, part| {
+            &mut scope.inner.entry(part.clone()).or_default().namespace
+        })
+    }
+
+    /// Whether there is a struct of kernels.
+    pub(crate) fn has_kernels(&self) -> bool {
+        let mut inner = self.inner.values();
+        !(self.stubs.is_empty() && self.left_out.is_empty() && self.globals.is_empty())
+            || inner.any(|inner| inner.namespace.has_kernels())
+    }
+
+    pub(crate) fn structs_in_use(&self, in_use: &mut BTreeSet<StructId>) {
+        let parameters = self.stubs.iter().flat_map(|stub| stub.parameters);
+        in_use.extend(parameters.filter_map(|parameter| parameter_structure(&parameter.ty)));
+        let globals = self
+            .globals
+            .iter()
+            .filter_map(|global| global.global.ty.as_ref().ok());
+        in_use.extend(globals.filter_map(structure));
+        for inner in self.inner.values() {
+            inner.namespace.structs_in_use(in_use);
+        }
+    }
+}
+
+/// What each kernel is called where no item says otherwise.
+fn default_names(kernels: &[KernelSignature]) -> Vec<Option<String>> {
+    let base: Vec<Option<String>> = kernels.iter().map(names::base).collect();
+    let mut overloads: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for kernel in kernels {
+        if let Some(name) = &kernel.name {
+            let overload = overloads.entry(name.qualified()).or_default();
+            overload.insert(&kernel.symbol);
+        }
+    }
+    let named = kernels.iter().zip(base).map(|(kernel, base)| {
+        let name = kernel.name.as_ref()?;
+        let overloaded = overloads
+            .get(&name.qualified())
+            .is_some_and(|all| all.len() > 1);
+        let base = base?;
+        Some(match overloaded {
+            true => names::overload(&base, kernel),
+            false => base,
+        })
+    });
+    named.collect()
+}
+
+/// The struct that a stub of this parameter names.
+fn parameter_structure(ty: &Type) -> Option<StructId> {
+    match ty {
+        // Its size is all that is passed.
+        Type::LocalMemory { size: Some(_), .. } => None,
+        ty => ty.structure(),
+    }
+}

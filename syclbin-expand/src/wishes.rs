@@ -1,0 +1,127 @@
+//! What the items ask for: a name or a contract for a kernel, and which kernels at all.
+
+use std::collections::BTreeSet;
+
+use crate::contract::Contract;
+use crate::cpp_name::{self, CppName};
+use crate::file::File;
+use crate::input::Input;
+use crate::items::{KernelItem, SelectionKind};
+
+/// What an item says of a kernel.
+#[derive(Default)]
+pub(crate) struct Wish<'i> {
+    pub(crate) item: Option<&'i KernelItem>,
+    pub(crate) contract: Option<Contract>,
+}
+
+/// What the items say of each kernel.
+pub(crate) fn wishes<'i>(
+    input: &'i Input,
+    file: &File,
+    errors: &mut Vec<syn::Error>,
+) -> Vec<Wish<'i>> {
+    let kernels = &file.signatures.kernels;
+    let mut wishes: Vec<Wish<'i>> = kernels.iter().map(|_| Wish::default()).collect();
+    for item in &input.items.kernels {
+        let contract = item
+            .safe
+            .map(|_| Contract::parse(&item.conditions))
+            .transpose();
+        let contract = contract.unwrap_or_else(|error| {
+            errors.push(error);
+            None
+        });
+        match item.cpp.among(kernels).as_slice() {
+            [] => errors.extend(unknown_kernel(&item.cpp, file)),
+            [place] => match &mut wishes[*place] {
+                wish if wish.item.is_some() => {
+                    errors.push(item.cpp.error("this kernel has an item above"));
+                }
+                wish => {
+                    *wish = Wish {
+                        item: Some(item),
+                        contract,
+                    }
+                }
+            },
+            several => {
+                let names = several
+                    .iter()
+                    .map(|place| cpp_name::unique(&kernels[*place], kernels));
+                let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                let message = format!("several kernels are called this: {}", names.join(", "));
+                errors.push(item.cpp.error(message));
+            }
+        }
+    }
+    wishes
+}
+
+/// The kernels that get functions.
+pub(crate) fn selected(
+    input: &Input,
+    file: &File,
+    errors: &mut Vec<syn::Error>,
+) -> BTreeSet<usize> {
+    let kernels = &file.signatures.kernels;
+    let all = 0..kernels.len();
+    let Some(selection) = &input.items.selection else {
+        return all.collect();
+    };
+    let mut named = BTreeSet::new();
+    for name in &selection.names {
+        let found = name.among(kernels);
+        if found.is_empty() {
+            errors.extend(unknown_kernel(name, file));
+        }
+        named.extend(found);
+    }
+    let selected: BTreeSet<usize> = match selection.kind {
+        SelectionKind::Only => named,
+        SelectionKind::Skip => all.filter(|place| !named.contains(place)).collect(),
+    };
+    for item in &input.items.kernels {
+        if let [place] = item.cpp.among(kernels).as_slice()
+            && !selected.contains(place)
+        {
+            errors.push(item.cpp.error("this kernel is not selected"));
+        }
+    }
+    selected
+}
+
+/// `None` for the file that is not there, of which enough was said.
+fn unknown_kernel(name: &CppName, file: &File) -> Option<syn::Error> {
+    file.path.as_ref()?;
+    let kernels = &file.signatures.kernels;
+    let names: Vec<String> = kernels
+        .iter()
+        .map(|kernel| cpp_name::unique(kernel, kernels))
+        .collect();
+    Some(name.error(match known(names.iter().map(String::as_str)) {
+        None => format!("`{}` has no kernels", file.name),
+        Some(known) => format!(
+            "`{}` has no kernel `{}`; it has {known}",
+            file.name,
+            name.text()
+        ),
+    }))
+}
+
+/// A list of names, not too long.
+pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
+    const MOST: usize = 20;
+    let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    let count = names.len();
+    let shown: Vec<String> = names
+        .into_iter()
+        .take(MOST)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match count {
+        0 => None,
+        _ if count > MOST => Some(format!("{} and {} more", shown.join(", "), count - MOST)),
+        _ => Some(shown.join(", ")),
+    }
+}

@@ -1,0 +1,50 @@
+/// The kernels of `export_side.executable.syclbin`.
+///
+/// # Left out
+///
+/// - `shape`: the code exports it as a function and has no kernel of that name
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `export_side.executable.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/export_side.executable.syclbin"
+    );
+    /// The kernels of `export_side.executable.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {}
+    impl Module {
+        /// Compiles the kernels of `export_side.executable.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(_: &::syclbin_rt::Module) -> Self {
+            Self {}
+        }
+        #[doc(hidden)]
+        pub fn shape<T0>(&self, arg0: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::shape,
+        {
+            let _ = (arg0,);
+            <(T0,) as left_out::shape>::never()
+        }
+    }
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "kernel `shape` has no function: the code exports it as a function and has no kernel of that name",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait shape {
+            fn never() -> ::core::convert::Infallible;
+        }
+    }
+}

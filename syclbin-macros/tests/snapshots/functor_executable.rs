@@ -1,0 +1,68 @@
+/// The kernels of `functor.executable.syclbin`.
+///
+/// # Left out
+///
+/// - `sycl::detail::RoundedRangeKernel<sycl::item<1, true>, 1, AddOne>`: it is the runtime's own form of another kernel, for ranges rounded up; launch that one
+/// - `AddOne`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `Triad`: the file has neither a declaration nor SPIR-V of this kernel
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `functor.executable.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/functor.executable.syclbin"
+    );
+    /// The kernels of `functor.executable.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {}
+    impl Module {
+        /// Compiles the kernels of `functor.executable.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(_: &::syclbin_rt::Module) -> Self {
+            Self {}
+        }
+        #[doc(hidden)]
+        pub fn AddOne<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::AddOne,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::AddOne>::never()
+        }
+        #[doc(hidden)]
+        pub fn Triad<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::Triad,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::Triad>::never()
+        }
+    }
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "kernel `AddOne` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait AddOne {
+            fn never() -> ::core::convert::Infallible;
+        }
+        #[diagnostic::on_unimplemented(
+            message = "kernel `Triad` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait Triad {
+            fn never() -> ::core::convert::Infallible;
+        }
+    }
+}

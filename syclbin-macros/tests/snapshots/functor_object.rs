@@ -1,0 +1,85 @@
+/// The kernels of `functor.object.syclbin`.
+///
+/// # Left out
+///
+/// - `sycl::detail::RoundedRangeKernel<sycl::item<1, true>, 1, AddOne>`: it is the runtime's own form of another kernel, for ranges rounded up; launch that one
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `functor.object.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/functor.object.syclbin"
+    );
+    /// The kernels of `functor.object.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {
+        AddOne: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        Triad: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+    }
+    impl Module {
+        /// Compiles the kernels of `functor.object.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(module: &::syclbin_rt::Module) -> Self {
+            Self {
+                AddOne: module.kernel("_ZTS6AddOne"),
+                Triad: module.kernel("_ZTS5Triad"),
+            }
+        }
+        /// Kernel `AddOne`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`, `arg1`.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, nor that
+        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+        /// that the caller vouches for.
+        pub fn AddOne<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::Buffer<i32>,
+            arg1: i32,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                &self.AddOne,
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+            )
+        }
+        /// Kernel `Triad`; the file does not tell its C++ signature.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, `arg1`
+        /// and `arg2`, nor that its work-items do not race.
+        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
+        pub fn Triad<'a>(
+            &'a self,
+            arg0: impl ::core::convert::Into<::syclbin_rt::Extent>,
+            arg1: &'a ::syclbin_rt::Buffer<f32>,
+            arg2: &'a mut ::syclbin_rt::Buffer<f32>,
+            arg3: f32,
+        ) -> ::syclbin_rt::Launch<'a, 4> {
+            ::syclbin_rt::Launch::new(
+                &self.Triad,
+                &["arg0", "arg1", "arg2", "arg3"],
+                [
+                    ::syclbin_rt::Arg::local_accessor::<f32>(arg0),
+                    ::syclbin_rt::Arg::read_accessor(arg1, arg1.len()),
+                    {
+                        let all = arg2.len();
+                        ::syclbin_rt::Arg::write_accessor(arg2, all)
+                    },
+                    ::syclbin_rt::Arg::scalar(arg3),
+                ],
+            )
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// The kernels of `globals.executable.syclbin`.
+///
+/// # Left out
+///
+/// - `store`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `lookup`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `bias`: neither a declaration nor the code tells its type
+/// - `table`: neither a declaration nor the code tells its type
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `globals.executable.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/globals.executable.syclbin"
+    );
+    /// The kernels of `globals.executable.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {}
+    impl Module {
+        /// Compiles the kernels of `globals.executable.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(_: &::syclbin_rt::Module) -> Self {
+            Self {}
+        }
+        #[doc(hidden)]
+        pub fn store<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::store,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::store>::never()
+        }
+        #[doc(hidden)]
+        pub fn lookup<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::lookup,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::lookup>::never()
+        }
+    }
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "kernel `store` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait store {
+            fn never() -> ::core::convert::Infallible;
+        }
+        #[diagnostic::on_unimplemented(
+            message = "kernel `lookup` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait lookup {
+            fn never() -> ::core::convert::Infallible;
+        }
+    }
+}

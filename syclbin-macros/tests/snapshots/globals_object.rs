@@ -1,0 +1,93 @@
+/// The kernels of `globals.object.syclbin`.
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `globals.object.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/globals.object.syclbin"
+    );
+    /// The kernels of `globals.object.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {
+        store: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        lookup: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        module: ::syclbin_rt::Module,
+    }
+    impl Module {
+        /// Compiles the kernels of `globals.object.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(module: &::syclbin_rt::Module) -> Self {
+            Self {
+                store: module.kernel("__sycl_kernel_store"),
+                lookup: module.kernel("__sycl_kernel_lookup"),
+                module: ::core::clone::Clone::clone(module),
+            }
+        }
+        /// Kernel `store`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks what the kernel does, nor that its work-items do
+        /// not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller
+        /// vouches for.
+        pub fn store(&self, arg0: i32) -> ::syclbin_rt::Launch<'_, 1> {
+            ::syclbin_rt::Launch::new(
+                &self.store,
+                &["arg0"],
+                [::syclbin_rt::Arg::scalar(arg0)],
+            )
+        }
+        /// Kernel `lookup`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0` and
+        /// `arg1`, nor that its work-items do not race.
+        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
+        pub fn lookup<'a>(
+            &'a self,
+            arg0: &'a ::syclbin_rt::Buffer<i32>,
+            arg1: &'a mut ::syclbin_rt::Buffer<f32>,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                &self.lookup,
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
+            )
+        }
+        /// ```cpp
+        /// device_global<float> bias
+        /// ```
+        ///
+        /// # Errors
+        ///
+        /// When the device has no such variable, or the driver no functions for it.
+        pub fn bias(&self) -> ::syclbin_rt::Result<::syclbin_rt::Global<f32>> {
+            self.module.global("_Z4bias")
+        }
+        /// ```cpp
+        /// device_global<int[4]> table
+        /// ```
+        ///
+        /// Which integers of it are signed is not known; taken for signed.
+        ///
+        /// # Errors
+        ///
+        /// When the device has no such variable, or the driver no functions for it.
+        pub fn table(&self) -> ::syclbin_rt::Result<::syclbin_rt::Global<[i32; 4]>> {
+            self.module.global("_Z5table")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// The kernels of `structs.executable.syclbin`.
+///
+/// # Left out
+///
+/// - `widen`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `kinetic`: the file has neither a declaration nor SPIR-V of this kernel
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `structs.executable.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/structs.executable.syclbin"
+    );
+    /// The kernels of `structs.executable.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {}
+    impl Module {
+        /// Compiles the kernels of `structs.executable.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(_: &::syclbin_rt::Module) -> Self {
+            Self {}
+        }
+        #[doc(hidden)]
+        pub fn widen<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::widen,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::widen>::never()
+        }
+        #[doc(hidden)]
+        pub fn kinetic<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::kinetic,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::kinetic>::never()
+        }
+    }
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "kernel `widen` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait widen {
+            fn never() -> ::core::convert::Infallible;
+        }
+        #[diagnostic::on_unimplemented(
+            message = "kernel `kinetic` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait kinetic {
+            fn never() -> ::core::convert::Infallible;
+        }
+    }
+}

@@ -1,0 +1,173 @@
+/// The kernels of `structs.object.syclbin`.
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `structs.object.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/structs.object.syclbin"
+    );
+    /// The kernels of `structs.object.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {
+        kinetic: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        widen: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+    }
+    impl Module {
+        /// Compiles the kernels of `structs.object.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(module: &::syclbin_rt::Module) -> Self {
+            Self {
+                kinetic: module.kernel("__sycl_kernel_kinetic"),
+                widen: module.kernel("__sycl_kernel_widen"),
+            }
+        }
+        /// Kernel `kinetic`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`, `arg1`, `arg3`.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg1` and
+        /// `arg2`, nor that its work-items do not race.
+        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
+        pub fn kinetic<'a>(
+            &'a self,
+            arg0: Particle,
+            arg1: &'a ::syclbin_rt::Buffer<Particle>,
+            arg2: &'a mut ::syclbin_rt::Buffer<f32>,
+            arg3: i64,
+        ) -> ::syclbin_rt::Launch<'a, 4> {
+            ::syclbin_rt::Launch::new(
+                &self.kinetic,
+                &["arg0", "arg1", "arg2", "arg3"],
+                [
+                    ::syclbin_rt::Arg::value(arg0),
+                    ::syclbin_rt::Arg::read(arg1),
+                    ::syclbin_rt::Arg::write(arg2),
+                    ::syclbin_rt::Arg::scalar(arg3),
+                ],
+            )
+        }
+        /// Kernel `widen`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`, `arg2`.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg1`, nor that
+        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+        /// that the caller vouches for.
+        pub fn widen<'a>(
+            &'a self,
+            arg0: Span,
+            arg1: &'a ::syclbin_rt::Buffer<::syclbin_rt::half::f16>,
+            arg2: i32,
+        ) -> ::syclbin_rt::Launch<'a, 3> {
+            ::syclbin_rt::Launch::new(
+                &self.widen,
+                &["arg0", "arg1", "arg2"],
+                [
+                    ::syclbin_rt::Arg::value(arg0),
+                    ::syclbin_rt::Arg::read(arg1),
+                    ::syclbin_rt::Arg::scalar(arg2),
+                ],
+            )
+        }
+    }
+    /// ```cpp
+    /// struct Particle {
+    ///     float _; /* 0 */
+    ///     int _; /* 4 */
+    ///     double _[3]; /* 8 */
+    ///     float _[4]; /* 32 */
+    /// };
+    /// ```
+    ///
+    /// 48 bytes, aligned to 16 on the device.
+    ///
+    /// The file tells neither the names of all members nor which integers are signed; taken for
+    /// signed.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        ::syclbin_rt::bytemuck::Pod,
+        ::syclbin_rt::bytemuck::Zeroable
+    )]
+    #[bytemuck(crate = "::syclbin_rt::bytemuck")]
+    #[repr(C)]
+    pub struct Particle {
+        /// At byte 0.
+        pub field0: f32,
+        /// At byte 4.
+        pub field1: i32,
+        /// At byte 8.
+        pub field2: [f64; 3],
+        /// At byte 32.
+        pub field3: [f32; 4],
+    }
+    impl ::core::default::Default for Particle {
+        /// All bytes are zero.
+        fn default() -> Self {
+            ::syclbin_rt::bytemuck::Zeroable::zeroed()
+        }
+    }
+    const _: () = {
+        const SIZE: usize = ::core::mem::size_of::<Particle>();
+        ::core::assert!(SIZE == 48);
+        ::core::assert!(::core::mem::offset_of!(Particle, field0) == 0);
+        ::core::assert!(::core::mem::offset_of!(Particle, field1) == 4);
+        ::core::assert!(::core::mem::offset_of!(Particle, field2) == 8);
+        ::core::assert!(::core::mem::offset_of!(Particle, field3) == 32);
+    };
+    /// ```cpp
+    /// struct Span {
+    ///     void * _; /* 0 */
+    ///     int _; /* 8 */
+    /// };
+    /// ```
+    ///
+    /// 16 bytes, aligned to 8 on the device.
+    ///
+    /// The file tells neither the names of all members nor which integers are signed; taken for
+    /// signed.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        ::syclbin_rt::bytemuck::Pod,
+        ::syclbin_rt::bytemuck::Zeroable
+    )]
+    #[bytemuck(crate = "::syclbin_rt::bytemuck")]
+    #[repr(C)]
+    pub struct Span {
+        /// Points to what the file does not describe.
+        pub field0: ::syclbin_rt::DevicePointer<()>,
+        /// At byte 8.
+        pub field1: i32,
+        #[doc(hidden)]
+        pub _padding12: ::syclbin_rt::Padding<4>,
+    }
+    impl ::core::default::Default for Span {
+        /// All bytes are zero.
+        fn default() -> Self {
+            ::syclbin_rt::bytemuck::Zeroable::zeroed()
+        }
+    }
+    const _: () = {
+        const SIZE: usize = ::core::mem::size_of::<Span>();
+        ::core::assert!(SIZE == 16);
+        ::core::assert!(::core::mem::offset_of!(Span, field0) == 0);
+        ::core::assert!(::core::mem::offset_of!(Span, field1) == 8);
+    };
+}

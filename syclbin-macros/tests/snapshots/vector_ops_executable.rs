@@ -1,0 +1,139 @@
+/// The kernels of `vector_ops.executable.syclbin`.
+///
+/// # Left out
+///
+/// - `saxpy`: the file has neither a declaration nor SPIR-V of this kernel
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `vector_ops.executable.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/vector_ops.executable.syclbin"
+    );
+    /// The kernels of `vector_ops.executable.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {
+        scale_double: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        scale_int: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        /// The kernels in C++ namespace `fill`.
+        pub fill: fill::Kernels,
+    }
+    impl Module {
+        /// Compiles the kernels of `vector_ops.executable.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(module: &::syclbin_rt::Module) -> Self {
+            Self {
+                scale_double: module.kernel("_Z19__sycl_kernel_scaleIdEvPT_S0_"),
+                scale_int: module.kernel("_Z19__sycl_kernel_scaleIiEvPT_S0_"),
+                fill: fill::Kernels::new(module),
+            }
+        }
+        /// ```cpp
+        /// void scale<double>(double *, double)
+        /// ```
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, nor that
+        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+        /// that the caller vouches for.
+        pub fn scale_double<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::Buffer<f64>,
+            arg1: f64,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                &self.scale_double,
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+            )
+        }
+        /// ```cpp
+        /// void scale<int>(int *, int)
+        /// ```
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, nor that
+        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+        /// that the caller vouches for.
+        pub fn scale_int<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::Buffer<i32>,
+            arg1: i32,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                &self.scale_int,
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+            )
+        }
+        #[doc(hidden)]
+        pub fn saxpy<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::saxpy,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::saxpy>::never()
+        }
+    }
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "kernel `saxpy` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait saxpy {
+            fn never() -> ::core::convert::Infallible;
+        }
+    }
+    /// The kernels in C++ namespace `fill`.
+    pub mod fill {
+        /// The kernels in C++ namespace `fill`.
+        #[derive(Clone, Debug)]
+        pub struct Kernels {
+            iota: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        }
+        impl Kernels {
+            pub(super) fn new(module: &::syclbin_rt::Module) -> Self {
+                Self {
+                    iota: module.kernel("_ZN18__sycl_kernel_fill4iotaEfPfi"),
+                }
+            }
+            /// ```cpp
+            /// void fill::iota(float, float *, int)
+            /// ```
+            ///
+            /// # Safety
+            ///
+            /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg1`, nor that
+            /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+            /// that the caller vouches for.
+            pub fn iota<'a>(
+                &'a self,
+                arg0: f32,
+                arg1: &'a mut ::syclbin_rt::Buffer<f32>,
+                arg2: i32,
+            ) -> ::syclbin_rt::Launch<'a, 3> {
+                ::syclbin_rt::Launch::new(
+                    &self.iota,
+                    &["arg0", "arg1", "arg2"],
+                    [
+                        ::syclbin_rt::Arg::scalar(arg0),
+                        ::syclbin_rt::Arg::write(arg1),
+                        ::syclbin_rt::Arg::scalar(arg2),
+                    ],
+                )
+            }
+        }
+    }
+}

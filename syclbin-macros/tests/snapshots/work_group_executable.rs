@@ -1,0 +1,84 @@
+/// The kernels of `work_group.executable.syclbin`.
+///
+/// # Left out
+///
+/// - `coords`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `histogram`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `block_sum`: the file has neither a declaration nor SPIR-V of this kernel
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `work_group.executable.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/work_group.executable.syclbin"
+    );
+    /// The kernels of `work_group.executable.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {}
+    impl Module {
+        /// Compiles the kernels of `work_group.executable.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(_: &::syclbin_rt::Module) -> Self {
+            Self {}
+        }
+        #[doc(hidden)]
+        pub fn coords<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::coords,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::coords>::never()
+        }
+        #[doc(hidden)]
+        pub fn histogram<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::histogram,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::histogram>::never()
+        }
+        #[doc(hidden)]
+        pub fn block_sum<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::block_sum,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::block_sum>::never()
+        }
+    }
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "kernel `coords` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait coords {
+            fn never() -> ::core::convert::Infallible;
+        }
+        #[diagnostic::on_unimplemented(
+            message = "kernel `histogram` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait histogram {
+            fn never() -> ::core::convert::Infallible;
+        }
+        #[diagnostic::on_unimplemented(
+            message = "kernel `block_sum` has no function: the file has neither a declaration nor SPIR-V of this kernel",
+            label = "left out by `include_syclbin!`",
+            note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+        )]
+        pub trait block_sum {
+            fn never() -> ::core::convert::Infallible;
+        }
+    }
+}

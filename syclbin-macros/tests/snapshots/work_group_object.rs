@@ -1,0 +1,110 @@
+/// The kernels of `work_group.object.syclbin`.
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `work_group.object.syclbin`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+        8, "../../../testfiles/work_group.object.syclbin"
+    );
+    /// The kernels of `work_group.object.syclbin`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {
+        block_sum: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        coords: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        histogram: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+    }
+    impl Module {
+        /// The work-group size that `block_sum` is compiled for, in SYCL's order.
+        pub const BLOCK_SUM_LOCAL_SIZE: [usize; 1] = [64];
+        /// The work-group size that `coords` is compiled for, in SYCL's order.
+        pub const COORDS_LOCAL_SIZE: [usize; 3] = [2, 4, 8];
+        /// Compiles the kernels of `work_group.object.syclbin` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+            )
+        }
+        fn new(module: &::syclbin_rt::Module) -> Self {
+            Self {
+                block_sum: module.kernel("__sycl_kernel_block_sum"),
+                coords: module.kernel("__sycl_kernel_coords"),
+                histogram: module.kernel("__sycl_kernel_histogram"),
+            }
+        }
+        /// Kernel `block_sum`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`, `arg1`, `arg2`.
+        ///
+        /// It is compiled for work-groups of `[64]` ([`Self::BLOCK_SUM_LOCAL_SIZE`]), which every
+        /// launch gets; the range must be a multiple of that.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0` and
+        /// `arg1`, nor that its work-items do not race.
+        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
+        pub fn block_sum<'a>(
+            &'a self,
+            arg0: &'a ::syclbin_rt::Buffer<i32>,
+            arg1: &'a mut ::syclbin_rt::Buffer<i32>,
+        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::GlobalRange<1>> {
+            ::syclbin_rt::Launch::new(
+                    &self.block_sum,
+                    &["arg0", "arg1", "arg2"],
+                    [
+                        ::syclbin_rt::Arg::read(arg0),
+                        ::syclbin_rt::Arg::write(arg1),
+                        ::syclbin_rt::Arg::local(256),
+                    ],
+                )
+                .with_range()
+        }
+        /// Kernel `coords`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`.
+        ///
+        /// It is compiled for work-groups of `[2, 4, 8]` ([`Self::COORDS_LOCAL_SIZE`]), which every
+        /// launch gets; the range must be a multiple of that.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, nor that
+        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+        /// that the caller vouches for.
+        pub fn coords<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::Buffer<i32>,
+        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::GlobalRange<3>> {
+            ::syclbin_rt::Launch::new(
+                    &self.coords,
+                    &["arg0"],
+                    [::syclbin_rt::Arg::write(arg0)],
+                )
+                .with_range()
+        }
+        /// Kernel `histogram`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`, `arg1`.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0` and
+        /// `arg1`, nor that its work-items do not race.
+        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
+        pub fn histogram<'a>(
+            &'a self,
+            arg0: &'a ::syclbin_rt::Buffer<i8>,
+            arg1: &'a mut ::syclbin_rt::Buffer<i32>,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                &self.histogram,
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
+            )
+        }
+    }
+}
