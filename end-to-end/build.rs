@@ -9,6 +9,7 @@ fn main() {
         ("../testfiles", "work_group"),
         ("tests", "kinds"),
         ("tests", "numbers"),
+        ("tests", "variables"),
     ] {
         syclbin_build::Build::new()
             .source(format!("{folder}/{name}.cpp"))

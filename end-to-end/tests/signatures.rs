@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 use syclbin::property::set;
-use syclbin::signature::{self, Argument, Parameter, Signatures};
+use syclbin::signature::mangled::KernelName;
+use syclbin::signature::{self, Argument, Element, Parameter, Signatures};
 
 const KINDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/kinds.syclbin"));
+const VARIABLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/variables.syclbin"));
 const FUNCTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/functor.syclbin"));
 
 fn read(bytes: &[u8]) -> Signatures {
@@ -15,7 +17,7 @@ fn read(bytes: &[u8]) -> Signatures {
 fn unrecorded(bytes: &[u8]) -> Signatures {
     let mut file = syclbin::read::parse(bytes).unwrap();
     for module in &mut file.modules {
-        for name in [set::DECLARATIONS, set::LAYOUTS] {
+        for name in [set::DECLARATIONS, set::LAYOUTS, set::VARIABLES] {
             module.metadata.remove_set(name);
         }
     }
@@ -265,5 +267,66 @@ fn accessors_samplers_and_handlers_are_one_parameter_each() {
          in: Accessor { element: Element(Scalar(F32)), dimensions: 1, access: Read } +--+
          out: Accessor { element: Element(Scalar(F32)), dimensions: 1, access: ReadWrite } +--+
          k: Scalar(F32)",
+    );
+}
+
+/// `ns::name: type`, `?` for an unknown sign.
+fn globals(file: &Signatures) -> Vec<String> {
+    let all = file.globals.iter().map(|global| {
+        let name = global.name.as_ref().map(KernelName::qualified);
+        let ty = match &global.ty {
+            Ok(Element::Struct(id)) => file.layouts.describe(*id),
+            Ok(ty) => file.layouts.spell(ty),
+            Err(reason) => reason.to_string(),
+        };
+        let mark = if global.sign_known { "" } else { "?" };
+        format!("{}: {ty}{mark}", name.unwrap_or_default())
+    });
+    all.collect()
+}
+
+#[test]
+fn device_globals_have_the_types_of_the_source() {
+    let file = read(VARIABLES);
+    assert_eq!(
+        globals(&file),
+        [
+            "count: unsigned int",
+            "cell: struct Cell { float mass; /* 0 */ unsigned short kind; /* 4 */ int at[3]; /* 8 */ } /* size 20, align 4 */",
+            "cells: Cell[2]",
+            "grid: sycl::half[2][3]",
+            "pointer: float *",
+            "three: sycl::vec<float, 3>",
+            "ns::mode: Mode",
+            "local: long",
+            "flag: bool",
+            "of_template<int>: int",
+        ]
+    );
+    let kernel = file
+        .kernels
+        .iter()
+        .find(|kernel| kernel.symbol == "__sycl_kernel_sum");
+    assert_eq!(kernel.unwrap().required_local_size, Some(vec![2, 16]));
+}
+
+#[test]
+fn without_a_record_device_globals_have_the_sizes_of_their_code() {
+    let file = unrecorded(VARIABLES);
+    assert_eq!(
+        globals(&file),
+        [
+            "count: int?",
+            "cell: struct Cell { float _; /* 0 */ short _; /* 4 */ int _[3]; /* 8 */ } /* size 20, align 4 */?",
+            "cells: Cell[2]?",
+            "grid: sycl::half[2][3]",
+            "pointer: void *",
+            // A type of the header that the code has lost the name of.
+            "three: struct  { float _[4]; /* 0 */ } /* size 16, align 4 */",
+            "ns::mode: signed char?",
+            "local: long?",
+            "flag: signed char?",
+            "of_template<int>: int?",
+        ]
     );
 }

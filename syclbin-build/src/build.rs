@@ -133,7 +133,8 @@ impl Build {
         Ok(path)
     }
 
-    /// The modules of one source, with the declarations of their kernels and the structs they take.
+    /// The modules of one source, with the declarations of their kernels, the types of their variables
+    /// and the structs these name.
     fn compile_source(
         &self,
         compiler: &Compiler,
@@ -200,6 +201,7 @@ impl Build {
             .map(|module| {
                 let mut module = module.into_owned();
                 signature::record(&mut module, &described.declarations);
+                signature::record_variables(&mut module, &described.variables);
                 signature::record_layouts(&mut module, described.definitions.values());
                 module
             })
@@ -234,6 +236,7 @@ fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error>
     for code in images.filter_map(Image::spirv) {
         let mut described = debug_info::describe(&spirv::Module::parse(code)?);
         found.declarations.append(&mut described.declarations);
+        found.variables.append(&mut described.variables);
         found.definitions.append(&mut described.definitions);
     }
     Ok(found)

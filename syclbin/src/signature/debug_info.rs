@@ -1,4 +1,4 @@
-//! Kernel declarations and the structs they name, from debug information
+//! Kernel declarations, the types of variables and the structs both name, from debug information
 //! (`NonSemantic.Shader.DebugInfo.100` and `.200`), which DPC++ writes under `-g`: the only place
 //! that tells `unsigned n` from `int n` in an `extern "C"` kernel, and what members are called.
 //! Instruction numbers are those of that extended instruction set.
@@ -31,6 +31,8 @@ const TYPE_COMPOSITE: u32 = 10;
 const TYPE_MEMBER: u32 = 11;
 const INHERITANCE: u32 = 12;
 const TYPE_TEMPLATE: u32 = 14;
+const TEMPLATE_PARAMETER: u32 = 15;
+const GLOBAL_VARIABLE: u32 = 18;
 const FUNCTION: u32 = 20;
 const LEXICAL_BLOCK: u32 = 21;
 const LOCAL_VARIABLE: u32 = 26;
@@ -49,6 +51,11 @@ const MAX_TEXT: usize = 64 * 1024;
 const MAX_TEXT_OF_ONE: usize = 256;
 /// The member of every functor that asks for a `kernel_handler`.
 const HANDLER: &str = "_specialization_constants_buffer";
+/// What a host can reach a variable through; the first argument is the type of its value.
+const OF_VARIABLES: [&str; 2] = [
+    "sycl::ext::oneapi::experimental::device_global<",
+    "sycl::specialization_id<",
+];
 
 /// What debug information tells of a module's kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +63,10 @@ pub struct Described {
     /// The declaration of each kernel that is described, by its symbol. That of a functor has its
     /// members as parameters, and that of a lambda what it captures.
     pub declarations: BTreeMap<String, Declaration>,
-    /// The structs and enumerations that these declarations name, and those inside of them, by name.
+    /// The type of each device global and specialization constant, by its identifier without what
+    /// tells sources apart ([`mangled::without_source`]).
+    pub variables: BTreeMap<String, String>,
+    /// The structs and enumerations that these declarations and types name, and those inside of them, by name.
     pub definitions: BTreeMap<String, Definition>,
 }
 
@@ -70,6 +80,11 @@ pub fn describe(module: &Module) -> Described {
             for symbol in module.kernel_names() {
                 if let Some(declaration) = info.declaration(symbol) {
                     described.declarations.insert(symbol.into(), declaration);
+                }
+            }
+            for (name, variable) in info.variables_of_hosts() {
+                if let Some(ty) = info.value_type(variable) {
+                    described.variables.insert(name, ty);
                 }
             }
             described.definitions.append(&mut info.definitions);
@@ -127,6 +142,51 @@ impl<'m> DebugInfo<'m> {
             }
         }
         info
+    }
+
+    /// The variables that a host may reach, by their identifiers. The code has those of device
+    /// globals; specialization constants are known by their symbols.
+    fn variables_of_hosts(&self) -> Vec<(String, &'m Extended)> {
+        let hosts = self.module.host_names().map(|(name, id)| (id, name));
+        let hosts = BTreeMap::from_iter(hosts);
+        let all = self.instructions.values();
+        let variables = all.filter(|e| e.instruction == GLOBAL_VARIABLE);
+        let named = variables.filter_map(|e| {
+            let name = match hosts.get(e.operands.get(7)?) {
+                Some(name) => mangled::without_source(name).to_string(),
+                None => match (
+                    self.string(e.operands.get(6))?,
+                    self.string(e.operands.first())?,
+                ) {
+                    ("", name) => format!("_Z{}{name}", name.len()),
+                    (linkage, _) => linkage.to_string(),
+                },
+            };
+            self.spend(&name)?;
+            Some((name, *e))
+        });
+        named.collect()
+    }
+
+    /// The type of the value of a variable that a host can reach.
+    fn value_type(&mut self, variable: &Extended) -> Option<String> {
+        let mut ty = self.instructions.get(variable.operands.get(1)?).copied()?;
+        if ty.instruction == TYPE_QUALIFIER {
+            ty = self.instructions.get(ty.operands.first()?).copied()?;
+        }
+        let (TYPE_TEMPLATE, [class, value, ..]) = (ty.instruction, &ty.operands[..]) else {
+            return None;
+        };
+        let class = self.type_text(*class, MAX_DEPTH)?;
+        let parameter = self.instructions.get(value).copied()?;
+        let of_host = OF_VARIABLES.iter().any(|name| class.starts_with(name));
+        if !of_host || parameter.instruction != TEMPLATE_PARAMETER {
+            return None;
+        }
+        let text = self.type_text(*parameter.operands.get(1)?, MAX_DEPTH)?;
+        let readable =
+            super::cpp::parse(&text).is_some_and(|ty| ty != super::cpp::Spelled::Foreign);
+        readable.then_some(text)
     }
 
     /// The declaration of a kernel: that of the function it calls, if it is one, as C++ has it.

@@ -82,17 +82,23 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
     name.is_plain().then_some(name)
 }
 
-/// Reads the symbol of a variable: `_ZN2ns6radiusE` is `ns::radius`. Those that are seen in one source
-/// only may have `uid...___` before them, which tells sources apart. Namespaces without a name are
-/// left out. `None` where the symbol cannot be read.
+/// The identifier of a variable without what tells sources apart: DPC++ puts `uid`, a number and
+/// three underscores before the symbol of one that is seen in one source only.
 #[must_use]
-pub fn variable(symbol: &str) -> Option<KernelName> {
-    let symbol = match symbol.split_once("____Z") {
+pub fn without_source(symbol: &str) -> &str {
+    match symbol.split_once("____Z") {
         Some((uid, _)) if uid.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
             &symbol[uid.len() + 3..]
         }
         _ => symbol,
-    };
+    }
+}
+
+/// Reads the identifier of a variable: `_ZN2ns6radiusE` is `ns::radius`. Namespaces without a name
+/// are left out. `None` where it cannot be read.
+#[must_use]
+pub fn variable(symbol: &str) -> Option<KernelName> {
+    let symbol = without_source(symbol);
     let mut name = match symbol.strip_prefix("_Z") {
         Some(rest) => {
             let mut parser = Parser::new(rest);
@@ -571,6 +577,27 @@ mod tests {
             assert_eq!(parsed.qualified(), name, "{symbol}");
             let types = parsed.parameters.map(|types| types.join("; "));
             assert_eq!(types.as_deref(), parameters, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn the_reference_compilers_variables_are_read() {
+        for (symbol, name) in [
+            ("_Z5table", Some("table")),
+            ("_ZN2ns4modeE", Some("ns::mode")),
+            ("____ZL3loc", Some("loc")),
+            ("____ZN12_GLOBAL__N_14anonE", Some("anon")),
+            ("____ZN2ns12_GLOBAL__N_14flagE", Some("ns::flag")),
+            ("uid0f9c8a7b6d5e4f32____ZL6radius", Some("radius")),
+            ("_Z2tgIiE", Some("tg<int>")),
+            ("radius", Some("radius")),
+            ("_Z5tablev", None),
+            ("_Z", None),
+            ("", None),
+            ("a-b____ZL3loc", None),
+        ] {
+            let found = variable(symbol).map(|name| name.qualified());
+            assert_eq!(found.as_deref(), name, "{symbol}");
         }
     }
 

@@ -340,6 +340,16 @@ impl Sources<'_> {
         let Some(spelled) = cpp::parse(text) else {
             return Some(unsupported("its recorded type is damaged"));
         };
+        // What no definition describes, the code may.
+        let mut of = &spelled;
+        while let Spelled::Array { of: inner, .. } = of {
+            of = inner;
+        }
+        if let Spelled::Named(name) = of
+            && self.described.named(name, names).is_none()
+        {
+            return None;
+        }
         let element = match self.described.element_of(&spelled, names) {
             Ok(element) => element,
             Err(reason) => return Some(Err(within(reason))),

@@ -34,9 +34,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::error::Error;
-use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
+use crate::metadata::{Dimensions, Malformed, WorkGroupSize, without_run_prefix};
 use crate::model::{AbstractModule, Image, Syclbin};
-use crate::property::{Value, key, set};
+use crate::property::{PropertySet, Value, key, set};
 use code_types::Meanings;
 use declaration::{Declaration, DeclaredParameter};
 use definition::Definition;
@@ -226,6 +226,22 @@ pub fn record<'d>(
             module
                 .metadata
                 .insert(set::DECLARATIONS, symbol.clone(), value);
+        }
+    }
+}
+
+/// Records in `module` the types of its device globals and specialization constants. `types` has
+/// them by the identifier without what tells sources apart, as
+/// [`Described::variables`](debug_info::Described::variables) does.
+pub fn record_variables(module: &mut AbstractModule<'_>, types: &BTreeMap<String, String>) {
+    for set in [set::DEVICE_GLOBALS, set::SPECIALIZATION_CONSTANTS] {
+        let keys = module.metadata.set(set).into_iter();
+        let keys = keys.flat_map(PropertySet::keys).map(without_run_prefix);
+        let found = keys.filter_map(|name| Some((name, types.get(mangled::without_source(name))?)));
+        let found: Vec<_> = found.map(|(name, ty)| (name.to_string(), ty)).collect();
+        for (name, ty) in found {
+            let value = Value::from(ty.as_str());
+            module.metadata.insert(set::VARIABLES, name, value);
         }
     }
 }

@@ -406,6 +406,13 @@ impl Module {
         self.local_sizes.get(function).copied()
     }
 
+    /// The names that the host knows variables by, and their ids.
+    pub(super) fn host_names(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.host_names
+            .iter()
+            .map(|(name, id)| (name.as_str(), *id))
+    }
+
     /// The type of the variable that the host knows as `name`.
     pub(super) fn host_variable(&self, name: &str) -> Option<TypeId> {
         let ty = self.variables.get(self.host_names.get(name)?)?;
