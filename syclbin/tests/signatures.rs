@@ -225,3 +225,65 @@ fn required_sizes_are_in_the_order_of_sycl_with_a_number_a_dimension() {
         "{reason}"
     );
 }
+
+#[test]
+fn a_recorded_layout_that_contradicts_the_code_is_a_reason() {
+    let bytes = include_bytes!("../../testfiles/structs.object.syclbin");
+    let particle = "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ sycl::vec<float, 4> velocity; /* 32 */ } /* size 48, align 16 */";
+    let kinetic = |particle: &str| {
+        let mut file = syclbin::read::parse(bytes).unwrap();
+        let sets = &mut file.modules[0].metadata;
+        let declaration =
+            "void kinetic(Particle proto, const Particle *in, float *out, unsigned long count)";
+        sets.insert(
+            set::DECLARATIONS,
+            "__sycl_kernel_kinetic",
+            Value::from(declaration),
+        );
+        sets.insert(set::LAYOUTS, "Particle", Value::from(particle));
+        let found = signature::kernels(&file).unwrap();
+        let mut kernels = found.kernels.into_iter();
+        let kernel = kernels.find(|kernel| kernel.symbol == "__sycl_kernel_kinetic");
+        kernel
+            .unwrap()
+            .parameters
+            .map_err(|reason| reason.to_string())
+    };
+    assert_eq!(kinetic(particle).map(|all| all.len()), Ok(4));
+    // What is not known agrees with everything: bytes, a sign, a gap, the fourth of three.
+    for (from, to) in [
+        ("double position[3]", "bytes position[24]"),
+        ("int id", "unsigned int id"),
+        (" int id; /* 4 */", ""),
+        ("sycl::vec<float, 4>", "sycl::vec<float, 3>"),
+        ("sycl::vec<float, 4> velocity", "float velocity[2][2]"),
+    ] {
+        assert!(particle.contains(from));
+        let corrupt = particle.replace(from, to);
+        assert!(kinetic(&corrupt).is_ok(), "{to}: {:?}", kinetic(&corrupt));
+    }
+    for (from, to, at) in [
+        ("float mass", "int mass", 0),
+        ("int id", "float id", 4),
+        ("int id", "short id", 4),
+        ("int id; /* 4 */", "char id; /* 5 */", 5),
+        ("double position[3]", "float position[6]", 8),
+        ("double position[3]", "long position[3]", 8),
+        ("double position[3]", "float *position[3]", 8),
+        (
+            "double position[3]; /* 8 */",
+            "double position[2]; /* 12 */",
+            12,
+        ),
+        ("sycl::vec<float, 4>", "sycl::vec<int, 4>", 32),
+        ("sycl::vec<float, 4> velocity", "double velocity[2]", 32),
+    ] {
+        assert!(particle.contains(from));
+        let reason = kinetic(&particle.replace(from, to)).unwrap_err();
+        let expected =
+            format!("parameter proto: it is declared `Particle`, and at byte {at} the code");
+        assert!(reason.starts_with(&expected), "{to}: {reason}");
+    }
+    let reason = kinetic(&particle.replace("size 48", "size 64")).unwrap_err();
+    assert!(reason.contains("64 bytes, and the code has 48"), "{reason}");
+}

@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::agree::Memory;
 use super::spirv::{Module, TypeId};
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 
@@ -188,6 +189,11 @@ impl<'m> Meanings<'m> {
             } => self.size(ty),
             _ => None,
         }
+    }
+
+    /// What memory holds where the code has a `ty`.
+    pub(super) fn memory(&self, ty: TypeId) -> Memory {
+        Memory::of_code(ty, self.module)
     }
 
     /// What C++ calls the struct `ty`, as far as the code has it.

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::agree::Memory;
 use super::code_types::Meanings;
 use super::cpp::{self, Spelled};
 use super::declaration::DeclaredParameter;
@@ -309,7 +310,10 @@ impl Sources<'_> {
             (Some(ParameterType::Float { bits }), Some(number)) => {
                 number.is_float() && number.bits() == bits
             }
-            (Some(ParameterType::ByValue { ty }), _) => self.same(ty, &element, layouts),
+            (Some(ParameterType::ByValue { ty }), _) => {
+                self.agree(ty, &element, text, layouts)?;
+                true
+            }
             _ => false,
         };
         if !agrees {
@@ -321,19 +325,43 @@ impl Sources<'_> {
     }
 
     /// Whether the code has the same in memory, as far as it says: sizes, and what stands where.
-    fn same(&self, ty: TypeId, element: &Element, layouts: &Layouts) -> bool {
-        self.size(ty)
-            .is_none_or(|size| layouts.size(element) == Some(size))
+    pub(super) fn agree(
+        &self,
+        ty: TypeId,
+        element: &Element,
+        text: &str,
+        layouts: &Layouts,
+    ) -> Result<(), Unsupported> {
+        let Some(code) = &self.code else {
+            return Ok(());
+        };
+        match (layouts.size(element), code.size(ty)) {
+            (Some(size), Some(in_code)) if size != in_code => {
+                return unsupported(format!(
+                    "it is declared `{text}`, {size} bytes, and the code has {in_code}"
+                ));
+            }
+            (None, _) => return unsupported(format!("`{text}` is beyond all memory")),
+            _ => {}
+        }
+        let declared = Memory::of_element(element, layouts);
+        match declared.difference(&code.memory(ty)) {
+            None => Ok(()),
+            Some(at) => unsupported(format!(
+                "it is declared `{text}`, and at byte {at} the code has something else"
+            )),
+        }
     }
 
-    /// The recorded type of a variable of `size` bytes; `None` where there is none.
-    pub(super) fn recorded(
+    /// The recorded type of a variable of `size` bytes, and how it is spelled; `None` where there is
+    /// none.
+    pub(super) fn recorded<'t>(
         &mut self,
-        module: &AbstractModule<'_>,
+        module: &'t AbstractModule<'_>,
         name: &str,
         size: u64,
         names: &mut Names,
-    ) -> Option<Result<Element, Unsupported>> {
+    ) -> Option<Result<(Element, &'t str), Unsupported>> {
         let text = module.metadata.get(set::VARIABLES, name)?;
         let text = text.as_str().unwrap_or_default();
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
@@ -355,7 +383,7 @@ impl Sources<'_> {
             Err(reason) => return Some(Err(within(reason))),
         };
         Some(match names.layouts.size(&element) {
-            Some(own) if own == size => Ok(element),
+            Some(own) if own == size => Ok((element, text)),
             Some(own) => unsupported(format!(
                 "`{text}` is declared with {own} bytes, and its size is {size}"
             )),

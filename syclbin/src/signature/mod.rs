@@ -13,6 +13,7 @@
 //! Where they contradict each other, or the kernel takes what cannot be passed, the kernel has no
 //! signature but a reason. What stays unknown is marked, never guessed in silence.
 
+mod agree;
 mod code_types;
 mod cpp;
 pub mod debug_info;

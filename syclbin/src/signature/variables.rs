@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::agree::Memory;
 use super::described::Names;
 use super::mangled::{self, KernelName};
 use super::merge::Sources;
@@ -134,12 +135,14 @@ impl Variables {
                 for (key, place) in places.iter() {
                     let name = without_run_prefix(key);
                     let size = place.size as u64;
+                    let parts = constants.constants.get(key).map_or(&[][..], Vec::as_slice);
                     let ty = match sources.recorded(module, name, size, names) {
-                        Some(recorded) => recorded.map(|element| (element, true)),
-                        None => {
-                            let parts = constants.constants.get(key).map_or(&[][..], Vec::as_slice);
-                            of_parts(parts, size, spirv, &mut names.layouts)
-                        }
+                        Some(recorded) => recorded.and_then(|(element, text)| {
+                            let declared = Memory::of_element(&element, &names.layouts);
+                            agree_with_parts(&declared, parts, spirv, text)?;
+                            Ok((element, true))
+                        }),
+                        None => of_parts(parts, size, spirv, &mut names.layouts),
                     };
                     let values = constants.defaults.as_deref();
                     let value =
@@ -248,11 +251,36 @@ fn device_global(
         ));
     }
     if let Some(recorded) = sources.recorded(module, name, size, names) {
-        return recorded.map(|element| (element, true));
+        let (element, text) = recorded?;
+        if let Some(Some(ty)) = in_code {
+            sources.agree(ty, &element, text, &names.layouts)?;
+        }
+        return Ok((element, true));
     }
     let found = in_code.flatten().zip(sources.code.as_mut());
     let found = found.and_then(|(ty, code)| code.element(ty, &mut names.layouts));
     found.ok_or_else(|| Unsupported::new("neither a declaration nor the code tells its type"))
+}
+
+/// Whether the parts of a constant that the code reads are where `text` has the same.
+fn agree_with_parts(
+    declared: &Memory,
+    parts: &[Part],
+    spirv: Option<&spirv::Module>,
+    text: &str,
+) -> Result<(), Unsupported> {
+    let mut in_code = Memory::default();
+    for part in parts.iter().filter(|part| !part.is_padding()) {
+        if let Some(Some((scalar, _))) = spirv.and_then(|spirv| spirv.spec_constant(part.id)) {
+            in_code.scalar(u64::from(part.offset), scalar);
+        }
+    }
+    match declared.difference(&in_code) {
+        None => Ok(()),
+        Some(at) => unsupported(format!(
+            "it is declared `{text}`, and at byte {at} the code has something else"
+        )),
+    }
 }
 
 /// The type of a constant that is `size` bytes of parts, from the types that these have in the code.
