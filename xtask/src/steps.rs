@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use cargo_metadata::MetadataCommand;
@@ -11,7 +11,20 @@ use cargo_metadata::MetadataCommand;
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
 /// The crates that need an installed compiler; plain `cargo build` and `cargo test` skip them.
-const NEED_TOOLCHAIN: [&str; 2] = ["saxpy", "end-to-end"];
+const NEED_TOOLCHAIN: [&str; 5] = [
+    "saxpy",
+    "histogram",
+    "mandelbrot",
+    "particles",
+    "end-to-end",
+];
+
+/// The examples beside the demo, and what each says when device and Rust agree.
+const EXAMPLES: [(&str, &str); 3] = [
+    ("histogram", "all bins as Rust counts them"),
+    ("mandelbrot", "those compared as Rust computes them"),
+    ("particles", "from Rust"),
+];
 
 /// Installs what is missing, then does the main job.
 pub(crate) fn demo() -> Result<()> {
@@ -38,9 +51,36 @@ pub(crate) fn test() -> Result<()> {
         examples.args(["--package", package]);
     }
     step("kernels from source, on a device", &mut examples)?;
+    run_examples()?;
     judge()?;
     demo()?;
     eprintln!("\nall passed in {:.0?}", start.elapsed());
+    Ok(())
+}
+
+/// Runs the examples and looks at what they say. They are run as they are built without `--release`:
+/// whoever tries one does so too.
+fn run_examples() -> Result<()> {
+    for (name, expected) in EXAMPLES {
+        let mut command = cargo();
+        command.args(["run", "--quiet", "--package", name]);
+        if name == "mandelbrot" {
+            // The picture in its folder is the one that its README shows.
+            let picture = target_folder()?.join("mandelbrot.png");
+            command.arg("--").arg(picture);
+        }
+        eprintln!("== {name}");
+        let output = command.stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| format!("{name}: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        eprint!("{said}");
+        if !output.status.success() {
+            return Err(format!("{name} ended with {}", output.status));
+        }
+        if !said.contains(expected) {
+            return Err(format!("{name} does not say `{expected}`"));
+        }
+    }
     Ok(())
 }
 

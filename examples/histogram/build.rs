@@ -1,0 +1,7 @@
+//! Compiles kernels/histogram.cpp to the file that src/main.rs embeds.
+
+fn main() {
+    syclbin_build::Build::new()
+        .source("kernels/histogram.cpp")
+        .compile("histogram");
+}

@@ -1,0 +1,136 @@
+//! A valley of the Mandelbrot set over a range of two dimensions, written as a PNG.
+//!
+//! `mandelbrot [FILE]`: the file is mandelbrot.png in the current folder if none is named.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use syclbin_rt::{Device, Queue};
+
+syclbin_rt::include_syclbin! {
+    mod kernels = "mandelbrot";
+
+    // One pixel for each work-item is all that the kernel touches, so with this launching is safe.
+    safe fn mandelbrot where pixels.len() >= range.items();
+}
+
+const WIDTH: u32 = 600;
+const HEIGHT: u32 = 360;
+/// The number at the first pixel, and what lies between two pixels.
+const LEFT: f32 = -0.7510;
+const TOP: f32 = 0.1156;
+const STEP: f32 = 1.6e-5;
+const TURNS: u32 = 2000;
+/// Each so many pixels, one is compared with Rust's.
+const COMPARED: usize = 17;
+
+fn main() -> ExitCode {
+    let file = std::env::args_os().nth(1);
+    match run(&file.unwrap_or_else(|| "mandelbrot.png".into()).into()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "a program for people to read")]
+fn run(file: &std::path::PathBuf) -> Result<(), Box<dyn Error>> {
+    let queue = Device::best()?.queue()?;
+    println!("device    {}", queue.device());
+    let start = Instant::now();
+    let pixels = draw(&queue)?;
+    println!("time      {:.1?}, with compiling", start.elapsed());
+
+    for (index, drawn) in pixels.iter().enumerate().step_by(COMPARED) {
+        let expected = pixel(index);
+        if *drawn != expected {
+            return Err(format!("pixel {index} is {drawn}, not {expected}").into());
+        }
+    }
+    println!("pixels    {WIDTH} x {HEIGHT}, those compared as Rust computes them");
+    write(file, &pixels)?;
+    println!("picture   {}", file.display());
+    Ok(())
+}
+
+/// The picture, an index into the palette for each pixel, from the device.
+fn draw(queue: &Queue) -> syclbin_rt::Result<Vec<u8>> {
+    let kernels = kernels::Module::load(queue)?;
+    let range = [HEIGHT as usize, WIDTH as usize];
+    let mut pixels = queue.zeroed::<u8>(range[0] * range[1])?;
+    let mandelbrot = kernels.mandelbrot(LEFT, TOP, STEP, TURNS, &mut pixels);
+    mandelbrot.launch(range)?;
+    queue.download(&pixels)
+}
+
+/// What the kernel computes, in Rust, to the last bit.
+fn pixel(index: usize) -> u8 {
+    let (row, column) = (index / WIDTH as usize, index % WIDTH as usize);
+    let cx = (column as f32).mul_add(STEP, LEFT);
+    let cy = (row as f32).mul_add(-STEP, TOP);
+    let (mut x, mut y) = (0.0f32, 0.0f32);
+    for turn in 0..TURNS {
+        if x.mul_add(x, y * y) > 4.0 {
+            return 1 + u8::try_from(turn % 255).unwrap_or_default();
+        }
+        (x, y) = (x.mul_add(x, (-y).mul_add(y, cx)), (2.0 * x).mul_add(y, cy));
+    }
+    0
+}
+
+fn write(file: &std::path::Path, pixels: &[u8]) -> Result<(), Box<dyn Error>> {
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(file)?), WIDTH, HEIGHT);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_palette(palette());
+    encoder.set_compression(png::Compression::High);
+    // Indices that lie side by side are no colours that lie side by side.
+    encoder.set_filter(png::Filter::NoFilter);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    Ok(writer.finish()?)
+}
+
+/// Black for the set; else from blue over white and orange back to blue, as the turns go round.
+fn palette() -> Vec<u8> {
+    const STOPS: [[f32; 3]; 5] = [
+        [0.0, 7.0, 100.0],
+        [32.0, 107.0, 203.0],
+        [237.0, 255.0, 255.0],
+        [255.0, 170.0, 0.0],
+        [0.0, 7.0, 100.0],
+    ];
+    let colour = |index: u8| {
+        let place = f32::from(index) / 255.0 * 4.0;
+        let stop = (0..3).rfind(|&stop| place >= stop as f32).unwrap_or(0);
+        let part = place - stop as f32;
+        let [from, to] = [STOPS[stop], STOPS[stop + 1]];
+        [0, 1, 2].map(|channel| (from[channel] + part * (to[channel] - from[channel])) as u8)
+    };
+    let outside = (0..255).flat_map(colour);
+    [0, 0, 0].into_iter().chain(outside).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_picture_in_the_readme_is_what_rust_computes() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/mandelbrot.png");
+        let file = std::io::BufReader::new(File::open(path).unwrap());
+        let mut reader = png::Decoder::new(file).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.width, info.height), (WIDTH, HEIGHT));
+        assert_eq!(reader.info().palette.as_deref(), Some(&*palette()));
+        for (index, drawn) in pixels.iter().enumerate().step_by(COMPARED) {
+            assert_eq!(*drawn, pixel(index), "pixel {index}");
+        }
+    }
+}

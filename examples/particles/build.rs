@@ -1,0 +1,7 @@
+//! Compiles kernels/particles.cpp to the file that src/main.rs embeds.
+
+fn main() {
+    syclbin_build::Build::new()
+        .source("kernels/particles.cpp")
+        .compile("particles");
+}
