@@ -10,6 +10,7 @@ fn main() {
         ("tests", "kinds"),
         ("tests", "numbers"),
         ("tests", "variables"),
+        ("tests", "structs"),
     ] {
         syclbin_build::Build::new()
             .source(format!("{folder}/{name}.cpp"))

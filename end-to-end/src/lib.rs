@@ -20,3 +20,8 @@ syclbin_rt::include_syclbin! {
     /// tests/numbers.cpp
     pub mod numbers = "numbers";
 }
+
+syclbin_rt::include_syclbin! {
+    /// tests/structs.cpp
+    pub mod structs = "structs";
+}

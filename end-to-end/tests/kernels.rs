@@ -2,26 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
 
-use std::io::Write as _;
+mod common;
 
+use common::queue;
 use end_to_end::{functor, numbers, vector_ops, work_group};
 use syclbin_rt::half::f16;
-use syclbin_rt::{Device, LocalMemory, NdRange, Queue};
-
-/// A queue, or `None` where there is no device; with SYCLBIN_REQUIRE_DEVICE=1 that is a failure.
-fn queue() -> Option<Queue> {
-    match Device::best().and_then(|device| device.queue()) {
-        Ok(queue) => Some(queue),
-        Err(error) if std::env::var("SYCLBIN_REQUIRE_DEVICE").as_deref() == Ok("1") => {
-            panic!("SYCLBIN_REQUIRE_DEVICE=1, and {error}")
-        }
-        Err(error) => {
-            // `println!` would be kept back, as the test passes.
-            let _ = writeln!(std::io::stderr(), "skipped: {error}");
-            None
-        }
-    }
-}
+use syclbin_rt::{LocalMemory, NdRange};
 
 #[test]
 fn saxpy_over_a_million_elements_is_what_rust_computes() {

@@ -23,7 +23,7 @@ const NEED_TOOLCHAIN: [&str; 5] = [
 const EXAMPLES: [(&str, &str); 3] = [
     ("histogram", "all bins as Rust counts them"),
     ("mandelbrot", "those compared as Rust computes them"),
-    ("particles", "from Rust"),
+    ("particles", "positions  as in Rust"),
 ];
 
 /// Installs what is missing, then does the main job.

@@ -80,12 +80,12 @@ fn run() -> Result<bool> {
     let apart = moved.iter().zip(&particles);
     let apart = apart.map(|(device, rust)| (device.position - rust.position).length());
     let apart = apart.fold(0.0, f32::max);
-    println!("particle 0 {:?}", moved[0].position);
-    println!("from Rust  {apart:.0e} at most");
     // Written so that what is no number is wrong.
     let right = apart < TOLERANCE && (after - before).abs() < before / 100.0;
-    if !right {
-        eprintln!("device and Rust are apart, or the energy is not what it was");
+    if right {
+        println!("positions  as in Rust, to {apart:.0e}");
+    } else {
+        eprintln!("device and Rust are {apart} apart, or the energy is not what it was");
     }
     Ok(right)
 }
