@@ -135,9 +135,9 @@ fn a_packed_struct_has_no_padding_on_either_side() {
 }
 
 #[test]
-fn a_struct_that_is_aligned_more_than_its_members_is_so_in_rust() {
+fn a_struct_that_is_aligned_more_than_its_members_has_the_size_of_that() {
     load!(queue, kernels);
-    assert_eq!((size_of::<Aligned>(), align_of::<Aligned>()), (16, 16));
+    assert_eq!(size_of::<Aligned>(), 16);
     let by = Aligned {
         x: 2.0,
         c: 9,
@@ -249,7 +249,6 @@ fn an_instance_of_a_template_in_a_namespace_is_a_struct() {
     let pair = ns::Pair_int_2 {
         a: [1, 2],
         b: 3,
-        ..Default::default()
     };
     let mut to = queue.upload(&[pair]).unwrap();
     // SAFETY: the kernel writes one element.
@@ -314,7 +313,6 @@ fn device_globals_of_arrays_numbers_and_structs_are_read_and_written() {
     let pair = ns::Pair_int_2 {
         a: [5, 6],
         b: 7,
-        ..Default::default()
     };
     origin.write(&pair).unwrap();
     let index = queue.upload(&[3, 0]).unwrap();
