@@ -146,18 +146,19 @@ TASK void add_pair(Pair<int, 2> by, Pair<int, 2> *to) {
 syclexp::device_global<int[4]> table;
 syclexp::device_global<float> bias;
 namespace ns {
-syclexp::device_global<Pair<int, 2>> origin;
-}
+struct Shift { int by[2]; float scale; };
+syclexp::device_global<Shift> shift;
+} // namespace ns
 extern "C" {
 KERNEL void read_globals(const int *index, float *out) {
   size_t i = this_work_item::get_nd_item<1>().get_global_linear_id();
-  const auto &origin = ns::origin.get();
-  out[i] = table[index[i] & 3] + bias.get() + origin.a[0] * 100 + origin.a[1] * 1000 + origin.b * 10000;
+  const ns::Shift &shift = ns::shift.get();
+  out[i] = (table[index[i] & 3] + bias.get() + shift.by[1] * 10) * shift.scale;
 }
 TASK void write_globals(int value) {
   for (int i = 0; i < 4; ++i) table[i] = value * i;
   bias.get() = value * 0.5f;
-  ns::origin.get().b = value;
+  ns::shift.get().by[0] += value;
 }
 }
 

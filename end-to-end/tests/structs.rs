@@ -11,7 +11,7 @@ use end_to_end::structs::{
 };
 use end_to_end::structs::{geo, ns};
 use syclbin_rt::half::{bf16, f16};
-use syclbin_rt::{DeviceArray, LocalMemory, NdRange, bytemuck};
+use syclbin_rt::{Arg, DeviceArray, Launch, LocalMemory, Module, NdRange, bytemuck};
 
 /// The file on the device, unless there is none.
 macro_rules! load {
@@ -246,10 +246,7 @@ fn an_enumeration_with_a_scope_is_its_number() {
 #[test]
 fn an_instance_of_a_template_in_a_namespace_is_a_struct() {
     load!(queue, kernels);
-    let pair = ns::Pair_int_2 {
-        a: [1, 2],
-        b: 3,
-    };
+    let pair = ns::Pair_int_2 { a: [1, 2], b: 3 };
     let mut to = queue.upload(&[pair]).unwrap();
     // SAFETY: the kernel writes one element.
     unsafe { kernels.ns.add_pair(pair, &mut to).launch(1) }.unwrap();
@@ -307,39 +304,39 @@ fn required_work_groups_of_each_dimension_are_constants_and_used() {
 fn device_globals_of_arrays_numbers_and_structs_are_read_and_written() {
     load!(queue, kernels);
     let (table, bias) = (kernels.table().unwrap(), kernels.bias().unwrap());
-    let origin = kernels.ns.origin().unwrap();
+    let shift = kernels.ns.shift().unwrap();
     table.write(&[1, 2, 3, 4]).unwrap();
     bias.write(&0.5).unwrap();
-    let pair = ns::Pair_int_2 {
-        a: [5, 6],
-        b: 7,
-    };
-    origin.write(&pair).unwrap();
+    let scale = 2.0f32.to_bits();
+    // The members have no names: no kernel takes the struct, so it was not recorded.
+    shift.write(&bytemuck::cast([5, 6, scale])).unwrap();
     let index = queue.upload(&[3, 0]).unwrap();
     let mut out = queue.zeroed::<f32>(2).unwrap();
     // SAFETY: two elements of each; the kernel keeps an index below 4.
     unsafe { kernels.read_globals(&index, &mut out).launch(2) }.unwrap();
-    assert_eq!(queue.download(&out).unwrap(), [76_504.5, 76_501.5]);
+    assert_eq!(queue.download(&out).unwrap(), [129.0, 123.0]);
 
     // SAFETY: it touches nothing but the variables.
     unsafe { kernels.write_globals(10).launch(1) }.unwrap();
     assert_eq!(table.read().unwrap(), [0, 10, 20, 30]);
     assert_eq!(bias.read().unwrap(), 5.0);
-    let origin = origin.read().unwrap();
-    assert_eq!((origin.a, origin.b), ([5, 6], 10));
+    let shift: [u32; 3] = bytemuck::cast(shift.read().unwrap());
+    assert_eq!(shift, [15, 6, scale]);
 }
 
+/// The file does not tell what these members are made of, so there is no stub.
 #[test]
 fn arrays_of_structs_are_members_of_a_functor() {
-    load!(queue, kernels);
+    let Some(queue) = queue() else { return };
+    // SAFETY: a compiler made it.
+    let module = unsafe { Module::load(&queue, structs::SYCLBIN) }.unwrap();
     let parts = [10, 20, 30].map(|s| inner(s, [0, 0, 1]));
-    let pairs = [100, 200].map(|b| ns::Pair_int_2 {
-        b,
-        ..Default::default()
-    });
+    let pairs = [100, 200].map(|b| ns::Pair_int_2 { a: [0; 2], b });
     let mut out = queue.zeroed::<i32>(3).unwrap();
+    let args = [Arg::value(parts), Arg::value(pairs), Arg::write(&mut out)];
+    let kernel = module.kernel("_ZTS5Parts");
     // SAFETY: three work-items, parts and elements.
-    unsafe { kernels.Parts(parts, pairs, &mut out).launch(3) }.unwrap();
+    unsafe { Launch::new(&kernel, &["parts", "pairs", "out"], args).launch(3) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [201, 401, 401]);
 }
 

@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -29,7 +30,8 @@ const COMPARED: usize = 17;
 
 fn main() -> ExitCode {
     let file = std::env::args_os().nth(1);
-    match run(&file.unwrap_or_else(|| "mandelbrot.png".into()).into()) {
+    let file = file.unwrap_or_else(|| "mandelbrot.png".into());
+    match run(Path::new(&file)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
 }
 
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
-fn run(file: &std::path::PathBuf) -> Result<(), Box<dyn Error>> {
+fn run(file: &Path) -> Result<(), Box<dyn Error>> {
     let queue = Device::best()?.queue()?;
     println!("device    {}", queue.device());
     let start = Instant::now();
@@ -83,7 +85,7 @@ fn pixel(index: usize) -> u8 {
     0
 }
 
-fn write(file: &std::path::Path, pixels: &[u8]) -> Result<(), Box<dyn Error>> {
+fn write(file: &Path, pixels: &[u8]) -> Result<(), Box<dyn Error>> {
     let mut encoder = png::Encoder::new(BufWriter::new(File::create(file)?), WIDTH, HEIGHT);
     encoder.set_color(png::ColorType::Indexed);
     encoder.set_depth(png::BitDepth::Eight);
@@ -96,21 +98,23 @@ fn write(file: &std::path::Path, pixels: &[u8]) -> Result<(), Box<dyn Error>> {
     Ok(writer.finish()?)
 }
 
-/// Black for the set; else from blue over white and orange back to blue, as the turns go round.
+/// Black for the set; else from blue over white to orange, and again from blue.
 fn palette() -> Vec<u8> {
-    const STOPS: [[f32; 3]; 5] = [
-        [0.0, 7.0, 100.0],
-        [32.0, 107.0, 203.0],
-        [237.0, 255.0, 255.0],
-        [255.0, 170.0, 0.0],
-        [0.0, 7.0, 100.0],
+    const STOPS: [[u8; 3]; 5] = [
+        [0, 7, 100],
+        [32, 107, 203],
+        [237, 255, 255],
+        [255, 170, 0],
+        [255, 85, 0],
     ];
-    let colour = |index: u8| {
-        let place = f32::from(index) / 255.0 * 4.0;
-        let stop = (0..3).rfind(|&stop| place >= stop as f32).unwrap_or(0);
-        let part = place - stop as f32;
-        let [from, to] = [STOPS[stop], STOPS[stop + 1]];
-        [0, 1, 2].map(|channel| (from[channel] + part * (to[channel] - from[channel])) as u8)
+    const BETWEEN: u16 = 64;
+    let colour = |index: u16| {
+        let (stop, part) = (usize::from(index / BETWEEN), index % BETWEEN);
+        [0, 1, 2].map(|channel| {
+            let [from, to] = [stop, stop + 1].map(|stop| u16::from(STOPS[stop][channel]));
+            let mixed = (from * (BETWEEN - part) + to * part) / BETWEEN;
+            u8::try_from(mixed).unwrap_or(u8::MAX)
+        })
     };
     let outside = (0..255).flat_map(colour);
     [0, 0, 0].into_iter().chain(outside).collect()
