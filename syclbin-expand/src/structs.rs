@@ -174,26 +174,26 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
     let span = path.span().resolved_at(Span::call_site());
     let (cpp, rust) = (&layout.name, names::spelled_path(path));
     let size = Literal::u64_unsuffixed(layout.size);
-    let wrong_size = format!(
+    let wrong_size = as_format(&format!(
         "`{rust}` has another size than the {} bytes of `{cpp}` in C++: {}",
         layout.size,
         types.layouts.describe(id)
-    );
+    ));
     let fields = members(layout)
         .into_iter()
         .filter(|member| member.field.name.is_some());
     let fields = fields.map(|Member { name, field }| {
         let offset = Literal::u64_unsuffixed(field.offset);
         let size = types.layouts.size(&field.ty).unwrap_or(0);
-        let wrong_offset = format!(
+        let wrong_offset = as_format(&format!(
             "`{rust}::{name}` is not at byte {} as in C++: {}",
             field.offset,
             types.layouts.describe(id)
-        );
-        let wrong_size = format!(
+        ));
+        let wrong_size = as_format(&format!(
             "`{rust}::{name}` has not the {size} bytes of `{}` in C++",
             types.layouts.spell(&field.ty)
-        );
+        ));
         let size = Literal::u64_unsuffixed(size);
         quote_spanned! {span=>
             ::core::assert!(::core::mem::offset_of!(#path, #name) == #offset, #wrong_offset);
@@ -211,4 +211,9 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
             #(#fields)*
         };
     }
+}
+
+/// The text for an `assert!`, which takes it for a format.
+fn as_format(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
 }
