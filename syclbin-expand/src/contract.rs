@@ -13,6 +13,11 @@ use crate::rust_type::{Types, number};
 /// The conditions of a kernel.
 pub(crate) struct Contract {
     conditions: Vec<Condition>,
+    /// Dimension k of a kernel is `range[k]` only if the range has as many dimensions as the kernel.
+    /// How many that are is not in the file; what conditions name tells, or one that says so.
+    dimensions: Option<Condition>,
+    /// Whether it was not read, of which enough was said.
+    unreadable: bool,
 }
 
 struct Condition {
@@ -31,7 +36,7 @@ struct Side {
 const FORM: &str =
     "expected a comparison of integers, such as `x.len() >= n`, with <, <=, ==, !=, >= or >";
 const TERMS: &str = "a contract knows integer parameters, their members, `x.len()` of buffers and work-group memory, \
-    `range.items()` and `range[0]` of the launch, numbers, and + - * / %";
+    `range.items()`, `range[0]` and `range.dimensions()` of the launch, numbers, and + - * / %";
 
 impl Contract {
     /// Reads the conditions behind `where`. What they name is looked at by [`Self::check`].
@@ -49,17 +54,56 @@ impl Contract {
                 }
             }
         }
+        let mut named = Named::default();
+        for condition in &read {
+            named.look(&condition.left.expression);
+            named.look(&condition.right.expression);
+        }
+        let dimensions = match named {
+            Named {
+                last: Some(last),
+                count: false,
+            } => {
+                let count = Literal::usize_unsuffixed(last + 1);
+                let mut implied = Vec::new();
+                split(
+                    &syn::parse_quote!(range.dimensions() == #count),
+                    &mut implied,
+                )?;
+                implied.pop()
+            }
+            _ => None,
+        };
         match errors {
             Some(errors) => Err(errors),
-            None => Ok(Self { conditions: read }),
+            None => Ok(Self {
+                conditions: read,
+                dimensions,
+                unreadable: false,
+            }),
         }
     }
 
+    /// Stands for one that cannot be read.
+    pub(crate) const fn unreadable() -> Self {
+        Self {
+            conditions: Vec::new(),
+            dimensions: None,
+            unreadable: true,
+        }
+    }
+
+    /// All conditions of a launch of `kernel`. One that is compiled for a work-group size cannot be
+    /// launched over other dimensions.
+    fn all(&self, kernel: &KernelSignature) -> impl Iterator<Item = &Condition> {
+        let implied = self.dimensions.iter();
+        let implied = implied.filter(|_| kernel.required_local_size.is_none());
+        implied.chain(&self.conditions)
+    }
+
     /// The conditions as they are written.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.conditions
-            .iter()
-            .map(|condition| condition.text.as_str())
+    pub(crate) fn texts(&self, kernel: &KernelSignature) -> impl Iterator<Item = &str> {
+        self.all(kernel).map(|condition| condition.text.as_str())
     }
 
     /// The function that checks a launch of `kernel`: a closure over nothing.
@@ -85,7 +129,7 @@ impl Contract {
             value: None,
         };
         let (mut checks, mut errors) = (Vec::new(), Vec::new());
-        for condition in &self.conditions {
+        for condition in self.all(kernel) {
             (terms.buffer, terms.value) = (None, None);
             let sides =
                 [&condition.left, &condition.right].map(|side| terms.number(&side.expression));
@@ -115,7 +159,9 @@ impl Contract {
                 )?;
             });
         }
-        errors.extend(terms.unbounded().map(|message| item.error(message)));
+        if !self.unreadable {
+            errors.extend(terms.unbounded().map(|message| item.error(message)));
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -129,6 +175,42 @@ impl Contract {
                 ::core::result::Result::Ok(())
             }
         })
+    }
+}
+
+/// What conditions name of the range.
+#[derive(Default)]
+struct Named {
+    /// The last dimension.
+    last: Option<usize>,
+    /// Whether they say how many there are.
+    count: bool,
+}
+
+impl Named {
+    fn look(&mut self, expression: &Expr) {
+        let is_range = |expression| word(expression).is_some_and(|name| name == "range");
+        match expression {
+            Expr::Paren(inner) => self.look(&inner.expr),
+            Expr::Group(inner) => self.look(&inner.expr),
+            Expr::Unary(unary) => self.look(&unary.expr),
+            Expr::Binary(binary) => {
+                self.look(&binary.left);
+                self.look(&binary.right);
+            }
+            Expr::MethodCall(call) if is_range(&call.receiver) => {
+                self.count |= call.method == "dimensions";
+            }
+            Expr::Index(index) if is_range(&index.expr) => {
+                if let Expr::Lit(literal) = &*index.index
+                    && let Lit::Int(dimension) = &literal.lit
+                    && let Ok(dimension @ 0..3) = dimension.base10_parse()
+                {
+                    self.last = self.last.max(Some(dimension));
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -230,6 +312,7 @@ impl Terms<'_, '_> {
                     ("len", Some(index)) => self.length(index, expression),
                     ("len", None) => Err(self.no_parameter(&call.receiver)),
                     ("items", None) if name == "range" => Ok(quote!(given.items())),
+                    ("dimensions", None) if name == "range" => Ok(quote!(given.dimensions())),
                     _ => unknown(),
                 }
             }

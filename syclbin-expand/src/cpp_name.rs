@@ -1,6 +1,8 @@
 //! Names of C++ as people write them in items: `fill::iota`, `scale<int>`, `f(float *, int)`, or a
 //! symbol in quotes.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::{TokenStream, TokenTree};
 use syclbin::signature::KernelSignature;
 use syclbin::signature::mangled::{KERNEL_PREFIX, KernelName};
@@ -121,14 +123,22 @@ pub(crate) fn of(kernel: &KernelSignature) -> String {
     name.unwrap_or_else(|| kernel.symbol.clone())
 }
 
-/// The name by which an item can mean this kernel and no other of `kernels`.
-pub(crate) fn unique(kernel: &KernelSignature, kernels: &[KernelSignature]) -> String {
-    let same = kernels.iter().filter(|other| of(other) == of(kernel));
-    match with_parameters(kernel).pop() {
-        Some(spelled) if same.count() > 1 => spelled,
-        _ if kernel.name.is_none() => format!("\"{}\"", kernel.symbol),
-        _ => of(kernel),
+/// The name of each kernel by which an item can mean it and no other.
+pub(crate) fn unique(kernels: &[KernelSignature]) -> Vec<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for kernel in kernels {
+        *counts.entry(of(kernel)).or_default() += 1;
     }
+    let named = kernels.iter().map(|kernel| {
+        let name = of(kernel);
+        let overloaded = counts.get(&name).is_some_and(|count| *count > 1);
+        match with_parameters(kernel).pop() {
+            Some(spelled) if overloaded => spelled,
+            _ if kernel.name.is_none() => format!("\"{name}\""),
+            _ => name,
+        }
+    });
+    named.collect()
 }
 
 fn squeezed(text: &str) -> String {

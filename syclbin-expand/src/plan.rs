@@ -53,6 +53,13 @@ pub(crate) struct Inner<'f> {
 /// The kernels and variables that have names, by namespace and name in Rust.
 type Taken = BTreeMap<(Vec<String>, String), String>;
 
+/// What the names of kernels are checked against.
+struct Context<'c> {
+    input: &'c Input,
+    taken: Taken,
+    errors: &'c mut Vec<syn::Error>,
+}
+
 /// Functions of the generated structs.
 const OWN_METHODS: [&str; 3] = ["load", "builder", "new"];
 
@@ -70,48 +77,47 @@ impl<'f> Plan<'f> {
             types: Types::new(&file.signatures.layouts),
             own: Vec::new(),
         };
-        let names = default_names(kernels);
-        let mut taken = BTreeMap::new();
-        for (place, (kernel, wish)) in kernels.iter().zip(wishes).enumerate() {
-            if selected.contains(&place) {
-                plan.add(
-                    kernel,
-                    names[place].as_deref(),
-                    wish,
-                    (kernels, &mut taken),
-                    input,
-                    errors,
-                );
-            }
+        let mut context = Context {
+            input,
+            taken: Taken::new(),
+            errors,
+        };
+        let names = default_names(kernels)
+            .into_iter()
+            .zip(cpp_name::unique(kernels));
+        let kernels = kernels.iter().zip(wishes).zip(names).enumerate();
+        for (_, ((kernel, wish), (name, called))) in
+            kernels.filter(|(place, _)| selected.contains(place))
+        {
+            plan.add(kernel, wish, name.as_deref(), called, &mut context);
         }
-        plan.add_globals(file, &mut taken);
+        plan.add_globals(file, &mut context.taken);
+        plan.refuse_unsafe_globals(file, errors);
         plan.name_types(input, file, errors);
         plan
     }
 
+    /// Adds a kernel; `name` is what it is called if no item says otherwise, and `called` how items
+    /// call it.
     fn add(
         &mut self,
         kernel: &'f KernelSignature,
-        default: Option<&str>,
         wish: Wish<'_>,
-        (kernels, taken): (&[KernelSignature], &mut Taken),
-        input: &Input,
-        errors: &mut Vec<syn::Error>,
+        name: Option<&str>,
+        called: String,
+        context: &mut Context<'_>,
     ) {
-        let called = cpp_name::unique(kernel, kernels);
+        let Context {
+            input,
+            taken,
+            errors,
+        } = context;
         let path = kernel.name.as_ref().map(|name| name.path.clone());
         let path = path.unwrap_or_default();
         let rename = wish.item.and_then(|item| item.rename.clone());
-        let ident = match (rename, default) {
-            (Some(ident), _) => Ok(ident),
-            (None, None) => Err("its symbol has no name that Rust could use"),
-            (None, Some(name)) => {
-                let nameless = |part: &String| names::identifier(part).is_none();
-                match names::identifier(name) {
-                    Some(ident) if !path.iter().any(nameless) => Ok(ident),
-                    _ => Err("its name is no Rust identifier"),
-                }
-            }
+        let ident = match rename {
+            Some(ident) => Ok(ident),
+            None => identifier(&path, name),
         };
         let reason = match (&ident, &kernel.parameters) {
             (Err(reason), _) => Some(format!(
@@ -182,6 +188,27 @@ impl<'f> Plan<'f> {
         }
     }
 
+    /// A kernel may read any variable of its file, and nothing checks where the pointers in it go.
+    fn refuse_unsafe_globals(&self, file: &File, errors: &mut Vec<syn::Error>) {
+        let mut globals = file.signatures.globals.iter();
+        let pointers = globals.find(|global| {
+            let element = global.ty.as_ref().ok();
+            element.is_some_and(|element| self.types.holds_pointer(element))
+        });
+        let Some(global) = pointers else { return };
+        let called = global.name.as_ref().map(KernelName::qualified);
+        let called = called.unwrap_or_else(|| global.id.clone());
+        let mut safe = Vec::new();
+        self.root
+            .each_stub(&mut |stub| safe.extend(stub.contract.as_ref().map(|c| &c.item)));
+        errors.extend(safe.into_iter().map(|item| {
+            item.error(format!(
+                "no kernel of this file can be safe: device global `{called}` holds device pointers, \
+                 and nothing checks where they point"
+            ))
+        }));
+    }
+
     fn add_globals(&mut self, file: &'f File, taken: &mut Taken) {
         for global in &file.signatures.globals {
             let called = global
@@ -243,6 +270,13 @@ impl<'f> Namespace<'f> {
             || inner.any(|inner| inner.namespace.has_kernels())
     }
 
+    fn each_stub<'s>(&'s self, look: &mut impl FnMut(&'s Stub<'f>)) {
+        self.stubs.iter().for_each(&mut *look);
+        for inner in self.inner.values() {
+            inner.namespace.each_stub(look);
+        }
+    }
+
     pub(crate) fn structs_in_use(&self, in_use: &mut BTreeSet<StructId>) {
         let parameters = self.stubs.iter().flat_map(|stub| stub.parameters);
         in_use.extend(parameters.filter_map(|parameter| parameter_structure(&parameter.ty)));
@@ -255,6 +289,19 @@ impl<'f> Namespace<'f> {
             inner.namespace.structs_in_use(in_use);
         }
     }
+}
+
+/// The name of a kernel in Rust.
+///
+/// # Errors
+///
+/// Why it has none.
+fn identifier(path: &[String], name: Option<&str>) -> Result<Ident, &'static str> {
+    let name = name.ok_or("its symbol has no name that Rust could use")?;
+    let nameable = path.iter().all(|part| names::identifier(part).is_some());
+    names::identifier(name)
+        .filter(|_| nameable)
+        .ok_or("its name is no Rust identifier")
 }
 
 /// What each kernel is called where no item says otherwise.

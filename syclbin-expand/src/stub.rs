@@ -161,8 +161,10 @@ impl Stub<'_> {
     /// A heading and what stands under it.
     fn safety(&self) -> [String; 2] {
         if let Some(PlannedContract { contract, .. }) = &self.contract {
-            let conditions: Vec<String> =
-                contract.texts().map(|text| format!("- `{text}`")).collect();
+            let conditions: Vec<String> = contract
+                .texts(self.kernel)
+                .map(|text| format!("- `{text}`"))
+                .collect();
             return match conditions.as_slice() {
                 [] => ["# Contract".into(), "None: every launch is safe.".into()],
                 conditions => [

@@ -30,7 +30,7 @@ pub(crate) fn wishes<'i>(
             .transpose();
         let contract = contract.unwrap_or_else(|error| {
             errors.push(error);
-            None
+            Some(Contract::unreadable())
         });
         match item.cpp.among(kernels).as_slice() {
             [] => errors.extend(unknown_kernel(&item.cpp, file)),
@@ -46,10 +46,9 @@ pub(crate) fn wishes<'i>(
                 }
             },
             several => {
-                let names = several
-                    .iter()
-                    .map(|place| cpp_name::unique(&kernels[*place], kernels));
-                let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                let all = cpp_name::unique(kernels);
+                let names = several.iter().map(|place| format!("`{}`", all[*place]));
+                let names: Vec<String> = names.collect();
                 let message = format!("several kernels are called this: {}", names.join(", "));
                 errors.push(item.cpp.error(message));
             }
@@ -94,11 +93,7 @@ pub(crate) fn selected(
 /// `None` for the file that is not there, of which enough was said.
 fn unknown_kernel(name: &CppName, file: &File) -> Option<syn::Error> {
     file.path.as_ref()?;
-    let kernels = &file.signatures.kernels;
-    let names: Vec<String> = kernels
-        .iter()
-        .map(|kernel| cpp_name::unique(kernel, kernels))
-        .collect();
+    let names = cpp_name::unique(&file.signatures.kernels);
     Some(name.error(match known(names.iter().map(String::as_str)) {
         None => format!("`{}` has no kernels", file.name),
         Some(known) => format!(

@@ -106,8 +106,10 @@ use proc_macro::TokenStream;
 /// A condition compares integers with `<`, `<=`, `==`, `!=`, `>=` or `>`. It may use integer
 /// parameters and members of structs, `x.len()` of a buffer, an accessor or work-group memory (in
 /// elements; of a `void *` in bytes), `range.items()`, `range[0]` to `range[2]`, numbers, and
-/// `+ - * / %`, which do not overflow unnoticed. Every buffer needs a condition on its length, and a
-/// kernel that takes device pointers in structs cannot be safe.
+/// `+ - * / %`, which do not overflow unnoticed. One that names `range[1]` means a kernel of two
+/// dimensions and asks the same of the range, unless a condition on `range.dimensions()` says
+/// otherwise. Every buffer needs a condition on its length, and a kernel that takes device pointers
+/// in structs or device globals cannot be safe.
 ///
 /// # Errors
 ///

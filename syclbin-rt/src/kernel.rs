@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use syclbin::metadata::{IdRange, KernelSizes};
-use syclbin::signature::mangled::KERNEL_PREFIX;
+use syclbin::signature::mangled;
 use syclbin::signature::spirv::ParameterType;
 
 use crate::backend::opencl::{self, Program};
@@ -23,6 +23,8 @@ pub struct Kernel(Arc<Inner>);
 
 struct Inner {
     symbol: Symbol,
+    /// What messages call it.
+    name: String,
     limits: Limits,
     /// In SYCL's order.
     required_local: Option<Vec<usize>>,
@@ -76,6 +78,8 @@ impl Kernel {
         });
         Ok(Self(Arc::new(Inner {
             symbol: symbol.clone(),
+            name: mangled::parse(&symbol.name)
+                .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
             limits,
             required_local,
             queue: queue.clone(),
@@ -104,10 +108,9 @@ impl Kernel {
         self.0.required_local.as_deref()
     }
 
-    /// Its name in messages: the symbol without the compiler's prefix.
+    /// Its name in messages: that in C++, or the symbol if it cannot be read.
     pub(crate) fn name(&self) -> &str {
-        let symbol = self.symbol();
-        symbol.strip_prefix(KERNEL_PREFIX).unwrap_or(symbol)
+        &self.0.name
     }
 
     /// Whether the compiler removed argument `index` of the device, which then must not be passed.

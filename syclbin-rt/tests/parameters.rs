@@ -334,13 +334,13 @@ fn an_accessor_beyond_its_buffer_is_refused_by_name() -> Result<()> {
     let message = triad(&queue, tile(), whole, 129.into()).unwrap_err();
     assert_eq!(
         message.to_string(),
-        "kernel _ZTS5Triad: argument 2 (out) is an accessor of [129] elements of a buffer that has \
+        "kernel Triad: argument 2 (out) is an accessor of [129] elements of a buffer that has \
          128"
     );
     let message = triad(&queue, tile(), whole.part(65, 64), whole).unwrap_err();
     assert_eq!(
         message.to_string(),
-        "kernel _ZTS5Triad: argument 1 (in) is an accessor of [64] elements from [65] on, of a \
+        "kernel Triad: argument 1 (in) is an accessor of [64] elements from [65] on, of a \
          buffer of [128]"
     );
     let large = Arg::local_accessor::<f32>([1 << 20, 1 << 20]);
@@ -368,7 +368,7 @@ fn a_wrong_number_of_arguments_counts_accessors_as_four() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, &["tile", "in", "k"], args).launch(64) };
     assert_problem(
         launched,
-        "kernel _ZTS5Triad: it takes 13 arguments, 9 were given (tile, in, k); each accessor counts \
+        "kernel Triad: it takes 13 arguments, 9 were given (tile, in, k); each accessor counts \
          as 4",
     );
     Ok(())

@@ -1,7 +1,8 @@
-//! The commands about files, as users run them: `inspect`, `verify`, `convert`, `extract`.
+//! The commands about files, as users run them: `inspect`, `verify`, `convert`, `extract`, `expand`.
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 mod convert;
+mod expand;
 mod extract;
 mod inspect;
 mod schema;

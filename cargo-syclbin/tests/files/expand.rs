@@ -1,0 +1,55 @@
+//! `cargo syclbin expand`.
+
+use super::{answer, complaint};
+
+#[test]
+fn the_code_is_what_the_macro_writes_with_its_items() {
+    let code = answer(&[
+        "expand",
+        "vector_ops.object.syclbin",
+        "--module",
+        "ops",
+        "--items",
+        "only { fill::iota } safe fn fill::iota as numbers where arg1.len() >= arg2;",
+    ]);
+    for expected in [
+        "pub mod ops {\n",
+        "8, \"vector_ops.object.syclbin\"",
+        "pub fn numbers<'a>(",
+        "arg1: &'a mut ::syclbin_rt::Buffer<f32>,",
+        "-> ::syclbin_rt::SafeLaunch<'a, 3> {",
+        "/// - `arg1.len() >= arg2`",
+    ] {
+        assert!(code.contains(expected), "{expected}: {code}");
+    }
+    assert!(!code.contains("saxpy"), "it is not selected: {code}");
+}
+
+#[test]
+fn every_mistake_in_the_items_is_told() {
+    let items = "fn saxpy as match; types { P => P } only { saxpi }";
+    let complaint = complaint(&["expand", "vector_ops.object.syclbin", "--items", items]);
+    for expected in [
+        "`match` is a keyword of Rust; write `r#match`, or another name",
+        "begin its path with `crate::`",
+        "has no kernel `saxpi`; it has `fill::iota`, `saxpy`, `scale<double>`, `scale<int>`",
+    ] {
+        assert!(complaint.contains(expected), "{expected}: {complaint}");
+    }
+}
+
+#[test]
+fn what_is_no_name_for_a_module_is_told() {
+    let complaint = complaint(&["expand", "vector_ops.object.syclbin", "--module", "a b"]);
+    assert!(
+        complaint.contains("`a b` is no name for a module of Rust"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn a_file_of_something_else_is_told_as_by_the_other_commands() {
+    let complaint = complaint(&["expand", "vector_ops.cpp"]);
+    assert!(complaint.contains("vector_ops.cpp"), "{complaint}");
+    assert!(complaint.contains("SYCLBIN"), "{complaint}");
+}
