@@ -229,6 +229,54 @@ fn a_recorded_struct_describes_a_constant() {
     assert!(file.constants[0].sign_known);
 }
 
+/// The same in a file, for those who damage files; `BLESS=1` writes it anew.
+#[test]
+fn the_file_of_constants_is_what_is_tested_here() {
+    let mut module = module(Some(constants_of(&[1, 2, 3, 4, 4, 1])));
+    let text =
+        "struct S { float weight; /* 0 */ unsigned int radius; /* 4 */ } /* size 8, align 4 */";
+    let sets = &mut module.metadata;
+    sets.insert(set::LAYOUTS, "S", Value::from(text));
+    sets.insert(set::VARIABLES, "_ZL1s", Value::from("S"));
+    let all: &[Constant<'_>] = &[
+        ("uid0123456789abcdef____ZL6radius", &[(0, 0, 4)]),
+        ("_ZN2ns2onE", &[(1, 0, 1)]),
+        ("_Z5mixed", &[(2, 0, 8), (3, 8, 4), (Part::PADDING, 12, 4)]),
+        ("_ZL1s", &[(4, 0, 4), (5, 4, 4)]),
+    ];
+    let mut file = Syclbin::new(State::Object);
+    let defaults = Some((0..29).collect());
+    file.modules.push(with_constants(module, all, defaults));
+    let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
+    let path = "../testfiles/made/constants.syclbin";
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &bytes).unwrap();
+    }
+    assert!(
+        std::fs::read(path).unwrap() == bytes,
+        "{path}; BLESS=1 writes it"
+    );
+    let found = read(&bytes);
+    let expected = [
+        "radius: int?".to_owned(),
+        "ns::on: bool".to_owned(),
+        "mixed: struct  { double _; /* 0 */ float _; /* 8 */ } /* size 16, align 8 */".to_owned(),
+        format!("s: {text}"),
+    ];
+    assert_eq!(constants(&found), expected);
+}
+
+#[test]
+fn a_recorded_type_that_contradicts_the_parts_of_a_constant_is_a_reason() {
+    let mut module = module(Some(constants_of(&[4, 1])));
+    let sets = &mut module.metadata;
+    sets.insert(set::VARIABLES, "s", Value::from("float[2]"));
+    let all: &[Constant<'_>] = &[("s", &[(0, 0, 4), (1, 4, 4)])];
+    let file = signatures(vec![with_constants(module, all, None)]);
+    let reason = "s: it is declared `float[2]`, and at byte 4 the code has something else";
+    assert_eq!(constants(&file), [reason]);
+}
+
 #[test]
 fn malformed_constants_are_reasons_and_no_error() {
     let all: &[Constant<'_>] = &[("a", &[(0, 4, 4), (1, 0, 4)]), ("b", &[(0, 0, 4)])];

@@ -12,6 +12,7 @@ use super::described::{Described, Names};
 use super::spirv::{self, ParameterType, TypeId};
 use super::types::{Access, Element, Enum, Layouts, Pointee, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, unsupported};
+use super::{entry, ptx};
 use crate::model::AbstractModule;
 use crate::property::set;
 
@@ -22,6 +23,7 @@ const OF_ACCESSOR: usize = 4;
 #[derive(Clone, Copy)]
 enum Slot<'p> {
     Passed(&'p spirv::Parameter),
+    Ptx(&'p ptx::Parameter),
     Removed,
     /// There is no code to look at.
     Unknown,
@@ -31,23 +33,31 @@ impl Slot<'_> {
     const fn ty(self) -> Option<ParameterType> {
         match self {
             Slot::Passed(parameter) => Some(parameter.ty),
-            Slot::Removed | Slot::Unknown => None,
+            Slot::Ptx(_) | Slot::Removed | Slot::Unknown => None,
+        }
+    }
+
+    const fn ptx(self) -> Option<ptx::Passed> {
+        match self {
+            Slot::Ptx(parameter) => Some(parameter.ty),
+            Slot::Passed(_) | Slot::Removed | Slot::Unknown => None,
         }
     }
 
     const fn argument(self) -> Argument {
         match self {
             Slot::Removed => Argument::Removed,
-            Slot::Passed(_) | Slot::Unknown => Argument::Passed,
+            Slot::Passed(_) | Slot::Ptx(_) | Slot::Unknown => Argument::Passed,
         }
     }
 
     /// The name in the code, where that is the one of C++.
     fn name(self) -> Option<String> {
-        let Slot::Passed(parameter) = self else {
-            return None;
+        let name = match self {
+            Slot::Passed(parameter) => parameter.name.as_deref()?,
+            Slot::Ptx(parameter) => parameter.name.as_deref()?,
+            Slot::Removed | Slot::Unknown => return None,
         };
-        let name = parameter.name.as_deref()?;
         // What the members of SYCL's own types are called, when a function takes them.
         let of_sycl = ["ptr", "Ptr", "Sampler"];
         let own = !of_sycl.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
@@ -58,6 +68,38 @@ impl Slot<'_> {
 /// The name that the code has for a parameter, where that is the one of C++.
 pub(super) fn own_name(passed: &spirv::Parameter) -> Option<String> {
     Slot::Passed(passed).name()
+}
+
+/// What the code of a kernel takes.
+#[derive(Clone, Copy)]
+pub(super) enum Passed<'p> {
+    SpirV(&'p [spirv::Parameter]),
+    Ptx {
+        parameters: &'p [ptx::Parameter],
+        /// Whether numbers may be places in memory of the work-group.
+        shared: bool,
+    },
+    /// There is no code to look at.
+    Unknown,
+}
+
+impl<'p> Passed<'p> {
+    const fn len(self) -> Option<usize> {
+        match self {
+            Self::SpirV(parameters) => Some(parameters.len()),
+            Self::Ptx { parameters, .. } => Some(parameters.len()),
+            Self::Unknown => None,
+        }
+    }
+
+    fn slot(self, index: usize) -> Slot<'p> {
+        let found = match self {
+            Self::SpirV(parameters) => parameters.get(index).map(Slot::Passed),
+            Self::Ptx { parameters, .. } => parameters.get(index).map(Slot::Ptx),
+            Self::Unknown => None,
+        };
+        found.unwrap_or(Slot::Unknown)
+    }
 }
 
 /// The sources that one module has.
@@ -71,14 +113,18 @@ impl Sources<'_> {
     pub(super) fn parameters(
         &mut self,
         declared: Option<&[DeclaredParameter]>,
-        passed: Option<&[spirv::Parameter]>,
+        passed: Passed<'_>,
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
+        let layouts = &mut names.layouts;
         match (declared, passed) {
             (Some(declared), passed) => self.declared(declared, passed, removed, names),
-            (None, Some(passed)) => self.undeclared(passed, removed, &mut names.layouts),
-            (None, None) => {
+            (None, Passed::SpirV(passed)) => self.undeclared(passed, removed, layouts),
+            (None, Passed::Ptx { parameters, shared }) => {
+                entry::undeclared(parameters, removed, shared, layouts)
+            }
+            (None, Passed::Unknown) => {
                 unsupported("the file has neither a declaration nor SPIR-V of this kernel")
             }
         }
@@ -87,7 +133,7 @@ impl Sources<'_> {
     fn declared(
         &mut self,
         declared: &[DeclaredParameter],
-        passed: Option<&[spirv::Parameter]>,
+        passed: Passed<'_>,
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
@@ -109,21 +155,19 @@ impl Sources<'_> {
         let total: usize = spelled.iter().map(width).sum();
         let is_removed = |index: usize| removed.get(index).copied().unwrap_or(false);
         let gone = (0..total).filter(|index| is_removed(*index)).count();
-        if let Some(passed) = passed
-            && passed.len() + gone != total
+        if let Some(count) = passed.len()
+            && count + gone != total
         {
             return unsupported(format!(
                 "its {} parameters are {total} arguments, of which the compiler removed {gone}, \
-                 and the code takes {}",
+                 and the code takes {count}",
                 declared.len(),
-                passed.len()
             ));
         }
-        let mut code = passed.map(<[_]>::iter);
-        let mut slots = (0..total).map(|index| match (is_removed(index), &mut code) {
-            (true, _) => Slot::Removed,
-            (false, Some(code)) => code.next().map_or(Slot::Unknown, Slot::Passed),
-            (false, None) => Slot::Unknown,
+        let mut in_code = 0..;
+        let mut slots = (0..total).map(|index| match is_removed(index) {
+            true => Slot::Removed,
+            false => in_code.next().map_or(Slot::Unknown, |at| passed.slot(at)),
         });
         let mut parameters = Vec::new();
         for (index, (declared, spelled)) in declared.iter().zip(&spelled).enumerate() {
@@ -136,6 +180,13 @@ impl Sources<'_> {
                         let name = label(name.as_deref(), index);
                         reason.within(format_args!("parameter {name}: "))
                     })?;
+            let of_ptx: Vec<_> = slots.iter().map(|slot| slot.ptx()).collect();
+            if let Err(other) = entry::agree(&ty, &of_ptx, &names.layouts) {
+                let (name, ty) = (label(name.as_deref(), index), &declared.ty);
+                return unsupported(format!(
+                    "parameter {name}: it is declared `{ty}`, and the PTX takes {other}"
+                ));
+            }
             parameters.push(Parameter {
                 name,
                 ty,
@@ -247,7 +298,13 @@ impl Sources<'_> {
             },
             Spelled::Named(name) => match self.described.named(name, names) {
                 Some(found) => self.by_value(text, found?, passed, &names.layouts)?,
-                None => return self.named_by_code(name, passed, &mut names.layouts),
+                None => {
+                    let layouts = &mut names.layouts;
+                    return match slots.first().and_then(|slot| slot.ptx()) {
+                        Some(passed) => entry::named(name, passed, layouts),
+                        None => self.named_by_code(name, passed, layouts),
+                    };
+                }
             },
             spelled => {
                 let element = self.described.element_of(spelled, names);

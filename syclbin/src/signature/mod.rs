@@ -6,9 +6,13 @@
 //!    and signed or unsigned; and the recorded [definitions](definition) of the structs and
 //!    enumerations it names (set [`LAYOUTS`](crate::property::set::LAYOUTS)),
 //! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
-//! 3. the SPIR-V: what is really passed, the layout of structs, and which pointers are never written
-//!    through,
+//! 3. the code. SPIR-V: what is really passed, the layout of structs, and which pointers are never
+//!    written through. PTX, where a module has no SPIR-V: the sizes of what is passed,
 //! 4. the mask of arguments that the compiler removed.
+//!
+//! The types of [device globals](DeviceGlobal) and [specialization constants](SpecializationConstant)
+//! come from the same: what is recorded (set [`VARIABLES`](crate::property::set::VARIABLES)), and the
+//! SPIR-V.
 //!
 //! Where they contradict each other, or the kernel takes what cannot be passed, the kernel has no
 //! signature but a reason. What stays unknown is marked, never guessed in silence.
@@ -20,6 +24,7 @@ pub mod debug_info;
 pub mod declaration;
 pub mod definition;
 mod described;
+mod entry;
 pub mod mangled;
 mod merge;
 pub(crate) mod ptx;
@@ -27,6 +32,7 @@ pub mod spirv;
 mod types;
 mod variables;
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
@@ -43,7 +49,7 @@ use declaration::{Declaration, DeclaredParameter};
 use definition::Definition;
 use described::{Described, Names};
 use mangled::KernelName;
-use merge::Sources;
+use merge::{Passed, Sources};
 pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use variables::Variables;
 pub use variables::{DeviceGlobal, SpecializationConstant};
@@ -144,29 +150,30 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut names = Names::default();
     let mut variables = Variables::default();
     for (index, module) in file.modules.iter().enumerate() {
-        let spirv = spirv_of(module)
+        let code = Code::of(module)
             .map_err(|error| error.within(format!("abstract module {index}: SPIR-V"), 0))?;
+        let spirv = code.spirv();
         let mut sources = Sources {
             described: Described::new(module),
-            code: spirv.as_ref().map(Meanings::new),
+            code: spirv.map(Meanings::new),
         };
         for symbol in module.kernel_names() {
-            let signature = kernel(module, spirv.as_ref(), &mut sources, &mut names, symbol);
+            let signature = kernel(module, &code, &mut sources, &mut names, symbol);
             // The same kernel in two modules is one meaning for several targets. The first whose
             // code can be read tells most.
             match places.entry(symbol) {
                 Entry::Vacant(place) => {
-                    place.insert((found.len(), spirv.is_some()));
+                    place.insert((found.len(), code.rank()));
                     found.push(signature);
                 }
-                Entry::Occupied(mut place) if !place.get().1 && spirv.is_some() => {
-                    place.get_mut().1 = true;
+                Entry::Occupied(mut place) if place.get().1 < code.rank() => {
+                    place.get_mut().1 = code.rank();
                     found[place.get().0] = signature;
                 }
                 Entry::Occupied(_) => {}
             }
         }
-        variables.add(module, spirv.as_ref(), &mut sources, &mut names);
+        variables.add(module, spirv, &mut sources, &mut names);
     }
     let (layouts, conflicts) = names.conflicts();
     for kernel in &mut found {
@@ -259,14 +266,45 @@ pub fn record_layouts<'d>(
     }
 }
 
-fn spirv_of(module: &AbstractModule<'_>) -> Result<Option<spirv::Module>, Error> {
-    let code = module.images.iter().find_map(Image::spirv);
-    code.map(spirv::Module::parse).transpose()
+/// The code of a module that signatures can be read from.
+enum Code {
+    SpirV(Box<spirv::Module>),
+    Ptx(ptx::Entries),
+    Unknown,
+}
+
+impl Code {
+    fn of(module: &AbstractModule<'_>) -> Result<Self, Error> {
+        if let Some(code) = module.images.iter().find_map(Image::spirv) {
+            return Ok(Self::SpirV(Box::new(spirv::Module::parse(code)?)));
+        }
+        let mut images = module.images.iter().map(|image| &*image.bytes);
+        Ok(match images.find(|bytes| ptx::is_ptx(bytes)) {
+            Some(text) => Self::Ptx(ptx::Entries::parse(text)),
+            None => Self::Unknown,
+        })
+    }
+
+    const fn spirv(&self) -> Option<&spirv::Module> {
+        match self {
+            Self::SpirV(spirv) => Some(spirv),
+            Self::Ptx(_) | Self::Unknown => None,
+        }
+    }
+
+    /// How much it tells.
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::SpirV(_) => 2,
+            Self::Ptx(_) => 1,
+            Self::Unknown => 0,
+        }
+    }
 }
 
 fn kernel(
     module: &AbstractModule<'_>,
-    spirv: Option<&spirv::Module>,
+    code: &Code,
     sources: &mut Sources<'_>,
     names: &mut Names,
     symbol: &str,
@@ -277,12 +315,27 @@ fn kernel(
         .get(set::DECLARATIONS, symbol)
         .and_then(Value::as_str)
         .and_then(Declaration::parse);
-    let passed = spirv.and_then(|spirv| spirv.parameters(symbol));
-    let declaration = recorded.or_else(|| declared_by_symbol(name.as_ref(), passed.as_deref()));
+    let in_spirv = code.spirv().and_then(|spirv| spirv.parameters(symbol));
+    let (passed, local_size) = match code {
+        Code::SpirV(spirv) => {
+            let passed = in_spirv.as_deref().map(Passed::SpirV);
+            (passed, spirv.local_size(symbol))
+        }
+        Code::Ptx(entries) => {
+            let entry = entries.get(symbol);
+            let passed = entry.map(|entry| Passed::Ptx {
+                parameters: &entry.parameters,
+                shared: entries.shared,
+            });
+            (passed, entry.and_then(|entry| entry.local_size))
+        }
+        Code::Unknown => (None, None),
+    };
+    let declaration = recorded.or_else(|| declared_by_symbol(name.as_ref(), in_spirv.as_deref()));
     let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
     // Compilers list exported functions among the names as well.
     let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
-    let exported = passed.is_none() && (spirv.is_some() || listed);
+    let exported = passed.is_none() && (code.rank() > 0 || listed);
     let scratch = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
     let parameters = if exported {
         unsupported("the code exports it as a function and has no kernel of that name")
@@ -294,11 +347,14 @@ fn kernel(
         unsupported("work-group scratch memory, a hidden argument, is not supported")
     } else {
         match module.eliminated_arguments(symbol) {
-            Ok(removed) => sources.parameters(declared, passed.as_deref(), &removed, names),
+            Ok(removed) => {
+                let passed = passed.unwrap_or(Passed::Unknown);
+                sources.parameters(declared, passed, &removed, names)
+            }
             Err(malformed) => unsupported(malformed.to_string()),
         }
     };
-    let (parameters, required_local_size) = match required_local_size(module, spirv, symbol) {
+    let (parameters, required_local_size) = match required_local_size(module, local_size, symbol) {
         Ok(size) => (parameters, size),
         Err(reason) => (parameters.and(Err(reason)), None),
     };
@@ -314,7 +370,7 @@ fn kernel(
 /// The one size of work-groups that `symbol` can be launched with, in SYCL's order.
 fn required_local_size(
     module: &AbstractModule<'_>,
-    spirv: Option<&spirv::Module>,
+    in_code: Option<[u32; 3]>,
     symbol: &str,
 ) -> Result<Option<Vec<u32>>, Unsupported> {
     let malformed = |malformed: Malformed| Unsupported::new(malformed.to_string());
@@ -323,7 +379,6 @@ fn required_local_size(
     let recorded = sets
         .read::<WorkGroupSize<u32>>(set::PROGRAM_METADATA, &name(key::REQD_WORK_GROUP_SIZE))
         .map_err(malformed)?;
-    let in_code = spirv.and_then(|spirv| spirv.local_size(symbol));
     let in_code = in_code.and_then(|size| WorkGroupSize::from_xyz(&size));
     if let (Some(recorded), Some(in_code)) = (recorded, in_code)
         && recorded.xyz() != in_code.xyz()

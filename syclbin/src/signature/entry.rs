@@ -1,0 +1,231 @@
+//! Parameters of kernels of PTX: held against what is declared, or told from the PTX alone.
+//!
+//! PTX tells sizes. It does not tell signs, and not always pointers from integers: what is not known is
+//! marked, or a reason.
+
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::ptx::{Kind, Parameter, Passed, Space};
+use super::types::{
+    Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type,
+};
+use super::{Argument, Unsupported, unsupported};
+
+/// Whether arguments of PTX can be a parameter of type `ty`. Those that the compiler removed are
+/// nothing.
+pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> Result<(), Passed> {
+    let [first, ranges @ ..] = passed else {
+        return Ok(());
+    };
+    if let Some(first) = first {
+        let same = match ty {
+            Type::Scalar(scalar) => is_scalar(*first, *scalar),
+            Type::Enum(of) => is_scalar(*first, of.of),
+            Type::Vector { of, count } => {
+                let (of, count) = (*of, *count);
+                is_bytes(*first, layouts.size(&Element::Vector { of, count }))
+            }
+            Type::Array { of, count } => {
+                let size = layouts.size(of).and_then(|size| size.checked_mul(*count));
+                is_bytes(*first, size)
+            }
+            Type::Struct(id) => is_bytes(*first, layouts.get(*id).map(|layout| layout.size)),
+            Type::Pointer { .. } | Type::Accessor { .. } => is_pointer(*first),
+            Type::LocalMemory { .. } | Type::LocalAccessor { .. } => is_local(*first),
+            Type::KernelHandler => is_pointer(*first) || is_bytes(*first, Some(8)),
+            Type::Sampler => true,
+        };
+        if !same {
+            return Err(*first);
+        }
+    }
+    let dimensions = match ty {
+        Type::Accessor { dimensions, .. } => Some(*dimensions),
+        Type::LocalAccessor { dimensions, .. } => *dimensions,
+        _ => None,
+    };
+    let expected = dimensions.map(|dimensions| u64::from(dimensions) * 8);
+    match ranges
+        .iter()
+        .flatten()
+        .find(|range| !is_bytes(**range, expected))
+    {
+        Some(range) if expected.is_some() => Err(*range),
+        _ => Ok(()),
+    }
+}
+
+fn is_scalar(passed: Passed, scalar: Scalar) -> bool {
+    match passed {
+        Passed::Number { kind, bits } => {
+            let same = match kind {
+                Kind::Float => scalar.is_float(),
+                // Where numbers of 16 bits are integers to the device.
+                Kind::Unsigned | Kind::Signed => !scalar.is_float() || bits == 16,
+                Kind::Bits => true,
+            };
+            same && bits == scalar.bits()
+        }
+        Passed::Bytes { size, .. } => scalar.is_float() && scalar.bits() == 16 && size == 2,
+        Passed::Pointer { .. } | Passed::Other => false,
+    }
+}
+
+fn is_bytes(passed: Passed, expected: Option<u64>) -> bool {
+    matches!(passed, Passed::Bytes { size, .. } if Some(size) == expected)
+}
+
+fn is_pointer(passed: Passed) -> bool {
+    matches!(
+        passed,
+        Passed::Pointer {
+            space: None | Some(Space::Global)
+        } | Passed::Number {
+            kind: Kind::Unsigned | Kind::Bits,
+            bits: 64
+        }
+    )
+}
+
+/// Memory of the work-group: a pointer, or a place in all of it.
+fn is_local(passed: Passed) -> bool {
+    matches!(
+        passed,
+        Passed::Pointer {
+            space: Some(Space::Shared)
+        } | Passed::Number {
+            kind: Kind::Unsigned | Kind::Bits,
+            bits: 32 | 64
+        }
+    )
+}
+
+/// A type of C++ that no definition describes, as PTX has it.
+pub(super) fn named(
+    name: &str,
+    passed: Passed,
+    layouts: &mut Layouts,
+) -> Result<(Type, bool), Unsupported> {
+    match passed {
+        Passed::Number {
+            kind: kind @ (Kind::Unsigned | Kind::Signed),
+            bits,
+        } => {
+            let of = Scalar::integer(bits, true).ok_or_else(|| other(passed))?;
+            let name = name.into();
+            Ok((Type::Enum(Enum { name, of }), kind == Kind::Signed))
+        }
+        Passed::Bytes { size, align } => {
+            Ok((Type::Struct(bytes(name, size, align, layouts)), true))
+        }
+        _ => unsupported(format!(
+            "the layout of `{name}` is not known, the PTX takes {passed}"
+        )),
+    }
+}
+
+/// A struct of which no more is known than its size.
+fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> StructId {
+    let field = Field {
+        name: None,
+        offset: 0,
+        ty: Element::Bytes(size),
+        sign_known: true,
+    };
+    layouts.insert(Layout {
+        name: name.into(),
+        size,
+        align,
+        fields: vec![field],
+        described: false,
+    })
+}
+
+/// The parameters of a kernel of which only the PTX is known. `shared`: numbers may be places in memory
+/// of the work-group.
+pub(super) fn undeclared(
+    passed: &[Parameter],
+    removed: &[bool],
+    shared: bool,
+    layouts: &mut Layouts,
+) -> Result<Vec<super::Parameter>, Unsupported> {
+    let is_removed = removed
+        .iter()
+        .take(passed.len())
+        .position(|removed| *removed);
+    if let Some(at) = is_removed {
+        return unsupported(format!(
+            "argument {at}: the compiler removed it, and no declaration tells what it was"
+        ));
+    }
+    let mut parameters = Vec::new();
+    for (at, parameter) in passed.iter().enumerate() {
+        let (ty, sign_known) = one(parameter.ty, shared, layouts)
+            .map_err(|reason| reason.within(format_args!("argument {at}: ")))?;
+        parameters.push(super::Parameter {
+            name: parameter.name.clone(),
+            ty,
+            sign_known,
+            arguments: vec![Argument::Passed],
+        });
+    }
+    Ok(parameters)
+}
+
+fn one(passed: Passed, shared: bool, layouts: &mut Layouts) -> Result<(Type, bool), Unsupported> {
+    let either = |what: &str| {
+        unsupported(format!(
+            "{passed} is {what}, and no declaration tells which"
+        ))
+    };
+    Ok(match passed {
+        Passed::Number {
+            kind: Kind::Float,
+            bits,
+        } => {
+            let scalar = Scalar::float(bits).ok_or_else(|| other(passed))?;
+            (Type::Scalar(scalar), true)
+        }
+        Passed::Number {
+            kind: Kind::Signed,
+            bits,
+        } => {
+            let scalar = Scalar::integer(bits, true).ok_or_else(|| other(passed))?;
+            (Type::Scalar(scalar), true)
+        }
+        Passed::Number { bits: 64, .. } => return either("an integer or a pointer"),
+        Passed::Number { bits: 32, .. } if shared => {
+            return either("a number or memory of the work-group");
+        }
+        Passed::Number {
+            kind: Kind::Bits,
+            bits: 16 | 32,
+        } => {
+            return either("an integer or a number with a fraction");
+        }
+        Passed::Number { bits, .. } => {
+            let scalar = Scalar::integer(bits, true).ok_or_else(|| other(passed))?;
+            (Type::Scalar(scalar), false)
+        }
+        Passed::Pointer {
+            space: None | Some(Space::Global),
+        } => {
+            let (pointee, access) = (Pointee::Unknown(None), Access::ReadWrite);
+            (Type::Pointer { pointee, access }, true)
+        }
+        Passed::Pointer {
+            space: Some(Space::Shared),
+        } => {
+            let (element, size) = (Pointee::Unknown(None), None);
+            (Type::LocalMemory { element, size }, true)
+        }
+        Passed::Bytes { size, align } => (Type::Struct(bytes("", size, align, layouts)), true),
+        Passed::Pointer { .. } | Passed::Other => return Err(other(passed)),
+    })
+}
+
+fn other(passed: Passed) -> Unsupported {
+    Unsupported::new(format!("the PTX takes {passed}, which is not supported"))
+}
