@@ -13,11 +13,16 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
         run: |arguments| none(arguments, steps::demo),
+    },
+    Task {
+        name: "examples",
+        help: "the part of `test` that runs the other examples and looks at what they say",
+        run: |arguments| none(arguments, steps::examples),
     },
     Task {
         name: "test",

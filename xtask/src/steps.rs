@@ -33,6 +33,12 @@ pub(crate) fn demo() -> Result<()> {
     step("saxpy", cargo().args(arguments))
 }
 
+/// Installs what is missing, then runs the other examples.
+pub(crate) fn examples() -> Result<()> {
+    install_toolchain()?;
+    run_examples()
+}
+
 /// All that a change must pass.
 pub(crate) fn test() -> Result<()> {
     let start = Instant::now();

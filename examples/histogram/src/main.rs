@@ -60,7 +60,8 @@ fn run() -> Result<bool> {
     let most = expected.iter().max().copied().unwrap_or(1);
     for (first, bins) in (0..).step_by(16).zip(counted.chunks(16)) {
         let stars = bins.iter().sum::<u32>() / 16 * 60 / most;
-        println!("{first:>3}       {}", "*".repeat(stars as usize));
+        let bar = format!("{first:>3}       {}", "*".repeat(stars as usize));
+        println!("{}", bar.trim_end());
     }
     Ok(true)
 }
