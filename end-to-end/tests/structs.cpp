@@ -155,7 +155,7 @@ KERNEL void read_globals(const int *index, float *out) {
   const ns::Shift &shift = ns::shift.get();
   out[i] = (table[index[i] & 3] + bias.get() + shift.by[1] * 10) * shift.scale;
 }
-TASK void write_globals(int value) {
+TASK void write_globals(int value, ns::Shift shift) {
   for (int i = 0; i < 4; ++i) table[i] = value * i;
   bias.get() = value * 0.5f;
   ns::shift.get().by[0] += value;

@@ -307,9 +307,11 @@ fn device_globals_of_arrays_numbers_and_structs_are_read_and_written() {
     let shift = kernels.ns.shift().unwrap();
     table.write(&[1, 2, 3, 4]).unwrap();
     bias.write(&0.5).unwrap();
-    let scale = 2.0f32.to_bits();
-    // The members have no names: no kernel takes the struct, so it was not recorded.
-    shift.write(&bytemuck::cast([5, 6, scale])).unwrap();
+    let by = ns::Shift {
+        by: [5, 6],
+        scale: 2.0,
+    };
+    shift.write(&by).unwrap();
     let index = queue.upload(&[3, 0]).unwrap();
     let mut out = queue.zeroed::<f32>(2).unwrap();
     // SAFETY: two elements of each; the kernel keeps an index below 4.
@@ -317,11 +319,14 @@ fn device_globals_of_arrays_numbers_and_structs_are_read_and_written() {
     assert_eq!(queue.download(&out).unwrap(), [129.0, 123.0]);
 
     // SAFETY: it touches nothing but the variables.
-    unsafe { kernels.write_globals(10).launch(1) }.unwrap();
+    unsafe { kernels.write_globals(10, by).launch(1) }.unwrap();
     assert_eq!(table.read().unwrap(), [0, 10, 20, 30]);
     assert_eq!(bias.read().unwrap(), 5.0);
-    let shift: [u32; 3] = bytemuck::cast(shift.read().unwrap());
-    assert_eq!(shift, [15, 6, scale]);
+    let moved = ns::Shift {
+        by: [15, 6],
+        scale: 2.0,
+    };
+    assert_eq!(shift.read().unwrap(), moved);
 }
 
 /// The file does not tell what these members are made of, so there is no stub.
