@@ -97,7 +97,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The same with the property set of this project. Other readers must ignore sets that they do
+    /// The same with the property sets of this project. Other readers must ignore sets that they do
     /// not know; this one keeps them, too.
     pub(super) fn declared(&self, checks: &mut Checks) -> Result<()> {
         let name = "declared.executable";

@@ -1,10 +1,14 @@
 //! The kernels that are judged, compiled from `testfiles/`, and files made of them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use syclbin::signature::{declaration::Declaration, record};
+use syclbin::property::set;
+use syclbin::signature::declaration::Declaration;
+use syclbin::signature::definition::Definition;
+use syclbin::signature::{record, record_layouts, record_variables};
 use syclbin::{Container, State, Syclbin};
 
 use super::runtime::{Runtime, at};
@@ -201,8 +205,32 @@ fn is_kernel(symbol: &str, name: &str) -> bool {
     symbol.strip_prefix(PREFIX) == Some(name)
 }
 
-/// `file` with the property set of this project, as `syclbin-build` writes it.
+/// The structs that the kernels take.
+const STRUCTS: [&str; 2] = [
+    "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ \
+     sycl::vec<float, 4> velocity; /* 32 */ } /* size 48, align 16 */",
+    "struct Span { float *data; /* 0 */ int count; /* 8 */ } /* size 16, align 8 */",
+];
+
+/// The device globals, by their identifiers.
+const VARIABLES: [(&str, &str); 2] = [("_Z5table", "int[4]"), ("_Z4bias", "float")];
+
+/// `file` with the property sets of this project, as `syclbin-build` writes them.
 pub(crate) fn declared(mut file: Syclbin<'_>) -> Result<Syclbin<'_>> {
+    let structs = STRUCTS
+        .map(|text| Definition::parse(text).ok_or_else(|| format!("`{text}` is no definition")));
+    let structs = structs.into_iter().collect::<Result<Vec<_>>>()?;
+    let variables = VARIABLES.map(|(name, ty)| (name.to_owned(), ty.to_owned()));
+    let variables = BTreeMap::from(variables);
+    for module in &mut file.modules {
+        record_layouts(module, &structs);
+        record_variables(module, &variables);
+    }
+    let holds = |set: &str| file.modules.iter().any(|m| m.metadata.set(set).is_some());
+    let variables = holds(set::DEVICE_GLOBALS) == holds(set::VARIABLES);
+    if !holds(set::LAYOUTS) || !variables {
+        return Err("not all that is to be recorded was".into());
+    }
     for kernel in &KERNELS {
         let declaration = Declaration::parse(kernel.declaration)
             .ok_or_else(|| format!("`{}` is no declaration", kernel.declaration))?;
