@@ -108,7 +108,8 @@ use proc_macro::TokenStream;
 /// elements; of a `void *` in bytes), `range.items()`, `range[0]` to `range[2]`, numbers, and
 /// `+ - * / %`, which do not overflow unnoticed. One that names `range[1]` means a kernel of two
 /// dimensions and asks the same of the range, unless a condition on `range.dimensions()` says
-/// otherwise. Every buffer needs a condition on its length, and a kernel that takes device pointers
+/// otherwise. Write one where an index must not come twice: in a range of more dimensions than the
+/// kernel has it does. Every buffer needs a condition on its length, and a kernel that takes device pointers
 /// in structs or device globals cannot be safe.
 ///
 /// # Errors

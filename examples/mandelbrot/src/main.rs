@@ -14,8 +14,9 @@ use syclbin_rt::{Device, Queue};
 syclbin_rt::include_syclbin! {
     mod kernels = "mandelbrot";
 
-    // One pixel for each work-item is all that the kernel touches, so with this launching is safe.
-    safe fn mandelbrot where pixels.len() >= range.items();
+    // Each work-item of a range of two dimensions touches one pixel, which no other does: with this
+    // launching is safe.
+    safe fn mandelbrot where pixels.len() >= range.items(), range.dimensions() == 2;
 }
 
 const WIDTH: u32 = 600;

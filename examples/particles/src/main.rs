@@ -16,9 +16,10 @@ syclbin_rt::include_syclbin! {
     // as it can be added; that it is laid out like the one in C++ is checked when this compiles.
     types { Vec3 => crate::Vec3 }
 
-    // A particle moves by itself, so the number of particles is all there is to go wrong. The
-    // other kernels follow indices in a buffer, which no contract sees: those stay unsafe.
-    safe fn advance where particles.len() >= world.count;
+    // A particle moves by itself, so there is little to go wrong: too few particles, or a range in
+    // which an index comes twice. The other kernels follow indices in a buffer, which no contract
+    // sees: those stay unsafe.
+    safe fn advance where particles.len() >= world.count, range.dimensions() == 1;
 }
 
 /// Three numbers, laid out like `Vec3` of kernels/particles.cpp.
