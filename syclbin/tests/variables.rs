@@ -308,3 +308,51 @@ fn of_modules_with_one_variable_the_first_that_tells_its_type_counts() {
     let reason = "c: one module has it with 4 bytes, another with 8";
     assert_eq!(constants(&file), [reason]);
 }
+
+/// Structs with tens of thousands of members, which as many variables have.
+#[test]
+fn many_variables_of_one_large_struct_take_bounded_time() {
+    const COUNT: u32 = 60_000;
+    let mut instructions = Vec::new();
+    let names: Vec<_> = (0..COUNT).map(|n| format!("g{n:06}")).collect();
+    for (n, name) in (0..).zip(&names) {
+        let bytes: Vec<u8> = name.bytes().chain([0]).collect();
+        let words = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u32::from_le_bytes(*word));
+        instructions.push([vec![71, 1000 + n, 6147, 2], words.collect()].concat());
+    }
+    instructions.push(INT.to_vec());
+    instructions.push(vec![32, 5, 5, 1]);
+    instructions.push([vec![30, 6, 5], vec![1; COUNT as usize]].concat());
+    instructions.push(vec![32, 7, 5, 6]);
+    instructions.extend((0..COUNT).map(|n| vec![59, 7, 1000 + n, 5]));
+    let instructions: Vec<_> = instructions.iter().map(Vec::as_slice).collect();
+    let mut module = module(Some(spirv(&instructions)));
+    for name in &names {
+        let global = DeviceGlobal {
+            size: 12,
+            image_scope: false,
+        };
+        let value = syclbin::metadata::Property::to_value(&global);
+        module
+            .metadata
+            .insert(set::DEVICE_GLOBALS, name.clone(), value);
+    }
+    let start = std::time::Instant::now();
+    let file = signatures(vec![module]);
+    let reason = "it is recorded with 12 bytes, and the code has something else";
+    let mut reasons = file
+        .globals
+        .iter()
+        .map(|global| global.ty.as_ref().unwrap_err());
+    assert!(
+        reasons.all(|found| found.to_string() == reason),
+        "{:?}",
+        file.globals[0]
+    );
+    let took = start.elapsed();
+    assert!(took.as_secs() < 5, "{took:?}");
+}

@@ -8,8 +8,8 @@ use super::spirv::{Module, TypeId};
 use super::types::{Element, Layouts, Scalar};
 
 /// Types nest, and repeat each other: what is beyond so many steps is not compared. Kernels take four
-/// kilobytes of arguments at most.
-const MAX_STEPS: usize = 4096;
+/// kilobytes of arguments at most, and an array of numbers is one step.
+const MAX_STEPS: usize = 1024;
 const MAX_DEPTH: usize = 32;
 
 /// Equal numbers or pointers, one after the other.
@@ -86,6 +86,11 @@ impl Memory {
             };
         }
         None
+    }
+
+    /// What it took to make it.
+    pub(super) const fn steps(&self) -> usize {
+        self.steps
     }
 
     fn one(&mut self, start: u64, size: u64, kind: Kind) {
@@ -165,6 +170,9 @@ impl Memory {
                     .into_iter()
                     .flat_map(|layout| &layout.fields)
                 {
+                    if self.steps >= MAX_STEPS {
+                        return;
+                    }
                     if let Some(start) = start.checked_add(field.offset) {
                         self.element(start, &field.ty, layouts, depth);
                     }
@@ -199,6 +207,9 @@ impl Memory {
             Some(Record::Struct { members, packed }) => {
                 let mut end = start;
                 for member in members {
+                    if self.steps >= MAX_STEPS {
+                        return;
+                    }
                     let Some((size, align)) = types.size(*member) else {
                         return;
                     };

@@ -171,7 +171,8 @@ impl<'m> Meanings<'m> {
             }
             _ => return None,
         };
-        let mut members = members.iter().map(|member| TypeId(*member));
+        // What fills up comes first; a hostile struct has many members, of many variables.
+        let mut members = members.iter().take(2).map(|member| TypeId(*member));
         members.find(|member| self.size(*member) == Some(size))
     }
 

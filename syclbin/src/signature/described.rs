@@ -6,6 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use super::Unsupported;
 use super::cpp::{self, Spelled};
@@ -21,6 +22,8 @@ const MAX_DEPTH: usize = 32;
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) layouts: Layouts,
+    /// Steps of comparing memory that were made.
+    pub(super) steps: Cell<usize>,
     described: BTreeMap<String, StructId>,
     /// Structs of one name that differ: both are named, and no kernel can take either.
     conflicts: BTreeMap<StructId, Unsupported>,

@@ -18,6 +18,9 @@ use crate::property::set;
 
 /// Arguments that an accessor becomes: its pointer, two ranges, an id.
 const OF_ACCESSOR: usize = 4;
+/// Steps of comparing memory that are made for one file: a hostile one repeats large structs. Beyond,
+/// sizes alone are compared.
+const MAX_STEPS: usize = 1 << 20;
 
 /// An argument of the code before any was removed.
 #[derive(Clone, Copy)]
@@ -297,7 +300,7 @@ impl Sources<'_> {
                 Some(_) => return other(),
             },
             Spelled::Named(name) => match self.described.named(name, names) {
-                Some(found) => self.by_value(text, found?, passed, &names.layouts)?,
+                Some(found) => self.by_value(text, found?, passed, names)?,
                 None => {
                     let layouts = &mut names.layouts;
                     return match slots.first().and_then(|slot| slot.ptx()) {
@@ -310,7 +313,7 @@ impl Sources<'_> {
                 let element = self.described.element_of(spelled, names);
                 let element =
                     element.map_err(|reason| reason.within(format_args!("`{text}`: ")))?;
-                self.by_value(text, element, passed, &names.layouts)?
+                self.by_value(text, element, passed, names)?
             }
         };
         Ok((ty, true))
@@ -352,7 +355,7 @@ impl Sources<'_> {
         text: &str,
         element: Element,
         passed: Option<ParameterType>,
-        layouts: &Layouts,
+        names: &Names,
     ) -> Result<Type, Unsupported> {
         let number = match &element {
             Element::Scalar(scalar) => Some(*scalar),
@@ -368,7 +371,7 @@ impl Sources<'_> {
                 number.is_float() && number.bits() == bits
             }
             (Some(ParameterType::ByValue { ty }), _) => {
-                self.agree(ty, &element, text, layouts)?;
+                self.agree(ty, &element, text, names)?;
                 true
             }
             _ => false,
@@ -387,11 +390,12 @@ impl Sources<'_> {
         ty: TypeId,
         element: &Element,
         text: &str,
-        layouts: &Layouts,
+        names: &Names,
     ) -> Result<(), Unsupported> {
         let Some(code) = &self.code else {
             return Ok(());
         };
+        let layouts = &names.layouts;
         match (layouts.size(element), code.size(ty)) {
             (Some(size), Some(in_code)) if size != in_code => {
                 return unsupported(format!(
@@ -401,8 +405,14 @@ impl Sources<'_> {
             (None, _) => return unsupported(format!("`{text}` is beyond all memory")),
             _ => {}
         }
+        if names.steps.get() >= MAX_STEPS {
+            return Ok(());
+        }
         let declared = Memory::of_element(element, layouts);
-        match declared.difference(&code.memory(ty)) {
+        let in_code = code.memory(ty);
+        let steps = declared.steps() + in_code.steps();
+        names.steps.set(names.steps.get() + steps);
+        match declared.difference(&in_code) {
             None => Ok(()),
             Some(at) => unsupported(format!(
                 "it is declared `{text}`, and at byte {at} the code has something else"

@@ -253,7 +253,7 @@ fn device_global(
     if let Some(recorded) = sources.recorded(module, name, size, names) {
         let (element, text) = recorded?;
         if let Some(Some(ty)) = in_code {
-            sources.agree(ty, &element, text, &names.layouts)?;
+            sources.agree(ty, &element, text, names)?;
         }
         return Ok((element, true));
     }
