@@ -9,6 +9,7 @@ fn main() {
         ("../testfiles", "work_group"),
         ("tests", "kinds"),
         ("tests", "numbers"),
+        ("tests", "rest"),
         ("tests", "variables"),
         ("tests", "structs"),
     ] {
