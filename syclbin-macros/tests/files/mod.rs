@@ -1,0 +1,157 @@
+//! Files that the programs of these tests embed: those of `testfiles/`, and made ones for what these
+//! lack.
+
+mod declared;
+mod odd;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use syclbin::metadata::{DeviceGlobal, Part, SpecializationConstants, WorkGroupSize};
+use syclbin::metadata::{Dimensions, Property};
+use syclbin::property::{key, set};
+use syclbin::signature::declaration::Declaration;
+use syclbin::signature::definition::Definition;
+use syclbin::{AbstractModule, Container, State, Syclbin, signature};
+
+/// Puts all of them into `folder`.
+pub(super) fn write_all(folder: &Path) {
+    let testfiles = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
+    for entry in fs::read_dir(testfiles).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|found| found == "syclbin") {
+            fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).unwrap();
+    write("not.syclbin", b"no SYCLBIN file");
+    let whole = fs::read(folder.join("vector_ops.object.syclbin")).unwrap();
+    write("truncated.syclbin", &whole[..whole.len() / 2]);
+    write("corrupt.syclbin", &corrupt(whole));
+    for (name, modules) in declared::files().into_iter().chain(odd::files()) {
+        write(name, &bytes(modules));
+    }
+}
+
+/// `whole` with another word where the SPIR-V has the size of its first instruction.
+fn corrupt(mut whole: Vec<u8>) -> Vec<u8> {
+    const MAGIC: [u8; 4] = 0x0723_0203u32.to_le_bytes();
+    let magic = whole.windows(4).position(|word| word == MAGIC).unwrap();
+    whole[magic + 20..][..4].fill(0xff);
+    whole
+}
+
+fn bytes(modules: Vec<Module>) -> Vec<u8> {
+    let mut file = Syclbin::new(State::Executable);
+    file.modules = modules.into_iter().map(Module::finish).collect();
+    syclbin::write::to_vec(&file, Container::default()).unwrap()
+}
+
+/// A module with declarations and without code.
+#[derive(Default)]
+struct Module {
+    made: AbstractModule<'static>,
+    variables: BTreeMap<String, String>,
+    constants: SpecializationConstants,
+}
+
+impl Module {
+    /// Adds a kernel by its symbol and its declaration.
+    fn kernel(mut self, symbol: &str, declaration: &str) -> Self {
+        self = self.bare_kernel(symbol);
+        let parsed = Declaration::parse(declaration).unwrap();
+        signature::record(&mut self.made, [(&symbol.to_owned(), &parsed)]);
+        self
+    }
+
+    /// Adds free functions by their declarations, with symbols as for those.
+    fn functions(self, declarations: &[&str]) -> Self {
+        declarations.iter().fold(self, |module, declaration| {
+            let name = Declaration::parse(declaration).unwrap().name;
+            module.kernel(&symbol(&name), declaration)
+        })
+    }
+
+    /// Adds a kernel of which only the symbol is known.
+    fn bare_kernel(mut self, symbol: &str) -> Self {
+        self.made.add_kernel_name(symbol.to_owned());
+        self
+    }
+
+    /// Adds structs and enumerations.
+    fn layouts(mut self, definitions: &[&str]) -> Self {
+        let parsed = definitions.iter().map(|text| Definition::parse(text));
+        let parsed: Vec<_> = parsed.map(Option::unwrap).collect();
+        signature::record_layouts(&mut self.made, &parsed);
+        self
+    }
+
+    /// Says what work-groups the kernel called `symbol` is compiled for, in SYCL's order.
+    fn required(mut self, symbol: &str, size: &[u32]) -> Self {
+        let dimensions = Dimensions::new(size.len().try_into().unwrap()).unwrap();
+        let size = WorkGroupSize::from_sycl(size).unwrap();
+        for (key, value) in [
+            (key::REQD_WORK_GROUP_SIZE, size.to_value()),
+            (key::WORK_GROUP_NUM_DIM, dimensions.to_value()),
+        ] {
+            let key = format!("{symbol}@{key}");
+            self.made.metadata.insert(set::PROGRAM_METADATA, key, value);
+        }
+        self
+    }
+
+    /// Adds a device global.
+    fn global(mut self, name: &str, ty: &str, size: u32) -> Self {
+        let id = variable(name);
+        let image_scope = false;
+        let value = DeviceGlobal { size, image_scope }.to_value();
+        let sets = &mut self.made.metadata;
+        sets.insert(set::DEVICE_GLOBALS, id.clone(), value);
+        self.variables.insert(id, ty.to_owned());
+        self
+    }
+
+    /// Adds a specialization constant, of one part.
+    fn constant(mut self, name: &str, ty: &str, default: &[u8]) -> Self {
+        let symbol = variable(name);
+        let id = self.constants.constants.len().try_into().unwrap();
+        let size = default.len().try_into().unwrap();
+        let offset = 0;
+        let parts = vec![Part { id, offset, size }];
+        self.constants.constants.insert(symbol.clone(), parts);
+        let defaults = self.constants.defaults.get_or_insert_default();
+        defaults.extend_from_slice(default);
+        self.variables.insert(symbol, ty.to_owned());
+        self
+    }
+
+    fn finish(mut self) -> AbstractModule<'static> {
+        self.constants.write(&mut self.made.metadata);
+        signature::record_variables(&mut self.made, &self.variables);
+        self.made
+    }
+}
+
+/// The symbol of a free function that takes nothing: `fill::iota` is `_ZN18__sycl_kernel_fill4iotaEv`.
+fn symbol(name: &str) -> String {
+    let prefixed = format!("__sycl_kernel_{name}");
+    match name.contains("::") {
+        true => format!("_ZN{}Ev", parts(&prefixed)),
+        // As of one that is `extern "C"`.
+        false => prefixed,
+    }
+}
+
+/// The symbol of a variable.
+fn variable(name: &str) -> String {
+    match name.contains("::") {
+        true => format!("_ZN{}E", parts(name)),
+        false => format!("_Z{}", parts(name)),
+    }
+}
+
+fn parts(name: &str) -> String {
+    let part = |part: &str| format!("{}{part}", part.len());
+    name.split("::").map(part).collect()
+}
