@@ -1,7 +1,7 @@
 //! Contracts: conditions over the arguments of a kernel, checked at launch.
 
-use proc_macro2::{Delimiter, Ident, Literal, Spacing, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use proc_macro2::{Delimiter, Ident, Literal, Spacing, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syclbin::signature::{Argument, Element, KernelSignature, Parameter, Pointee, Scalar, Type};
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Lit, Member, UnOp};
@@ -45,7 +45,7 @@ impl Contract {
         let mut errors: Option<syn::Error> = None;
         for tokens in conditions {
             let condition = syn::parse2(tokens.clone())
-                .map_err(|error| syn::Error::new(error.span(), FORM))
+                .map_err(|error| keyword(tokens).unwrap_or(syn::Error::new(error.span(), FORM)))
                 .and_then(|expression| split(&expression, &mut read));
             if let Err(error) = condition {
                 match &mut errors {
@@ -214,6 +214,18 @@ impl Named {
     }
 }
 
+/// C++ names parameters like keywords of Rust, such as `in`.
+fn keyword(tokens: &TokenStream) -> Option<syn::Error> {
+    tokens.clone().into_iter().find_map(|token| {
+        let TokenTree::Ident(word) = token else {
+            return None;
+        };
+        let raw = names::raw_keyword(&word)?;
+        let message = format!("`{word}` is a keyword of Rust; write `{raw}`");
+        Some(syn::Error::new(word.span(), message))
+    })
+}
+
 /// Takes `a && b` for two conditions.
 fn split(expression: &Expr, conditions: &mut Vec<Condition>) -> syn::Result<()> {
     let error = |at: &Expr| Err(syn::Error::new_spanned(at, FORM));
@@ -235,7 +247,7 @@ fn split(expression: &Expr, conditions: &mut Vec<Condition>) -> syn::Result<()> 
     };
     conditions.push(Condition {
         text: spelled(binary),
-        relation: Ident::new(relation, proc_macro2::Span::call_site()),
+        relation: Ident::new(relation, Span::call_site()),
         left: Side::new(&binary.left),
         right: Side::new(&binary.right),
     });
@@ -311,12 +323,19 @@ impl Terms<'_, '_> {
                 match (call.method.to_string().as_str(), self.parameter(&name)) {
                     ("len", Some(index)) => self.length(index, expression),
                     ("len", None) => Err(self.no_parameter(&call.receiver)),
-                    ("items", None) if name == "range" => Ok(quote!(given.items())),
-                    ("dimensions", None) if name == "range" => Ok(quote!(given.dimensions())),
+                    ("items", _) if name == "range" => Ok(quote!(given.items())),
+                    ("dimensions", _) if name == "range" => Ok(quote!(given.dimensions())),
                     _ => unknown(),
                 }
             }
             Expr::Index(index) if word(&index.expr).is_some_and(|name| name == "range") => {
+                let same = self.parameter("range");
+                let same = same.and_then(|index| self.parameters.get(index));
+                if same.is_some_and(|p| matches!(p.ty, Type::Array { .. } | Type::Vector { .. })) {
+                    let message = "the launch has a `range`, and the kernel a parameter of this name; \
+                        rename that in C++";
+                    return Err(syn::Error::new_spanned(expression, message));
+                }
                 match &*index.index {
                     Expr::Lit(literal) => match &literal.lit {
                         Lit::Int(dimension) => match dimension.base10_parse::<usize>()? {
@@ -428,7 +447,10 @@ impl Terms<'_, '_> {
         };
         let outer = self.types.of(&element, self.depth);
         let position = Literal::usize_unsuffixed(index);
-        let mut value = quote!(given.value::<#outer>(#position));
+        // Here, so that rustc points here.
+        let span = expression.span().resolved_at(Span::call_site());
+        let mut value = quote_spanned!(span=> given.value::<#outer>(#position));
+        let member = !path.is_empty();
         for step in path {
             (element, value) = match (step, &element) {
                 (Step::Member(member), Element::Struct(id)) => {
@@ -445,10 +467,12 @@ impl Terms<'_, '_> {
                         }
                     }
                 }
-                (Step::Index(index), Element::Array { of, .. }) => {
+                (Step::Index(index), Element::Array { of, count }) => {
+                    let index = within(&index, *count)?;
                     ((**of).clone(), quote!(#value[#index]))
                 }
-                (Step::Index(index), Element::Vector { of, .. }) => {
+                (Step::Index(index), Element::Vector { of, count }) => {
+                    let index = within(&index, u64::from(*count))?;
                     (Element::Scalar(*of), quote!(#value[#index]))
                 }
                 (Step::Member(member), _) => {
@@ -477,7 +501,14 @@ impl Terms<'_, '_> {
             return error(format!("this is a `{ty}`; contracts compare integers"));
         }
         self.value = self.value.or(Some(index));
-        Ok(value)
+        // A type of the user's may have another integer of that size, which is another number.
+        Ok(match member {
+            true => {
+                let ty = number(scalar);
+                quote_spanned!(span=> { let value: #ty = #value; value })
+            }
+            false => value,
+        })
     }
 
     fn parameter(&self, name: &str) -> Option<usize> {
@@ -498,6 +529,10 @@ impl Terms<'_, '_> {
     }
 
     fn no_parameter(&self, at: &Expr) -> syn::Error {
+        if word(at).is_some_and(|name| name == "range") {
+            let message = "the range of the launch is `range.items()`, or `range[0]` to `range[2]`";
+            return syn::Error::new(at.span(), message);
+        }
         let names = self
             .parameters
             .iter()
@@ -547,6 +582,20 @@ fn pointee_element(pointee: &Pointee) -> Option<Element> {
     match pointee {
         Pointee::Element(element) => Some(element.clone()),
         Pointee::Void | Pointee::Unknown(_) => None,
+    }
+}
+
+/// The index of one of `count` elements.
+fn within(index: &Lit, count: u64) -> syn::Result<Literal> {
+    let Lit::Int(number) = index else {
+        return Err(syn::Error::new_spanned(index, TERMS));
+    };
+    match number.base10_parse::<u64>()? {
+        index if index < count => Ok(Literal::u64_unsuffixed(index)),
+        _ => Err(syn::Error::new_spanned(
+            index,
+            format!("there are {count} elements, counted from 0"),
+        )),
     }
 }
 

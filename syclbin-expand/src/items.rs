@@ -6,6 +6,7 @@ use syn::Visibility;
 use syn::parse::Parser;
 
 use crate::cpp_name::CppName;
+use crate::names;
 
 #[derive(Default)]
 pub(crate) struct Items {
@@ -238,15 +239,18 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
                 "expected a name of Rust after this",
             ));
         }
-        [first, ..] => return Err(syn::Error::new(first.span(), "expected one name of Rust")),
+        [first, ..] => {
+            let message = "expected one name of Rust, and `;` (in `types`, `,`) after it";
+            return Err(syn::Error::new(first.span(), message));
+        }
     };
     let text = word.to_string();
     if syn::parse_str::<Ident>(&text).is_ok() {
         return Ok(word.clone());
     }
-    let message = match syn::parse_str::<Ident>(&format!("r#{text}")) {
-        Ok(raw) => format!("`{text}` is a keyword of Rust; write `{raw}`, or another name"),
-        Err(_) => format!("`{text}` cannot be a name of Rust; `{text}_` can"),
+    let message = match names::raw_keyword(word) {
+        Some(raw) => format!("`{text}` is a keyword of Rust; write `{raw}`, or another name"),
+        None => format!("`{text}` cannot be a name of Rust; `{text}_` can"),
     };
     Err(syn::Error::new(word.span(), message))
 }

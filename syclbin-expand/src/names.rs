@@ -52,6 +52,13 @@ pub(crate) fn plain(ident: &Ident) -> String {
     text.strip_prefix("r#").map_or(text.clone(), str::to_owned)
 }
 
+/// `r#in` for `in`; nothing for what is no keyword, or one that cannot be raw.
+pub(crate) fn raw_keyword(ident: &Ident) -> Option<Ident> {
+    let text = ident.to_string();
+    let raw = syn::parse_str::<Ident>(&format!("r#{text}"));
+    raw.ok().filter(|_| syn::parse_str::<Ident>(&text).is_err())
+}
+
 /// A path of Rust as people write it.
 pub(crate) fn spelled_path(path: &syn::Path) -> String {
     use quote::ToTokens as _;
@@ -73,8 +80,8 @@ pub(crate) fn words(text: &str) -> String {
 const KEYWORDS: [&str; 1] = ["gen"];
 
 /// A module of that name would hide the type from the code beside it.
-const PRIMITIVE_TYPES: [&str; 11] = [
-    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64",
+const PRIMITIVE_TYPES: [&str; 12] = [
+    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
 ];
 
 /// A variable cannot have the name of a constant that is in scope.

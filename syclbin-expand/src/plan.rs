@@ -148,6 +148,11 @@ impl<'f> Plan<'f> {
         }
         let Ok(mut ident) = ident else { return };
         if OWN_METHODS.contains(&ident.to_string().as_str()) {
+            if wish.item.is_some_and(|item| item.rename.is_some()) {
+                let message =
+                    format!("the generated module has a function `{ident}`; write another name");
+                errors.push(syn::Error::new(ident.span(), message));
+            }
             ident = Ident::new(&format!("{ident}_"), ident.span());
         }
         // A name that is taken, by a kernel of the same namespace.
@@ -157,10 +162,16 @@ impl<'f> Plan<'f> {
                 "the kernels `{first}` and `{called}` would both be called `{ident}`; \
                  name one of them: `fn {called} as ANOTHER_NAME;`"
             );
-            errors.push(match wish.item.filter(|item| item.rename.is_some()) {
-                Some(_) => syn::Error::new(ident.span(), message),
-                None => syn::Error::new(input.file.span(), message),
-            });
+            // At the item that chose the name, if one did.
+            let renames = input
+                .items
+                .kernels
+                .iter()
+                .filter_map(|item| item.rename.as_ref());
+            let chosen = wish.item.and_then(|item| item.rename.as_ref());
+            let chosen = chosen.or_else(|| renames.into_iter().find(|name| **name == ident));
+            let span = chosen.map_or_else(|| input.file.span(), Ident::span);
+            errors.push(syn::Error::new(span, message));
             return;
         }
         taken.insert(key, called);

@@ -48,16 +48,20 @@ pub(crate) fn definition(
     let rt = quote!(::syclbin_rt);
     let (mut fields, mut offsets) = (TokenStream::new(), Vec::new());
     let mut end = 0;
+    let members = members(layout);
     let pad = |from: u64, to: u64| {
         let count = to.checked_sub(from).filter(|count| *count > 0)?;
-        let name = format_ident!("_padding{from}");
+        let mut name = format_ident!("_padding{from}");
+        while members.iter().any(|member| member.name == name) {
+            name = format_ident!("{name}_");
+        }
         let count = Literal::u64_unsuffixed(count);
         Some(quote! {
             #[doc(hidden)]
             pub #name: #rt::Padding<#count>,
         })
     };
-    for Member { name, field } in members(layout) {
+    for Member { name, field } in &members {
         fields.extend(pad(end, field.offset));
         let ty = types.of(&field.ty, depth);
         let doc = field_doc(field, types);
@@ -182,7 +186,8 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
     let fields = members(layout)
         .into_iter()
         .filter(|member| member.field.name.is_some());
-    let fields = fields.map(|Member { name, field }| {
+    let fields = fields.map(|Member { mut name, field }| {
+        name.set_span(span);
         let offset = Literal::u64_unsuffixed(field.offset);
         let size = types.layouts.size(&field.ty).unwrap_or(0);
         let wrong_offset = as_format(&format!(

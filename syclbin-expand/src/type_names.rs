@@ -79,7 +79,15 @@ impl<'f> Plan<'f> {
                     self.types.paths.insert(id, TypePath::Own(path.clone()));
                     continue;
                 }
-                Some((_, RustType::Named(ident))) => Some(ident.clone()),
+                Some((_, RustType::Named(ident))) => {
+                    let free = Scope::of_types(OWN_TYPES).claim(&names::plain(ident));
+                    if free.as_ref() != Some(ident) {
+                        let message =
+                            format!("the generated module uses `{ident}`; write another name");
+                        errors.push(syn::Error::new(ident.span(), message));
+                    }
+                    Some(ident.clone())
+                }
                 None => None,
             };
             let nameable = path.iter().all(|part| names::identifier(part).is_some());
@@ -131,8 +139,18 @@ impl<'f> Naming<'_, 'f> {
                      name one of them: `types {{ {} as ANOTHER_NAME }}`",
                     other.name, layout.name, layout.name
                 );
-                self.errors
-                    .push(syn::Error::new(self.input.file.span(), message));
+                // At the item that chose the name, if one did.
+                let renames = self
+                    .input
+                    .items
+                    .types
+                    .iter()
+                    .find_map(|item| match &item.rust {
+                        RustType::Named(name) if name == ident => Some(name.span()),
+                        _ => None,
+                    });
+                let span = renames.unwrap_or_else(|| self.input.file.span());
+                self.errors.push(syn::Error::new(span, message));
             }
             first.entry(ident.to_string()).or_insert(layout);
             if let Some(claimed) = scope.claim(&names::plain(ident)) {

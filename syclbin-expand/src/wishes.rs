@@ -36,7 +36,7 @@ pub(crate) fn wishes<'i>(
             [] => errors.extend(unknown_kernel(&item.cpp, file)),
             [place] => match &mut wishes[*place] {
                 wish if wish.item.is_some() => {
-                    errors.push(item.cpp.error("this kernel has an item above"));
+                    errors.push(item.cpp.error("this kernel has an item above; one says all: `safe fn NAME as NEW_NAME where CONDITIONS;`"));
                 }
                 wish => {
                     *wish = Wish {
@@ -49,7 +49,10 @@ pub(crate) fn wishes<'i>(
                 let all = cpp_name::unique(kernels);
                 let names = several.iter().map(|place| format!("`{}`", all[*place]));
                 let names: Vec<String> = names.collect();
-                let message = format!("several kernels are called this: {}", names.join(", "));
+                let message = format!(
+                    "several kernels are called this; write one of {}",
+                    names.join(", ")
+                );
                 errors.push(item.cpp.error(message));
             }
         }
@@ -84,7 +87,10 @@ pub(crate) fn selected(
         if let [place] = item.cpp.among(kernels).as_slice()
             && !selected.contains(place)
         {
-            errors.push(item.cpp.error("this kernel is not selected"));
+            errors.push(
+                item.cpp
+                    .error("this kernel is left out by `only` or `skip`"),
+            );
         }
     }
     selected
