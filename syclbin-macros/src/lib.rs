@@ -106,11 +106,13 @@ use proc_macro::TokenStream;
 /// A condition compares integers with `<`, `<=`, `==`, `!=`, `>=` or `>`. It may use integer
 /// parameters and members of structs, `x.len()` of a buffer, an accessor or work-group memory (in
 /// elements; of a `void *` in bytes), `range.items()`, `range[0]` to `range[2]`, numbers, and
-/// `+ - * / %`, which do not overflow unnoticed. One that names `range[1]` means a kernel of two
-/// dimensions and asks the same of the range, unless a condition on `range.dimensions()` says
-/// otherwise. Write one where an index must not come twice: in a range of more dimensions than the
-/// kernel has it does. Every buffer needs a condition on its length, and a kernel that takes device pointers
-/// in structs or device globals cannot be safe.
+/// `+ - * / %`, which do not overflow unnoticed. Parameters have their names of C++, raw where Rust
+/// reserves them: `r#in.len()`. One that names `range[1]` means a kernel of two dimensions and asks
+/// the same of the range, unless a condition on `range.dimensions()` says otherwise. Write one where
+/// an index must not come twice: in a range of more dimensions than the kernel has it does.
+///
+/// Every buffer needs a condition on its length, and a kernel that takes device pointers in structs
+/// or device globals cannot be safe.
 ///
 /// # Errors
 ///
