@@ -31,6 +31,8 @@ fn declared() -> Module {
             "void raw(const void *from, void *to, unsigned long bytes)",
             "void shared(sycl::ext::oneapi::experimental::work_group_memory<int[]> scratch, int *out)",
             "void Rows(sycl::accessor<float, 2, sycl::access_mode::read> in, sycl::local_accessor<float, 2> tile, float *out)",
+            "void within(sycl::range<2> range, float *out)",
+            "void rows(float **rows, int n)",
             "void nothing()",
             "void lost(Unknown what)",
         ])

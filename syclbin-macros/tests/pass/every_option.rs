@@ -1,0 +1,99 @@
+//! Every option of the documentation, in a crate with strict lints.
+#![deny(
+    warnings,
+    missing_docs,
+    unreachable_pub,
+    unsafe_code,
+    rust_2018_idioms,
+    unused_qualifications
+)]
+
+use syclbin_rt::bytemuck::{Pod, Zeroable};
+use syclbin_rt::{Buffer, GlobalRange, Launch, LocalMemory, NdRange, Queue, Result, SafeLaunch};
+
+syclbin_rt::include_syclbin! {
+    /// Docs of its own.
+    #[allow(clippy::pedantic)]
+    #[cfg(not(windows))]
+    pub mod kernels = "declared.syclbin";
+
+    types {
+        Particle => crate::Particle,
+        ns::Pair<int, 2> as Pair,
+        World as Universe,
+    }
+    skip { nothing, fill::* }
+    safe fn saxpy as axpy where x.len() >= n, y.len() >= n;
+    safe fn step where particles.len() >= world.count, world.grid.b != 3, world.grid.a[1] > -4;
+    pub(crate) fn scale<int> as scale_ints;
+    fn scale<double> as r#match;
+    fn f(float *, int) as fill_f;
+    fn f(int) as only_n;
+    fn "_ZTSZ4hostvEUlvE_" as lambda;
+    pub(crate) safe fn block_sum where r#in.len() >= range.items(), out.len() * 64 >= range[0];
+    safe fn pairs where r#in.len() > 4, mode < 2;
+    safe fn raw where from.len() >= bytes, to.len() >= bytes;
+    safe fn shared where scratch.len() >= 1, out.len() >= range[0] * range[1] * range[2];
+}
+
+/// A particle.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[bytemuck(crate = "syclbin_rt::bytemuck")]
+#[repr(C)]
+pub struct Particle {
+    /// Kilograms.
+    pub mass: f32,
+    id: i32,
+    position: [f64; 3],
+}
+
+/// What kernels take.
+#[derive(Debug)]
+pub struct Arguments {
+    x: Buffer<f32>,
+    y: Buffer<f32>,
+    ints: Buffer<i32>,
+    doubles: Buffer<f64>,
+    particles: Buffer<Particle>,
+    words: Buffer<u16>,
+    pairs: Buffer<kernels::ns::Pair>,
+}
+
+/// Every kernel under the name it was given, and what else there is.
+pub fn calls(queue: &Queue, with: &mut Arguments) -> Result<()> {
+    let kernels = kernels::Module::builder(queue)
+        .radius(3)
+        .ns_gain(0.5)
+        .load()?;
+    let axpy: SafeLaunch<'_, 4> = kernels.axpy(2.0, &with.x, &mut with.y, 3);
+    axpy.launch(4)?;
+    let world = kernels::Universe {
+        gravity: 9.81,
+        count: 3,
+        ..Default::default()
+    };
+    kernels.step(world, &mut with.particles).launch([4, 4])?;
+    let _: Launch<'_, 2> = kernels.scale_ints(&mut with.ints, 2);
+    let _ = kernels.r#match(&mut with.doubles, 2.0);
+    let _ = kernels.fill_f(&mut with.y, 2);
+    let _ = kernels.only_n(2);
+    let _ = kernels.lambda(&mut with.ints);
+    let input = queue.zeroed(64)?;
+    let sum: SafeLaunch<'_, 2, GlobalRange<1>> = kernels.block_sum(&input, &mut with.ints);
+    sum.launch(64)?;
+    let _ = kernels
+        .pairs(1, &with.pairs, true)
+        .launch(NdRange::new(4).local(2))?;
+    let _ = kernels.raw(&with.words, &mut with.y, 3).launch(1);
+    let _ = kernels
+        .shared(LocalMemory::of(3), &mut with.ints)
+        .launch([1, 2, 3]);
+    assert_eq!(kernels::Module::COORDS_LOCAL_SIZE, [2, 4, 8]);
+    kernels.table()?.write(&[1, 2, 3, 4])?;
+    let _: f32 = kernels.ns.bias()?.read()?;
+    Ok(())
+}
+
+fn main() {
+    assert!(!kernels::SYCLBIN.is_empty());
+}

@@ -1,0 +1,8 @@
+//! Names as long as generators of code make them.
+#![deny(warnings)]
+
+syclbin_rt::include_syclbin! { mod kernels = "long_names.syclbin"; }
+
+fn main() {
+    let _ = kernels::Module::load;
+}
