@@ -1,0 +1,7 @@
+syclbin_rt::include_syclbin! { mod kernels = "declared.syclbin"; }
+
+fn call(kernels: &kernels::Module, x: syclbin_rt::Buffer<f32>, mut y: syclbin_rt::Buffer<f32>) {
+    let _ = kernels.saxpy(2.0, x, &mut y, 3);
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+syclbin_rt::include_syclbin! {
+    mod kernels = "declared.syclbin";
+    safe fn step where particles.len() >= world.grid.a[2];
+}
+
+fn main() {}

@@ -1,0 +1,5 @@
+syclbin_rt::include_syclbin! {
+    mod kernels = "corrupt.syclbin";
+}
+
+fn main() {}

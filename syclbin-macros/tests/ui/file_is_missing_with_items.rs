@@ -1,0 +1,12 @@
+syclbin_rt::include_syclbin! {
+    mod kernels = "none.syclbin";
+    safe fn saxpy where x.len() >= n;
+    types { Particle => crate::Particle }
+}
+
+fn call(queue: &syclbin_rt::Queue) {
+    let kernels = kernels::Module::load(queue).unwrap();
+    kernels.saxpy(1);
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+syclbin_rt::include_syclbin! {
+    mod kernels = "declared.syclbin";
+    only { saxpy }
+    skip { step }
+}
+
+fn main() {}
