@@ -82,3 +82,24 @@ fn arithmetic_is_that_of_integers_and_dimensions_are_those_of_the_conditions() {
         "{broken}"
     );
 }
+
+mod unsure {
+    syclbin_rt::include_syclbin! {
+        pub(crate) mod vector_ops = "../testfiles/vector_ops.object.syclbin";
+        only { saxpy }
+        safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3;
+    }
+}
+
+#[test]
+fn a_number_whose_sign_is_not_known_must_not_be_negative() {
+    let Some(queue) = queue() else { return };
+    let kernels = unsure::vector_ops::Module::load(&queue).unwrap();
+    let (x, mut y) = (ones(&queue, 4), ones(&queue, 4));
+    kernels.saxpy(1.0, &x, &mut y, 4).launch(16).unwrap();
+    // In C++ it is `unsigned`, so this would be 4 thousand million.
+    assert_eq!(
+        message(kernels.saxpy(1.0, &x, &mut y, -1).launch(16)),
+        "kernel saxpy: argument 3 (arg3) breaks the contract `arg3 >= 0`: arg3 is -1"
+    );
+}

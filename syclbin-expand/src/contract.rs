@@ -1,5 +1,7 @@
 //! Contracts: conditions over the arguments of a kernel, checked at launch.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::{Delimiter, Ident, Literal, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syclbin::signature::{Argument, Element, KernelSignature, Parameter, Pointee, Scalar, Type};
@@ -9,13 +11,11 @@ use syn::{BinOp, Expr, Lit, Member, UnOp};
 use crate::cpp_name::CppName;
 use crate::names;
 use crate::rust_type::{Types, number};
+use crate::structs;
 
 /// The conditions of a kernel.
 pub(crate) struct Contract {
     conditions: Vec<Condition>,
-    /// Dimension k of a kernel is `range[k]` only if the range has as many dimensions as the kernel.
-    /// How many that are is not in the file; what conditions name tells, or one that says so.
-    dimensions: Option<Condition>,
     /// Whether it was not read, of which enough was said.
     unreadable: bool,
 }
@@ -54,31 +54,10 @@ impl Contract {
                 }
             }
         }
-        let mut named = Named::default();
-        for condition in &read {
-            named.look(&condition.left.expression);
-            named.look(&condition.right.expression);
-        }
-        let dimensions = match named {
-            Named {
-                last: Some(last),
-                count: false,
-            } => {
-                let count = Literal::usize_unsuffixed(last + 1);
-                let mut implied = Vec::new();
-                split(
-                    &syn::parse_quote!(range.dimensions() == #count),
-                    &mut implied,
-                )?;
-                implied.pop()
-            }
-            _ => None,
-        };
         match errors {
             Some(errors) => Err(errors),
             None => Ok(Self {
                 conditions: read,
-                dimensions,
                 unreadable: false,
             }),
         }
@@ -88,25 +67,11 @@ impl Contract {
     pub(crate) const fn unreadable() -> Self {
         Self {
             conditions: Vec::new(),
-            dimensions: None,
             unreadable: true,
         }
     }
 
-    /// All conditions of a launch of `kernel`. One that is compiled for a work-group size cannot be
-    /// launched over other dimensions.
-    fn all(&self, kernel: &KernelSignature) -> impl Iterator<Item = &Condition> {
-        let implied = self.dimensions.iter();
-        let implied = implied.filter(|_| kernel.required_local_size.is_none());
-        implied.chain(&self.conditions)
-    }
-
-    /// The conditions as they are written.
-    pub(crate) fn texts(&self, kernel: &KernelSignature) -> impl Iterator<Item = &str> {
-        self.all(kernel).map(|condition| condition.text.as_str())
-    }
-
-    /// The function that checks a launch of `kernel`: a closure over nothing.
+    /// What checks a launch of `kernel`.
     ///
     /// # Errors
     ///
@@ -118,7 +83,7 @@ impl Contract {
         item: &CppName,
         types: &Types<'_>,
         depth: usize,
-    ) -> Result<TokenStream, Vec<syn::Error>> {
+    ) -> Result<Check, Vec<syn::Error>> {
         let parameters = kernel.parameters.as_deref().unwrap_or_default();
         let mut terms = Terms {
             parameters,
@@ -127,90 +92,80 @@ impl Contract {
             measured: vec![false; parameters.len()],
             buffer: None,
             value: None,
+            implied: Implied::default(),
         };
-        let (mut checks, mut errors) = (Vec::new(), Vec::new());
-        for condition in self.all(kernel) {
-            (terms.buffer, terms.value) = (None, None);
-            let sides =
-                [&condition.left, &condition.right].map(|side| terms.number(&side.expression));
-            let [left, right] = sides.map(|side| side.map_err(|error| errors.push(error)).ok());
-            let (text, relation) = (&condition.text, &condition.relation);
-            let texts = [&condition.left.text, &condition.right.text];
-            let [left_text, right_text] = texts;
-            // A buffer is to blame rather than the number it is compared with.
-            let argument = match terms.buffer.or(terms.value) {
-                Some(index) => {
-                    let index = Literal::usize_unsuffixed(index);
-                    quote!(::core::option::Option::Some(#index))
-                }
-                None => quote!(::core::option::Option::None),
-            };
-            checks.push(quote! {
-                given.holds(
-                    &::syclbin_rt::contract::Condition {
-                        text: #text,
-                        argument: #argument,
-                        left: #left_text,
-                        relation: ::syclbin_rt::contract::Relation::#relation,
-                        right: #right_text,
-                    },
-                    #left,
-                    #right,
-                )?;
-            });
-        }
+        let mut errors = Vec::new();
+        let read = self
+            .conditions
+            .iter()
+            .map(|condition| terms.compare(condition));
+        let written: Vec<TokenStream> = read
+            .filter_map(|read| read.map_err(|wrong| errors.extend(wrong)).ok())
+            .collect();
         if !self.unreadable {
             errors.extend(terms.unbounded().map(|message| item.error(message)));
         }
         if !errors.is_empty() {
             return Err(errors);
         }
+        let implied = terms.implied.conditions(kernel);
+        let checks = implied.iter().map(|condition| terms.compare(condition));
+        let mut checks = checks.collect::<Result<Vec<TokenStream>, _>>()?;
+        checks.extend(written);
         let given = match checks.is_empty() {
             true => quote!(_),
             false => quote!(given),
         };
-        Ok(quote! {
-            |#given| {
-                #(#checks)*
-                ::core::result::Result::Ok(())
-            }
+        let all = implied.iter().chain(&self.conditions);
+        Ok(Check {
+            texts: all.map(|condition| condition.text.clone()).collect(),
+            function: quote! {
+                |#given| {
+                    #(#checks)*
+                    ::core::result::Result::Ok(())
+                }
+            },
         })
     }
 }
 
-/// What conditions name of the range.
-#[derive(Default)]
-struct Named {
-    /// The last dimension.
-    last: Option<usize>,
-    /// Whether they say how many there are.
-    count: bool,
+/// A contract as it is checked.
+pub(crate) struct Check {
+    /// All conditions as people write them, those that follow from others first.
+    pub(crate) texts: Vec<String>,
+    /// A closure over nothing.
+    pub(crate) function: TokenStream,
 }
 
-impl Named {
-    fn look(&mut self, expression: &Expr) {
-        let is_range = |expression| word(expression).is_some_and(|name| name == "range");
-        match expression {
-            Expr::Paren(inner) => self.look(&inner.expr),
-            Expr::Group(inner) => self.look(&inner.expr),
-            Expr::Unary(unary) => self.look(&unary.expr),
-            Expr::Binary(binary) => {
-                self.look(&binary.left);
-                self.look(&binary.right);
-            }
-            Expr::MethodCall(call) if is_range(&call.receiver) => {
-                self.count |= call.method == "dimensions";
-            }
-            Expr::Index(index) if is_range(&index.expr) => {
-                if let Expr::Lit(literal) = &*index.index
-                    && let Lit::Int(dimension) = &literal.lit
-                    && let Ok(dimension @ 0..3) = dimension.base10_parse()
-                {
-                    self.last = self.last.max(Some(dimension));
-                }
-            }
-            _ => {}
+/// What conditions rest on without saying it.
+#[derive(Default)]
+struct Implied {
+    /// The last dimension they name. Dimension k of a kernel is `range[k]` only if the range has as
+    /// many dimensions as the kernel; how many that are is not in the file, so this tells.
+    last: Option<usize>,
+    /// Whether they say how many dimensions there are.
+    dimensions: bool,
+    /// Numbers that may be signed or not. Where they are not negative, they are the same.
+    unsure: BTreeMap<String, Expr>,
+}
+
+impl Implied {
+    fn conditions(&self, kernel: &KernelSignature) -> Vec<Condition> {
+        let mut conditions = Vec::new();
+        // One that is compiled for a work-group size cannot be launched over other dimensions.
+        let free = kernel.required_local_size.is_none() && !self.dimensions;
+        if let Some(last) = self.last.filter(|_| free) {
+            let count = Literal::usize_unsuffixed(last + 1);
+            conditions.push(Condition::new(
+                &syn::parse_quote!(range.dimensions()),
+                "Equal",
+                &syn::parse_quote!(#count),
+            ));
         }
+        let zero = syn::parse_quote!(0);
+        let unsure = self.unsure.values();
+        conditions.extend(unsure.map(|number| Condition::new(number, "GreaterOrEqual", &zero)));
+        conditions
     }
 }
 
@@ -247,11 +202,25 @@ fn split(expression: &Expr, conditions: &mut Vec<Condition>) -> syn::Result<()> 
     };
     conditions.push(Condition {
         text: spelled(binary),
-        relation: Ident::new(relation, Span::call_site()),
-        left: Side::new(&binary.left),
-        right: Side::new(&binary.right),
+        ..Condition::new(&binary.left, relation, &binary.right)
     });
     Ok(())
+}
+
+impl Condition {
+    fn new(left: &Expr, relation: &str, right: &Expr) -> Self {
+        let (left, right) = (Side::new(left), Side::new(right));
+        let sign = match relation {
+            "Equal" => "==",
+            _ => ">=",
+        };
+        Self {
+            text: format!("{} {sign} {}", left.text, right.text),
+            relation: Ident::new(relation, Span::call_site()),
+            left,
+            right,
+        }
+    }
 }
 
 impl Side {
@@ -273,9 +242,44 @@ struct Terms<'k, 'f> {
     /// The first buffer that a condition names, and the first number.
     buffer: Option<usize>,
     value: Option<usize>,
+    implied: Implied,
 }
 
 impl Terms<'_, '_> {
+    /// The check of one condition.
+    fn compare(&mut self, condition: &Condition) -> Result<TokenStream, Vec<syn::Error>> {
+        (self.buffer, self.value) = (None, None);
+        let mut errors = Vec::new();
+        let sides = [&condition.left, &condition.right].map(|side| self.number(&side.expression));
+        let [left, right] = sides.map(|side| side.map_err(|error| errors.push(error)).ok());
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        // A buffer is to blame rather than the number it is compared with.
+        let argument = match self.buffer.or(self.value) {
+            Some(index) => {
+                let index = Literal::usize_unsuffixed(index);
+                quote!(::core::option::Option::Some(#index))
+            }
+            None => quote!(::core::option::Option::None),
+        };
+        let (text, relation) = (&condition.text, &condition.relation);
+        let (left_text, right_text) = (&condition.left.text, &condition.right.text);
+        Ok(quote! {
+            given.holds(
+                &::syclbin_rt::contract::Condition {
+                    text: #text,
+                    argument: #argument,
+                    left: #left_text,
+                    relation: ::syclbin_rt::contract::Relation::#relation,
+                    right: #right_text,
+                },
+                #left,
+                #right,
+            )?;
+        })
+    }
+
     /// `expression` as a `contract::Number`.
     fn number(&mut self, expression: &Expr) -> syn::Result<TokenStream> {
         let unknown = || Err(syn::Error::new_spanned(expression, TERMS));
@@ -324,7 +328,10 @@ impl Terms<'_, '_> {
                     ("len", Some(index)) => self.length(index, expression),
                     ("len", None) => Err(self.no_parameter(&call.receiver)),
                     ("items", _) if name == "range" => Ok(quote!(given.items())),
-                    ("dimensions", _) if name == "range" => Ok(quote!(given.dimensions())),
+                    ("dimensions", _) if name == "range" => {
+                        self.implied.dimensions = true;
+                        Ok(quote!(given.dimensions()))
+                    }
                     _ => unknown(),
                 }
             }
@@ -340,6 +347,7 @@ impl Terms<'_, '_> {
                     Expr::Lit(literal) => match &literal.lit {
                         Lit::Int(dimension) => match dimension.base10_parse::<usize>()? {
                             dimension @ 0..3 => {
+                                self.implied.last = self.implied.last.max(Some(dimension));
                                 let dimension = Literal::usize_unsuffixed(dimension);
                                 Ok(quote!(given.size(#dimension)))
                             }
@@ -451,16 +459,18 @@ impl Terms<'_, '_> {
         let span = expression.span().resolved_at(Span::call_site());
         let mut value = quote_spanned!(span=> given.value::<#outer>(#position));
         let member = !path.is_empty();
+        let mut sign_known = parameter.sign_known;
         for step in path {
             (element, value) = match (step, &element) {
                 (Step::Member(member), Element::Struct(id)) => {
                     let layout = self.types.layouts.get(*id);
-                    let mut fields = layout.into_iter().flat_map(|layout| &layout.fields);
-                    let found = fields.find(|field| {
-                        field.name.as_deref() == Some(names::plain(&member).as_str())
-                    });
-                    match found {
-                        Some(field) => (field.ty.clone(), quote!(#value.#member)),
+                    match layout.and_then(|layout| structs::member(layout, &names::plain(&member)))
+                    {
+                        Some((field, mut ident)) => {
+                            ident.set_span(member.span());
+                            sign_known = field.sign_known;
+                            (field.ty.clone(), quote!(#value.#ident))
+                        }
                         None => {
                             let known = self.types.layouts.describe(*id);
                             return error(format!("there is no member `{member}`: {known}"));
@@ -501,6 +511,10 @@ impl Terms<'_, '_> {
             return error(format!("this is a `{ty}`; contracts compare integers"));
         }
         self.value = self.value.or(Some(index));
+        if !sign_known {
+            let text = spelled(expression);
+            self.implied.unsure.insert(text, expression.clone());
+        }
         // A type of the user's may have another integer of that size, which is another number.
         Ok(match member {
             true => {

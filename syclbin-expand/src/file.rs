@@ -105,8 +105,9 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
             "{text} cannot be read: {error}; the path is relative to the folder of Cargo.toml"
         );
     }
-    let mut built: Vec<String> = path
-        .parent()
+    // A name with a `/` would be looked for deeper.
+    let folder = path.ancestors().nth(text.split('/').count());
+    let mut built: Vec<String> = folder
         .and_then(|folder| std::fs::read_dir(folder).ok())
         .into_iter()
         .flatten()
@@ -122,7 +123,16 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
         true => "it built none".to_owned(),
         false => format!("it built {}", built.join(", ")),
     };
-    format!("build.rs built no SYCLBIN file `{text}`: {hint}. Have it call `.compile(\"{text}\")`")
+    let stem = Path::new(text).file_stem().unwrap_or_default();
+    let remedy = match stem.to_string_lossy() {
+        // The source, or nothing, stands where the name should.
+        stem if stem != text || text.is_empty() => {
+            "Write the name that build.rs passes to `compile`, or the path of a .syclbin file"
+                .into()
+        }
+        name => format!("Have it call `.compile(\"{name}\")`"),
+    };
+    format!("build.rs built no SYCLBIN file `{text}`: {hint}. {remedy}")
 }
 
 #[cfg(test)]
@@ -145,6 +155,18 @@ mod tests {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         assert!(message("saxpy", &path).contains(": it built `axpy`, `sum`. "));
+    }
+
+    #[test]
+    fn a_source_in_place_of_a_name_is_told_from_one() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("saxpy.syclbin"), "").unwrap();
+        let path = folder.path().join("kernels/saxpy.cpp.syclbin");
+        assert_eq!(
+            message("kernels/saxpy.cpp", &path),
+            "build.rs built no SYCLBIN file `kernels/saxpy.cpp`: it built `saxpy`. Write the name \
+             that build.rs passes to `compile`, or the path of a .syclbin file"
+        );
     }
 
     #[test]

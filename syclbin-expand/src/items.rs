@@ -118,7 +118,11 @@ impl Items {
             let tokens = entry.tokens.iter().cloned().collect();
             CppName::parse(tokens, &entry.at, "kernel")
         });
-        let names = names.collect::<syn::Result<_>>()?;
+        let names: Vec<CppName> = names.collect::<syn::Result<_>>()?;
+        if names.is_empty() {
+            let message = format!("name kernels between the braces, or leave `{word}` out");
+            return Err(syn::Error::new(word.span(), message));
+        }
         self.selection = Some(Selection { kind, names });
         Ok(())
     }
@@ -161,6 +165,11 @@ impl TypeItem {
 }
 
 impl KernelItem {
+    /// Whether it says nothing but a name.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.visibility.is_none() && self.safe.is_none() && self.rename.is_none()
+    }
+
     fn parse(tokens: &[TokenTree]) -> syn::Result<Self> {
         let Some(at) = tokens.iter().position(|token| is_word(token, "fn")) else {
             let first = tokens.first().map_or_else(Span::call_site, TokenTree::span);

@@ -27,7 +27,7 @@ pub(crate) struct Plan<'f> {
     /// What has no function, and why, by its name in C++.
     pub(crate) omitted: Vec<(String, String)>,
     pub(crate) types: Types<'f>,
-    /// Types of the user's, for the structs that are in use.
+    /// Types of the user's.
     pub(crate) own: Vec<(StructId, syn::Path)>,
 }
 

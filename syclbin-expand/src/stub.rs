@@ -5,7 +5,7 @@ use quote::quote;
 use syclbin::signature::{Element, KernelSignature, Parameter, Pointee, Type};
 use syn::Visibility;
 
-use crate::contract::Contract;
+use crate::contract::{Check, Contract};
 use crate::cpp_name::{self, CppName};
 use crate::doc;
 use crate::names::Scope;
@@ -55,7 +55,7 @@ impl Stub<'_> {
             inputs.extend(passing.ty.map(|ty| quote!(#name: #ty)));
             values.push(passing.value);
         }
-        let (ident, doc) = (&self.ident, self.doc(constant));
+        let ident = &self.ident;
         let count = Literal::usize_unsuffixed(values.len());
         // Buffers must live as long as the launch; without one there is nothing to name.
         let (generics, this, lifetime) = match borrows {
@@ -76,18 +76,24 @@ impl Stub<'_> {
             launch = quote!(#launch.with_range());
         }
         let mut ty = quote!(::syclbin_rt::Launch);
+        let mut conditions = None;
         if let Some(PlannedContract { contract, item }) = &self.contract {
             let check = contract.check(self.kernel, item, types, depth);
-            let check = check.unwrap_or_else(|wrong| {
+            let Check { texts, function } = check.unwrap_or_else(|wrong| {
                 errors.extend(wrong);
-                quote!(|_| ::core::result::Result::Ok(()))
+                Check {
+                    texts: Vec::new(),
+                    function: quote!(|_| ::core::result::Result::Ok(())),
+                }
             });
+            conditions = Some(texts);
             ty = quote!(::syclbin_rt::SafeLaunch);
             launch = quote! {
                 let launch = #launch;
-                unsafe { ::syclbin_rt::SafeLaunch::new(launch, #check) }
+                unsafe { ::syclbin_rt::SafeLaunch::new(launch, #function) }
             };
         }
+        let doc = self.doc(constant, conditions.as_deref());
         quote! {
             #doc
             #visibility fn #ident #generics(#this #(, #inputs)*) -> #ty<#lifetime, #count #range> {
@@ -97,9 +103,13 @@ impl Stub<'_> {
     }
 
     /// The C++ signature, what the file does not tell, and what a launch asks of the caller.
-    fn doc(&self, constant: Option<&Ident>) -> TokenStream {
+    /// `conditions` are those of its contract.
+    fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
         let name = cpp_name::of(self.kernel);
-        let [heading, safety] = self.safety();
+        let [heading, safety] = match conditions {
+            Some(conditions) => contract_doc(conditions),
+            None => self.safety(),
+        };
         let signature = match &self.kernel.declaration {
             Some(declaration) => doc::cpp(&declaration.to_string()),
             None => format!("Kernel `{name}`; the file does not tell its C++ signature."),
@@ -160,19 +170,6 @@ impl Stub<'_> {
 
     /// A heading and what stands under it.
     fn safety(&self) -> [String; 2] {
-        if let Some(PlannedContract { contract, .. }) = &self.contract {
-            let conditions: Vec<String> = contract
-                .texts(self.kernel)
-                .map(|text| format!("- `{text}`"))
-                .collect();
-            return match conditions.as_slice() {
-                [] => ["# Contract".into(), "None: every launch is safe.".into()],
-                conditions => [
-                    "# Contract".into(),
-                    format!("A launch is an error unless\n\n{}", conditions.join("\n")),
-                ],
-            };
-        }
         let numbered = self.parameters.iter().enumerate();
         let reached = numbered.filter(|(_, parameter)| {
             matches!(
@@ -196,6 +193,19 @@ impl Stub<'_> {
         );
         ["# Safety".into(), text]
     }
+}
+
+/// A heading and what stands under it, for a kernel with these conditions.
+fn contract_doc(conditions: &[String]) -> [String; 2] {
+    let list: Vec<String> = conditions
+        .iter()
+        .map(|text| format!("- `{text}`"))
+        .collect();
+    let text = match list.as_slice() {
+        [] => "None: every launch is safe.".into(),
+        list => format!("A launch is an error unless\n\n{}", list.join("\n")),
+    };
+    ["# Contract".into(), text]
 }
 
 /// How messages and documentation call a parameter.

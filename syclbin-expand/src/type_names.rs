@@ -68,6 +68,12 @@ impl<'f> Plan<'f> {
                 }
             }
         }
+        // What is said of a struct is true, whether a selected kernel takes it or not.
+        for (id, (_, rust)) in &own {
+            if let RustType::Own(path) = rust {
+                self.own.push((*id, path.clone()));
+            }
+        }
         for id in in_use {
             let Some(layout) = layouts.get(id) else {
                 continue;
@@ -75,7 +81,6 @@ impl<'f> Plan<'f> {
             let (path, name) = structs::name(layout);
             let renamed = match own.get(&id) {
                 Some((_, RustType::Own(path))) => {
-                    self.own.push((id, path.clone()));
                     self.types.paths.insert(id, TypePath::Own(path.clone()));
                     continue;
                 }

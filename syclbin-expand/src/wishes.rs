@@ -34,6 +34,10 @@ pub(crate) fn wishes<'i>(
         });
         match item.cpp.among(kernels).as_slice() {
             [] => errors.extend(unknown_kernel(&item.cpp, file)),
+            [_] if item.is_idle() => errors.push(item.cpp.error(
+                "this says nothing of the kernel: write `as NEW_NAME` after it, or `safe` or \
+                 `pub(crate)` before `fn`",
+            )),
             [place] => match &mut wishes[*place] {
                 wish if wish.item.is_some() => {
                     errors.push(item.cpp.error("this kernel has an item above; one says all: `safe fn NAME as NEW_NAME where CONDITIONS;`"));

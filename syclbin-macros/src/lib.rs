@@ -109,7 +109,8 @@ use proc_macro::TokenStream;
 /// `+ - * / %`, which do not overflow unnoticed. Parameters have their names of C++, raw where Rust
 /// reserves them: `r#in.len()`. One that names `range[1]` means a kernel of two dimensions and asks
 /// the same of the range, unless a condition on `range.dimensions()` says otherwise. Write one where
-/// an index must not come twice: in a range of more dimensions than the kernel has it does.
+/// an index must not come twice: in a range of more dimensions than the kernel has it does. A number
+/// whose sign the file does not tell must not be negative.
 ///
 /// Every buffer needs a condition on its length, and a kernel that takes device pointers in structs
 /// or device globals cannot be safe.

@@ -1,0 +1,7 @@
+syclbin_rt::include_syclbin! {
+    mod kernels = "vector_ops.object.syclbin";
+    only {}
+    fn saxpy;
+}
+
+fn main() {}
