@@ -11,7 +11,7 @@ use end_to_end::structs::{
 };
 use end_to_end::structs::{geo, ns};
 use syclbin_rt::half::{bf16, f16};
-use syclbin_rt::{Arg, DeviceArray, Launch, LocalMemory, Module, NdRange, bytemuck};
+use syclbin_rt::{DeviceArray, LocalMemory, NdRange, bytemuck};
 
 /// The file on the device, unless there is none.
 macro_rules! load {
@@ -329,19 +329,14 @@ fn device_globals_of_arrays_numbers_and_structs_are_read_and_written() {
     assert_eq!(shift.read().unwrap(), moved);
 }
 
-/// The file does not tell what these members are made of, so there is no stub.
 #[test]
 fn arrays_of_structs_are_members_of_a_functor() {
-    let Some(queue) = queue() else { return };
-    // SAFETY: a compiler made it.
-    let module = unsafe { Module::load(&queue, structs::SYCLBIN) }.unwrap();
+    load!(queue, kernels);
     let parts = [10, 20, 30].map(|s| inner(s, [0, 0, 1]));
     let pairs = [100, 200].map(|b| ns::Pair_int_2 { a: [0; 2], b });
     let mut out = queue.zeroed::<i32>(3).unwrap();
-    let args = [Arg::value(parts), Arg::value(pairs), Arg::write(&mut out)];
-    let kernel = module.kernel("_ZTS5Parts");
     // SAFETY: three work-items, parts and elements.
-    unsafe { Launch::new(&kernel, &["parts", "pairs", "out"], args).launch(3) }.unwrap();
+    unsafe { kernels.Parts(parts, pairs, &mut out).launch(3) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [201, 401, 401]);
 }
 

@@ -90,7 +90,27 @@ pub fn describe(module: &Module) -> Described {
             described.definitions.append(&mut info.definitions);
         }
     }
+    for declaration in described.declarations.values_mut() {
+        name_arrays(declaration, &described.definitions);
+    }
     described
+}
+
+/// The arrays of a functor are passed in structs that no source has. What they are, the functor tells
+/// where it is described itself; that they have as many bytes is checked when the file is read.
+fn name_arrays(functor: &mut Declaration, definitions: &BTreeMap<String, Definition>) {
+    let Some(Definition::Struct { members, .. }) = definitions.get(&functor.name) else {
+        return;
+    };
+    for parameter in &mut functor.parameters {
+        let mut members = members.iter();
+        let member = members.find(|member| member.name == parameter.name);
+        if let Some(member) = member
+            && parameter.ty.starts_with("bytes[")
+        {
+            parameter.ty.clone_from(&member.ty);
+        }
+    }
 }
 
 struct DebugInfo<'m> {
