@@ -86,7 +86,7 @@ fn overloads_and_instances_have_names_of_their_own() {
     let mut ints = queue.zeroed::<i32>(2).unwrap();
     let mut floats = queue.zeroed::<f32>(2).unwrap();
     kernels.over.fill(&mut ints, 5).launch(2).unwrap();
-    // SAFETY: two work-items, two elements, here and below.
+    // SAFETY: two work-items, two elements.
     unsafe {
         kernels
             .over
@@ -95,9 +95,11 @@ fn overloads_and_instances_have_names_of_their_own() {
     }
     .unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [0.5; 2]);
+    // SAFETY: as above.
     unsafe { kernels.over.times_int_3(&mut ints).launch(2) }.unwrap();
     assert_eq!(queue.download(&ints).unwrap(), [15; 2]);
     let mut shorts = queue.upload(&[1u16, 2]).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.over.minus_twice(&mut shorts).launch(2) }.unwrap();
     assert_eq!(queue.download(&shorts).unwrap(), [65534, 65532]);
 }
@@ -106,11 +108,13 @@ fn overloads_and_instances_have_names_of_their_own() {
 fn functors_and_lambdas_take_what_they_hold_and_one_without_name_gets_one() {
     load!(queue, kernels);
     let mut out = queue.zeroed::<i32>(2).unwrap();
-    // SAFETY: two work-items, two elements, here and below.
+    // SAFETY: two work-items, two elements.
     unsafe { kernels.named.Functor(&mut out, 10).launch(2) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [10; 2]);
+    // SAFETY: as above.
     unsafe { kernels.named.Lambda(&mut out, 10).launch(2) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [11; 2]);
+    // SAFETY: as above.
     unsafe { kernels.unnamed(&mut out, 10).launch(2) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [12; 2]);
 }
