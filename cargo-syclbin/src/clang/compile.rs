@@ -10,6 +10,7 @@ use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 use syclbin_build::{depfile, file};
 
 use crate::library::{self, DeviceImage, Outcome};
+use crate::lower;
 use crate::options::{Depfile, Options};
 use crate::{Failure, Result, own};
 
@@ -109,9 +110,12 @@ fn assemble(images: Vec<DeviceImage>, state: State) -> Result<Syclbin<'static>> 
                 module.metadata.insert(set.clone(), key, value);
             }
         }
-        module
-            .images
-            .push(Image::ir(IrType::SpirV, TARGET, image.code));
+        let mut code = image.code;
+        if let Some(lowered) = lower::lower(&code).or_else(|why| own(why.to_string()))? {
+            code = lowered.code;
+            lowered.constants.write(&mut module.metadata);
+        }
+        module.images.push(Image::ir(IrType::SpirV, TARGET, code));
         file.modules.push(module);
     }
     check_imports(&file, state)?;

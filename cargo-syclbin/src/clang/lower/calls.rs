@@ -1,0 +1,183 @@
+//! The reads of specialization constants in a module: calls of functions that nobody has, which
+//! stand for the values.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syclbin::signature::mangled;
+use syclbin::signature::spirv::Import;
+
+use super::Refusal;
+use super::default::Memory;
+use super::index::{Index, Slots};
+use super::layout::Layouts;
+use super::words::{Module, op, string};
+
+/// A call that reads a constant.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    /// Which instruction it is.
+    pub(super) place: usize,
+    /// The symbol that the host knows the constant by.
+    pub(super) symbol: String,
+    /// The type of the value.
+    pub(super) ty: u32,
+    /// Where the value goes.
+    pub(super) to: Destination,
+    /// The default value, in memory.
+    pub(super) default: Memory,
+}
+
+/// Where the value of a constant goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Destination {
+    /// It is the result of this id.
+    Result(u32),
+    /// It is stored through this pointer.
+    Pointer { id: u32, align: u32 },
+}
+
+/// All reads, in the order of the module.
+pub(super) struct Found {
+    pub(super) calls: Vec<Call>,
+    /// The functions that were called, to be removed.
+    pub(super) functions: BTreeSet<u32>,
+    pub(super) slots: Slots,
+}
+
+/// Finds the reads. What they read has to be plain; `steps` bounds the work.
+pub(super) fn find(
+    module: &Module,
+    index: &Index<'_>,
+    layouts: &Layouts,
+    steps: &mut usize,
+) -> Result<Found, Refusal> {
+    let imports = index.imports.iter();
+    let reads = imports.filter(|(_, name)| Import::of(name) == Import::SpecializationConstant);
+    let mut found = Found {
+        calls: Vec::new(),
+        functions: reads.map(|(id, _)| *id).collect(),
+        slots: Slots::new(),
+    };
+    for (place, instruction) in module.instructions.iter().enumerate() {
+        if instruction.opcode != op::FUNCTION_CALL {
+            continue;
+        }
+        let [ty, result, function, arguments @ ..] = instruction.operands.as_slice() else {
+            continue;
+        };
+        if !found.functions.contains(function) {
+            continue;
+        }
+        let refused = |symbol: Option<&str>, reason: &str| Refusal {
+            constant: symbol.map(shown),
+            kernels: kernels(module, place),
+            reason: reason.into(),
+        };
+        // A value that is no number comes through a pointer, which then is the first argument.
+        let (to, id, value, ty) = match *arguments {
+            [id, value, _] => (Destination::Result(*result), id, value, *ty),
+            [to, id, value, _] => {
+                let (ty, align) = pointee(index, *function)
+                    .ok_or_else(|| refused(None, "the pointer to its value is of no known type"))?;
+                let align = align.or_else(|| u32::try_from(layouts.get(ty)?.align).ok());
+                let align = align.unwrap_or(1);
+                (Destination::Pointer { id: to, align }, id, value, ty)
+            }
+            _ => return Err(refused(None, "it is read in an unknown way")),
+        };
+        let symbol = index.variable(id, &mut found.slots);
+        let symbol = symbol.and_then(|variable| text(variable, index, layouts, steps));
+        let Some(symbol) = symbol else {
+            let reason = "which constant is read is only known when the kernel runs";
+            return Err(refused(None, reason));
+        };
+        let default = index
+            .variable(value, &mut found.slots)
+            .and_then(|variable| index.get(variable)?.operand(3));
+        let Some(default) = default else {
+            let reason = "its default value is not in this source";
+            return Err(refused(Some(&symbol), reason));
+        };
+        let default = Memory::of_constant(default, index, layouts, steps)
+            .map_err(|reason| refused(Some(&symbol), reason))?;
+        found.calls.push(Call {
+            place,
+            symbol,
+            ty,
+            to,
+            default,
+        });
+    }
+    Ok(found)
+}
+
+/// What the first parameter of the function points to, and to what it is aligned.
+fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
+    let ty = index.get(index.get(function)?.operand(3)?)?;
+    let pointer = index.get(ty.operand(2)?)?;
+    // The parameter itself follows its function; only it says the alignment.
+    let parameter = index.after(function)?;
+    let align = match parameter.opcode {
+        op::FUNCTION_PARAMETER => index.alignment(parameter.operand(1)?),
+        _ => None,
+    };
+    match pointer.opcode {
+        op::TYPE_POINTER => Some((pointer.operand(2)?, align)),
+        _ => None,
+    }
+}
+
+/// The text that a variable holds.
+fn text(
+    variable: u32,
+    index: &Index<'_>,
+    layouts: &Layouts,
+    steps: &mut usize,
+) -> Option<String> {
+    let initializer = index.get(variable)?.operand(3)?;
+    let memory = Memory::of_constant(initializer, index, layouts, steps).ok()?;
+    let bytes = memory.bytes.split(|byte| *byte == 0).next()?;
+    let text = String::from_utf8(bytes.to_vec()).ok()?;
+    (!text.is_empty()).then_some(text)
+}
+
+/// A constant as people know it: `ns::radius`.
+pub(super) fn shown(symbol: &str) -> String {
+    match mangled::variable(symbol) {
+        Some(name) => name.qualified(),
+        None => symbol.into(),
+    }
+}
+
+/// The kernels that get to the instruction at `place`, as people know them.
+pub(super) fn kernels(module: &Module, place: usize) -> Vec<String> {
+    let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut entries = Vec::new();
+    let (mut function, mut own) = (0, 0);
+    for (at, instruction) in module.instructions.iter().enumerate() {
+        match (instruction.opcode, instruction.operands.as_slice()) {
+            (op::FUNCTION, [_, id, ..]) => function = *id,
+            (op::FUNCTION_CALL, [_, _, called, ..]) => {
+                callers.entry(*called).or_default().push(function);
+            }
+            (op::ENTRY_POINT, [_, id, name @ ..]) => entries.push((*id, string(name).0)),
+            _ => {}
+        }
+        if at == place {
+            own = function;
+        }
+    }
+    let (mut reached, mut next) = (BTreeSet::new(), vec![own]);
+    while let Some(function) = next.pop() {
+        if reached.insert(function) {
+            next.extend(callers.get(&function).into_iter().flatten());
+        }
+    }
+    // An entry point may be a shell that calls the kernel.
+    let names = entries.into_iter().filter(|(id, _)| reached.contains(id));
+    let names = names.map(|(_, symbol)| match mangled::parse(&symbol) {
+        Some(name) => name.qualified(),
+        None => symbol,
+    });
+    names.collect()
+}

@@ -1,0 +1,197 @@
+//! Where a module defines and uses its ids, and what a pointer points to as far as that is plain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::words::{
+    DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT,
+    LINKAGE_IMPORT, MEMORY_VOLATILE, Module, STORAGE_FUNCTION, is_cast, op, string,
+};
+
+/// A pointer is followed through this many instructions.
+const MAX_STEPS: usize = 64;
+
+/// The ids of a module.
+pub(super) struct Index<'m> {
+    module: &'m Module,
+    definitions: BTreeMap<u32, usize>,
+    /// Which instructions need an id.
+    uses: BTreeMap<u32, Vec<usize>>,
+    /// Symbols of what other modules have, in the order of the module.
+    pub(super) imports: Vec<(u32, String)>,
+    /// What other modules may refer to.
+    pub(super) exports: Vec<u32>,
+    alignments: BTreeMap<u32, u32>,
+    /// Extended instructions that tell debuggers about code, and do nothing.
+    debug_sets: BTreeSet<u32>,
+}
+
+/// A local variable that holds one value from where it is stored on: how unoptimized code passes
+/// things on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// The value.
+    value: u32,
+    /// Where it is stored.
+    pub(super) store: usize,
+    /// Where it is read.
+    pub(super) loads: Vec<usize>,
+}
+
+/// The local variables that were followed; nothing for those that are more than a [`Slot`].
+pub(super) type Slots = BTreeMap<u32, Option<Slot>>;
+
+impl<'m> Index<'m> {
+    pub(super) fn of(module: &'m Module) -> Self {
+        let mut index = Self {
+            module,
+            definitions: BTreeMap::new(),
+            uses: BTreeMap::new(),
+            imports: Vec::new(),
+            exports: Vec::new(),
+            alignments: BTreeMap::new(),
+            debug_sets: BTreeSet::new(),
+        };
+        for (place, instruction) in module.instructions.iter().enumerate() {
+            if let Some(id) = instruction.result() {
+                index.definitions.entry(id).or_insert(place);
+            }
+            for id in instruction.uses() {
+                index.uses.entry(id).or_default().push(place);
+            }
+            match (instruction.opcode, instruction.operands.as_slice()) {
+                (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..]) => {
+                    match string(rest) {
+                        (name, [LINKAGE_IMPORT, ..]) => index.imports.push((*target, name)),
+                        (_, [LINKAGE_EXPORT, ..]) => index.exports.push(*target),
+                        _ => {}
+                    }
+                }
+                (op::EXT_INST_IMPORT, [id, name @ ..]) if string(name).0.contains("DebugInfo") => {
+                    index.debug_sets.insert(*id);
+                }
+                (op::DECORATE, [target, DECORATION_ALIGNMENT, bytes]) => {
+                    index.alignments.insert(*target, *bytes);
+                }
+                _ => {}
+            }
+        }
+        index
+    }
+
+    /// The instruction that defines `id`.
+    pub(super) fn get(&self, id: u32) -> Option<&'m Instruction> {
+        self.module.instructions.get(self.place(id)?)
+    }
+
+    /// Where `id` is defined.
+    pub(super) fn place(&self, id: u32) -> Option<usize> {
+        self.definitions.get(&id).copied()
+    }
+
+    /// The instruction after the one that defines `id`.
+    pub(super) fn after(&self, id: u32) -> Option<&'m Instruction> {
+        self.module.instructions.get(self.place(id)? + 1)
+    }
+
+    /// The instructions that need `id`.
+    pub(super) fn users(&self, id: u32) -> &[usize] {
+        self.uses.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// What `id` is aligned to, where that is said.
+    pub(super) fn alignment(&self, id: u32) -> Option<u32> {
+        self.alignments.get(&id).copied()
+    }
+
+    /// The variable of the module that the pointer `id` points to the start of. `slots` keeps the
+    /// local variables that this went through.
+    pub(super) fn variable(&self, mut id: u32, slots: &mut Slots) -> Option<u32> {
+        for _ in 0..MAX_STEPS {
+            id = self.without_casts(id)?;
+            let instruction = self.get(id)?;
+            match (instruction.opcode, instruction.operands.as_slice()) {
+                (op::VARIABLE, [_, _, storage, ..]) if *storage != STORAGE_FUNCTION => {
+                    return Some(id);
+                }
+                (op::LOAD, [_, _, pointer, memory @ ..]) => {
+                    if memory.first().is_some_and(|mask| mask & MEMORY_VOLATILE != 0) {
+                        return None;
+                    }
+                    let local = self.without_casts(*pointer)?;
+                    let slot = slots.entry(local).or_insert_with(|| self.slot(local));
+                    id = slot.as_ref()?.value;
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The pointer that `id` is another type of.
+    fn without_casts(&self, mut id: u32) -> Option<u32> {
+        for _ in 0..MAX_STEPS {
+            let instruction = self.get(id)?;
+            let inner = match (instruction.opcode, instruction.operands.as_slice()) {
+                (_, [_, _, pointer]) if instruction.is_cast() => *pointer,
+                (_, [_, _, pointer, indices @ ..]) if instruction.is_chain() => {
+                    if !indices.iter().all(|index| self.is_zero(*index)) {
+                        return Some(id);
+                    }
+                    *pointer
+                }
+                (op::SPEC_CONSTANT_OP, [_, _, opcode, pointer])
+                    if u16::try_from(*opcode).is_ok_and(is_cast) =>
+                {
+                    *pointer
+                }
+                _ => return Some(id),
+            };
+            id = inner;
+        }
+        None
+    }
+
+    fn is_zero(&self, id: u32) -> bool {
+        self.get(id).is_some_and(|constant| match constant.opcode {
+            op::CONSTANT_NULL => true,
+            op::CONSTANT => constant.operands.iter().skip(2).all(|word| *word == 0),
+            _ => false,
+        })
+    }
+
+    /// What the local variable holds, if all that is done with it is to store once and to load.
+    fn slot(&self, variable: u32) -> Option<Slot> {
+        let [_, _, STORAGE_FUNCTION] = self.get(variable)?.operands[..] else {
+            return None;
+        };
+        let (mut aliases, mut seen) = (vec![variable], BTreeSet::new());
+        let (mut value, mut loads) = (None, Vec::new());
+        while let Some(alias) = aliases.pop() {
+            if !seen.insert(alias) {
+                continue; // no compiler makes a circle of casts
+            }
+            for place in self.users(alias) {
+                let user = self.module.instructions.get(*place)?;
+                match (user.opcode, user.operands.as_slice()) {
+                    (op::LOAD, _) => loads.push(*place),
+                    (op::STORE, [pointer, stored, ..])
+                        if *pointer == alias && *stored != alias && value.is_none() =>
+                    {
+                        value = Some((*stored, *place));
+                    }
+                    // That tells where the variable of the source is.
+                    (op::EXT_INST, [_, _, set, ..]) if self.debug_sets.contains(set) => {}
+                    (op::LIFETIME_START | op::LIFETIME_STOP, _) => {}
+                    (_, [_, result, ..]) if user.is_cast() => aliases.push(*result),
+                    _ => return None,
+                }
+            }
+        }
+        let (value, store) = value?;
+        Some(Slot {
+            value,
+            store,
+            loads,
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Lowers specialization constants: what DPC++ does to device code after linking, and its compiler
+//! library leaves undone.
+//!
+//! The code it returns calls functions that nobody has, `__sycl_getScalar2020SpecConstantValue` and
+//! `__sycl_getComposite2020SpecConstantValue`, with the symbol of a constant and its
+//! `specialization_id`. Some drivers end the process when they are handed such a module. Each call
+//! becomes the value of a constant that SPIR-V can specialize, and a pair of property sets says
+//! which.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`words`] | a module as instructions |
+//! | [`index`] | where ids are defined and used, what pointers point to |
+//! | [`layout`] | sizes of types, places of their parts |
+//! | [`default`] | an initializer as bytes |
+//! | [`calls`] | the reads of constants |
+//! | [`rewrite`] | constants instead of the reads |
+//! | [`sweep`] | what nothing needs any more |
+
+mod calls;
+mod default;
+mod index;
+mod layout;
+mod rewrite;
+mod sweep;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use syclbin::metadata::SpecializationConstants;
+
+use index::Index;
+use layout::Layouts;
+use words::Module;
+
+/// Bytes and parts of all constants of a module together. More is no source that people write, and
+/// time and memory stay bounded whatever the code is.
+const MAX_STEPS: usize = 1 << 24;
+
+/// Code with its constants lowered.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    pub(crate) code: Vec<u8>,
+    pub(crate) constants: SpecializationConstants,
+}
+
+/// A constant that cannot be lowered, and why.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// In C++, where it is known which one.
+    pub(crate) constant: Option<String>,
+    /// The kernels that read it.
+    pub(crate) kernels: Vec<String>,
+    pub(crate) reason: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.constant {
+            Some(name) => write!(f, "specialization constant {name}")?,
+            None => f.write_str("a specialization constant")?,
+        }
+        if !self.kernels.is_empty() {
+            write!(f, ", which {} reads,", self.kernels.join(" and "))?;
+        }
+        write!(
+            f,
+            " cannot be set before the kernel is built: {}; pass the value as a kernel argument, or \
+             use a DPC++ clang++ (SYCLBIN_CLANG)",
+            self.reason
+        )
+    }
+}
+
+/// Lowers the constants of the SPIR-V module `code`; `None` where there are none, and where it is no
+/// SPIR-V.
+///
+/// # Errors
+///
+/// When a constant cannot be lowered.
+pub(crate) fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
+    let Some(module) = Module::parse(code) else {
+        return Ok(None);
+    };
+    let index = Index::of(&module);
+    let layouts = Layouts::of(&module);
+    let mut steps = MAX_STEPS;
+    let found = calls::find(&module, &index, &layouts, &mut steps)?;
+    if found.functions.is_empty() {
+        return Ok(None);
+    }
+    let edit = rewrite::plan(&module, &layouts, &found, &mut steps)?;
+    let unneeded = sweep::unneeded(&module, &index, &found, &edit.replaced);
+    for function in &found.functions {
+        if !index
+            .place(*function)
+            .is_some_and(|at| unneeded.contains(&at))
+        {
+            let users = index.users(*function).first().copied();
+            return Err(Refusal {
+                constant: None,
+                kernels: users.map_or_else(Vec::new, |at| calls::kernels(&module, at)),
+                reason: "it is read in an unknown way".into(),
+            });
+        }
+    }
+    let constants = edit.constants.clone();
+    let code = rewrite::apply(&module, edit, &unneeded).to_bytes();
+    match code {
+        Some(code) => Ok(Some(Lowered { code, constants })),
+        None => Err(Refusal {
+            constant: None,
+            kernels: Vec::new(),
+            reason: "an instruction would be too long".into(),
+        }),
+    }
+}

@@ -1,0 +1,275 @@
+//! Constants that SPIR-V can specialize, where the code read them through calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syclbin::metadata::{Part, SpecializationConstants};
+
+use super::Refusal;
+use super::calls::{Call, Destination, Found, kernels, shown};
+use super::default::Memory;
+use super::layout::{Layouts, Shape};
+use super::words::{
+    DECORATION_SPEC_ID, Instruction, MEMORY_ALIGNED, Module, op, string,
+};
+
+/// A value of more parts does not fit an instruction.
+const MAX_PARTS: u64 = u16::MAX as u64 - 3;
+
+/// What changes in a module.
+pub(super) struct Edit {
+    /// What stands for the calls.
+    pub(super) replaced: BTreeMap<usize, Instruction>,
+    pub(super) constants: SpecializationConstants,
+    decorations: Vec<Instruction>,
+    definitions: Vec<Instruction>,
+    bound: u32,
+}
+
+/// A constant that was made, and what it was made of.
+struct Made<'f> {
+    id: u32,
+    call: &'f Call,
+}
+
+/// Plans a constant for each symbol, and its value for each call.
+pub(super) fn plan(
+    module: &Module,
+    layouts: &Layouts,
+    found: &Found,
+    steps: &mut usize,
+) -> Result<Edit, Refusal> {
+    let mut maker = Maker {
+        module,
+        layouts,
+        steps,
+        decorations: Vec::new(),
+        definitions: Vec::new(),
+        bound: module.bound(),
+        next: 0,
+        parts: Vec::new(),
+    };
+    let mut constants = SpecializationConstants::default();
+    let mut defaults = Vec::new();
+    let mut made: BTreeMap<&str, Made<'_>> = BTreeMap::new();
+    let mut replaced = BTreeMap::new();
+    for call in &found.calls {
+        let refused = |reason: &str| Refusal {
+            constant: Some(shown(&call.symbol)),
+            kernels: kernels(module, call.place),
+            reason: reason.into(),
+        };
+        let value = match made.get(call.symbol.as_str()) {
+            Some(known) if (known.call.ty, &known.call.default) == (call.ty, &call.default) => {
+                known.id
+            }
+            Some(_) => return Err(refused("its reads differ in type or default value")),
+            None => {
+                let id = maker.constant(call).map_err(refused)?;
+                made.insert(&call.symbol, Made { id, call });
+                let parts = std::mem::take(&mut maker.parts);
+                constants.constants.insert(call.symbol.clone(), parts);
+                defaults.extend_from_slice(&call.default.bytes);
+                id
+            }
+        };
+        let instruction = match call.to {
+            Destination::Result(id) => Instruction::new(op::COPY_OBJECT, [call.ty, id, value]),
+            Destination::Pointer { id, align } => {
+                Instruction::new(op::STORE, [id, value, MEMORY_ALIGNED, align])
+            }
+        };
+        replaced.insert(call.place, instruction);
+    }
+    if !constants.constants.is_empty() {
+        constants.defaults = Some(defaults);
+    }
+    Ok(Edit {
+        replaced,
+        constants,
+        decorations: maker.decorations,
+        definitions: maker.definitions,
+        bound: maker.bound,
+    })
+}
+
+/// The module with that edit, and without what is not needed.
+pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>) -> Module {
+    let all = &module.instructions;
+    let removed: BTreeSet<u32> = unneeded
+        .iter()
+        .filter_map(|place| all.get(*place)?.result())
+        .collect();
+    let is_function = |instruction: &Instruction| instruction.opcode == op::FUNCTION;
+    let mut end = all.iter().position(is_function).unwrap_or(all.len());
+    let decorations = all[..end].iter().rposition(|i| i.opcode == op::DECORATE);
+    while end > 0 && matches!(all[end - 1].opcode, op::LINE | op::NO_LINE) {
+        end -= 1; // it tells where the function is
+    }
+    let mut instructions = Vec::with_capacity(all.len());
+    for (place, instruction) in all.iter().enumerate() {
+        if place == end {
+            instructions.append(&mut edit.definitions);
+        }
+        let about = instruction.operand(0).filter(|_| {
+            matches!(instruction.opcode, op::NAME | op::DECORATE)
+        });
+        if let Some(new) = edit.replaced.remove(&place) {
+            instructions.push(new);
+        } else if !unneeded.contains(&place) && !about.is_some_and(|id| removed.contains(&id)) {
+            instructions.push(without_references(instruction, &removed));
+        }
+        if Some(place) == decorations {
+            instructions.append(&mut edit.decorations);
+        }
+    }
+    module.with(edit.bound, instructions)
+}
+
+/// An entry point without references to what is removed.
+fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Instruction {
+    let [model, function, rest @ ..] = instruction.operands.as_slice() else {
+        return instruction.clone();
+    };
+    if instruction.opcode != op::ENTRY_POINT {
+        return instruction.clone();
+    }
+    let (_, references) = string(rest);
+    let name = &rest[..rest.len() - references.len()];
+    let kept = references.iter().filter(|id| !removed.contains(id));
+    let operands = [model, function].into_iter().chain(name).chain(kept);
+    Instruction::new(op::ENTRY_POINT, operands.copied())
+}
+
+/// Makes constants.
+struct Maker<'m> {
+    module: &'m Module,
+    layouts: &'m Layouts,
+    steps: &'m mut usize,
+    decorations: Vec<Instruction>,
+    definitions: Vec<Instruction>,
+    bound: u32,
+    /// The next `SpecId`.
+    next: u32,
+    /// The parts of the constant that is being made.
+    parts: Vec<Part>,
+}
+
+impl Maker<'_> {
+    /// Makes the constant that `call` reads.
+    fn constant(&mut self, call: &Call) -> Result<u32, &'static str> {
+        const DIFFERS: &str = "its type is not that of its default value";
+        self.parts.clear();
+        let default = &call.default;
+        if self.is_bool(call.ty) {
+            let [byte] = default.bytes[..] else {
+                return Err(DIFFERS);
+            };
+            let opcode = match byte {
+                0 => op::SPEC_CONSTANT_FALSE,
+                _ => op::SPEC_CONSTANT_TRUE,
+            };
+            return self.specialized(opcode, call.ty, &[], 0, 1);
+        }
+        let Some(layout) = self.layouts.get(call.ty) else {
+            return Err("SPIR-V has no size for its type");
+        };
+        if layout.size != default.bytes.len() as u64 {
+            return Err(DIFFERS);
+        }
+        let id = self.value(call.ty, 0, default)?;
+        // The rest is not known to the device, but part of the value.
+        let last = self.parts.last();
+        let end = last.map_or(0, |last| u64::from(last.offset + last.size));
+        if end < layout.size {
+            self.part(Part::PADDING, end, layout.size - end)?;
+        }
+        Ok(id)
+    }
+
+    /// Makes the part of type `ty` that lies at `offset`. No deeper than the type.
+    fn value(&mut self, ty: u32, offset: u64, default: &Memory) -> Result<u32, &'static str> {
+        const LARGE: &str = "it is too large";
+        *self.steps = self.steps.checked_sub(1).ok_or(LARGE)?;
+        let layouts = self.layouts;
+        let layout = layouts.get(ty).ok_or("a part of it has no size")?;
+        if !default.is_defined(offset, layout.size) {
+            let id = self.id()?;
+            self.definitions.push(Instruction::new(op::UNDEF, [ty, id]));
+            return Ok(id);
+        }
+        match layout.shape {
+            Shape::Pointer => Err("it has a pointer, which SPIR-V cannot specialize"),
+            Shape::Number { signed } => {
+                let bytes = default.at(offset, layout.size).ok_or(LARGE)?;
+                let words = literal(bytes, signed);
+                self.specialized(op::SPEC_CONSTANT, ty, &words, offset, layout.size)
+            }
+            Shape::Many { .. } | Shape::Struct(_) => {
+                if layout.part_count() > MAX_PARTS {
+                    return Err("it has more parts than SPIR-V can say");
+                }
+                let mut operands = vec![ty, 0];
+                for (part, at) in layout.parts() {
+                    operands.push(self.value(part, offset + at, default)?);
+                }
+                let id = self.id()?;
+                operands[1] = id;
+                let opcode = op::SPEC_CONSTANT_COMPOSITE;
+                self.definitions.push(Instruction::new(opcode, operands));
+                Ok(id)
+            }
+        }
+    }
+
+    /// Makes a constant of one number, with the next `SpecId`.
+    fn specialized(
+        &mut self,
+        opcode: u16,
+        ty: u32,
+        words: &[u32],
+        offset: u64,
+        size: u64,
+    ) -> Result<u32, &'static str> {
+        let (id, number) = (self.id()?, self.next);
+        self.next = number.checked_add(1).ok_or("it is too large")?;
+        let words = [ty, id].into_iter().chain(words.iter().copied());
+        self.definitions.push(Instruction::new(opcode, words));
+        let decoration = [id, DECORATION_SPEC_ID, number];
+        self.decorations
+            .push(Instruction::new(op::DECORATE, decoration));
+        self.part(number, offset, size)?;
+        Ok(id)
+    }
+
+    fn part(&mut self, id: u32, offset: u64, size: u64) -> Result<(), &'static str> {
+        let [offset, size] = [offset, size].map(u32::try_from);
+        let (Ok(offset), Ok(size)) = (offset, size) else {
+            return Err("it is too large");
+        };
+        self.parts.push(Part { id, offset, size });
+        Ok(())
+    }
+
+    fn id(&mut self) -> Result<u32, &'static str> {
+        let id = self.bound;
+        self.bound = id.checked_add(1).ok_or("the module has too many ids")?;
+        Ok(id)
+    }
+
+    fn is_bool(&self, ty: u32) -> bool {
+        let mut types = self.module.instructions.iter();
+        types.any(|i| i.opcode == op::TYPE_BOOL && i.operands == [ty])
+    }
+}
+
+/// The words of a literal: the value, filled up to 32 bits.
+fn literal(bytes: &[u8], signed: bool) -> Vec<u32> {
+    let negative = signed && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
+    let fill = if negative { 0xff } else { 0 };
+    let words = bytes.chunks(4).map(|chunk| {
+        let mut word = [fill; 4];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u32::from_le_bytes(word)
+    });
+    words.collect()
+}

@@ -1,0 +1,134 @@
+//! What nothing needs any more once constants stand for the reads of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::calls::Found;
+use super::index::Index;
+use super::words::{Instruction, MEMORY_VOLATILE, Module, is_cast, op};
+
+/// Local variables that hold pointers to each other are followed this far.
+const MAX_ROUNDS: usize = 64;
+
+/// The instructions to leave out when those in `replaced` are: the functions that were called, and
+/// all that was only there to call them.
+pub(super) fn unneeded(
+    module: &Module,
+    index: &Index<'_>,
+    found: &Found,
+    replaced: &BTreeMap<usize, Instruction>,
+) -> BTreeSet<usize> {
+    let mut sweep = Sweep {
+        module,
+        index,
+        fewer: BTreeMap::new(),
+        gone: BTreeSet::new(),
+        idle: Vec::new(),
+    };
+    for new in replaced.values() {
+        for id in new.uses() {
+            *sweep.fewer.entry(id).or_default() -= 1;
+        }
+    }
+    for old in replaced.keys().filter_map(|at| module.instructions.get(*at)) {
+        sweep.forget(old);
+    }
+    sweep.drain();
+    for _ in 0..MAX_ROUNDS {
+        let before = sweep.gone.len();
+        for slot in found.slots.values().flatten() {
+            if slot.loads.iter().all(|load| sweep.gone.contains(load)) {
+                sweep.remove(slot.store);
+            }
+        }
+        sweep.drain();
+        if sweep.gone.len() == before {
+            break;
+        }
+    }
+    for function in &found.functions {
+        sweep.function(*function);
+    }
+    sweep.gone
+}
+
+struct Sweep<'m> {
+    module: &'m Module,
+    index: &'m Index<'m>,
+    /// How many uses of an id are gone; negative where there are new ones.
+    fewer: BTreeMap<u32, isize>,
+    gone: BTreeSet<usize>,
+    /// Ids that may have no use any more.
+    idle: Vec<u32>,
+}
+
+impl Sweep<'_> {
+    fn is_used(&self, id: u32) -> bool {
+        let uses = self.index.users(id).len();
+        let gone = self.fewer.get(&id).copied().unwrap_or(0);
+        isize::try_from(uses).is_ok_and(|uses| uses > gone)
+    }
+
+    fn remove(&mut self, place: usize) {
+        if let Some(instruction) = self.module.instructions.get(place)
+            && self.gone.insert(place)
+        {
+            self.forget(instruction);
+        }
+    }
+
+    fn forget(&mut self, instruction: &Instruction) {
+        for id in instruction.uses() {
+            *self.fewer.entry(id).or_default() += 1;
+            self.idle.push(id);
+        }
+    }
+
+    fn drain(&mut self) {
+        while let Some(id) = self.idle.pop() {
+            if !self.is_used(id)
+                && let Some(place) = self.index.place(id)
+                && let Some(instruction) = self.module.instructions.get(place)
+                && self.may_go(id, instruction)
+            {
+                self.remove(place);
+            }
+        }
+    }
+
+    /// Whether all that the instruction does is to give `id` a value.
+    fn may_go(&self, id: u32, instruction: &Instruction) -> bool {
+        match (instruction.opcode, instruction.operands.as_slice()) {
+            (op::VARIABLE, _) => !self.index.exports.contains(&id),
+            (op::LOAD, [_, _, _, mask, ..]) => mask & MEMORY_VOLATILE == 0,
+            (op::SPEC_CONSTANT_OP, [_, _, opcode, ..]) => {
+                u16::try_from(*opcode).is_ok_and(is_cast)
+            }
+            (
+                op::LOAD
+                | op::UNDEF
+                | op::CONSTANT_TRUE..=op::CONSTANT_COMPOSITE
+                | op::CONSTANT_NULL
+                | op::CONVERT_U_TO_PTR,
+                _,
+            ) => true,
+            _ => instruction.is_cast() || instruction.is_chain(),
+        }
+    }
+
+    /// Removes a function without body, unless something still needs it.
+    fn function(&mut self, id: u32) {
+        let Some(start) = self.index.place(id).filter(|_| !self.is_used(id)) else {
+            return;
+        };
+        let rest = self.module.instructions.get(start..).unwrap_or_default();
+        let inside = rest.iter().position(|i| {
+            !matches!(i.opcode, op::FUNCTION | op::FUNCTION_PARAMETER)
+        });
+        let Some(end) = inside.filter(|end| rest[*end].opcode == op::FUNCTION_END) else {
+            return;
+        };
+        for place in start..=start + end {
+            self.remove(place);
+        }
+    }
+}
