@@ -7,11 +7,13 @@ fn main() {
     for (folder, name) in [
         ("../testfiles", "functor"),
         ("../testfiles", "work_group"),
+        ("../testfiles", "constants"),
         ("tests", "kinds"),
         ("tests", "numbers"),
         ("tests", "rest"),
         ("tests", "variables"),
         ("tests", "structs"),
+        ("tests", "specialized"),
     ] {
         syclbin_build::Build::new()
             .source(format!("{folder}/{name}.cpp"))

@@ -25,3 +25,13 @@ syclbin_rt::include_syclbin! {
     /// tests/structs.cpp
     pub mod structs = "structs";
 }
+
+syclbin_rt::include_syclbin! {
+    /// testfiles/constants.cpp
+    pub mod constants = "constants";
+}
+
+syclbin_rt::include_syclbin! {
+    /// tests/specialized.cpp
+    pub mod specialized = "specialized";
+}

@@ -8,7 +8,6 @@ pub(super) mod op {
     pub(crate) const UNDEF: u16 = 1;
     pub(crate) const SOURCE_CONTINUED: u16 = 2;
     pub(crate) const NAME: u16 = 5;
-    pub(crate) const MEMBER_NAME: u16 = 6;
     pub(crate) const STRING: u16 = 7;
     pub(crate) const LINE: u16 = 8;
     pub(crate) const EXTENSION: u16 = 10;
@@ -28,7 +27,6 @@ pub(super) mod op {
     pub(crate) const TYPE_POINTER: u16 = 32;
     pub(crate) const TYPE_FUNCTION: u16 = 33;
     pub(crate) const CONSTANT_TRUE: u16 = 41;
-    pub(crate) const CONSTANT_FALSE: u16 = 42;
     pub(crate) const CONSTANT: u16 = 43;
     pub(crate) const CONSTANT_COMPOSITE: u16 = 44;
     pub(crate) const CONSTANT_NULL: u16 = 46;
@@ -57,7 +55,6 @@ pub(super) mod op {
     pub(crate) const BITCAST: u16 = 124;
     pub(crate) const PHI: u16 = 245;
     pub(crate) const LABEL: u16 = 248;
-    pub(crate) const BRANCH: u16 = 249;
     pub(crate) const RETURN: u16 = 253;
     pub(crate) const LIFETIME_START: u16 = 256;
     pub(crate) const LIFETIME_STOP: u16 = 257;
