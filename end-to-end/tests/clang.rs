@@ -1,5 +1,8 @@
 //! The installed `syclbin-clang`, called as CMake or make would call `clang++`.
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
+#![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
+
+mod common;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,6 +10,7 @@ use std::process::{Command, Output};
 
 use syclbin::State;
 use syclbin::signature::{Access, Type, kernels};
+use syclbin_rt::{Arg, Launch, Module};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 fn clang(arguments: &[&str], folder: &Path) -> Output {
@@ -30,12 +34,17 @@ fn testfiles() -> PathBuf {
 
 /// Compiles a file of `testfiles/` to `state`.
 fn compile(name: &str, state: &str) -> Vec<u8> {
+    compile_with(name, state, "-O2")
+}
+
+fn compile_with(name: &str, state: &str, option: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let source = testfiles().join(format!("{name}.cpp"));
     let state = format!("-fsyclbin={state}");
     let arguments = [
         "-fsycl",
         &state,
+        option,
         "-o",
         "out.syclbin",
         source.to_str().unwrap(),
@@ -136,18 +145,22 @@ fn errors_are_clangs_and_nothing_is_written() {
 #[test]
 fn code_that_would_end_a_driver_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, state, expected) in [
-        ("constants", "executable", "reads a specialization constant"),
-        ("constants", "object", "reads a specialization constant"),
+    for (source, state, expected) in [
         (
-            "import_side",
+            testfiles().join("import_side.cpp"),
             "executable",
             "undefined in the device code: _Z5shapef",
         ),
+        (
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unlowered.cpp"),
+            "object",
+            "specialization constant app::place, which reads_a_pointer reads, cannot be lowered: it \
+             has a pointer",
+        ),
     ] {
-        let source = testfiles().join(format!("{name}.cpp"));
         let state = format!("-fsyclbin={state}");
-        let arguments = [&state, "-o", "out.syclbin", source.to_str().unwrap()];
+        let name = source.to_str().unwrap();
+        let arguments = [&state, "-o", "out.syclbin", name];
         let output = clang(&arguments, folder.path());
         assert_eq!(output.status.code(), Some(1), "{name}");
         assert!(said(&output).contains(expected), "{}", said(&output));
@@ -156,6 +169,38 @@ fn code_that_would_end_a_driver_is_refused_by_name() {
             0,
             "{name}"
         );
+    }
+}
+
+#[test]
+fn constants_are_lowered_in_unoptimized_code_too() {
+    let Some(queue) = common::queue() else { return };
+    for (option, state) in [
+        ("-O0", "executable"),
+        ("-g", "executable"),
+        ("-O3", "object"),
+    ] {
+        let bytes = compile_with("constants", state, option);
+        let builder = Module::builder(&queue)
+            .specialization_constant("____ZL6offset", 100i32)
+            .specialization_constant("____ZL7stencil", [1.0f32, 0.5, 2.0, f32::from_bits(1)]);
+        // SAFETY: the compiler made the file just now.
+        let module = unsafe { builder.load(&bytes) }.unwrap();
+        let input = queue.upload(&[1.0f32, 2.0, 4.0, 8.0]).unwrap();
+        let mut out = queue.zeroed::<f32>(4).unwrap();
+        let arguments = [
+            Arg::read(&input),
+            Arg::write(&mut out),
+            Arg::scalar(4i32),
+            Arg::kernel_handler(),
+        ];
+        let kernel = module.kernel("__sycl_kernel_blur");
+        let launch = Launch::new(&kernel, &["in", "out", "n", "h"], arguments);
+        // SAFETY: both have four elements.
+        unsafe { launch.launch(4) }.unwrap();
+        // The gain stays at 2.5; the last four bytes of the stencil are its radius, one.
+        let expected = [5.5, 10.0, 20.0, 24.0].map(|sum| 2.5 * sum + 100.0);
+        assert_eq!(queue.download(&out).unwrap(), expected, "{option} {state}");
     }
 }
 

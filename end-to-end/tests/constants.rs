@@ -151,9 +151,7 @@ fn numbers_of_each_kind_are_set() {
     let peta = (1u64 << 50) as f64;
     assert_eq!(
         numbers!(queue, kernels, scalars, 9),
-        [
-            20.0, 10.0, -128.0, 40_000.0, -0.25, peta, -3.25, 1.0, -1.0
-        ]
+        [20.0, 10.0, -128.0, 40_000.0, -0.25, peta, -3.25, 1.0, -1.0]
     );
 }
 

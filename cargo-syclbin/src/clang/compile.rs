@@ -144,14 +144,10 @@ fn check_imports(file: &Syclbin<'_>, state: State) -> Result<()> {
         }
     }
     let missing: Vec<_> = imports.difference(&exports).map(String::as_str).collect();
-    let asks_for = |import| missing.iter().any(|symbol| Import::of(symbol) == import);
-    if asks_for(Import::SpecializationConstant) {
-        return own(
-            "the source reads a specialization constant, which this compiler does not lower; \
-             pass the value as a kernel argument, or use a DPC++ clang++ (SYCLBIN_CLANG)",
-        );
-    }
-    if asks_for(Import::DeviceLibrary) {
+    if missing
+        .iter()
+        .any(|symbol| Import::of(symbol) == Import::DeviceLibrary)
+    {
         return own(format!(
             "the device code calls functions of DPC++'s device library that this compiler does not \
              link: {}; an `assert` does (define NDEBUG to leave it out), or use a DPC++ clang++ \

@@ -88,7 +88,7 @@ pub(super) fn find(
         let symbol = index.variable(id, &mut found.slots);
         let symbol = symbol.and_then(|variable| text(variable, index, layouts, steps));
         let Some(symbol) = symbol else {
-            let reason = "which constant is read is only known when the kernel runs";
+            let reason = "which one is only known when the kernel runs";
             return Err(refused(None, reason));
         };
         let default = index
@@ -128,12 +128,7 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
 }
 
 /// The text that a variable holds.
-fn text(
-    variable: u32,
-    index: &Index<'_>,
-    layouts: &Layouts,
-    steps: &mut usize,
-) -> Option<String> {
+fn text(variable: u32, index: &Index<'_>, layouts: &Layouts, steps: &mut usize) -> Option<String> {
     let initializer = index.get(variable)?.operand(3)?;
     let memory = Memory::of_constant(initializer, index, layouts, steps).ok()?;
     let bytes = memory.bytes.split(|byte| *byte == 0).next()?;

@@ -1,7 +1,7 @@
 //! The bytes of an initializer: the value that a specialization constant has unless another is set.
 
-use super::layout::{Layouts, Shape};
 use super::index::Index;
+use super::layout::{Layouts, Shape};
 use super::words::op;
 
 /// No constant has more bytes than this; it is far more than SPIR-V can say in one.

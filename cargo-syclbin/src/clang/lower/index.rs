@@ -114,7 +114,10 @@ impl<'m> Index<'m> {
                     return Some(id);
                 }
                 (op::LOAD, [_, _, pointer, memory @ ..]) => {
-                    if memory.first().is_some_and(|mask| mask & MEMORY_VOLATILE != 0) {
+                    if memory
+                        .first()
+                        .is_some_and(|mask| mask & MEMORY_VOLATILE != 0)
+                    {
                         return None;
                     }
                     let local = self.without_casts(*pointer)?;

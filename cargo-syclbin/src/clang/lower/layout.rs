@@ -98,7 +98,9 @@ impl Layouts {
                 let element = self.get(*of)?;
                 let count = u64::from(*count);
                 // One of three takes up the room of four.
-                let size = element.size.checked_mul(count.checked_next_power_of_two()?)?;
+                let size = element
+                    .size
+                    .checked_mul(count.checked_next_power_of_two()?)?;
                 let stride = element.size;
                 self.many(*of, count, stride, size, size)
             }
@@ -147,7 +149,9 @@ impl Layout {
     pub(super) fn parts(&self) -> Box<dyn Iterator<Item = (u32, u64)> + '_> {
         match &self.shape {
             Shape::Number { .. } | Shape::Pointer => Box::new(std::iter::empty()),
-            Shape::Many { of, count, stride } => Box::new((0..*count).map(move |i| (*of, i * stride))),
+            Shape::Many { of, count, stride } => {
+                Box::new((0..*count).map(move |i| (*of, i * stride)))
+            }
             Shape::Struct(members) => Box::new(members.iter().copied()),
         }
     }

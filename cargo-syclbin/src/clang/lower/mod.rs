@@ -66,11 +66,10 @@ impl fmt::Display for Refusal {
         if !self.kernels.is_empty() {
             write!(f, ", which {} reads,", self.kernels.join(" and "))?;
         }
+        let reason = &self.reason;
         write!(
             f,
-            " cannot be set before the kernel is built: {}; pass the value as a kernel argument, or \
-             use a DPC++ clang++ (SYCLBIN_CLANG)",
-            self.reason
+            " cannot be lowered: {reason}; pass the value as a kernel argument instead"
         )
     }
 }

@@ -8,9 +8,7 @@ use super::Refusal;
 use super::calls::{Call, Destination, Found, kernels, shown};
 use super::default::Memory;
 use super::layout::{Layouts, Shape};
-use super::words::{
-    DECORATION_SPEC_ID, Instruction, MEMORY_ALIGNED, Module, op, string,
-};
+use super::words::{DECORATION_SPEC_ID, Instruction, MEMORY_ALIGNED, Module, op, string};
 
 /// A value of more parts does not fit an instruction.
 const MAX_PARTS: u64 = u16::MAX as u64 - 3;
@@ -110,9 +108,9 @@ pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>)
         if place == end {
             instructions.append(&mut edit.definitions);
         }
-        let about = instruction.operand(0).filter(|_| {
-            matches!(instruction.opcode, op::NAME | op::DECORATE)
-        });
+        let about = instruction
+            .operand(0)
+            .filter(|_| matches!(instruction.opcode, op::NAME | op::DECORATE));
         if let Some(new) = edit.replaced.remove(&place) {
             instructions.push(new);
         } else if !unneeded.contains(&place) && !about.is_some_and(|id| removed.contains(&id)) {

@@ -29,7 +29,10 @@ pub(super) fn unneeded(
             *sweep.fewer.entry(id).or_default() -= 1;
         }
     }
-    for old in replaced.keys().filter_map(|at| module.instructions.get(*at)) {
+    for old in replaced
+        .keys()
+        .filter_map(|at| module.instructions.get(*at))
+    {
         sweep.forget(old);
     }
     sweep.drain();
@@ -100,9 +103,7 @@ impl Sweep<'_> {
         match (instruction.opcode, instruction.operands.as_slice()) {
             (op::VARIABLE, _) => !self.index.exports.contains(&id),
             (op::LOAD, [_, _, _, mask, ..]) => mask & MEMORY_VOLATILE == 0,
-            (op::SPEC_CONSTANT_OP, [_, _, opcode, ..]) => {
-                u16::try_from(*opcode).is_ok_and(is_cast)
-            }
+            (op::SPEC_CONSTANT_OP, [_, _, opcode, ..]) => u16::try_from(*opcode).is_ok_and(is_cast),
             (
                 op::LOAD
                 | op::UNDEF
@@ -121,9 +122,9 @@ impl Sweep<'_> {
             return;
         };
         let rest = self.module.instructions.get(start..).unwrap_or_default();
-        let inside = rest.iter().position(|i| {
-            !matches!(i.opcode, op::FUNCTION | op::FUNCTION_PARAMETER)
-        });
+        let inside = rest
+            .iter()
+            .position(|i| !matches!(i.opcode, op::FUNCTION | op::FUNCTION_PARAMETER));
         let Some(end) = inside.filter(|end| rest[*end].opcode == op::FUNCTION_END) else {
             return;
         };
