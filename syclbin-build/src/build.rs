@@ -20,6 +20,7 @@ use crate::file;
 pub struct Build {
     sources: Vec<PathBuf>,
     arguments: Vec<OsString>,
+    compiler: Option<PathBuf>,
 }
 
 impl Build {
@@ -52,6 +53,13 @@ impl Build {
     /// Adds an argument of the compiler, such as `-std=c++20`. The default is `-O2`.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.arguments.push(flag.into());
+        self
+    }
+
+    /// Compiles with this program and no other, whatever the environment says: a DPC++ `clang++` or
+    /// `icpx` that has `-fsyclbin`, by its path or its name on `PATH`.
+    pub fn compiler(mut self, program: impl AsRef<Path>) -> Self {
+        self.compiler = Some(program.as_ref().to_owned());
         self
     }
 
@@ -95,11 +103,11 @@ impl Build {
             })?;
         }
         let folder = PathBuf::from(cargo::env("OUT_DIR").ok_or(Error::NoOutDir)?).join("syclbin");
-        let compiler = Compiler::find()?;
+        create(&folder)?;
+        let compiler = Compiler::find(self.compiler.as_deref(), &folder)?;
         for part in compiler.parts() {
             cargo::rerun_if_changed(part);
         }
-        create(&folder)?;
         sweep(&folder);
         let work = tempfile::Builder::new()
             .prefix(&own_work())
@@ -147,6 +155,8 @@ impl Build {
         let mut flags: Vec<OsString> = vec![
             "-fsycl".into(),
             "-fsyclbin=executable".into(),
+            // Drivers whose default is the old way of offloading ignore `-fsyclbin` without.
+            "--offload-new-driver".into(),
             // Keeps the names of parameters.
             "-fno-discard-value-names".into(),
             "-O2".into(),

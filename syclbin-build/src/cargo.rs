@@ -6,6 +6,11 @@ use std::path::Path;
 /// The value of an environment variable; Cargo is told to run the script again when it changes.
 pub(crate) fn env(name: &str) -> Option<OsString> {
     println!("cargo::rerun-if-env-changed={name}");
+    env_again(name)
+}
+
+/// The value of a variable that Cargo was told of.
+pub(crate) fn env_again(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 

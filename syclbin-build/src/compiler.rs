@@ -1,16 +1,16 @@
-//! Finding a clang that has `-fsyclbin`, and running it.
+//! The compiler of a build, and running it.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, VARIABLES};
+use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
 use crate::cargo;
 use crate::error::{Ended, Error, Result};
-
-/// Names a compiler; it is then the only one that is tried.
-pub(crate) const VARIABLE: &str = "SYCLBIN_CLANG";
+use crate::search::{Found, Memory, Origin, Outcome, Problem, Search};
 
 /// Where clang itself looks for headers.
 const READ_BY_CLANG: [&str; 2] = ["CPATH", "CPLUS_INCLUDE_PATH"];
@@ -18,50 +18,63 @@ const READ_BY_CLANG: [&str; 2] = ["CPATH", "CPLUS_INCLUDE_PATH"];
 /// A program that takes clang's command line and has `-fsyclbin`.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
-    program: PathBuf,
+    found: Found,
     /// What it is made of: when one of these changes, kernels are compiled again.
     parts: Vec<PathBuf>,
 }
 
 impl Compiler {
-    /// `SYCLBIN_CLANG` if it is set, else the newest installed one.
-    pub(crate) fn find() -> Result<Self> {
+    /// The compiler that `forced` names, else the first that [`Search`] finds; `folder` keeps the
+    /// answers of compilers. Cargo is told what decides.
+    pub(crate) fn find(forced: Option<&Path>, folder: &Path) -> Result<Self> {
         for variable in READ_BY_CLANG {
             cargo::env(variable);
         }
-        if let Some(named) = cargo::env(VARIABLE) {
-            let program =
-                on_path(&named).ok_or_else(|| Error::NamedCompilerMissing(named.into()))?;
-            return Ok(Self {
-                parts: vec![program.clone()],
-                program,
-            });
+        let told = RefCell::new(BTreeSet::new());
+        let variable = |name: &str| match told.borrow_mut().insert(name.to_owned()) {
+            true => cargo::env(name),
+            false => cargo::env_again(name),
+        };
+        let outcome = Search {
+            variable: &variable,
+            target: std::env::var("TARGET").ok(),
+            host: std::env::var("HOST").ok(),
+            memory: Memory::in_folder(folder),
         }
-        let mut explicit = None;
-        for variable in VARIABLES {
-            let value = cargo::env(variable);
-            if variable == HOME_VARIABLE {
-                explicit = value;
+        .run(forced);
+        Self::from_outcome(outcome, &variable)
+    }
+
+    fn from_outcome(outcome: Outcome, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self> {
+        let found = outcome.taken?;
+        for passed_over in outcome.passed_over {
+            // Others are passed over in silence: nobody asked them to compile kernels. This one
+            // makes each build wait.
+            if matches!(passed_over.problem, Problem::Hangs { .. }) {
+                cargo::warning(&passed_over.to_string());
             }
         }
-        let home = Home::locate(explicit.as_deref())?;
-        let installed = home
-            .newest(Component::Compiler)
-            .ok_or_else(|| Error::NoCompiler(home.path().to_owned()))?;
-        let program = installed.entry();
-        Ok(Self {
-            parts: vec![
+        let mut parts: Vec<PathBuf> = Vec::new();
+        match &found.candidate.origin {
+            Origin::Installed { folder, .. } => {
                 // A newer version beside this one is the one to use, once it is there.
-                home.versions(Component::Compiler),
-                program.clone(),
-                installed.folder.join(COMPILER_LIBRARY),
-            ],
-            program,
-        })
+                parts.extend(folder.parent().map(Path::to_owned));
+                parts.push(folder.join(COMPILER_LIBRARY));
+            }
+            // One that is installed later comes before these.
+            Origin::Path | Origin::Default => {
+                let home = Home::locate(variable(HOME_VARIABLE).as_deref());
+                let versions = home.ok().map(|home| home.versions(Component::Compiler));
+                parts.extend(versions.filter(|versions| versions.exists()));
+            }
+            _ => {}
+        }
+        parts.extend(found.candidate.files().map(Path::to_owned));
+        Ok(Self { found, parts })
     }
 
     pub(crate) fn program(&self) -> &Path {
-        &self.program
+        &self.found.candidate.program
     }
 
     pub(crate) fn parts(&self) -> &[PathBuf] {
@@ -70,7 +83,7 @@ impl Compiler {
 
     /// Starts a compilation; its diagnostics are captured.
     pub(crate) fn start(&self, job: &Job<'_>) -> Result<Running> {
-        let mut command = Command::new(&self.program);
+        let mut command: Command = self.found.candidate.command();
         command.args(&job.flags);
         if let Some(depfile) = job.depfile {
             command.args([OsStr::new("-MD"), OsStr::new("-MF"), depfile.as_os_str()]);
@@ -83,12 +96,12 @@ impl Compiler {
             .stderr(Stdio::piped());
         // A thread drains the pipes, so that two compilers can run and neither waits for a reader.
         let child = command.spawn().map_err(|source| Error::Start {
-            program: self.program.clone(),
+            program: self.program().to_owned(),
             source,
         })?;
         Ok(Running {
             output: std::thread::spawn(move || child.wait_with_output()),
-            program: self.program.clone(),
+            program: self.program().to_owned(),
             source: job.source.to_owned(),
             line: self.line_to_repeat(job),
         })
@@ -99,7 +112,9 @@ impl Compiler {
     fn line_to_repeat(&self, job: &Job<'_>) -> String {
         let output = OsStr::new("crash.syclbin");
         let arguments = job.flags.iter().map(OsString::as_os_str);
-        let line = std::iter::once(self.program.as_os_str())
+        let leading = self.found.candidate.leading.iter();
+        let line = std::iter::once(self.program().as_os_str())
+            .chain(leading.map(OsString::as_os_str))
             .chain(arguments)
             .chain([OsStr::new("-o"), output, job.source.as_os_str()])
             .map(quoted)
@@ -157,17 +172,6 @@ impl Running {
             }),
         }
     }
-}
-
-/// The program itself, or the one of that name on `PATH`.
-fn on_path(program: &OsStr) -> Option<PathBuf> {
-    let program = Path::new(program);
-    if program.components().count() > 1 {
-        return program.is_file().then(|| program.to_owned());
-    }
-    std::env::split_paths(&cargo::env("PATH")?)
-        .map(|folder| folder.join(program))
-        .find(|candidate| candidate.is_file())
 }
 
 /// An argument as a shell takes it.

@@ -6,6 +6,8 @@ use std::process::ExitStatus;
 
 use syclbin_toolchain::INSTALL_COMMAND;
 
+use crate::search::{Origin, PassedOver};
+
 /// Why no SYCLBIN file was made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -29,15 +31,21 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// `SYCLBIN_CLANG` names nothing that can be run.
-    #[error("SYCLBIN_CLANG={} not found; unset it to use the compiler that `{INSTALL_COMMAND}` installs", .0.display())]
-    NamedCompilerMissing(PathBuf),
+    /// The one compiler that was asked for does not do.
+    #[error("{}", unusable(.0))]
+    Unusable(Box<PassedOver>),
     /// No compiler was found.
     #[error(
-        "no SYCL compiler was found in {}; install one with `{INSTALL_COMMAND}` (of the crate cargo-syclbin), or set SYCLBIN_CLANG to a DPC++ clang++ that has -fsyclbin",
-        .0.display()
+        "no SYCL compiler was found in {}; install one with `{INSTALL_COMMAND}` (of the crate cargo-syclbin), or set SYCLBIN_CLANG to a DPC++ clang++ that has -fsyclbin{}",
+        .home.as_ref().map_or_else(|| "PATH".to_owned(), |home| format!("{} or PATH", home.display())),
+        listed(.passed_over)
     )]
-    NoCompiler(PathBuf),
+    NoCompiler {
+        /// The folder that installed ones would lie in.
+        home: Option<PathBuf>,
+        /// What was found and does not do.
+        passed_over: Vec<PassedOver>,
+    },
     /// There is no place to look for a compiler.
     #[error(transparent)]
     NoHome(#[from] syclbin_toolchain::NoHome),
@@ -107,6 +115,23 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+}
+
+/// What is wrong with the one compiler, and what else there is.
+fn unusable(only: &PassedOver) -> String {
+    let without = match &only.candidate.origin {
+        Origin::Variable { name, .. } => format!("unset {name}"),
+        _ => "leave it out".to_owned(),
+    };
+    format!("{only}; {without} to use the compiler that `{INSTALL_COMMAND}` installs")
+}
+
+fn listed(passed_over: &[PassedOver]) -> String {
+    if passed_over.is_empty() {
+        return String::new();
+    }
+    let each = passed_over.iter().map(|one| format!("\n  {one}"));
+    format!(". These do not do:{}", each.collect::<String>())
 }
 
 /// How a process ended that did not exit by itself.

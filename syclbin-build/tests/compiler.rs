@@ -29,6 +29,7 @@ fn everything_reaches_the_compiler_in_the_order_it_was_given() {
     let mut expected = vec![
         "-fsycl",
         "-fsyclbin=executable",
+        "--offload-new-driver",
         "-fno-discard-value-names",
         "-O2",
     ];
@@ -46,6 +47,7 @@ fn every_source_is_compiled_a_second_time_for_its_debug_information() {
     let expected = [
         "-fsycl",
         "-fsyclbin=executable",
+        "--offload-new-driver",
         "-fno-discard-value-names",
         "-O2",
         "-DX",

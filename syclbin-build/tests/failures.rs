@@ -146,7 +146,7 @@ fn a_named_compiler_that_is_missing_is_named_with_the_variable() {
         let script = package.script(VECTOR_OPS, COMPILE);
         let ran = script.env("SYCLBIN_CLANG", missing).run();
         let expected = format!(
-            "error: SYCLBIN_CLANG={missing} not found; unset it to use the compiler that `cargo syclbin toolchain install` installs\n"
+            "error: SYCLBIN_CLANG={missing}: not found; unset SYCLBIN_CLANG to use the compiler that `cargo syclbin toolchain install` installs\n"
         );
         assert_eq!(ran.failed(), expected);
     }
@@ -158,7 +158,10 @@ fn a_named_compiler_that_is_no_program_is_named() {
     let text = package.write("clang.txt", "no program");
     let script = package.script(VECTOR_OPS, COMPILE);
     let ran = script.env("SYCLBIN_CLANG", &text).run();
-    let expected = format!("error: {} could not be started: ", text.display());
+    let expected = format!(
+        "error: SYCLBIN_CLANG={}: could not be started: ",
+        text.display()
+    );
     assert!(ran.failed().starts_with(&expected), "{ran:?}");
     assert_eq!(package.left(), [""; 0]);
 }

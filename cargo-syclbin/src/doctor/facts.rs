@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use syclbin_build::search::{Candidate, Memory, Origin, Search};
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
 use super::devices::Devices;
@@ -10,10 +11,7 @@ use super::trial;
 use crate::programs::{self, Invocation};
 use crate::toolchain;
 use crate::toolchain::manifest::Manifest;
-use crate::toolchain::pip::Search;
-
-/// The variable that names a clang++ with SYCL support.
-const CLANG_VARIABLE: &str = "SYCLBIN_CLANG";
+use crate::toolchain::pip;
 
 /// The variable that names the device to use.
 const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -30,10 +28,8 @@ pub struct Facts {
     pub home_is_set: bool,
     /// Why the pinned wheels are of no use here, if they are not.
     pub unsupported: Option<String>,
-    /// The compiler that `SYCLBIN_CLANG` names.
-    pub explicit: Option<Explicit>,
-    /// Intel's own compiler, if it is in the search path.
-    pub icpx: Option<PathBuf>,
+    /// The compiler that a build would take, and what it would not.
+    pub compilers: Compilers,
     /// The newest installed compiler.
     pub compiler: Option<Compiler>,
     /// What came of compiling a kernel with the compiler that a build would take, if there is one.
@@ -52,13 +48,26 @@ pub struct Facts {
     pub devices: Devices,
 }
 
-/// The compiler that `SYCLBIN_CLANG` names.
+/// What a search for a compiler came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explicit {
-    /// The value of the variable.
-    pub value: String,
-    /// Where that program is.
-    pub found: Option<PathBuf>,
+pub struct Compilers {
+    /// The compiler that a build would take, or why there is none.
+    pub taken: Result<Taken, String>,
+    /// What comes before it and does not do, each with the reason.
+    pub passed_over: Vec<String>,
+    /// What comes after it and is not asked.
+    pub behind: Vec<String>,
+}
+
+/// The compiler that a build would take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Where it is, and how it was found.
+    pub text: String,
+    /// What it says it is.
+    pub version: String,
+    /// Whether it is the installed one.
+    pub is_installed: bool,
 }
 
 /// An installed compiler.
@@ -111,28 +120,20 @@ impl Facts {
         let search = search.as_deref();
         let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
         let newest = |component| home.as_ref().ok()?.newest(component);
-        let explicit = variable(CLANG_VARIABLE).map(|value| Explicit {
-            found: programs::find(&value, search),
-            value,
-        });
         let compiler = newest(Component::Compiler).map(|installed| Compiler {
             driver: installed.entry(),
             library: installed.folder.join(COMPILER_LIBRARY),
             damage: damage(&installed),
             version: installed.version,
         });
-        let taken = match &explicit {
-            Some(explicit) => explicit.found.as_ref(),
-            None => compiler.as_ref().map(|compiler| &compiler.driver),
-        };
+        let (compilers, candidate) = compilers();
         Self {
             home_is_set: variable(HOME_VARIABLE).is_some(),
             unsupported: toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)
                 .err()
                 .map(|error| error.to_string()),
-            trial: taken.map(|clang| trial::compile(clang)),
-            explicit,
-            icpx: programs::find("icpx", search),
+            trial: candidate.as_ref().map(trial::compile),
+            compilers,
             compiler,
             cpp: Cpp {
                 compiler: ["g++", "c++"].iter().find_map(|name| {
@@ -143,7 +144,7 @@ impl Facts {
                 }),
                 headers: headers(Path::new(HEADERS)),
             },
-            pip: Search::from_env()
+            pip: pip::Search::from_env()
                 .find()
                 .map(|pip| Tool {
                     command: pip.invocation.to_string(),
@@ -163,6 +164,55 @@ impl Facts {
                 .map_err(|error| error.to_string()),
         }
     }
+}
+
+/// What a build script of a crate without `.compiler(..)` would come to.
+fn compilers() -> (Compilers, Option<Candidate>) {
+    let host = host();
+    let search = Search {
+        variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
+        target: host.clone(),
+        host,
+        // Asked anew: whoever calls the doctor wants to know how it is now.
+        memory: Memory::default(),
+    };
+    let outcome = search.run(None);
+    let found = outcome.taken.as_ref().ok().cloned();
+    let compilers = Compilers {
+        behind: match &found {
+            Some(found) => search
+                .behind(found)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            None => Vec::new(),
+        },
+        taken: match outcome.taken {
+            Ok(found) => Ok(Taken {
+                text: found.candidate.to_string(),
+                version: found.version,
+                is_installed: matches!(found.candidate.origin, Origin::Installed { .. }),
+            }),
+            // What was passed over has lines of its own.
+            Err(syclbin_build::Error::NoCompiler { .. }) => Err("none found".to_owned()),
+            Err(error) => Err(error.to_string()),
+        },
+        passed_over: outcome
+            .passed_over
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+    };
+    (compilers, found.map(|found| found.candidate))
+}
+
+/// The triple that Cargo compiles on, as rustc tells it.
+fn host() -> Option<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = std::process::Command::new(rustc).arg("-vV").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "))?;
+    Some(host.trim().to_owned())
 }
 
 /// The value of an environment variable; an empty one counts as unset.

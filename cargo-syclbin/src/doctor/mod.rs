@@ -9,5 +9,5 @@ mod report;
 mod trial;
 
 pub use devices::{Device, Devices};
-pub use facts::{Compiler, Cpp, CpuDevice, Explicit, Facts, Tool};
+pub use facts::{Compiler, Compilers, Cpp, CpuDevice, Facts, Taken, Tool};
 pub use report::{Item, Mark, Report, Section};

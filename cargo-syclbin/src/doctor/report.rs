@@ -144,30 +144,30 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
 
 /// The compiler that a build would take, and what it needs.
 fn compile(facts: &Facts) -> Vec<Item> {
-    let mut items = Vec::new();
-    match &facts.explicit {
-        Some(explicit) => {
-            let text = format!("SYCLBIN_CLANG={}", explicit.value);
-            items.push(match &explicit.found {
-                Some(found) if found.as_os_str() == explicit.value.as_str() => {
-                    good("compiler", text)
-                }
-                Some(found) => good("compiler", format!("{text}, at {}", found.display())),
-                None => bad("compiler", format!("{text} not found"))
-                    .with_remedy("correct it, or unset it to use the installed compiler"),
-            });
-            if let Some(compiler) = &facts.compiler {
-                let text = format!("{}, not used", compiler.driver.display());
-                items.push(note("installed", text));
+    let compilers = &facts.compilers;
+    let mut items: Vec<_> = compilers
+        .passed_over
+        .iter()
+        .map(|text| note("passed over", text.clone()))
+        .collect();
+    let remedy = match facts.unsupported {
+        None => format!("run `{INSTALL_COMMAND} --component compiler`"),
+        Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++".to_owned(),
+    };
+    match &compilers.taken {
+        Ok(taken) => {
+            items.push(good("compiler", taken.text.clone()));
+            items.push(note("version", taken.version.clone()));
+            if taken.is_installed {
+                items.extend(facts.compiler.as_ref().map(|one| library(one, &remedy)));
             }
         }
-        None => {
-            items.extend(installed(facts.compiler.as_ref(), facts));
-            items.extend(facts.icpx.as_ref().map(|icpx| {
-                note("DPC++", icpx.display().to_string())
-                    .with_remedy("set SYCLBIN_CLANG=icpx to compile with it")
-            }));
-        }
+        // The reason says what to do where a variable forces a compiler.
+        Err(reason) if reason.contains("unset ") => items.push(bad("compiler", reason.clone())),
+        Err(reason) => items.push(bad("compiler", reason.clone()).with_remedy(&remedy)),
+    }
+    for text in &compilers.behind {
+        items.push(note("not used", text.clone()));
     }
     items.push(match &facts.cpp.compiler {
         Some(tool) => note("g++", format!("{} ({})", tool.command, tool.version)),
@@ -180,12 +180,13 @@ fn compile(facts: &Facts) -> Vec<Item> {
     match &facts.trial {
         Some(Ok(time)) => items.push(good("trial", format!("compiled a kernel in {time:.1?}"))),
         Some(Err(problem)) => {
-            let remedy = match (&facts.explicit, &facts.cpp.headers) {
-                (Some(_), _) => "SYCLBIN_CLANG must name a DPC++ clang++ that has -fsyclbin",
-                (None, None) => {
+            let installed = compilers.taken.as_ref().is_ok_and(|one| one.is_installed);
+            let remedy = match (installed, &facts.cpp.headers) {
+                (false, _) => "set SYCLBIN_CLANG to another compiler that has -fsyclbin",
+                (true, None) => {
                     "install g++: the compiler reads the C++ standard library from the system"
                 }
-                (None, Some(_)) => "run `cargo syclbin toolchain install --force`",
+                (true, Some(_)) => "run `cargo syclbin toolchain install --force`",
             };
             let text = format!("compiling a kernel failed: {problem}");
             items.push(bad("trial", text).with_remedy(remedy));
@@ -195,22 +196,14 @@ fn compile(facts: &Facts) -> Vec<Item> {
     items
 }
 
-fn installed(compiler: Option<&Compiler>, facts: &Facts) -> Vec<Item> {
-    let remedy = match &facts.unsupported {
-        None => format!("run `{INSTALL_COMMAND} --component compiler`"),
-        Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++".to_owned(),
-    };
-    let Some(compiler) = compiler else {
-        return vec![bad("compiler", "not installed".to_owned()).with_remedy(&remedy)];
-    };
-    let driver = format!("{}, {}", compiler.version, compiler.driver.display());
-    let library = compiler.library.display().to_string();
+/// The library of the installed compiler.
+fn library(compiler: &Compiler, remedy: &str) -> Item {
+    let library = compiler.library.display();
     match &compiler.damage {
-        None => vec![good("compiler", driver), good("library", library)],
-        Some(problem) => vec![
-            bad("compiler", format!("{driver}, damaged: {problem}")).with_remedy(&remedy),
-            note("library", library),
-        ],
+        None => good("library", library.to_string()),
+        Some(problem) => {
+            bad("library", format!("{library}, damaged: {problem}")).with_remedy(remedy)
+        }
     }
 }
 
@@ -304,7 +297,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::doctor::{Cpp, Device, Devices, Explicit, Tool};
+    use crate::doctor::{Compilers, Cpp, Device, Devices, Taken, Tool};
 
     /// A machine that has everything.
     fn complete() -> Facts {
@@ -312,8 +305,15 @@ mod tests {
             home: Ok(PathBuf::from("/cache/syclbin")),
             home_is_set: false,
             unsupported: None,
-            explicit: None,
-            icpx: None,
+            compilers: Compilers {
+                taken: Ok(Taken {
+                    text: "/cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)".to_owned(),
+                    version: "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)".to_owned(),
+                    is_installed: true,
+                }),
+                passed_over: Vec::new(),
+                behind: Vec::new(),
+            },
             compiler: Some(Compiler {
                 version: "2026.2.0".to_owned(),
                 driver: PathBuf::from("/cache/syclbin/bin/syclbin-clang"),
@@ -368,6 +368,7 @@ mod tests {
     #[test]
     fn a_bare_machine_is_told_of_every_missing_thing() {
         let bare = Facts {
+            compilers: none_found(),
             compiler: None,
             trial: None,
             cpp: Cpp::default(),
@@ -390,24 +391,56 @@ mod tests {
         }
     }
 
+    fn none_found() -> Compilers {
+        Compilers {
+            taken: Err("none found".to_owned()),
+            passed_over: vec!["CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin".to_owned()],
+            behind: Vec::new(),
+        }
+    }
+
     #[test]
-    fn an_own_compiler_replaces_the_installed_one_if_it_exists() {
+    fn an_own_compiler_replaces_the_installed_one_if_it_does() {
         let mut facts = complete();
         facts.compiler = None;
         facts.cpp.headers = None;
-        facts.explicit = Some(Explicit {
-            value: "/opt/dpcpp/clang++".to_owned(),
-            found: Some(PathBuf::from("/opt/dpcpp/clang++")),
+        facts.compilers.taken = Ok(Taken {
+            text: "SYCLBIN_CLANG=/opt/dpcpp/clang++".to_owned(),
+            version: "clang version 22.0.0".to_owned(),
+            is_installed: false,
         });
         assert!(Report::of(&facts).compiles);
-        facts.explicit.as_mut().unwrap().found = None;
         facts.compiler = complete().compiler;
+        facts.compilers.taken =
+            Err("SYCLBIN_CLANG=/opt/dpcpp/clang++: not found; unset SYCLBIN_CLANG to".to_owned());
+        facts.trial = None;
         let report = Report::of(&facts);
         assert!(
             !report.compiles,
             "a wrong variable is not passed over: {report}"
         );
-        assert!(remedies(&report)[0].contains("unset it"));
+        assert!(report.to_string().contains("unset SYCLBIN_CLANG"));
+        assert_eq!(remedies(&report), [""; 0], "the reason has it");
+    }
+
+    #[test]
+    fn what_is_passed_over_and_what_is_not_asked_is_shown_around_the_compiler() {
+        let mut facts = complete();
+        facts.compilers.passed_over = none_found().passed_over;
+        facts.compilers.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
+        let text = Report::of(&facts).to_string();
+        let lines: Vec<_> = [
+            "passed over  CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin",
+            "ok compiler     /cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)",
+            "   version      syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
+            "not used     /usr/bin/icpx (PATH)",
+        ]
+        .map(|line| {
+            text.find(line)
+                .unwrap_or_else(|| panic!("{line} in {text}"))
+        })
+        .into();
+        assert!(lines.is_sorted(), "{text}");
     }
 
     #[test]
@@ -452,6 +485,7 @@ mod tests {
     fn on_another_platform_no_wheel_is_offered() {
         let facts = Facts {
             unsupported: Some("x86-64 Linux only".to_owned()),
+            compilers: none_found(),
             compiler: None,
             devices: Devices {
                 all: Ok(Vec::new()),

@@ -1,8 +1,9 @@
 //! The trial: a small kernel, compiled. That all parts are there does not mean that they work.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
+
+use syclbin_build::search::Candidate;
 
 /// A kernel that asks for the headers of both SYCL and the C++ standard library.
 const KERNEL: &str = "\
@@ -18,18 +19,19 @@ void trial(int *out) { *out = 1; }
 /// # Errors
 ///
 /// What the compiler says, or why it could not be asked.
-pub(super) fn compile(clang: &Path) -> Result<Duration, String> {
+pub(super) fn compile(clang: &Candidate) -> Result<Duration, String> {
     let start = Instant::now();
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let source = folder.path().join("trial.cpp");
     let output = folder.path().join("trial.syclbin");
     std::fs::write(&source, KERNEL).map_err(|error| format!("{}: {error}", source.display()))?;
-    let mut command = Command::new(clang);
-    command.args(["-fsycl", "-fsyclbin=executable", "-o"]);
+    let mut command = clang.command();
+    command.args(["-fsycl", "--offload-new-driver"]);
+    command.args(["-fsyclbin=executable", "-o"]);
     command.arg(&output).arg(&source).stdin(Stdio::null());
     let result = command
         .output()
-        .map_err(|error| format!("{}: {error}", clang.display()))?;
+        .map_err(|error| format!("{}: {error}", clang.program.display()))?;
     if !result.status.success() {
         let said = String::from_utf8_lossy(&result.stderr);
         return Err(format!("{}\n{}", result.status, said.trim_end()));
@@ -45,15 +47,25 @@ pub(super) fn compile(clang: &Path) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syclbin_build::search::Origin;
+
+    fn compile(program: &str) -> Result<Duration, String> {
+        super::compile(&Candidate {
+            origin: Origin::Path,
+            program: program.into(),
+            leading: Vec::new(),
+            wrapped: None,
+        })
+    }
 
     #[test]
     fn a_compiler_that_makes_nothing_fails_the_trial() {
         if cfg!(unix) {
-            let problem = compile(Path::new("/bin/true")).unwrap_err();
+            let problem = compile("/bin/true").unwrap_err();
             assert!(problem.contains("it left no file"), "{problem}");
-            let problem = compile(Path::new("/bin/false")).unwrap_err();
+            let problem = compile("/bin/false").unwrap_err();
             assert!(problem.contains("exit status: 1"), "{problem}");
         }
-        assert!(compile(Path::new("no-such-compiler")).is_err());
+        assert!(compile("no-such-compiler").is_err());
     }
 }

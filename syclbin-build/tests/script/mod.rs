@@ -11,6 +11,8 @@ use std::process::{Command, Output};
 
 /// What the copy does, one call of `Build` a line: `source kernels/a.cpp`, `flag -O3`.
 const STEPS: &str = "SYCLBIN_BUILD_TEST_STEPS";
+/// Has the copy ask crate `cc` which C++ compiler the environment names, and nothing else.
+pub(crate) const ASK_CC: &str = "SYCLBIN_BUILD_TEST_ASK_CC";
 /// Ends what the test harness prints.
 const BEGIN: &str = "-- the build script begins --";
 
@@ -20,6 +22,18 @@ pub(crate) const COMPILE: &str =
 
 #[test]
 fn runs_as_a_build_script() {
+    if std::env::var_os(ASK_CC).is_some() {
+        println!("\n{BEGIN}");
+        eprintln!("{BEGIN}");
+        let mut build = cc::Build::new();
+        let tool = build.cpp(true).opt_level(0).cargo_metadata(false);
+        let tool = tool.get_compiler();
+        // The wrapper, or the compiler where there is none.
+        let command = tool.to_command();
+        println!("{}", Path::new(command.get_program()).display());
+        println!("{}", tool.path().display());
+        std::process::exit(0);
+    }
     let Ok(steps) = std::env::var(STEPS) else {
         return; // an ordinary run of the tests
     };
@@ -36,6 +50,7 @@ fn runs_as_a_build_script() {
                 None => build.define(argument, None),
             },
             "flag" => build.flag(argument),
+            "compiler" => build.compiler(argument),
             "compile" => {
                 build.compile(argument);
                 std::process::exit(0);
@@ -44,6 +59,9 @@ fn runs_as_a_build_script() {
         };
     }
 }
+
+/// What Cargo compiles for in these tests, and on.
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A crate in a folder of its own, whose path has a space.
 pub(crate) struct Package {
@@ -83,16 +101,30 @@ impl Package {
         self.out_dir().join(format!("syclbin/{name}.syclbin"))
     }
 
-    /// All that lies in `OUT_DIR/syclbin`.
+    /// All that lies in `OUT_DIR/syclbin`, but for what compilers answered.
     pub(crate) fn left(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.out_dir().join("syclbin")) else {
             return Vec::new();
         };
         let mut names: Vec<_> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.starts_with(".compiler-"))
             .collect();
         names.sort();
         names
+    }
+
+    /// What the compiler was asked about itself, one argument a line.
+    pub(crate) fn questions(&self) -> String {
+        fs::read_to_string(self.record().join("questions")).unwrap_or_default()
+    }
+
+    /// A compiler of its own: the same script in another place, which can be told apart.
+    pub(crate) fn compiler(&self, name: &str) -> PathBuf {
+        let path = self.write(name, "");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(fake_clang_program(), &path).unwrap();
+        path
     }
 
     fn record(&self) -> PathBuf {
@@ -112,12 +144,24 @@ impl Package {
             .args(["--exact", "script::runs_as_a_build_script", "--nocapture"])
             .current_dir(self.path(""))
             .env_remove("SYCLBIN_HOME")
+            .env_remove("CC_KNOWN_WRAPPER_CUSTOM")
+            .env_remove("CMPLR_ROOT")
+            // A folder that is set and empty hides what this machine may have.
+            .env("ONEAPI_ROOT", self.path("no oneapi"))
+            .env("TARGET", TARGET)
+            .env("HOST", TARGET)
             .env(STEPS, steps)
             .env("OUT_DIR", self.out_dir())
             .env("SYCLBIN_CLANG", fake_clang_program())
             .env("FAKE_CLANG", fake_clang)
             .env("FAKE_CLANG_MADE", testfiles())
             .env("FAKE_CLANG_RECORD", self.record());
+        for name in ["CXX", "HOST_CXX", "TARGET_CXX"] {
+            command.env_remove(name);
+        }
+        for triple in [TARGET, &TARGET.replace('-', "_")] {
+            command.env_remove(format!("CXX_{triple}"));
+        }
         Script(command)
     }
 

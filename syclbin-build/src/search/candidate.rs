@@ -1,0 +1,100 @@
+//! A program that may be a compiler with `-fsyclbin`, and how it came to be one.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How a candidate was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// By [`Build::compiler`](crate::Build::compiler).
+    Chosen,
+    /// A variable names it.
+    Variable {
+        /// The variable.
+        name: String,
+        /// Its value.
+        value: OsString,
+    },
+    /// A variable names the folder it lies in.
+    Folder(&'static str),
+    /// `cargo syclbin toolchain install` put it there.
+    Installed {
+        /// The folder it was installed to.
+        folder: PathBuf,
+        /// The version that was installed.
+        version: String,
+    },
+    /// It lies in a folder of `PATH`.
+    Path,
+    /// It lies where oneAPI is installed to if nobody says otherwise.
+    Default,
+}
+
+/// A program that may be a compiler with `-fsyclbin`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// How it was found.
+    pub origin: Origin,
+    /// The program to start: the compiler, or a wrapper such as ccache.
+    pub program: PathBuf,
+    /// What comes before all other arguments: the compiler behind a wrapper, flags of `CXX`.
+    pub leading: Vec<OsString>,
+    /// The compiler behind a wrapper.
+    pub wrapped: Option<PathBuf>,
+}
+
+impl Candidate {
+    pub(super) fn program(origin: Origin, program: PathBuf) -> Self {
+        Self {
+            origin,
+            program,
+            leading: Vec::new(),
+            wrapped: None,
+        }
+    }
+
+    /// The files it is made of: when one changes, it may be another compiler.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(self.program.as_path()).chain(self.wrapped.as_deref())
+    }
+
+    /// Whether there are files of these names.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.files().all(Path::is_file)
+    }
+
+    pub(super) fn is_same_program(&self, other: &Self) -> bool {
+        self.program == other.program && self.leading == other.leading
+    }
+
+    /// A process of it that has no arguments yet but the leading ones.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.leading);
+        command
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = self.program.display();
+        match &self.origin {
+            Origin::Chosen => write!(f, ".compiler(\"{program}\")"),
+            Origin::Variable { name, value } => {
+                write!(f, "{name}={}", value.display())?;
+                match value.as_os_str() == OsStr::new(&self.program) || !self.exists() {
+                    true => Ok(()),
+                    false => write!(f, " ({program})"),
+                }
+            }
+            Origin::Folder(variable) => write!(f, "{program} ({variable})"),
+            Origin::Installed { version, .. } => write!(f, "{program} (installed, {version})"),
+            Origin::Path => write!(f, "{program} (PATH)"),
+            Origin::Default => write!(f, "{program}"),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Which compiler a build takes: the places in their order, and what speaks against each candidate.
+//!
+//! Shared with `cargo syclbin doctor`, which shows what a build would do.
+//!
+//! 1. [`Build::compiler`](crate::Build::compiler), then `SYCLBIN_CLANG`: the only one that is tried.
+//! 2. The variables of crate `cc`, `CXX` and its variants, where the user names a compiler for C++.
+//! 3. `CMPLR_ROOT` and `ONEAPI_ROOT`: the user entered a oneAPI environment.
+//! 4. The installed one: it was put there for this, and is the same on every machine.
+//! 5. `PATH`, then `/opt/intel/oneapi`: what happens to be there.
+
+mod candidate;
+mod memory;
+mod places;
+mod probe;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use syclbin_toolchain::NoHome;
+
+pub use candidate::{Candidate, Origin};
+pub use memory::Memory;
+pub use probe::Problem;
+
+use crate::error::Error;
+use places::Place;
+
+/// Names a compiler; it is then the only one that is tried.
+pub const VARIABLE: &str = "SYCLBIN_CLANG";
+
+/// How many seconds a candidate may take for each answer.
+pub const LIMIT_VARIABLE: &str = "SYCLBIN_PROBE_SECONDS";
+
+/// The limit where none is set: compilers answer in milliseconds, but may lie on a slow disk.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Where to look, and whom to ask for variables.
+pub struct Search<'s> {
+    /// The value of an environment variable; a build script tells Cargo of it.
+    pub variable: &'s dyn Fn(&str) -> Option<OsString>,
+    /// The triple that Cargo compiles for.
+    pub target: Option<String>,
+    /// The triple that Cargo compiles on.
+    pub host: Option<String>,
+    /// Where answers of compilers are kept.
+    pub memory: Memory,
+}
+
+/// A compiler that has `-fsyclbin`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is, and how it was found.
+    pub candidate: Candidate,
+    /// What it says it is.
+    pub version: String,
+}
+
+/// A candidate that does not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    /// Where it is, and how it was found.
+    pub candidate: Candidate,
+    /// What speaks against it.
+    pub problem: Problem,
+}
+
+impl std::fmt::Display for PassedOver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.candidate, self.problem)
+    }
+}
+
+/// What a search came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The compiler, or why there is none.
+    pub taken: Result<Found, Error>,
+    /// Candidates before it that do not do.
+    pub passed_over: Vec<PassedOver>,
+}
+
+impl Search<'_> {
+    /// The first candidate that has `-fsyclbin`; none behind it is asked.
+    #[must_use]
+    pub fn run(&self, forced: Option<&Path>) -> Outcome {
+        let mut passed_over = Vec::new();
+        let taken = self.find(forced, &mut passed_over);
+        Outcome { taken, passed_over }
+    }
+
+    /// Candidates that a search does not come to, because it found one before them.
+    #[must_use]
+    pub fn behind(&self, found: &Found) -> Vec<Candidate> {
+        let mut all = Vec::new();
+        if let Some(value) = (self.variable)(VARIABLE) {
+            all.push(self.named(VARIABLE, value));
+        }
+        for place in Place::ALL {
+            all.extend(place.candidates(self).unwrap_or_default());
+        }
+        let taken = all.iter().position(|one| *one == found.candidate);
+        let mut behind = all.split_off(taken.map_or(0, |index| index + 1));
+        let mut seen = vec![found.candidate.program.clone()];
+        behind.retain(|one| {
+            one.exists() && !seen.contains(&one.program) && {
+                seen.push(one.program.clone());
+                true
+            }
+        });
+        behind
+    }
+
+    fn find(
+        &self,
+        forced: Option<&Path>,
+        passed_over: &mut Vec<PassedOver>,
+    ) -> Result<Found, Error> {
+        let only = match forced {
+            Some(path) => Some(Candidate::program(
+                Origin::Chosen,
+                self.on_path(path.as_os_str())
+                    .unwrap_or_else(|| path.to_owned()),
+            )),
+            None => (self.variable)(VARIABLE).map(|value| self.named(VARIABLE, value)),
+        };
+        if let Some(only) = only {
+            return self.ask(&only).map_err(|problem| {
+                Error::Unusable(Box::new(PassedOver {
+                    candidate: only,
+                    problem,
+                }))
+            });
+        }
+        let mut seen: Vec<Candidate> = Vec::new();
+        for place in Place::ALL {
+            for candidate in place.candidates(self)? {
+                // A folder of a variable is mostly in PATH too.
+                if seen.iter().any(|one| one.is_same_program(&candidate)) {
+                    continue;
+                }
+                match self.ask(&candidate) {
+                    Ok(found) => return Ok(found),
+                    Err(problem) => passed_over.push(PassedOver {
+                        candidate: candidate.clone(),
+                        problem,
+                    }),
+                }
+                seen.push(candidate);
+            }
+        }
+        Err(Error::NoCompiler {
+            home: self.home().ok().map(|home| home.path().to_owned()),
+            passed_over: passed_over.clone(),
+        })
+    }
+
+    /// Whether a candidate does, from memory if it was asked before.
+    fn ask(&self, candidate: &Candidate) -> Result<Found, Problem> {
+        if !candidate.exists() {
+            return Err(Problem::NotFound);
+        }
+        let limit = self.limit();
+        let answer = self
+            .memory
+            .recall_or(candidate, || probe::ask(candidate, limit))?;
+        answer.into_version().map(|version| Found {
+            candidate: candidate.clone(),
+            version,
+        })
+    }
+
+    fn limit(&self) -> Duration {
+        (self.variable)(LIMIT_VARIABLE)
+            .and_then(|value| value.to_str()?.trim().parse().ok())
+            .filter(|seconds| *seconds > 0)
+            .map_or(LIMIT, Duration::from_secs)
+    }
+
+    /// The program that a variable names, which is a path or a name on `PATH`, whatever blanks are in
+    /// it.
+    fn named(&self, variable: &str, value: OsString) -> Candidate {
+        let program = self.on_path(&value);
+        let origin = Origin::Variable {
+            name: variable.to_owned(),
+            value: value.clone(),
+        };
+        Candidate::program(origin, program.unwrap_or_else(|| PathBuf::from(value)))
+    }
+
+    fn home(&self) -> Result<syclbin_toolchain::Home, NoHome> {
+        let mut explicit = None;
+        for name in syclbin_toolchain::VARIABLES {
+            // All of them, as Cargo has to know what decides.
+            let value = (self.variable)(name);
+            if name == syclbin_toolchain::HOME_VARIABLE {
+                explicit = value;
+            }
+        }
+        syclbin_toolchain::Home::locate(explicit.as_deref())
+    }
+}

@@ -1,0 +1,213 @@
+//! Asking a program what it is and whether it has `-fsyclbin`, within a limit of time.
+
+use std::fmt;
+use std::io::{Read as _, Seek as _};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Candidate, LIMIT_VARIABLE};
+use crate::error::Ended;
+
+/// What speaks against a candidate, with the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// There is no such file.
+    NotFound,
+    /// It could not be started.
+    Start(String),
+    /// It did not end in time.
+    Hangs {
+        /// What it was asked.
+        question: &'static str,
+        /// For how long.
+        limit: Duration,
+    },
+    /// It died, or failed to say its version.
+    Failed {
+        /// What it was asked.
+        question: &'static str,
+        /// How it ended.
+        how: String,
+        /// The first line it said.
+        said: String,
+    },
+    /// It ended well and said nothing.
+    NoVersion,
+    /// It answered, and is no compiler for SYCLBIN.
+    NoOption {
+        /// What it says it is.
+        version: String,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound => f.write_str("not found"),
+            Self::Start(reason) => write!(
+                f,
+                "could not be started: {reason}; name a program of this machine, and see that it may be executed"
+            ),
+            Self::Hangs { question, limit } => write!(
+                f,
+                "did not answer `{question}` within {} s and was stopped; try it in a shell, or allow more time with {LIMIT_VARIABLE}",
+                limit.as_secs()
+            ),
+            Self::Failed {
+                question,
+                how,
+                said,
+            } => {
+                write!(f, "{how} when asked `{question}`")?;
+                if !said.is_empty() {
+                    write!(f, " ({said})")?;
+                }
+                f.write_str("; try it in a shell, it may lack a library or its environment")
+            }
+            Self::NoVersion => {
+                f.write_str("printed no version when asked `--version`, so it is no compiler")
+            }
+            Self::NoOption { version } => write!(
+                f,
+                "{version} has no -fsyclbin; DPC++ and icpx have it from 2025.2 on"
+            ),
+        }
+    }
+}
+
+/// What a program said of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// The first line of `--version`.
+    pub(super) version: String,
+    /// Whether it has `-fsyclbin`.
+    pub(super) has_option: bool,
+}
+
+impl Answer {
+    /// The version of a program that does.
+    pub(super) fn into_version(self) -> Result<String, Problem> {
+        match self.has_option {
+            true => Ok(self.version),
+            false => Err(Problem::NoOption {
+                version: self.version,
+            }),
+        }
+    }
+}
+
+const VERSION: &str = "--version";
+const OPTION: &str = "-fsyclbin -###";
+
+/// Asks both questions. Only an answer is worth remembering: what hangs today may not tomorrow.
+pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Problem> {
+    let mut command = candidate.command();
+    command.arg(VERSION);
+    let said = run(command, VERSION, limit)?;
+    if !said.status.success() {
+        return Err(said.failed(VERSION));
+    }
+    let Some(version) = first_line(&said.stdout) else {
+        return Err(Problem::NoVersion);
+    };
+    let answer = |has_option| Answer {
+        version: version.clone(),
+        has_option,
+    };
+    // Our own driver has the option whatever its version, and older ones do not know `-###`.
+    if version.starts_with("syclbin-clang ") {
+        return Ok(answer(true));
+    }
+    let folder = tempfile::tempdir().map_err(|error| Problem::Start(error.to_string()))?;
+    let source = folder.path().join("probe.cpp");
+    std::fs::write(&source, "").map_err(|error| Problem::Start(error.to_string()))?;
+    let mut command = candidate.command();
+    // `-###` has the driver take its command line apart and run nothing.
+    command
+        .args(["-###", "-fsycl", "--offload-new-driver"])
+        .args(["-fsyclbin=executable", "-o"])
+        .arg(folder.path().join("probe.syclbin"))
+        .arg(&source);
+    let said = run(command, OPTION, limit)?;
+    if said.status.code().is_none() {
+        return Err(said.failed(OPTION));
+    }
+    // Drivers of the old way of offloading know the option, and say that they do not use it.
+    let unused = said
+        .stderr
+        .lines()
+        .any(|line| line.contains("-fsyclbin") && line.contains("unused"));
+    Ok(answer(said.status.success() && !unused))
+}
+
+/// What a program said, and how it ended.
+struct Said {
+    status: ExitStatus,
+    stdout: String,
+    stderr: String,
+}
+
+impl Said {
+    fn failed(&self, question: &'static str) -> Problem {
+        Problem::Failed {
+            question,
+            how: match self.status.code() {
+                Some(code) => format!("ended with {code}"),
+                None => Ended(self.status).to_string(),
+            },
+            said: first_line(&self.stderr)
+                .or_else(|| first_line(&self.stdout))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// Runs a program to its end, or to its limit.
+fn run(mut command: Command, question: &'static str, limit: Duration) -> Result<Said, Problem> {
+    let lost = |error: std::io::Error| Problem::Start(error.to_string());
+    // Files, because a pipe would have us wait for whatever a stopped program started.
+    let mut stdout = tempfile::tempfile().map_err(lost)?;
+    let mut stderr = tempfile::tempfile().map_err(lost)?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(stdout.try_clone().map_err(lost)?)
+        .stderr(stderr.try_clone().map_err(lost)?)
+        .spawn()
+        .map_err(lost)?;
+    let started = Instant::now();
+    let mut pause = Duration::from_micros(500);
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(lost)? {
+            break status;
+        }
+        if started.elapsed() >= limit {
+            // It may have ended by now, which is all that is wanted.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(Problem::Hangs { question, limit });
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    };
+    Ok(Said {
+        status,
+        stdout: text(&mut stdout).map_err(lost)?,
+        stderr: text(&mut stderr).map_err(lost)?,
+    })
+}
+
+/// The beginning of a file: a version is no book.
+fn text(file: &mut std::fs::File) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(1 << 20).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The first line that holds anything, as one that can be printed.
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let safe = line.chars().filter(|c| !c.is_control());
+    Some(safe.take(200).collect())
+}
