@@ -262,6 +262,33 @@ pub enum Error {
         problems: Vec<String>,
     },
 
+    /// Cargo finds no workspace.
+    #[error("Cargo finds no workspace: {0}")]
+    Workspace(String),
+
+    /// A package that is not in the workspace.
+    #[error("no package of the workspace is called {name}; `cargo metadata --no-deps` lists them")]
+    NoPackage {
+        /// The name.
+        name: String,
+    },
+
+    /// No package builds kernels.
+    #[error(
+        "no package here builds kernels; one that does has syclbin-build among its \
+         build-dependencies"
+    )]
+    NothingBuilds,
+
+    /// Cargo could not be run.
+    #[error("cannot run {program}: {cause}; set CARGO to the path of Cargo")]
+    Cargo {
+        /// What was to be run.
+        program: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+
     /// Standard output could not be written.
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),

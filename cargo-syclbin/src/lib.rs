@@ -6,6 +6,7 @@
 //! ```text
 //! cargo syclbin toolchain install     the SYCL compiler and an OpenCL device for the CPU
 //! cargo syclbin doctor                what this machine can compile and run, and what is missing
+//! cargo syclbin build --commit        compiled files that are kept beside their sources, written or checked
 //! cargo syclbin inspect FILE          what a SYCLBIN file holds
 //! cargo syclbin verify FILE...        what is wrong with it
 //! cargo syclbin convert FILE -o OUT   the same in another container
@@ -19,6 +20,8 @@
 //! | [`doctor`] | what the machine has: facts, and the report over them |
 //! | [`inspect`] | a report over a file: for people as text, for programs as JSON |
 //! | [`verify`], [`convert`], [`expand`], [`extract`] | the other commands about files |
+//! | [`build`] | files that are kept beside their sources, by the build scripts of a workspace |
+//! | [`workspace`] | the packages of a workspace, as Cargo tells them |
 //! | [`input`] | a file that a command is asked about |
 //! | [`programs`] | other programs: where they are, and what they answer |
 //! | [`ui`] | what the user sees while something takes long |
@@ -28,6 +31,7 @@
 //! this one: it runs in a process of its own, beside the compiler library.
 #![forbid(unsafe_code)]
 
+pub mod build;
 pub mod convert;
 pub mod doctor;
 pub mod error;
@@ -39,3 +43,4 @@ pub mod programs;
 pub mod toolchain;
 pub mod ui;
 pub mod verify;
+pub mod workspace;

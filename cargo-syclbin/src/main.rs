@@ -19,7 +19,7 @@ use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, pins, remove};
 use cargo_syclbin::ui::{Terminal, answer, complain};
-use cargo_syclbin::{convert, doctor, expand, extract, inspect, verify};
+use cargo_syclbin::{build, convert, doctor, expand, extract, inspect, verify};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 /// SYCL kernels in Rust programs: the compiler, what this machine has, and compiled files.
@@ -39,6 +39,11 @@ enum Command {
     ///
     /// Ends with 0 when a kernel can be compiled and run here, with 1 when not.
     Doctor,
+    /// Write or check the compiled files that a workspace keeps beside its sources
+    ///
+    /// They are those that build scripts name with `Build::prebuilt`. Their scripts run in a target
+    /// folder of their own.
+    Build(build::Options),
     /// Show what a SYCLBIN file holds: kernels, images, what they need of a device
     Inspect(inspect::Options),
     /// Check SYCLBIN files, and say all that is wrong with them
@@ -149,6 +154,7 @@ fn run(command: Command) -> Result<ExitCode> {
             answer(&report.to_string())?;
             return Ok(code(report.is_well()));
         }
+        Command::Build(options) => return Ok(code(build::run(&options)?)),
         Command::Inspect(options) => inspect::run(&options)?,
         Command::Verify(options) => return Ok(code(verify::run(&options)?)),
         Command::Convert(options) => convert::run(&options)?,

@@ -1,18 +1,20 @@
 //! [`Build`]: what to compile, and the way from sources to one file in `OUT_DIR`.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use syclbin::signature::{self, debug_info, spirv};
-use syclbin::{AbstractModule, Container, Image, State, Syclbin};
+use syclbin::{Container, Syclbin};
+use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::cargo;
-use crate::compiler::{Compiler, Job};
-use crate::depfile;
+use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::orders::{self, Order, Orders, Outcome, Report};
+use crate::prebuilt::{self, Prebuilt};
+use crate::sources;
 
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,7 @@ pub struct Build {
     sources: Vec<PathBuf>,
     arguments: Vec<OsString>,
     compiler: Option<PathBuf>,
+    prebuilt: Option<PathBuf>,
 }
 
 impl Build {
@@ -63,6 +66,14 @@ impl Build {
         self
     }
 
+    /// Takes this SYCLBIN file where no compiler is found, and on docs.rs; the path is relative to the
+    /// folder of Cargo.toml. `cargo syclbin build --commit` writes it. See the [crate] for when it is
+    /// stale.
+    pub fn prebuilt(mut self, path: impl AsRef<Path>) -> Self {
+        self.prebuilt = Some(path.as_ref().to_owned());
+        self
+    }
+
     /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`,
     /// and tells Cargo which files and variables that depends on. The compiler's warnings become
     /// warnings of Cargo.
@@ -94,6 +105,16 @@ impl Build {
         if self.sources.is_empty() {
             return Err(Error::NoSource);
         }
+        let out_dir = PathBuf::from(cargo::env("OUT_DIR").ok_or(Error::NoOutDir)?);
+        let place = Place {
+            folder: out_dir.join("syclbin"),
+            file: out_dir.join("syclbin").join(format!("{name}.syclbin")),
+            root: std::env::current_dir().map_err(|source| write_error(Path::new("."), source))?,
+            out_dir,
+        };
+        if cargo::env("DOCS_RS").is_some() {
+            return self.on_docs_rs(&place);
+        }
         for path in &self.sources {
             // Named even when it is missing, so that the script runs again once it is there.
             cargo::rerun_if_changed(path);
@@ -102,176 +123,195 @@ impl Build {
                 source,
             })?;
         }
-        let folder = PathBuf::from(cargo::env("OUT_DIR").ok_or(Error::NoOutDir)?).join("syclbin");
-        create(&folder)?;
-        let compiler = Compiler::find(self.compiler.as_deref(), &folder)?;
+        create(&place.folder)?;
+        let orders = cargo::env(orders::VARIABLE).map(PathBuf::from);
+        let order = orders
+            .as_ref()
+            .and_then(|folder| Orders::read(folder, &place.root));
+        let report = |outcome| match &orders {
+            Some(folder) => Report {
+                package: place.root.clone(),
+                file: self.prebuilt.clone().unwrap_or_default(),
+                outcome,
+            }
+            .leave(folder)
+            .map_err(|source| write_error(folder, source)),
+            None => Ok(()),
+        };
+        let Some(kept) = &self.prebuilt else {
+            if order == Some(Order::Check) {
+                // There is nothing to check, and perhaps nothing to compile with.
+                report(Outcome::NotKept)?;
+                return place.write(&prebuilt::placeholder()?);
+            }
+            let compiler = self.find_compiler(&place)?;
+            let (whole, _) = self.compile_sources(&compiler, &place)?;
+            return place.write(&to_bytes(&whole)?);
+        };
+        if kept.exists() {
+            cargo::rerun_if_changed(kept);
+        }
+        match order {
+            Some(Order::Check) => self.check(kept, &place, report),
+            Some(Order::Commit) => {
+                let compiler = self.find_compiler(&place)?;
+                self.commit(kept, &compiler, &place, report)
+            }
+            None => match self.find_compiler(&place) {
+                Ok(compiler) => {
+                    let (whole, _) = self.compile_sources(&compiler, &place)?;
+                    place.write(&to_bytes(&whole)?)
+                }
+                Err(none @ Error::NoCompiler { .. }) => self.take(kept, &place, none),
+                // Somebody wanted that compiler.
+                Err(other) => Err(other),
+            },
+        }
+    }
+
+    /// The kernels of all sources, and the files that these were read from.
+    fn compile_sources(
+        &self,
+        compiler: &Compiler,
+        place: &Place,
+    ) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
+        sources::compile(compiler, &self.sources, &self.arguments, &place.folder)
+    }
+
+    fn find_compiler(&self, place: &Place) -> Result<Compiler> {
+        let compiler = Compiler::find(self.compiler.as_deref(), &place.folder)?;
         for part in compiler.parts() {
             cargo::rerun_if_changed(part);
         }
-        sweep(&folder);
-        let work = tempfile::Builder::new()
-            .prefix(&own_work())
-            .tempdir_in(&folder)
-            .map_err(|source| write_error(&folder, source))?;
-
-        let mut whole = Syclbin::new(State::Executable);
-        let mut origins = BTreeMap::new();
-        for (index, source) in self.sources.iter().enumerate() {
-            // A folder each: what one compile leaves is never taken for the output of another.
-            let work = work.path().join(index.to_string());
-            create(&work)?;
-            let modules = self.compile_source(&compiler, source, &work)?;
-            for symbol in modules.iter().flat_map(AbstractModule::kernel_names) {
-                // Twice in one source is one kernel, compiled for two targets.
-                if let Some(first) = origins.insert(symbol.to_owned(), index)
-                    && first != index
-                {
-                    return Err(Error::Duplicate {
-                        symbol: symbol.into(),
-                        first: self.sources[first].clone(),
-                        second: source.clone(),
-                    });
-                }
-            }
-            whole.modules.extend(modules);
-        }
-        let path = folder.join(format!("{name}.syclbin"));
-        let bytes = syclbin::write::to_vec(&whole, Container::default())?;
-        file::replace(&path, &bytes).map_err(|source| write_error(&path, source))?;
-        Ok(path)
+        Ok(compiler)
     }
 
-    /// The modules of one source, with the declarations of their kernels, the types of their variables
-    /// and the structs these name.
-    fn compile_source(
+    /// The kept file, or one without kernels; nothing is looked for and nothing compiled.
+    fn on_docs_rs(&self, place: &Place) -> Result<PathBuf> {
+        create(&place.folder)?;
+        let kept = match &self.prebuilt {
+            Some(path) => {
+                cargo::rerun_if_changed(path);
+                Prebuilt::read(path)?
+            }
+            None => None,
+        };
+        match kept {
+            Some(kept) => place.write(&kept.bytes),
+            None => place.write(&prebuilt::placeholder()?),
+        }
+    }
+
+    /// Takes the kept file, as there is no compiler.
+    fn take(&self, path: &Path, place: &Place, none: Error) -> Result<PathBuf> {
+        let Some(kept) = Prebuilt::read(path)? else {
+            return Err(Error::PrebuiltMissing {
+                path: path.to_owned(),
+                compiler: Box::new(none),
+            });
+        };
+        for file in kept.files(&place.root) {
+            cargo::rerun_if_changed(&file);
+        }
+        if let Some(stale) = kept.stale(&place.root, &self.recorded_arguments(place)) {
+            cargo::warning(&format!(
+                "the sources were not compiled, as no compiler was found, and {} is stale: {stale}; \
+                 install a compiler with `{INSTALL_COMMAND}`, or run `cargo syclbin build --commit` \
+                 where there is one",
+                path.display()
+            ));
+        }
+        place.write(&kept.bytes)
+    }
+
+    /// Says whether the kept file is stale, with no compiler.
+    fn check(
         &self,
-        compiler: &Compiler,
-        source: &Path,
-        work: &Path,
-    ) -> Result<Vec<AbstractModule<'static>>> {
-        let output = work.join("code.syclbin");
-        let described = work.join("debug.syclbin");
-        let dependencies = work.join("code.d");
-        let mut flags: Vec<OsString> = vec![
-            "-fsycl".into(),
-            "-fsyclbin=executable".into(),
-            // Drivers whose default is the old way of offloading ignore `-fsyclbin` without.
-            "--offload-new-driver".into(),
-            // Keeps the names of parameters.
-            "-fno-discard-value-names".into(),
-            "-O2".into(),
-        ];
-        flags.extend(self.arguments.iter().cloned());
-        // The code that runs, and at the same time a second compile that is only read: debug
-        // information turns optimization off, but it alone tells `unsigned n` from `int n`.
-        let code = compiler.start(&Job {
-            flags: flags.clone(),
-            source,
-            output: &output,
-            depfile: Some(&dependencies),
-        })?;
-        flags.push("-g".into());
-        let debug = compiler.start(&Job {
-            flags,
-            source,
-            output: &described,
-            depfile: None,
-        })?;
-        // Both are waited for before either error is reported: the folder they write to goes away.
-        let (code, debug) = (code.finish(), debug.finish());
-        let diagnostics = code?;
-        debug?;
-
-        cargo::warning(&diagnostics);
-        let unusable = |problem: String| Error::Output {
-            program: compiler.program().to_owned(),
-            source_file: source.to_owned(),
-            problem,
-        };
-        let bytes = std::fs::read(&output).map_err(|error| unusable(error.to_string()))?;
-        let compiled = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
-        let bytes = std::fs::read(&described).map_err(|error| unusable(error.to_string()))?;
-        let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
-        let described = describe(&debug).map_err(|error| unusable(error.to_string()))?;
-        // Without the list of headers, kernels would go stale in silence.
-        let list = std::fs::read(&dependencies).map_err(|error| {
-            unusable(format!("no list of the files it read (-MD -MF): {error}"))
-        })?;
-        for path in depfile::prerequisites(&String::from_utf8_lossy(&list)) {
-            if path.exists() {
-                cargo::rerun_if_changed(&path);
+        path: &Path,
+        place: &Place,
+        report: impl Fn(Outcome) -> Result<()>,
+    ) -> Result<PathBuf> {
+        let kept = match Prebuilt::read(path) {
+            Ok(Some(kept)) => kept,
+            Ok(None) => {
+                report(Outcome::Stale("it is not there".to_owned()))?;
+                return place.write(&prebuilt::placeholder()?);
             }
-        }
-        if !has_kernel(&compiled).map_err(|error| unusable(error.to_string()))? {
-            cargo::warning(&format!("{}: {NO_KERNEL}", source.display()));
-        }
-        Ok(compiled
-            .modules
-            .into_iter()
-            .map(|module| {
-                let mut module = module.into_owned();
-                signature::record(&mut module, &described.declarations);
-                signature::record_variables(&mut module, &described.variables);
-                signature::record_layouts(&mut module, described.definitions.values());
-                module
-            })
-            .collect())
-    }
-}
-
-/// The likely causes, as measured: both are silent in the compiler.
-const NO_KERNEL: &str = "no kernel was found in it. A free function becomes a kernel by \
-    SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) before it; \
-    two properties in one macro, ((a, b)), are a C++ comma expression and make none: give each its own macro";
-
-/// Whether there is a kernel in the code. The names alone do not tell: exported functions are
-/// among them.
-fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
-    for image in file.modules.iter().flat_map(|module| &module.images) {
-        let kernels = match image.spirv() {
-            Some(code) => spirv::Module::parse(code)?.kernels().count(),
-            None => file.kernel_names().count(),
+            Err(Error::Prebuilt { problem, .. }) => {
+                report(Outcome::Stale(format!("it {problem}")))?;
+                return place.write(&prebuilt::placeholder()?);
+            }
+            Err(error) => return Err(error),
         };
-        if kernels > 0 {
-            return Ok(true);
-        }
+        report(
+            match kept.stale(&place.root, &self.recorded_arguments(place)) {
+                Some(stale) => Outcome::Stale(stale.to_string()),
+                None => Outcome::Fresh,
+            },
+        )?;
+        place.write(&kept.bytes)
     }
-    Ok(false)
+
+    /// Compiles, and keeps the file with a record of its sources.
+    fn commit(
+        &self,
+        path: &Path,
+        compiler: &Compiler,
+        place: &Place,
+        report: impl Fn(Outcome) -> Result<()>,
+    ) -> Result<PathBuf> {
+        let (mut whole, files) = self.compile_sources(compiler, place)?;
+        let made = place.write(&to_bytes(&whole)?)?;
+        let arguments = self.recorded_arguments(place);
+        prebuilt::record(
+            &mut whole,
+            &place.root,
+            &place.out_dir,
+            &files,
+            arguments,
+            compiler.version(),
+        )?;
+        let bytes = to_bytes(&whole)?;
+        let is_new = std::fs::read(path).map_or(true, |old| old != bytes);
+        file::replace(path, &bytes).map_err(|source| write_error(path, source))?;
+        report(match is_new {
+            true => Outcome::Written,
+            false => Outcome::Fresh,
+        })?;
+        Ok(made)
+    }
+
+    /// What the user wants of the compiler, as it is on every machine.
+    fn recorded_arguments(&self, place: &Place) -> Vec<String> {
+        let sources = self.sources.iter().map(|source| source.as_os_str());
+        let arguments = self.arguments.iter().map(OsString::as_os_str);
+        arguments
+            .chain(sources)
+            .map(|argument| prebuilt::argument(argument, &place.root, &place.out_dir))
+            .collect()
+    }
 }
 
-/// What the debug information in `file` tells of its kernels.
-fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error> {
-    let mut found = debug_info::Described::default();
-    let images = file.modules.iter().flat_map(|module| &module.images);
-    for code in images.filter_map(Image::spirv) {
-        let mut described = debug_info::describe(&spirv::Module::parse(code)?);
-        found.declarations.append(&mut described.declarations);
-        found.variables.append(&mut described.variables);
-        found.definitions.append(&mut described.definitions);
-    }
-    Ok(found)
+/// Where a build happens.
+struct Place {
+    /// The folder of Cargo.toml, in which build scripts run.
+    root: PathBuf,
+    out_dir: PathBuf,
+    /// Where our files are.
+    folder: PathBuf,
+    /// The one to be made.
+    file: PathBuf,
 }
 
-/// What the names of working folders begin with.
-const WORK: &str = ".compile-";
-
-/// The same for this process, which may run several builds at once.
-fn own_work() -> String {
-    format!("{WORK}{}-", std::process::id())
+impl Place {
+    fn write(&self, bytes: &[u8]) -> Result<PathBuf> {
+        file::replace(&self.file, bytes).map_err(|source| write_error(&self.file, source))?;
+        Ok(self.file.clone())
+    }
 }
 
-/// Removes what build scripts that were killed left behind. Cargo runs one at a time in `OUT_DIR`.
-fn sweep(folder: &Path) {
-    let own = own_work();
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with(WORK) && !name.starts_with(&own) {
-            // What cannot be removed only takes room.
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
+fn to_bytes(file: &Syclbin<'_>) -> Result<Vec<u8>> {
+    Ok(syclbin::write::to_vec(file, Container::default())?)
 }
 
 /// A folder can be opened too, but not compiled.
@@ -282,13 +322,13 @@ fn readable(path: &Path) -> std::io::Result<()> {
     }
 }
 
-fn write_error(path: &Path, source: std::io::Error) -> Error {
+pub(crate) fn write_error(path: &Path, source: std::io::Error) -> Error {
     Error::Write {
         path: path.to_owned(),
         source,
     }
 }
 
-fn create(folder: &Path) -> Result<()> {
+pub(crate) fn create(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|source| write_error(folder, source))
 }

@@ -77,6 +77,11 @@ impl Compiler {
         &self.found.candidate.program
     }
 
+    /// What it says it is.
+    pub(crate) fn version(&self) -> &str {
+        &self.found.version
+    }
+
     pub(crate) fn parts(&self) -> &[PathBuf] {
         &self.parts
     }

@@ -94,6 +94,22 @@ pub enum Error {
         /// What is wrong with the file.
         problem: String,
     },
+    /// The file that [`Build::prebuilt`](crate::Build::prebuilt) names is missing or damaged.
+    #[error("prebuilt {} {problem}; write it anew with `cargo syclbin build --commit` where there is a compiler", .path.display())]
+    Prebuilt {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// There is neither a compiler nor the file that stands in for one.
+    #[error("{compiler}\nand prebuilt {} is not there, either; `cargo syclbin build --commit` writes it where there is a compiler", .path.display())]
+    PrebuiltMissing {
+        /// The file.
+        path: PathBuf,
+        /// Why there is no compiler.
+        compiler: Box<Error>,
+    },
     /// Two sources define a kernel of the same name.
     #[error("kernel {symbol} is defined in {} and again in {}; a kernel may come from one source only", .first.display(), .second.display())]
     Duplicate {

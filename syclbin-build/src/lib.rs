@@ -40,10 +40,33 @@
 //! The compiler runs as a process, so its crash is an error message. A build script never downloads
 //! anything.
 //!
+//! # Without a compiler
+//!
+//! Keep the compiled file beside its sources, under version control, and name it:
+//!
+//! ```no_run
+//! # fn main() {
+//! syclbin_build::Build::new()
+//!     .source("kernels/saxpy.cpp")
+//!     .prebuilt("kernels/saxpy.syclbin")
+//!     .compile("saxpy");
+//! # }
+//! ```
+//!
+//! Where a compiler is found, the sources are compiled as ever; where there is none, the kept file is
+//! taken. `cargo syclbin build --commit` writes it, and `cargo syclbin build --check` ends with 1 when it
+//! is stale, which needs no compiler. It has a record of the SHA-256 of its sources and of their headers
+//! as far as they belong to the package (they lie in its folder, or an include folder was named from
+//! there), and of the arguments, so times do not count. A build that has to take a stale file says so
+//! in a warning.
+//!
+//! On docs.rs (`DOCS_RS` is set) nothing is compiled: the kept file is taken if there is one. If not, an
+//! empty file makes `include_syclbin!` write a module without kernels; items about kernels are passed
+//! over, and as rustdoc does not look into functions, calls of kernels do no harm there.
+//!
 //! # Out of scope
 //!
-//! Linking device code of several sources, targets other than SPIR-V, a cache over builds, and
-//! building without a compiler.
+//! Linking device code of several sources, targets other than SPIR-V, and a cache over builds.
 #![forbid(unsafe_code)]
 // The example is a whole build.rs.
 #![allow(clippy::needless_doctest_main)]
@@ -59,7 +82,11 @@ mod error;
 #[doc(hidden)]
 pub mod file;
 #[doc(hidden)]
+pub mod orders;
+mod prebuilt;
+#[doc(hidden)]
 pub mod search;
+mod sources;
 
 pub use build::Build;
 pub use error::{Ended, Error, Result};

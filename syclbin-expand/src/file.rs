@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syclbin::property::set;
 use syclbin::signature::{self, Signatures};
 use syn::LitStr;
 
 /// A file, and what the generated code needs of it.
 pub(crate) struct File {
     /// An expression of its path, for `include_bytes!`. It names no folder of this machine. `None`
-    /// for the file that is not there.
+    /// for the file that is not there, and for one that stands for kernels which were not compiled:
+    /// items that name something of it are no mistake.
     pub(crate) path: Option<TokenStream>,
     /// What people call it.
     pub(crate) name: String,
@@ -72,9 +74,11 @@ impl File {
         name: String,
         bytes: &[u8],
     ) -> Result<Self, syclbin::Error> {
-        let signatures = signature::kernels(&syclbin::read::parse(bytes)?)?;
+        let file = syclbin::read::parse(bytes)?;
+        let signatures = signature::kernels(&file)?;
+        let stands_for_another = file.global.set(set::PLACEHOLDER).is_some();
         Ok(Self {
-            path: Some(path),
+            path: (!stands_for_another).then_some(path),
             name,
             signatures,
         })

@@ -124,6 +124,23 @@ fn a_file_without_kernels_is_a_module_without_methods() {
     assert_heads(Vec::new(), &[]);
 }
 
+/// As `syclbin-build` writes it on docs.rs.
+#[test]
+fn items_may_name_what_was_not_compiled() {
+    let mut file = syclbin::Syclbin::new(syclbin::State::Executable);
+    let items = "types { Particle => crate::Particle } only { saxpy } \
+        safe fn saxpy where x.len() >= n;";
+    let source = |file: &syclbin::Syclbin<'_>| {
+        let bytes = syclbin::write::to_vec(file, syclbin::Container::default()).unwrap();
+        crate::source(&bytes, "saxpy.syclbin", "kernels", items)
+    };
+    assert_eq!(source(&file).unwrap_err().len(), 3);
+    let placeholder = syclbin::property::set::PLACEHOLDER;
+    file.global.insert(placeholder, "reason", "a test");
+    let code = source(&file).unwrap();
+    assert!(code.contains("pub struct Module"), "{code}");
+}
+
 #[test]
 fn a_kernel_without_parameters_takes_nothing() {
     assert_heads(vec![kernel("__sycl_kernel_store", &[])], &["store(&self)"]);

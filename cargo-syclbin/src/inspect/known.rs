@@ -17,7 +17,7 @@ use super::report::Kernel;
 use crate::input::hex;
 
 /// Every set whose meaning is known.
-const KNOWN: [&str; 25] = [
+const KNOWN: [&str; 27] = [
     set::GLOBAL,
     set::IR_MODULE,
     set::NATIVE_IMAGE,
@@ -43,6 +43,8 @@ const KNOWN: [&str; 25] = [
     set::DECLARATIONS,
     set::LAYOUTS,
     set::VARIABLES,
+    set::SOURCES,
+    set::PLACEHOLDER,
 ];
 
 /// Whether the meaning of the set called `name` is known.

@@ -21,6 +21,7 @@ use syclbin_toolchain::NoHome;
 
 pub use candidate::{Candidate, Origin};
 pub use memory::Memory;
+pub(crate) use memory::hex;
 pub use probe::Problem;
 
 use crate::error::Error;

@@ -51,6 +51,7 @@ fn runs_as_a_build_script() {
             },
             "flag" => build.flag(argument),
             "compiler" => build.compiler(argument),
+            "prebuilt" => build.prebuilt(argument),
             "compile" => {
                 build.compile(argument);
                 std::process::exit(0);
@@ -144,6 +145,9 @@ impl Package {
             .args(["--exact", "script::runs_as_a_build_script", "--nocapture"])
             .current_dir(self.path(""))
             .env_remove("SYCLBIN_HOME")
+            .env_remove("DOCS_RS")
+            .env_remove("SYCLBIN_PREBUILT_ORDERS")
+            .env("CARGO_MANIFEST_DIR", self.path(""))
             .env_remove("CC_KNOWN_WRAPPER_CUSTOM")
             .env_remove("CMPLR_ROOT")
             // A folder that is set and empty hides what this machine may have.

@@ -79,6 +79,16 @@ pub mod set {
     ///
     /// This set is of this project too.
     pub const VARIABLES: &str = "SYCLBIN-RS/variable types";
+    /// What a file was compiled from; in the properties of a file. See
+    /// [`Sources`](crate::metadata::Sources).
+    ///
+    /// This set is of this project too.
+    pub const SOURCES: &str = "SYCLBIN-RS/sources";
+    /// A file that stands for one that was not compiled, as on docs.rs, where there is no compiler;
+    /// in the properties of a file. Whatever is asked of its kernels is no mistake.
+    ///
+    /// This set is of this project too.
+    pub const PLACEHOLDER: &str = "SYCLBIN-RS/placeholder";
 }
 
 /// Names of keys, as files spell them.

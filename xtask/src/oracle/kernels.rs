@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use syclbin::metadata::Sources;
 use syclbin::property::set;
 use syclbin::signature::declaration::Declaration;
 use syclbin::signature::definition::Definition;
@@ -238,6 +239,9 @@ pub(crate) fn declared(mut file: Syclbin<'_>) -> Result<Syclbin<'_>> {
             record(module, [(&kernel.alias(), &declaration)]);
         }
     }
+    let mut sources = Sources::default();
+    sources.files.insert("kernels.cpp".to_owned(), [0; 32]);
+    sources.write(&mut file.global);
     Ok(file)
 }
 

@@ -1,0 +1,144 @@
+//! `cargo syclbin build`: the compiled files that are kept beside their sources, written or checked.
+//!
+//! Only build scripts know what is compiled of what, so Cargo runs them, with orders from us.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+use syclbin_build::orders::{Order, Orders, Outcome, Report, VARIABLE};
+
+use crate::error::{Error, Result};
+use crate::ui::{self, Escaped};
+use crate::workspace::{Selection, Workspace};
+
+/// What to do, and for which packages.
+#[derive(Clone, Debug, Args)]
+#[group(id = "order", required = true, multiple = false, args = ["commit", "check"])]
+pub struct Options {
+    /// Compile, and write the files that `Build::prebuilt` names
+    #[arg(long)]
+    pub commit: bool,
+    /// Say which of these files are stale, with no compiler; ends with 1 if one is
+    #[arg(long)]
+    pub check: bool,
+    /// The packages.
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Arguments for Cargo, such as `--features fast`
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub cargo: Vec<OsString>,
+}
+
+/// Writes or checks the files, prints a line for each, and returns whether all is well.
+///
+/// # Errors
+///
+/// When there is no workspace, no package that builds kernels, or Cargo cannot be run.
+pub fn run(options: &Options) -> Result<bool> {
+    let workspace = Workspace::find(&options.selection)?;
+    let packages: Vec<_> = workspace.building().collect();
+    if packages.is_empty() {
+        return Err(Error::NothingBuilds);
+    }
+    let folders = packages.iter().filter_map(|one| one.manifest_path.parent());
+    let orders = Orders {
+        order: match options.check {
+            true => Order::Check,
+            false => Order::Commit,
+        },
+        packages: folders.map(Into::into).collect(),
+    };
+    // A folder of a new name has Cargo run scripts that it would find fresh.
+    let failed = |cause| Error::Save {
+        file: std::env::temp_dir(),
+        cause,
+    };
+    let folder = tempfile::tempdir().map_err(failed)?;
+    orders.write(folder.path()).map_err(failed)?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(&cargo);
+    command
+        .args(["check", "--quiet", "--keep-going", "--manifest-path"])
+        .arg(workspace.metadata.workspace_root.join("Cargo.toml"))
+        .arg("--target-dir")
+        // The scripts must not spoil what is built already: there, a check leaves no kernels.
+        .arg(workspace.metadata.target_directory.join("syclbin"))
+        .env(VARIABLE, folder.path());
+    for package in &packages {
+        command.arg("--package").arg(&package.id.repr);
+    }
+    command.args(&options.cargo);
+    if options.check {
+        // A file that is missing leaves no kernels to check Rust code against: what counts are the
+        // reports, and what rustc says of such code would only hide them.
+        command.stderr(std::process::Stdio::piped());
+    }
+    let output = command
+        .spawn()
+        .and_then(std::process::Child::wait_with_output)
+        .map_err(|cause| Error::Cargo {
+            program: cargo.to_string_lossy().into_owned(),
+            cause,
+        })?;
+    let mut reports = Report::collect(folder.path()).map_err(|cause| Error::Read {
+        file: folder.path().to_owned(),
+        cause,
+    })?;
+    let silent = packages.iter().any(|package| {
+        let folder = package.manifest_path.parent();
+        !reports
+            .iter()
+            .any(|report| folder.is_some_and(|folder| is_same(&report.package, folder.as_ref())))
+    });
+    reports.retain(|report| report.outcome != Outcome::NotKept);
+    let root = workspace.metadata.workspace_root.as_std_path();
+    ui::answer(&render(&reports, root))?;
+    let fresh = |report: &Report| !matches!(report.outcome, Outcome::Stale(_));
+    let all_fresh = reports.iter().all(fresh);
+    if !output.status.success() && (silent || !options.check) {
+        ui::complain(format_args!(
+            "{}",
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        ));
+        ui::complain(format_args!(
+            "error: Cargo failed; see above. Files without a line were not looked at"
+        ));
+        return Ok(false);
+    }
+    if reports.is_empty() {
+        ui::complain(format_args!(
+            "no build script keeps a file; name one with .prebuilt(\"kernels/NAME.syclbin\")"
+        ));
+    }
+    if !all_fresh {
+        ui::complain(format_args!(
+            "error: files are stale; run `cargo syclbin build --commit` and commit them"
+        ));
+    }
+    Ok(all_fresh)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    one == other || (real(one).is_some() && real(one) == real(other))
+}
+
+/// A line for each file: what became of it, and its path from the workspace.
+fn render(reports: &[Report], root: &Path) -> String {
+    let line = |report: &Report| {
+        let path = report.package.join(&report.file);
+        let real = root.canonicalize();
+        let root = real.as_deref().unwrap_or(root);
+        let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+        let shown = Escaped(&shown);
+        match &report.outcome {
+            Outcome::Written => format!("written  {shown}\n"),
+            Outcome::Fresh => format!("fresh    {shown}\n"),
+            Outcome::NotKept => String::new(),
+            Outcome::Stale(reason) => format!("stale    {shown}: {}\n", Escaped(reason)),
+        }
+    };
+    reports.iter().map(line).collect()
+}

@@ -1,0 +1,92 @@
+//! `cargo syclbin build`.
+
+use super::{World, stderr, stdout};
+
+/// Both packages report a file that is as it should be.
+const FRESH: &str = "report one k/a.syclbin fresh ''; report two k/b.syclbin fresh ''";
+
+#[test]
+fn cargo_runs_the_scripts_of_packages_that_build_kernels_in_a_folder_of_their_own() {
+    let world = World::new();
+    let output = world.run(&["build", "--commit", "--", "--features", "fast"], FRESH);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let asked = world.read("asked");
+    let asked: Vec<_> = asked.lines().collect();
+    assert_eq!(asked[..3], ["check", "--quiet", "--keep-going"]);
+    let folder = world.path("target/syclbin");
+    assert!(asked.contains(&folder.to_str().unwrap()), "{asked:?}");
+    let packages: Vec<_> = asked.iter().filter(|word| word.contains('#')).collect();
+    assert_eq!(packages.len(), 2, "{asked:?}");
+    assert!(
+        !asked.iter().any(|word| word.contains("plain")),
+        "{asked:?}"
+    );
+    assert_eq!(asked[asked.len() - 2..], ["--features", "fast"]);
+    let (one, two) = (world.path("one"), world.path("two"));
+    let orders = format!("commit\n{}\n{}", one.display(), two.display());
+    assert_eq!(world.read("orders"), orders);
+    let output = world.run(&["build", "--check", "-p", "two"], FRESH);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(world.read("orders"), format!("check\n{}", two.display()));
+}
+
+#[test]
+fn each_file_has_a_line_and_a_stale_one_ends_with_1() {
+    let world = World::new();
+    let reports = "report one k/a.syclbin fresh ''; report two k/b.syclbin stale 'k/b.cpp changed'";
+    // What rustc says of kernels that are not there is no news.
+    let script = format!("{reports}; echo 'error: rustc' >&2; exit 101");
+    let output = world.run(&["syclbin", "build", "--check"], &script);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "fresh    one/k/a.syclbin\nstale    two/k/b.syclbin: k/b.cpp changed\n";
+    assert_eq!(stdout(&output), expected);
+    let expected = "error: files are stale; run `cargo syclbin build --commit` and commit them\n";
+    assert_eq!(stderr(&output), expected);
+}
+
+#[test]
+fn scripts_that_did_not_run_are_an_error_with_what_cargo_said() {
+    let world = World::new();
+    let script = "report one k/a.syclbin fresh ''; echo 'error: no such feature' >&2; exit 101";
+    for order in ["--check", "--commit"] {
+        let output = world.run(&["build", order], script);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(stdout(&output), "fresh    one/k/a.syclbin\n");
+        let said = stderr(&output);
+        assert!(said.contains("error: no such feature\n"), "{said}");
+        assert!(said.contains("error: Cargo failed"), "{said}");
+    }
+}
+
+#[test]
+fn scripts_that_keep_no_file_are_well_and_told_how_to() {
+    let world = World::new();
+    let script = "report one '' none ''; report two '' none ''; exit 101";
+    let output = world.run(&["build", "--check"], script);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+    assert!(stderr(&output).contains("name one with .prebuilt("));
+}
+
+#[test]
+fn a_wrong_selection_is_named() {
+    let world = World::new();
+    for (words, expected) in [
+        (
+            vec!["-p", "three"],
+            "no package of the workspace is called three",
+        ),
+        (vec!["-p", "plain"], "no package here builds kernels"),
+        (
+            vec!["--manifest-path", "/nowhere/Cargo.toml"],
+            "Cargo finds no workspace: ",
+        ),
+    ] {
+        let output = world.run(&[&["build", "--check"], &words[..]].concat(), "exit 3");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    for words in [&["build"][..], &["build", "--check", "--commit"]] {
+        assert_eq!(world.run(words, "").status.code(), Some(2));
+    }
+}
