@@ -2,6 +2,7 @@
 //! what Rust sets instead.
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
+#![allow(clippy::cast_possible_truncation)] // of numbers below a hundred, and as the kernels do it
 
 mod common;
 

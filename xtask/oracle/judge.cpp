@@ -6,10 +6,11 @@
 // STATE is that of the file: what is `input` is built and what is `object` is linked before it
 // runs. CONTENT takes the bundle as it was loaded, LINKED as it was built or linked; `-` for no
 // file. The kernels are those of testfiles/*.cpp; `NAME=SYMBOL` asks the runtime for another
-// symbol. One line a kernel goes to standard output, `ok NAME` or `wrong NAME: WHY`, after `loaded`;
+// symbol. `blur_set` is `blur` in an input whose specialization constants are set before it is built. One line a kernel goes to standard output, `ok NAME` or `wrong NAME: WHY`, after `loaded`;
 // what the runtime refuses is `refused: WHY`.
 #include <sycl/sycl.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -230,11 +231,74 @@ void lookup(const Run &run) {
   expect("out with the table of store", {0, 6, 12, 18});
 }
 
+// As in constants.cpp, with the defaults.
+struct Stencil {
+  float weight[3];
+  int radius;
+};
+constexpr sycl::specialization_id<int> offset(7);
+constexpr sycl::specialization_id<double> gain(2.5);
+constexpr sycl::specialization_id<Stencil> stencil(Stencil{{0.25f, 0.5f, 0.25f}, 1});
+
+// What DPC++ adds to a program that has the constants: the symbols that the device code has them
+// under. A compiler that knows nothing of SYCL adds nothing.
+template <> const char *sycl::detail::get_spec_constant_symbolic_ID_impl<offset>() {
+  return "____ZL6offset";
+}
+template <> const char *sycl::detail::get_spec_constant_symbolic_ID_impl<gain>() {
+  return "____ZL4gain";
+}
+template <> const char *sycl::detail::get_spec_constant_symbolic_ID_impl<stencil>() {
+  return "____ZL7stencil";
+}
+#include <sycl/detail/spec_const_integration.hpp> // has to stand behind them
+
+// The values that `blur_set` runs with. Of the stencil, two parts stay as they are.
+const int set_offset = -40;
+const double set_gain = 0.5;
+const Stencil set_stencil{{0.25f, -2, 4}, 1};
+
+void blur_with(const Run &run, int offset, double gain, Stencil stencil) {
+  const int n = 100;
+  std::vector<float> in(n), expected(128, -1.0f);
+  for (int i = 0; i < n; ++i)
+    in[i] = float((i * 37) % 23) - 9;
+  for (int i = 0; i < n; ++i) {
+    float sum = 0;
+    for (int k = -stencil.radius; k <= stencil.radius; ++k)
+      sum += stencil.weight[(k + 1) % 3] * in[std::clamp(i + k, 0, n - 1)];
+    expected[i] = float(sum * gain + offset);
+  }
+  auto input = run.shared(in), output = run.shared(std::vector<float>(128, -1.0f));
+  // A kernel handler, on a device that specializes code.
+  struct { void *values; } handler{nullptr};
+  run.launch(sycl::nd_range<1>(128, 32), input.get(), output.get(), n, handler);
+  compare("out", expected, output.get());
+}
+
+void blur(const Run &run) { blur_with(run, 7, 2.5, Stencil{{0.25f, 0.5f, 0.25f}, 1}); }
+
+void blur_set(const Run &run) { blur_with(run, set_offset, set_gain, set_stencil); }
+
+// Gives the constants of a bundle other values, and looks whether it took them.
+void specialize(sycl::kernel_bundle<sycl::bundle_state::input> &bundle) {
+  if (bundle.get_specialization_constant<offset>() != 7)
+    throw Wrong("offset has another default");
+  bundle.set_specialization_constant<offset>(set_offset);
+  bundle.set_specialization_constant<gain>(set_gain);
+  bundle.set_specialization_constant<stencil>(set_stencil);
+  Stencil found = bundle.get_specialization_constant<stencil>();
+  if (bundle.get_specialization_constant<offset>() != set_offset ||
+      bundle.get_specialization_constant<gain>() != set_gain ||
+      std::memcmp(&found, &set_stencil, sizeof found) != 0)
+    throw Wrong("the bundle has not the values that were set");
+}
+
 const std::map<std::string, void (*)(const Run &)> kernels = {
     {"saxpy", saxpy},         {"iota", iota},       {"scale_int", scale<int>},
     {"block_sum", block_sum}, {"coords", coords},   {"histogram", histogram},
     {"kinetic", kinetic},     {"widen", widen},     {"lookup", lookup},
-    {"scale_double", scale<double>},
+    {"scale_double", scale<double>}, {"blur", blur}, {"blur_set", blur_set},
 };
 
 template <typename Bundle> void save(Bundle &bundle, const char *path) {
@@ -252,7 +316,7 @@ template <sycl::bundle_state State> auto load(sycl::queue &queue, const char *pa
                                            std::filesystem::path(path));
 }
 
-Loaded open(sycl::queue &queue, const std::string &state, char **paths) {
+Loaded open(sycl::queue &queue, const std::string &state, char **paths, bool specialized) {
   const char *file = paths[0], *content = paths[1], *linked = paths[2];
   const std::vector<sycl::device> devices = {queue.get_device()};
   if (state == "executable") {
@@ -270,6 +334,8 @@ Loaded open(sycl::queue &queue, const std::string &state, char **paths) {
   if (state == "input") {
     auto input = load<sycl::bundle_state::input>(queue, file);
     save(input, content);
+    if (specialized)
+      specialize(input);
     auto bundle = sycl::build(input, devices);
     save(bundle, linked);
     return bundle;
@@ -285,7 +351,10 @@ int main(int count, char **arguments) {
   bool good = true;
   try {
     sycl::queue queue;
-    Loaded bundle = open(queue, arguments[1], arguments + 2);
+    const bool specialized = std::any_of(arguments + 5, arguments + count, [](const char *kernel) {
+      return std::strncmp(kernel, "blur_set", 8) == 0;
+    });
+    Loaded bundle = open(queue, arguments[1], arguments + 2, specialized);
     std::printf("loaded\n");
     for (int i = 5; i < count; ++i) {
       std::string name = arguments[i], symbol = name;

@@ -16,6 +16,9 @@ const NO_MERGE: &str = "Unable to merge incompatible images.";
 /// crashes when it launches a kernel of a linked bundle that has device globals.
 const NOT_LINKED: [&str; 2] = ["coords", "lookup"];
 
+/// What the judge calls `blur` with other values of its specialization constants than the defaults.
+const SPECIALIZED: &str = "blur_set";
+
 /// What all cases need.
 pub(super) struct Bench<'r> {
     pub(super) judge: Judge<'r>,
@@ -113,6 +116,27 @@ impl Bench<'_> {
         let verdict = judge_file(&self.judge, name, &file, &kernels)?;
         checks.runs(name, &verdict, &kernels);
         checks.code(name, &verdict.content, &file);
+        Ok(())
+    }
+
+    /// A module whose specialization constants the runtime gives other values before it builds it,
+    /// and what it writes of that.
+    pub(super) fn specialized(&self, checks: &mut Checks) -> Result<()> {
+        let mut objects = self.objects.iter();
+        let constants = objects.find(|file| file.source == "constants");
+        let constants = constants.ok_or("constants.cpp was not compiled")?;
+        let file = parse(&constants.aliased)?;
+        let file = restated(file, State::Input);
+        let kernels = [format!("{SPECIALIZED}=__sycl_kernel_blur")];
+        let verdict = judge_file(&self.judge, "specialized.input", &file, &kernels)?;
+        checks.runs("specialized.input", &verdict, &kernels);
+        checks.code("specialized.input", &verdict.content, &file);
+        let built = some(&verdict.linked);
+        let built = built.and_then(|content| content::is_specialized(content, &file));
+        checks.add(
+            "specialized.input, built and written by it, has the values",
+            built,
+        );
         Ok(())
     }
 

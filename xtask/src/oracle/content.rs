@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syclbin::property::{key, set};
 use syclbin::signature::{KernelSignature, kernels};
 use syclbin::verify::{Severity, verify};
 use syclbin::{AbstractModule, Container, PropertySets, State, Syclbin, Value};
@@ -48,6 +49,31 @@ pub(crate) fn is_built(content: &[u8], ours: &Syclbin<'_>) -> Result<()> {
         }
     }
     is_written_alike(content, &theirs)
+}
+
+/// That `content` is `ours` as a bundle that was built after its specialization constants got other
+/// values: these are written, too.
+pub(crate) fn is_specialized(content: &[u8], ours: &Syclbin<'_>) -> Result<()> {
+    let mut theirs = parse(content)?;
+    for module in &mut theirs.modules {
+        let sets = &mut module.metadata;
+        let size = |set| {
+            sets.get(set, key::ALL)
+                .and_then(Value::as_bytes)
+                .map(<[u8]>::len)
+        };
+        let [defaults, values] =
+            [set::SPECIALIZATION_DEFAULTS, set::SPECIALIZATION_SET_VALUES].map(size);
+        // Only as many: libsycl 2026.2.0 keeps the order of the constants, and writes the values in
+        // another one.
+        if values.is_none() || values != defaults {
+            return Err(format!(
+                "{values:?} bytes of values, {defaults:?} of defaults"
+            ));
+        }
+        sets.remove_set(set::SPECIALIZATION_SET_VALUES);
+    }
+    is_built(&write(&theirs, Container::OffloadBinary2)?, ours)
 }
 
 /// That `content` is `ours` as a bundle that was linked: the same names. Of all else, libsycl
@@ -174,7 +200,10 @@ fn properties(sets: &PropertySets<'_>) -> BTreeMap<(String, String), Value> {
 }
 
 fn signatures(file: &Syclbin<'_>) -> Result<Vec<KernelSignature>> {
-    let mut signatures = kernels(file).map_err(|error| error.to_string())?.kernels;
+    // Structs are numbered as modules come, and the runtime keeps no order of those.
+    let mut file = file.clone();
+    file.modules.sort_by_key(names);
+    let mut signatures = kernels(&file).map_err(|error| error.to_string())?.kernels;
     signatures.sort_by(|a, b| a.symbol.cmp(&b.symbol));
     Ok(signatures)
 }

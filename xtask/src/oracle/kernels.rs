@@ -19,7 +19,13 @@ use crate::steps::Result;
 const PREFIX: &str = "__sycl_kernel_";
 
 /// The sources below `testfiles/`, without extension.
-pub(crate) const SOURCES: [&str; 4] = ["vector_ops", "work_group", "structs", "globals"];
+pub(crate) const SOURCES: [&str; 5] = [
+    "vector_ops",
+    "work_group",
+    "structs",
+    "globals",
+    "constants",
+];
 
 /// A kernel that `judge.cpp` knows how to run.
 pub(crate) struct Kernel {
@@ -33,7 +39,7 @@ pub(crate) struct Kernel {
     declaration: &'static str,
 }
 
-pub(crate) const KERNELS: [Kernel; 10] = [
+pub(crate) const KERNELS: [Kernel; 11] = [
     Kernel {
         name: "saxpy",
         source: "vector_ops",
@@ -93,6 +99,12 @@ pub(crate) const KERNELS: [Kernel; 10] = [
         source: "globals",
         symbol: "__sycl_kernel_lookup",
         declaration: "void lookup(const int *index, float *out)",
+    },
+    Kernel {
+        name: "blur",
+        source: "constants",
+        symbol: "__sycl_kernel_blur",
+        declaration: "void blur(const float *in, float *out, int n, sycl::kernel_handler h)",
     },
 ];
 

@@ -45,6 +45,7 @@ pub(crate) fn run(target: &Path) -> Result<()> {
     let mut checks = Checks::default();
     bench.as_compiled(&mut checks)?;
     bench.merged(&mut checks)?;
+    bench.specialized(&mut checks)?;
     bench.declared(&mut checks)?;
     bench.images(&mut checks)?;
     bench.containers(&mut checks)?;
