@@ -20,11 +20,13 @@
 //! | `names`, `cpp_name` | C++ names as Rust identifiers, and as people write them in items |
 //! | `structs`, `rust_type` | structs of C++ and elements in memory, as Rust types |
 //! | `parameter`, `stub` | a parameter, and the method of a kernel |
-//! | `contract` | conditions, as expressions over arguments |
+//! | `contract`, `condition`, `spelled` | conditions: all of a kernel, one as it is read, one as it is written |
+//! | `terms`, `place`, `reach` | what expressions mean, where in a value a number lies, what no condition may leave open |
 //! | `left_out` | a kernel that cannot be called, as a method that says why |
 //! | `constants`, `globals` | specialization constants and device globals |
 #![forbid(unsafe_code)]
 
+mod condition;
 mod constants;
 mod contract;
 mod cpp_name;
@@ -37,10 +39,14 @@ mod left_out;
 mod module;
 mod names;
 mod parameter;
+mod place;
 mod plan;
+mod reach;
 mod rust_type;
+mod spelled;
 mod structs;
 mod stub;
+mod terms;
 mod type_names;
 mod wishes;
 

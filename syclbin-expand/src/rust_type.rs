@@ -23,6 +23,8 @@ struct Facts {
     align: u64,
     /// Whether it holds addresses of the device.
     holds_pointer: bool,
+    /// Whether it holds a `bool`.
+    holds_bool: bool,
 }
 
 pub(crate) enum TypePath {
@@ -92,6 +94,11 @@ impl<'f> Types<'f> {
         self.facts_of(element).holds_pointer
     }
 
+    /// Whether values of it hold a `bool`.
+    pub(crate) fn holds_bool(&self, element: &Element) -> bool {
+        self.facts_of(element).holds_bool
+    }
+
     /// Whether the struct `id` is packed.
     pub(crate) fn is_packed(&self, id: StructId) -> bool {
         self.facts.get(&id).is_some_and(|facts| facts.packed)
@@ -103,10 +110,16 @@ impl<'f> Types<'f> {
             packed: false,
             align,
             holds_pointer: false,
+            holds_bool: false,
+        };
+        let scalar = |of: Scalar| Facts {
+            holds_bool: of == Scalar::Bool,
+            ..number(of.size())
         };
         match element {
-            Element::Scalar(of) | Element::Vector { of, .. } => number(of.size()),
-            Element::Enum(of) => number(of.of.size()),
+            Element::Scalar(of) | Element::Vector { of, .. } => scalar(*of),
+            Element::Enum(of) => scalar(of.of),
+            Element::Array { count: 0, of } => number(self.facts_of(of).align),
             Element::Array { of, .. } => self.facts_of(of),
             Element::Pointer(_) => Facts {
                 holds_pointer: true,
@@ -134,6 +147,7 @@ impl<'f> Types<'f> {
             packed,
             align: if packed { 1 } else { align },
             holds_pointer: fields.iter().any(|(_, facts)| facts.holds_pointer),
+            holds_bool: fields.iter().any(|(_, facts)| facts.holds_bool),
         }
     }
 }

@@ -35,14 +35,14 @@ fn members<'f>(layout: &'f Layout) -> Vec<Member<'f>> {
     named.collect()
 }
 
-/// The member that C++ or, where it has no name there, Rust calls `name`; and its name in Rust.
-pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<(&'f Field, Ident)> {
+/// The member that C++ or, where it has no name there, Rust calls `name`.
+pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<&'f Field> {
     let mut members = members(layout).into_iter();
     let found = members.find(|member| match &member.field.name {
         Some(written) => written == name,
         None => names::plain(&member.name) == name,
     });
-    found.map(|member| (member.field, member.name))
+    found.map(|member| member.field)
 }
 
 /// The definition of a generated struct, and the proof that it is laid out as in C++.

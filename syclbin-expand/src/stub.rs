@@ -5,7 +5,7 @@ use quote::quote;
 use syclbin::signature::{Element, KernelSignature, Parameter, Pointee, Type};
 use syn::Visibility;
 
-use crate::contract::{Check, Contract};
+use crate::contract::Contract;
 use crate::cpp_name::{self, CppName};
 use crate::doc;
 use crate::names::Scope;
@@ -55,7 +55,16 @@ impl Stub<'_> {
             inputs.extend(passing.ty.map(|ty| quote!(#name: #ty)));
             values.push(passing.value);
         }
-        let ident = &self.ident;
+        let checked = self.contract.as_ref().map(|planned| {
+            let PlannedContract { contract, item } = planned;
+            let checked = contract.check(self.kernel, item, types, depth);
+            checked.map_err(|wrong| errors.extend(wrong)).ok()
+        });
+        let texts = checked.as_ref().map(|checked| {
+            let texts = checked.as_ref().map(|checked| &*checked.texts);
+            texts.unwrap_or_default()
+        });
+        let (ident, doc) = (&self.ident, self.doc(constant, texts));
         let count = Literal::usize_unsuffixed(values.len());
         // Buffers must live as long as the launch; without one there is nothing to name.
         let (generics, this, lifetime) = match borrows {
@@ -76,24 +85,17 @@ impl Stub<'_> {
             launch = quote!(#launch.with_range());
         }
         let mut ty = quote!(::syclbin_rt::Launch);
-        let mut conditions = None;
-        if let Some(PlannedContract { contract, item }) = &self.contract {
-            let check = contract.check(self.kernel, item, types, depth);
-            let Check { texts, function } = check.unwrap_or_else(|wrong| {
-                errors.extend(wrong);
-                Check {
-                    texts: Vec::new(),
-                    function: quote!(|_| ::core::result::Result::Ok(())),
-                }
-            });
-            conditions = Some(texts);
+        if let Some(checked) = checked {
+            let check = match checked {
+                Some(checked) => checked.function,
+                None => quote!(|_| ::core::result::Result::Ok(())),
+            };
             ty = quote!(::syclbin_rt::SafeLaunch);
             launch = quote! {
                 let launch = #launch;
-                unsafe { ::syclbin_rt::SafeLaunch::new(launch, #function) }
+                unsafe { ::syclbin_rt::SafeLaunch::new(launch, #check) }
             };
         }
-        let doc = self.doc(constant, conditions.as_deref());
         quote! {
             #doc
             #visibility fn #ident #generics(#this #(, #inputs)*) -> #ty<#lifetime, #count #range> {
@@ -103,13 +105,10 @@ impl Stub<'_> {
     }
 
     /// The C++ signature, what the file does not tell, and what a launch asks of the caller.
-    /// `conditions` are those of its contract.
+    /// `conditions` are those of a safe launch.
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
         let name = cpp_name::of(self.kernel);
-        let [heading, safety] = match conditions {
-            Some(conditions) => contract_doc(conditions),
-            None => self.safety(),
-        };
+        let [heading, safety] = self.safety(conditions);
         let signature = match &self.kernel.declaration {
             Some(declaration) => doc::cpp(&declaration.to_string()),
             None => format!("Kernel `{name}`; the file does not tell its C++ signature."),
@@ -169,7 +168,17 @@ impl Stub<'_> {
     }
 
     /// A heading and what stands under it.
-    fn safety(&self) -> [String; 2] {
+    fn safety(&self, conditions: Option<&[String]>) -> [String; 2] {
+        if let Some(conditions) = conditions {
+            let list = conditions.iter().map(|text| format!("- `{text}`"));
+            return match list.collect::<Vec<String>>().as_slice() {
+                [] => ["# Contract".into(), "None: every launch is safe.".into()],
+                conditions => [
+                    "# Contract".into(),
+                    format!("A launch is an error unless\n\n{}", conditions.join("\n")),
+                ],
+            };
+        }
         let numbered = self.parameters.iter().enumerate();
         let reached = numbered.filter(|(_, parameter)| {
             matches!(
@@ -193,19 +202,6 @@ impl Stub<'_> {
         );
         ["# Safety".into(), text]
     }
-}
-
-/// A heading and what stands under it, for a kernel with these conditions.
-fn contract_doc(conditions: &[String]) -> [String; 2] {
-    let list: Vec<String> = conditions
-        .iter()
-        .map(|text| format!("- `{text}`"))
-        .collect();
-    let text = match list.as_slice() {
-        [] => "None: every launch is safe.".into(),
-        list => format!("A launch is an error unless\n\n{}", list.join("\n")),
-    };
-    ["# Contract".into(), text]
 }
 
 /// How messages and documentation call a parameter.

@@ -15,6 +15,8 @@ use crate::file::File;
 use crate::input::Input;
 use crate::module;
 
+mod contracts;
+
 /// The generated code for these kernels, formatted; it is Rust, or this panics.
 fn expanded(kernels: Vec<KernelSignature>) -> String {
     formatted(&file_of(kernels))

@@ -103,17 +103,24 @@ use proc_macro::TokenStream;
 /// whoever writes it, like an `unsafe` block. A launch that breaks a condition is an error, which
 /// names the kernel, the argument and both sides; nothing of it reaches the driver.
 ///
-/// A condition compares integers with `<`, `<=`, `==`, `!=`, `>=` or `>`. It may use integer
-/// parameters and members of structs, `x.len()` of a buffer, an accessor or work-group memory (in
-/// elements; of a `void *` in bytes), `range.items()`, `range[0]` to `range[2]`, numbers, and
-/// `+ - * / %`, which do not overflow unnoticed. Parameters have their names of C++, raw where Rust
-/// reserves them: `r#in.len()`. One that names `range[1]` means a kernel of two dimensions and asks
-/// the same of the range, unless a condition on `range.dimensions()` says otherwise. Write one where
-/// an index must not come twice: in a range of more dimensions than the kernel has it does. A number
-/// whose sign the file does not tell must not be negative.
+/// A condition compares integers with `<`, `<=`, `==`, `!=`, `>=` or `>`. It may use
 ///
-/// Every buffer needs a condition on its length, and a kernel that takes device pointers in structs
-/// or device globals cannot be safe.
+/// - integer parameters, and members and elements of those that are passed by value:
+///   `world.grid.sizes[1]`. They are read as C++ has them, also from a type of your own. Parameters
+///   have their names of C++, raw where Rust reserves them: `r#in.len()`,
+/// - `x.len()` of a buffer, an accessor or work-group memory, in elements (of a `void *` in bytes),
+/// - `x.size(0)` to `x.size(2)` of an accessor, as `get_range()` of C++,
+/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` of the launch. A contract that
+///   names `range[1]` means a kernel of two dimensions and asks the same of the range, unless a
+///   condition on `range.dimensions()` says otherwise. Write one where an index must not come twice:
+///   in a range of more dimensions than the kernel has it does,
+/// - numbers, and `+ - * / %`, which do not overflow unnoticed.
+///
+/// Every buffer needs a condition on its length, and an accessor of two or three dimensions one on
+/// each, since the length does not tell how rows lie. Two kinds of conditions come by themselves: a
+/// number of which the file does not tell whether it is signed must be `>= 0` where a condition uses
+/// it, and a `bool` inside of a value must be 0 or 1. A kernel that takes device pointers in structs
+/// cannot be safe, nor can one of a file whose device globals hold any.
 ///
 /// # Errors
 ///

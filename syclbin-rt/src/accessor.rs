@@ -90,6 +90,13 @@ impl AccessorRange {
         })
     }
 
+    /// How many elements of a dimension are accessed, 0 beyond the last.
+    pub(crate) fn size(&self, dimension: usize) -> i128 {
+        self.id(0)
+            .get(dimension)
+            .map_or(0, |size| i128::from(*size))
+    }
+
     /// Value `id` of those the device is told; none beyond the last.
     fn id(&self, id: usize) -> &[u64] {
         let dimensions = self.dimensions.get(id).copied().unwrap_or(0);

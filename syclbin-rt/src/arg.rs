@@ -253,6 +253,16 @@ impl<'a> Arg<'a> {
         bytes.checked_div(element_bytes).unwrap_or(0) as i128
     }
 
+    /// The size of a dimension of an accessor, 0 beyond its dimensions and if it is none.
+    pub(crate) fn extent(&self, dimension: usize) -> i128 {
+        match &self.0 {
+            Value::Accessor { range, .. } | Value::LocalAccessor { range, .. } => {
+                range.size(dimension)
+            }
+            _ => 0,
+        }
+    }
+
     /// The bytes of a value.
     pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
         match &self.0 {

@@ -72,12 +72,21 @@ impl<'g> Given<'g> {
         arg.map_or(0, |arg| arg.elements(size_of::<T>()))
     }
 
-    /// The value of argument `index`; all zero if it is no value of that size.
+    /// The size of a dimension of the accessor that argument `index` is, in SYCL's order. 0 beyond its
+    /// dimensions, and if it is none.
     #[must_use]
-    pub fn value<T: Pod>(&self, index: usize) -> T {
+    pub fn extent(&self, index: usize, dimension: usize) -> i128 {
+        let arg = self.args.get(index);
+        arg.map_or(0, |arg| arg.extent(dimension))
+    }
+
+    /// The number at byte `offset` of the value of argument `index`; none where it has none.
+    #[must_use]
+    pub fn number<T: Pod + Into<Number>>(&self, index: usize, offset: usize) -> Number {
         let bytes = self.args.get(index).and_then(Arg::value_bytes);
-        let value = bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned(bytes).ok());
-        value.unwrap_or_else(T::zeroed)
+        let bytes = bytes.and_then(|bytes| bytes.get(offset..)?.get(..size_of::<T>()));
+        let number = bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned::<T>(bytes).ok());
+        number.map_or(Number(None), Into::into)
     }
 
     /// How many work-items the range has.
@@ -220,21 +229,26 @@ mod tests {
             Arg::value_ref(&large[1]),
         ];
         let given = given(&args, 1);
-        assert_eq!(given.value::<i8>(0), -2);
-        assert_eq!(given.value::<u64>(1), u64::MAX);
-        assert_eq!(given.value::<u8>(2), 1);
-        assert_eq!(given.value::<[u32; 20]>(3), large);
-        assert_eq!(given.value::<u32>(4), 7);
+        let number = |value: i128| Number::from(value);
+        assert_eq!(given.number::<i8>(0, 0), number(-2));
+        assert_eq!(given.number::<u64>(1, 0), number(u64::MAX.into()));
+        assert_eq!(given.number::<u8>(2, 0), number(1));
+        assert_eq!(given.number::<u32>(3, 76), number(7));
+        assert_eq!(given.number::<u16>(3, 5), number(0), "between two elements");
+        assert_eq!(given.number::<u32>(4, 0), number(7));
     }
 
     #[test]
-    fn what_is_no_such_value_is_zero() {
+    fn what_is_no_such_value_is_no_number() {
         let args = [Arg::scalar(-1i32), Arg::local(4), Arg::kernel_handler()];
         let given = given(&args, 1);
-        assert_eq!(given.value::<u16>(0), 0, "a part of it");
-        assert_eq!(given.value::<u64>(0), 0, "and more");
-        assert_eq!([1, 2, 3].map(|index| given.value::<i32>(index)), [0; 3]);
+        assert_eq!(given.number::<u64>(0, 0), Number(None), "more than it");
+        assert_eq!(given.number::<u8>(0, 4), Number(None), "behind it");
+        assert_eq!(given.number::<u8>(0, usize::MAX), Number(None));
+        let numbers = [1, 2, 3].map(|index| given.number::<i32>(index, 0));
+        assert_eq!(numbers, [Number(None); 3]);
         assert_eq!([0, 2, 3].map(|index| given.len::<i32>(index)), [0; 3]);
+        assert_eq!([0, 1, 3].map(|index| given.extent(index, 0)), [0; 3]);
     }
 
     #[test]
@@ -248,6 +262,7 @@ mod tests {
         assert_eq!(given.len::<u8>(0), 10);
         assert_eq!(given.len::<i32>(0), 2);
         assert_eq!(given.len::<f32>(1), 15);
+        assert_eq!([0, 1, 2, 3].map(|d| given.extent(1, d)), [3, 5, 0, 0]);
         assert_eq!(
             given.len::<()>(0),
             0,
@@ -276,6 +291,7 @@ mod tests {
         assert_eq!(given.len::<u64>(1), 0, "OpenCL has no buffer of no bytes");
         assert_eq!(given.len::<f32>(2), 32);
         assert_eq!(given.len::<f32>(3), 50);
+        assert_eq!([0, 1, 2].map(|d| given.extent(3, d)), [5, 10, 0], "a part");
         Ok(())
     }
 

@@ -44,7 +44,8 @@ use crate::range::NdRange;
 ///
 /// Some kernels have no contract that is enough: those that follow a pointer which they find in a
 /// value, a buffer or a device global, since a [`DevicePointer`](crate::DevicePointer) is any number;
-/// and those that write through a pointer to `const`.
+/// those that read a `bool` from a buffer or a device global, where Rust has a byte that may be
+/// neither 0 nor 1 (those in values are checked); and those that write through a pointer to `const`.
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct SafeLaunch<'a, const N: usize, R = NdRange> {

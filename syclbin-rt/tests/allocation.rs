@@ -4,7 +4,7 @@
 mod common;
 
 use peak_alloc::PeakAlloc;
-use syclbin_rt::contract::{Broken, Condition, Given, Relation};
+use syclbin_rt::contract::{Broken, Condition, Given, Number, Relation};
 use syclbin_rt::{AccessorRange, Arg, Launch, LocalMemory, NdRange, Result, SafeLaunch};
 
 #[global_allocator]
@@ -20,15 +20,15 @@ fn peak<T>(work: impl FnOnce() -> T) -> (usize, T) {
 
 fn contract(given: &Given<'_>) -> Result<(), Broken> {
     const OUT: Condition = Condition {
-        text: "out.len() >= in.len() * (k > 0.5)",
+        text: "out.len() >= in.size(0) + k - k",
         left: "out.len()",
         relation: Relation::GreaterOrEqual,
-        right: "in.len() * (k > 0.5)",
+        right: "in.size(0) + k - k",
         argument: Some(2),
     };
-    let k = i128::from(given.value::<f32>(3) > 0.5);
-    let needed = given.len::<f32>(1).checked_mul(k);
-    given.holds(&OUT, Some(given.len::<f32>(2)), needed)
+    let bits = given.number::<u32>(3, 0);
+    let needed = Number::from(given.extent(1, 0)) + bits - bits;
+    given.holds(&OUT, given.len::<f32>(2), needed)
 }
 
 // One test: others in this process would count as well.

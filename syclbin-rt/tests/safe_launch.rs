@@ -35,9 +35,8 @@ fn saxpy<'a>(
     n: u32,
 ) -> SafeLaunch<'a, 4> {
     fn contract(given: &Given<'_>) -> Result<(), Broken> {
-        let n = i128::from(given.value::<u32>(3));
-        given.holds(&X, Some(given.len::<f32>(1)), Some(n))?;
-        given.holds(&Y, Some(given.len::<f32>(2)), Some(n))
+        given.holds(&X, given.len::<f32>(1), given.number::<u32>(3, 0))?;
+        given.holds(&Y, given.len::<f32>(2), given.number::<u32>(3, 0))
     }
     let args = [Arg::scalar(a), Arg::read(x), Arg::write(y), Arg::scalar(n)];
     let launch = Launch::new(kernel, &["a", "x", "y", "n"], args);

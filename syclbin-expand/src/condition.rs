@@ -1,0 +1,123 @@
+//! Conditions: comparisons of two sides, as they are written.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use syn::{BinOp, Expr, Lit};
+
+use crate::names;
+use crate::spelled::spelled;
+
+pub(crate) struct Condition {
+    pub(crate) text: String,
+    pub(crate) left: Side,
+    pub(crate) relation: Ident,
+    pub(crate) right: Side,
+}
+
+/// One side of a comparison.
+pub(crate) struct Side {
+    pub(crate) text: String,
+    pub(crate) expression: Expr,
+}
+
+pub(crate) const FORM: &str =
+    "expected a comparison of integers, such as `x.len() >= n`, with <, <=, ==, !=, >= or >";
+
+/// What conditions name of the range.
+#[derive(Default)]
+pub(crate) struct Named {
+    /// The last dimension.
+    pub(crate) last: Option<usize>,
+    /// Whether they say how many there are.
+    pub(crate) count: bool,
+}
+
+impl Named {
+    pub(crate) fn look(&mut self, expression: &Expr) {
+        let is_range = |expression| word(expression).is_some_and(|name| name == "range");
+        match ungrouped(expression) {
+            Expr::Unary(unary) => self.look(&unary.expr),
+            Expr::Binary(binary) => {
+                self.look(&binary.left);
+                self.look(&binary.right);
+            }
+            Expr::MethodCall(call) if is_range(&call.receiver) => {
+                self.count |= call.method == "dimensions";
+            }
+            Expr::Index(index) if is_range(&index.expr) => {
+                if let Expr::Lit(literal) = &*index.index
+                    && let Lit::Int(dimension) = &literal.lit
+                    && let Ok(dimension @ 0..3) = dimension.base10_parse()
+                {
+                    self.last = self.last.max(Some(dimension));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// C++ names parameters like keywords of Rust, such as `in`.
+pub(crate) fn keyword(tokens: &TokenStream) -> Option<syn::Error> {
+    tokens.clone().into_iter().find_map(|token| {
+        let TokenTree::Ident(word) = token else {
+            return None;
+        };
+        let raw = names::raw_keyword(&word)?;
+        let message = format!("`{word}` is a keyword of Rust; write `{raw}`");
+        Some(syn::Error::new(word.span(), message))
+    })
+}
+
+/// Takes `a && b` for two conditions.
+pub(crate) fn split(expression: &Expr, conditions: &mut Vec<Condition>) -> syn::Result<()> {
+    let error = |at: &Expr| Err(syn::Error::new_spanned(at, FORM));
+    let Expr::Binary(binary) = ungrouped(expression) else {
+        return error(expression);
+    };
+    let relation = match binary.op {
+        BinOp::And(_) => {
+            split(&binary.left, conditions)?;
+            return split(&binary.right, conditions);
+        }
+        BinOp::Lt(_) => "Less",
+        BinOp::Le(_) => "LessOrEqual",
+        BinOp::Eq(_) => "Equal",
+        BinOp::Ne(_) => "NotEqual",
+        BinOp::Ge(_) => "GreaterOrEqual",
+        BinOp::Gt(_) => "Greater",
+        _ => return error(expression),
+    };
+    conditions.push(Condition {
+        text: spelled(binary),
+        relation: Ident::new(relation, Span::call_site()),
+        left: Side::new(&binary.left),
+        right: Side::new(&binary.right),
+    });
+    Ok(())
+}
+
+impl Side {
+    fn new(expression: &Expr) -> Self {
+        Self {
+            text: spelled(expression),
+            expression: expression.clone(),
+        }
+    }
+}
+
+/// The name, if `expression` is one.
+pub(crate) fn word(expression: &Expr) -> Option<String> {
+    let Expr::Path(path) = ungrouped(expression) else {
+        return None;
+    };
+    path.path.get_ident().map(names::plain)
+}
+
+/// What stands in parentheses, or in the invisible ones of a `macro_rules!` variable.
+pub(crate) fn ungrouped(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Paren(inner) => ungrouped(&inner.expr),
+        Expr::Group(inner) => ungrouped(&inner.expr),
+        other => other,
+    }
+}

@@ -1,0 +1,151 @@
+//! What a safe launch needs of the arguments of a kernel: how far it reaches is bounded, it follows
+//! no pointers that nothing checks, and a `bool` is one.
+
+use std::collections::BTreeMap;
+
+use syclbin::signature::{Argument, Element, Parameter, Pointee, Scalar, Type};
+
+use crate::contract::Implied;
+use crate::place::Place;
+use crate::rust_type::Types;
+use crate::stub::label;
+
+/// Of which buffers conditions have the size: a bit for each dimension.
+#[derive(Default)]
+pub(crate) struct Measured(BTreeMap<usize, u64>);
+
+impl Measured {
+    /// A condition has the length of parameter `index`, which does not tell how rows lie.
+    pub(crate) fn length(&mut self, index: usize, ty: &Type) {
+        if dimensions(ty) == 1 {
+            self.size(index, 0);
+        }
+    }
+
+    /// A condition has the size of a dimension, one of three.
+    pub(crate) fn size(&mut self, index: usize, dimension: u64) {
+        *self.0.entry(index).or_default() |= 1 << dimension;
+    }
+
+    /// What no condition bounds of the `parameters`, and why others cannot be safe.
+    pub(crate) fn missing(&self, parameters: &[Parameter], types: &Types<'_>) -> Vec<String> {
+        let numbered = parameters.iter().enumerate();
+        let missing = numbered.filter_map(|(index, parameter)| {
+            let name = label(index, parameter);
+            let (element, sized) = match &parameter.ty {
+                Type::Pointer { pointee: element, .. }
+                | Type::Accessor { element, .. }
+                | Type::LocalAccessor { element, .. } => (pointee_element(element), true),
+                Type::LocalMemory { element, size } => (pointee_element(element), size.is_none()),
+                _ => (Place::of(index, parameter).map(|place| place.element), false),
+            };
+            if element.is_some_and(|element| types.holds_pointer(&element)) {
+                return Some(format!(
+                    "this kernel cannot be safe: `{name}` holds device pointers, and nothing checks where they point"
+                ));
+            }
+            if !sized || removed(parameter) {
+                return None;
+            }
+            let bounded = self.0.get(&index).copied().unwrap_or(0);
+            let dimensions = dimensions(&parameter.ty);
+            let open = (0..dimensions).find(|dimension| bounded & (1 << dimension) == 0)?;
+            Some(match dimensions {
+                1 => format!(
+                    "nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`"
+                ),
+                _ => format!(
+                    "nothing bounds dimension {open} of `{name}`: add a condition such as \
+                     `{name}.size({open}) >= range[{open}]`"
+                ),
+            })
+        });
+        missing.collect()
+    }
+}
+
+/// How many a launch looks at.
+const MOST_BOOLS: usize = 64;
+
+/// That the `bool`s are ones in what is passed by value.
+///
+/// # Errors
+///
+/// When there are more than a launch should look at.
+pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<Implied>, String> {
+    let mut found = Vec::new();
+    for (index, parameter) in parameters.iter().enumerate() {
+        // A parameter that is one has the type of Rust.
+        let simple = matches!(parameter.ty, Type::Scalar(_));
+        let Some(place) = Place::of(index, parameter).filter(|_| !simple && !removed(parameter))
+        else {
+            continue;
+        };
+        let name = label(index, parameter);
+        collect(&place, name.clone(), types, &mut found);
+        if found.len() > MOST_BOOLS {
+            return Err(format!(
+                "this kernel cannot be safe: `{name}` holds more `bool`s than a launch checks, \
+                 and a byte that is neither 0 nor 1 is undefined in C++"
+            ));
+        }
+    }
+    Ok(found)
+}
+
+/// At most one more than a launch looks at.
+fn collect(place: &Place, text: String, types: &Types<'_>, found: &mut Vec<Implied>) {
+    if found.len() > MOST_BOOLS || !types.holds_bool(&place.element) {
+        return;
+    }
+    match &place.element {
+        Element::Struct(id) => {
+            let fields = types.layouts.get(*id).map(|layout| &layout.fields);
+            for field in fields.into_iter().flatten() {
+                let name = field.name.as_deref().unwrap_or("_");
+                let inner = Place {
+                    index: place.index,
+                    offset: place.offset.saturating_add(field.offset),
+                    element: field.ty.clone(),
+                    sign_known: field.sign_known,
+                };
+                collect(&inner, format!("{text}.{name}"), types, found);
+            }
+        }
+        Element::Array { .. } | Element::Vector { .. } => {
+            for index in 0..place.count().unwrap_or(0) {
+                let Some(inner) = place
+                    .element(index, types)
+                    .filter(|_| found.len() <= MOST_BOOLS)
+                else {
+                    break;
+                };
+                collect(&inner, format!("{text}[{index}]"), types, found);
+            }
+        }
+        _ => {
+            let number = place.read(Scalar::Bool);
+            found.push(Implied::bool(place.index, text, number));
+        }
+    }
+}
+
+fn removed(parameter: &Parameter) -> bool {
+    parameter.arguments.first() == Some(&Argument::Removed)
+}
+
+/// Of an accessor; 1 for what is none.
+fn dimensions(ty: &Type) -> u8 {
+    match ty {
+        Type::Accessor { dimensions, .. } => *dimensions,
+        Type::LocalAccessor { dimensions, .. } => dimensions.unwrap_or(1),
+        _ => 1,
+    }
+}
+
+fn pointee_element(pointee: &Pointee) -> Option<Element> {
+    match pointee {
+        Pointee::Element(element) => Some(element.clone()),
+        Pointee::Void | Pointee::Unknown(_) => None,
+    }
+}

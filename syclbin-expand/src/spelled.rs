@@ -1,0 +1,64 @@
+//! Expressions as people write them, for messages.
+
+use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
+use quote::ToTokens;
+
+/// An expression as people write it.
+pub(crate) fn spelled(tokens: &impl ToTokens) -> String {
+    let mut text = String::new();
+    spell(tokens.to_token_stream(), &mut text);
+    text
+}
+
+/// A token stream prints a space between any two tokens; here they stand around operators only.
+fn spell(tokens: TokenStream, text: &mut String) {
+    let (mut after, mut joint) = (Token::Start, false);
+    for token in tokens {
+        let kind = match &token {
+            TokenTree::Punct(punct) if punct.as_char() != '.' => match after {
+                Token::Start | Token::Operator if !joint => Token::Sign,
+                _ => Token::Operator,
+            },
+            _ => Token::Operand,
+        };
+        let spaced = match (after, kind) {
+            (Token::Start | Token::Sign, _) | (Token::Operand, Token::Operand) => false,
+            _ => !joint,
+        };
+        if spaced {
+            text.push(' ');
+        }
+        match &token {
+            TokenTree::Group(group) => {
+                let [open, close] = match group.delimiter() {
+                    Delimiter::Parenthesis => ["(", ")"],
+                    Delimiter::Bracket => ["[", "]"],
+                    Delimiter::Brace => ["{", "}"],
+                    // What a `macro_rules!` variable stands for.
+                    Delimiter::None if has_operator(group) => ["(", ")"],
+                    Delimiter::None => ["", ""],
+                };
+                text.push_str(open);
+                spell(group.stream(), text);
+                text.push_str(close);
+            }
+            token => text.push_str(&token.to_string()),
+        }
+        joint = matches!(&token, TokenTree::Punct(punct) if punct.spacing() == Spacing::Joint);
+        after = kind;
+    }
+}
+
+fn has_operator(group: &Group) -> bool {
+    let mut tokens = group.stream().into_iter();
+    tokens.any(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() != '.'))
+}
+
+#[derive(Clone, Copy)]
+enum Token {
+    Start,
+    Operator,
+    /// A minus before a number.
+    Sign,
+    Operand,
+}

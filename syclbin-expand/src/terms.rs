@@ -1,0 +1,296 @@
+//! What expressions of a contract mean: numbers, arguments and the range of the launch.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use syclbin::signature::{KernelSignature, Parameter, Pointee, Scalar, Type};
+use syn::spanned::Spanned;
+use syn::{BinOp, Expr, ExprGroup, ExprMethodCall, ExprParen, Lit, UnOp};
+
+use crate::condition::{ungrouped, word};
+use crate::contract::Implied;
+use crate::place::{Place, Walk};
+use crate::reach::Measured;
+use crate::rust_type::{Types, number};
+use crate::spelled::spelled;
+use crate::stub::label;
+
+const TERMS: &str = "a contract knows integer parameters, their members, `x.len()` of buffers and work-group memory, \
+    `x.size(0)` of accessors, `range.items()`, `range[0]` and `range.dimensions()` of the launch, numbers, and + - * / %";
+
+/// What expressions of one kernel may name, and what they named.
+pub(crate) struct Terms<'k, 'f> {
+    kernel: &'k KernelSignature,
+    parameters: &'k [Parameter],
+    types: &'k Types<'f>,
+    depth: usize,
+    /// What conditions say of the sizes of buffers.
+    pub(crate) measured: Measured,
+    /// Of numbers that may be signed or not.
+    pub(crate) unsure: Vec<Implied>,
+    /// The first buffer that the condition names, and the first number.
+    buffer: Option<usize>,
+    value: Option<usize>,
+}
+
+impl<'k, 'f> Terms<'k, 'f> {
+    pub(crate) fn new(kernel: &'k KernelSignature, types: &'k Types<'f>, depth: usize) -> Self {
+        Self {
+            kernel,
+            parameters: kernel.parameters.as_deref().unwrap_or_default(),
+            types,
+            depth,
+            measured: Measured::default(),
+            unsure: Vec::new(),
+            buffer: None,
+            value: None,
+        }
+    }
+
+    /// The argument that a condition is about, which is forgotten: a buffer is to blame rather than
+    /// the number it is compared with.
+    pub(crate) fn blamed(&mut self) -> Option<usize> {
+        self.buffer.take().or(self.value.take())
+    }
+
+    /// `expression` as a `contract::Number`, or what can become one.
+    pub(crate) fn number(&mut self, expression: &Expr) -> syn::Result<TokenStream> {
+        let unknown = || Err(syn::Error::new_spanned(expression, TERMS));
+        match expression {
+            Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
+                let inner = self.number(expr)?;
+                Ok(match ungrouped(expr) {
+                    // The parentheses of a group are invisible, and nothing in what is quoted.
+                    Expr::Binary(_) => quote!((#inner)),
+                    _ => inner,
+                })
+            }
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(number) => {
+                    let value = Literal::i128_suffixed(number.base10_parse()?);
+                    Ok(quote!(#value))
+                }
+                _ => unknown(),
+            },
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
+                let inner = self.number(&unary.expr)?;
+                Ok(quote!((::syclbin_rt::contract::Number::from(0i128)
+                    - ::syclbin_rt::contract::Number::from(#inner))))
+            }
+            Expr::Binary(binary) => {
+                let op = &binary.op;
+                if !matches!(
+                    op,
+                    BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_)
+                ) {
+                    return unknown();
+                }
+                let mut operand = |side: &Expr| {
+                    let number = self.number(side)?;
+                    syn::Result::Ok(match ungrouped(side) {
+                        Expr::Binary(_) | Expr::Unary(_) => number,
+                        _ => quote!(::syclbin_rt::contract::Number::from(#number)),
+                    })
+                };
+                let (left, right) = (operand(&binary.left)?, operand(&binary.right)?);
+                Ok(quote!(#left #op #right))
+            }
+            Expr::MethodCall(call) => self.method(call, expression),
+            Expr::Index(index) if word(&index.expr).is_some_and(|name| name == "range") => {
+                self.range(&index.index, expression)
+            }
+            Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => self.value(expression),
+            _ => unknown(),
+        }
+    }
+
+    fn method(&mut self, call: &ExprMethodCall, at: &Expr) -> syn::Result<TokenStream> {
+        let unknown = || Err(syn::Error::new_spanned(at, TERMS));
+        let Some(name) = word(&call.receiver).filter(|_| call.turbofish.is_none()) else {
+            return unknown();
+        };
+        let method = call.method.to_string();
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        match (method.as_str(), arguments.as_slice(), self.parameter(&name)) {
+            ("len", [], Some(index)) => self.length(index, at),
+            ("size", [dimension], Some(index)) => self.size(index, dimension, at),
+            ("len", [], None) | ("size", [_], None) => Err(self.no_parameter(&call.receiver)),
+            ("items", [], _) if name == "range" => Ok(quote!(given.items())),
+            ("dimensions", [], _) if name == "range" => Ok(quote!(given.dimensions())),
+            _ => unknown(),
+        }
+    }
+
+    /// A size of the range of the launch.
+    fn range(&self, dimension: &Expr, at: &Expr) -> syn::Result<TokenStream> {
+        let error = |message: String| Err(syn::Error::new_spanned(at, message));
+        let same = self.parameter("range");
+        let same = same.and_then(|index| self.parameters.get(index));
+        if same.is_some_and(|p| matches!(p.ty, Type::Array { .. } | Type::Vector { .. })) {
+            return error(
+                "the launch has a `range`, and the kernel a parameter of this name; \
+                 rename that in C++"
+                    .into(),
+            );
+        }
+        let Some(dimension) = literal(dimension)? else {
+            return error(TERMS.into());
+        };
+        let compiled = self.kernel.required_local_size.as_ref().map(Vec::len);
+        match (dimension, compiled) {
+            (3.., _) => error("a range has three dimensions at most: 0, 1 and 2".into()),
+            // It would be 1 at every launch.
+            (dimension, Some(count)) if dimension >= count as u64 => error(format!(
+                "there is no dimension {dimension}: this kernel is compiled for work-groups of {count}, \
+                 counted from 0"
+            )),
+            (dimension, _) => {
+                let dimension = Literal::u64_unsuffixed(dimension);
+                Ok(quote!(given.size(#dimension)))
+            }
+        }
+    }
+
+    /// Elements of the buffer or memory of parameter `index`.
+    fn length(&mut self, index: usize, at: &Expr) -> syn::Result<TokenStream> {
+        let Some(parameter) = self.parameters.get(index) else {
+            return Err(syn::Error::new_spanned(at, TERMS));
+        };
+        let pointee = match &parameter.ty {
+            Type::Pointer { pointee, .. } => pointee,
+            Type::Accessor { element, .. }
+            | Type::LocalAccessor { element, .. }
+            | Type::LocalMemory {
+                element,
+                size: None,
+            } => element,
+            _ => {
+                return Err(syn::Error::new_spanned(
+                    at,
+                    "this has no length: it is no buffer",
+                ));
+            }
+        };
+        self.measured.length(index, &parameter.ty);
+        self.buffer = self.buffer.or(Some(index));
+        let position = Literal::usize_unsuffixed(index);
+        match pointee {
+            Pointee::Element(_) => {
+                let element = self.types.pointee(pointee, self.depth);
+                Ok(quote!(given.len::<#element>(#position)))
+            }
+            // The caller chooses what it holds; as bytes it has a length.
+            Pointee::Void | Pointee::Unknown(_) => Ok(quote!(given.len::<u8>(#position))),
+        }
+    }
+
+    /// The size of a dimension of the accessor of parameter `index`.
+    fn size(&mut self, index: usize, dimension: &Expr, at: &Expr) -> syn::Result<TokenStream> {
+        let error = |message: String| Err(syn::Error::new_spanned(at, message));
+        let parameter = self.parameters.get(index);
+        let dimensions = match parameter.map(|parameter| &parameter.ty) {
+            Some(Type::Accessor { dimensions, .. }) => *dimensions,
+            Some(Type::LocalAccessor { dimensions, .. }) => dimensions.unwrap_or(1),
+            _ => return error("this has no sizes: it is no accessor".into()),
+        };
+        let Some(dimension) = literal(dimension)? else {
+            return error(TERMS.into());
+        };
+        if dimension >= u64::from(dimensions) {
+            return error(format!(
+                "the accessor has {dimensions} dimensions, counted from 0"
+            ));
+        }
+        self.measured.size(index, dimension);
+        self.buffer = self.buffer.or(Some(index));
+        let position = Literal::usize_unsuffixed(index);
+        let dimension = Literal::u64_unsuffixed(dimension);
+        Ok(quote!(given.extent(#position, #dimension)))
+    }
+
+    /// A number that is passed by value, or is in what is.
+    fn value(&mut self, expression: &Expr) -> syn::Result<TokenStream> {
+        let error = |message: String| Err(syn::Error::new_spanned(expression, message));
+        let Some(walk) = Walk::read(expression) else {
+            return error(TERMS.into());
+        };
+        let name = &walk.parameter;
+        let Some(index) = self.parameter(name) else {
+            return Err(self.no_parameter(walk.at));
+        };
+        let Some(parameter) = self.parameters.get(index) else {
+            return error(TERMS.into());
+        };
+        let Some(whole) = Place::of(index, parameter) else {
+            return error(match parameter.ty {
+                Type::Pointer { .. } | Type::Accessor { .. } => format!(
+                    "`{name}` is a buffer; what it holds is not known at launch, `{name}.len()` is"
+                ),
+                _ => format!("`{name}` is no integer"),
+            });
+        };
+        let place = walk.steps(whole, self.types, expression)?;
+        let Some(scalar) = place.scalar() else {
+            let spelled = self.types.layouts.spell(&place.element);
+            return error(format!("this is no integer: it is `{spelled}`"));
+        };
+        if scalar == Scalar::Bool {
+            return error("this is a `bool`; contracts compare integers".into());
+        }
+        if scalar.is_float() {
+            let ty = number(scalar).to_string().replace(' ', "");
+            return error(format!("this is a `{ty}`; contracts compare integers"));
+        }
+        self.value = self.value.or(Some(index));
+        let number = place.read(scalar);
+        let signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64);
+        if signed && !place.sign_known {
+            let text = spelled(expression);
+            self.unsure
+                .push(Implied::no_sign(index, text, number.clone()));
+        }
+        Ok(number)
+    }
+
+    fn parameter(&self, name: &str) -> Option<usize> {
+        let mut parameters = self.parameters.iter();
+        parameters
+            .position(|parameter| parameter.name.as_deref() == Some(name))
+            .or_else(|| {
+                // As the documentation calls those without a name.
+                let index = name.strip_prefix("arg")?.parse().ok()?;
+                let parameter: &Parameter = self.parameters.get(index)?;
+                let name = parameter.name.as_deref().unwrap_or_default();
+                name.is_empty().then_some(index)
+            })
+    }
+
+    fn no_parameter(&self, at: &Expr) -> syn::Error {
+        if word(at).is_some_and(|name| name == "range") {
+            let message = "the range of the launch is `range.items()`, or `range[0]` to `range[2]`";
+            return syn::Error::new(at.span(), message);
+        }
+        let numbered = self.parameters.iter().enumerate();
+        let names: Vec<String> = numbered
+            .map(|(index, parameter)| format!("`{}`", label(index, parameter)))
+            .collect();
+        let message = match names.as_slice() {
+            [] => "the kernel has no parameters".to_owned(),
+            names => format!(
+                "the kernel has no parameter of this name; it has {}",
+                names.join(", ")
+            ),
+        };
+        syn::Error::new(at.span(), message)
+    }
+}
+
+/// The number, if it is one as it stands.
+fn literal(expression: &Expr) -> syn::Result<Option<u64>> {
+    match ungrouped(expression) {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Int(number) => number.base10_parse().map(Some),
+            _ => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}

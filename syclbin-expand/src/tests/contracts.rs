@@ -1,0 +1,173 @@
+//! Contracts: what the generated closure reads, and what it refuses to be.
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use syclbin::signature::definition::Definition;
+
+use super::*;
+
+/// A file with these kernels and structs, as a build script records them.
+fn recorded(functions: &[&str], layouts: &[&str]) -> File {
+    let mut module = AbstractModule::default();
+    let definitions = layouts.iter().map(|text| Definition::parse(text));
+    let definitions: Vec<Definition> = definitions.map(Option::unwrap).collect();
+    syclbin::signature::record_layouts(&mut module, &definitions);
+    let declarations = functions
+        .iter()
+        .map(|text| Declaration::parse(text).unwrap());
+    let declarations = declarations.map(|d| (format!("__sycl_kernel_{}", d.name), d));
+    let declarations: Vec<(String, Declaration)> = declarations.collect();
+    for (symbol, declaration) in &declarations {
+        module.add_kernel_name(symbol);
+        syclbin::signature::record(&mut module, [(symbol, declaration)]);
+    }
+    let mut file = Syclbin::new(State::Executable);
+    file.modules.push(module);
+    let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
+    File::parse(quote!("a.syclbin"), "a.syclbin".into(), &bytes).unwrap()
+}
+
+fn errors(items: &str, file: &File) -> Vec<String> {
+    expand(&format!("mod kernels = \"a\"; {items}"), file).1
+}
+
+/// The generated code for `items`, without white space.
+#[track_caller]
+fn code(items: &str, file: &File) -> String {
+    let (code, errors) = expand(&format!("mod kernels = \"a\"; {items}"), file);
+    assert_eq!(errors, [""; 0]);
+    code.to_string().split_whitespace().collect()
+}
+
+const GRID: &str =
+    "struct Grid { unsigned int pad; /* 0 */ short sizes[3]; /* 4 */ } /* size 12, align 4 */";
+const WORLD: &str =
+    "struct World { float g; /* 0 */ Grid grids[2]; /* 4 */ } /* size 28, align 4 */";
+
+#[test]
+fn a_number_in_a_struct_is_read_where_and_as_cpp_has_it() {
+    let file = recorded(&["void k(int *x, World w)"], &[GRID, WORLD]);
+    let items = "types { World => crate::World } \
+        safe fn k where x.len() >= w.grids[1].sizes[2], w.grids[0].pad > 0;";
+    let code = code(items, &file);
+    // 4 for `g`, 12 for the first grid, 4 for `pad`, 4 for two sizes. The user's type says nothing.
+    assert!(code.contains("given.number::<i16>(1,24)"), "{code}");
+    assert!(code.contains("given.number::<u32>(1,4)"), "{code}");
+}
+
+#[test]
+fn what_a_macro_puts_into_a_condition_stays_one_operand() {
+    let file = recorded(&["void k(int *x, int n)"], &[]);
+    let difference: TokenStream = "10 - n".parse().unwrap();
+    let group = TokenTree::from(Group::new(proc_macro2::Delimiter::None, difference));
+    let input = quote!(mod kernels = "a"; safe fn k where x.len() >= 100 - #group;);
+    let (input, mut errors) = Input::parse(input).unwrap();
+    let code = module::expand(&input, &file, &mut errors).to_string();
+    assert!(errors.is_empty());
+    assert!(code.contains("x.len() >= 100 - (10 - n)"), "{code}");
+    let code: String = code.split_whitespace().collect();
+    assert!(
+        code.contains("Number::from(100i128)-(::syclbin_rt::contract::Number::from(10i128)-"),
+        "{code}"
+    );
+}
+
+#[test]
+fn a_number_without_a_sign_is_one_that_both_readings_share() {
+    let mut file = recorded(&["void k(int *x, int n, int m)"], &[]);
+    let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
+    parameters[1].sign_known = false;
+    let code = code(
+        "safe fn k where x.len() >= n, x.len() >= n * 2, x.len() >= m;",
+        &file,
+    );
+    // In the documentation and in the check, once each.
+    assert_eq!(code.matches("n>=0").count(), 2, "{code}");
+    assert_eq!(code.matches("m>=0").count(), 0, "{code}");
+    let unsure = code.find("\"n>=0\"").unwrap();
+    assert!(unsure < code.find("\"x.len()>=n\"").unwrap(), "{code}");
+}
+
+#[test]
+fn a_condition_that_is_implied_and_written_is_checked_once() {
+    let mut file = recorded(&["void k(int n)"], &[]);
+    file.signatures.kernels[0].parameters.as_mut().unwrap()[0].sign_known = false;
+    assert_eq!(
+        code("safe fn k where n >= 0;", &file)
+            .matches("\"n>=0\"")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_bool_in_a_value_is_zero_or_one() {
+    let flags = "struct Flags { int n; /* 0 */ bool on; /* 4 */ bool more[2]; /* 5 */ bool none[0]; /* 7 */ } \
+        /* size 8, align 4 */";
+    let file = recorded(&["void k(Flags f, bool plain, int *x)"], &[flags]);
+    let code = code("safe fn k where x.len() >= 1;", &file);
+    for (text, offset) in [("f.on", 4), ("f.more[0]", 5), ("f.more[1]", 6)] {
+        assert!(code.contains(&format!("\"{text}<=1\"")), "{code}");
+        assert!(
+            code.contains(&format!("given.number::<u8>(0,{offset})")),
+            "{code}"
+        );
+    }
+    assert_eq!(code.matches("given.number").count(), 3, "{code}");
+}
+
+#[test]
+fn bools_beyond_counting_are_an_error_and_take_no_time() {
+    let many = "struct Many { bool on[1099511627776]; /* 0 */ } /* size 1099511627776, align 1 */";
+    let none = "struct None { bool on[0]; /* 0 */ } /* size 1, align 1 */";
+    let nones = "struct Nones { None a[1099511627776]; /* 0 */ } /* size 1099511627776, align 1 */";
+    let file = recorded(&["void k(Many m)", "void l(Nones n)"], &[many, none, nones]);
+    let errors = errors("safe fn k; safe fn l;", &file);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(
+        errors[0].contains("`m` holds more `bool`s than"),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn the_length_of_an_accessor_does_not_bound_its_rows() {
+    let accessor = "void k(sycl::accessor<float, 2, sycl::access_mode::read> in, int w)";
+    let file = recorded(&[accessor], &[]);
+    let errors = |conditions: &str| errors(&format!("safe fn k where {conditions};"), &file);
+    let first =
+        "nothing bounds dimension 0 of `in`: add a condition such as `in.size(0) >= range[0]`";
+    assert_eq!(errors("r#in.len() >= w"), [first]);
+    let second = first.replace('0', "1");
+    assert_eq!(errors("r#in.size(0) >= range[0]"), [second]);
+    assert_eq!(errors("r#in.size(0) >= 4, r#in.size(1) >= w"), [""; 0]);
+    assert_eq!(
+        errors("r#in.size(2) >= 4").first().unwrap(),
+        "the accessor has 2 dimensions, counted from 0"
+    );
+    assert_eq!(
+        errors("w.size(0) >= 4").first().unwrap(),
+        "this has no sizes: it is no accessor"
+    );
+}
+
+#[test]
+fn a_dimension_beyond_those_of_the_work_groups_is_an_error() {
+    let mut file = recorded(&["void k(int *x)"], &[]);
+    file.signatures.kernels[0].required_local_size = Some(vec![4, 8]);
+    let errors = |conditions: &str| errors(&format!("safe fn k where {conditions};"), &file);
+    assert_eq!(errors("x.len() >= range[1]"), [""; 0]);
+    assert_eq!(
+        errors("x.len() >= range[2]"),
+        ["there is no dimension 2: this kernel is compiled for work-groups of 2, counted from 0"]
+    );
+}
+
+#[test]
+fn a_number_of_a_condition_may_be_as_large_as_one_of_the_kernel() {
+    let file = recorded(&["void k(unsigned long n)"], &[]);
+    let code = code(
+        "safe fn k where n != 0xffff_ffff_ffff_ffff, n != -1;",
+        &file,
+    );
+    assert!(code.contains("18446744073709551615i128"), "{code}");
+}
