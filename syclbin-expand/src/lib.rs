@@ -1,6 +1,6 @@
 //! What `include_syclbin!` writes: the kernels of a SYCLBIN file as a Rust module.
 //!
-//! The macro is a shell around [`include`], because a crate of macros exports nothing else. Tools
+//! The macro is a shell around [`include()`], because a crate of macros exports nothing else. Tools
 //! show the same code with [`source`].
 //!
 //! The way through, each step once:
