@@ -335,10 +335,12 @@ fn kernel(
     let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
     // Compilers list exported functions among the names as well.
     let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
-    let exported = passed.is_none() && (code.rank() > 0 || listed);
+    let absent = passed.is_none() && code.rank() > 0;
     let scratch = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
-    let parameters = if exported {
+    let parameters = if listed && passed.is_none() {
         unsupported("the code exports it as a function and has no kernel of that name")
+    } else if absent {
+        unsupported("the code has no kernel of that name")
     } else if name.as_ref().is_some_and(is_rounded_range) {
         unsupported(
             "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
