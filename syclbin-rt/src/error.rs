@@ -54,6 +54,15 @@ pub enum ErrorKind {
     /// The bytes are no SYCLBIN file, or a damaged one.
     #[error("cannot read the SYCLBIN file: {0}")]
     File(#[source] syclbin::Error),
+    /// The bytes of a file that is to be linked are no SYCLBIN file, or a damaged one.
+    #[error("cannot read linked SYCLBIN file {index}: {error}")]
+    LinkedFile {
+        /// Which one, in the order in which they were given, counted from 1.
+        index: usize,
+        /// What is wrong with it.
+        #[source]
+        error: syclbin::Error,
+    },
     /// No image of the file runs on the device.
     #[error("nothing in this SYCLBIN file runs on {device}{}", list(reasons))]
     NoImage {

@@ -157,9 +157,7 @@ pub(crate) fn connect(
         let variable = match known.and_then(|place| connected.get_mut(*place)) {
             Some(known) => {
                 if known.size != size || known.is_in_programs() != image_scope {
-                    return Err(fail(
-                        "two modules of the file describe it differently".to_owned(),
-                    ));
+                    return Err(fail("two modules describe it differently".to_owned()));
                 }
                 known
             }
@@ -191,7 +189,12 @@ pub(crate) fn connect(
             }
         };
         match &mut variable.place {
-            Place::Programs(programs) => programs.push(Arc::clone(program)),
+            // Modules that are linked to each other may both list it.
+            Place::Programs(programs) => {
+                if !programs.iter().any(|known| Arc::ptr_eq(known, program)) {
+                    programs.push(Arc::clone(program));
+                }
+            }
             Place::Memory(memory) => {
                 let pointer = queue.raw().point_variable(program, &c_id, memory);
                 pointer.map_err(|failure| fail(describe(failure)))?;

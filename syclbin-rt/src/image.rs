@@ -3,7 +3,7 @@
 //! Everything here is decided from the file and from what the driver said of the device. No driver
 //! sees an image before it has passed, because some end the process over what they do not like.
 
-use syclbin::signature::spirv::{self as code, Import};
+use syclbin::signature::spirv as code;
 use syclbin::{Aspect, Image, ImageKind, IrType};
 
 use crate::device::Facts;
@@ -28,15 +28,12 @@ pub(crate) fn check_aspects(aspects: &[Aspect], facts: &Facts) -> Result<(), Str
     Ok(())
 }
 
-/// The SPIR-V of `image`, ready for a driver, and what it says of its kernels.
+/// What the SPIR-V of `image` says of itself. What it imports is still to be found.
 ///
 /// # Errors
 ///
 /// In words, why the device does not take it.
-pub(crate) fn spirv<'i>(
-    image: &'i Image<'_>,
-    facts: &Facts,
-) -> Result<(&'i [u8], code::Module), String> {
+pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {
             return Err(
@@ -62,13 +59,7 @@ pub(crate) fn spirv<'i>(
     if !facts.takes_spirv {
         return Err("the device takes no SPIR-V".to_owned());
     }
-    let module = code::Module::parse(bytes).map_err(|error| error.to_string())?;
-    let imports: Vec<String> = module.imports().map(str::to_owned).collect();
-    if imports.is_empty() {
-        Ok((bytes, module))
-    } else {
-        Err(unresolved(&imports))
-    }
+    code::Module::parse(bytes).map_err(|error| error.to_string())
 }
 
 /// What `image` is, for messages.
@@ -92,32 +83,6 @@ fn language(ty: IrType) -> String {
         IrType::AmdGcn => "AMD GCN".to_owned(),
         IrType::Other(number) => format!("IR of type {number}"),
     }
-}
-
-fn unresolved(imports: &[String]) -> String {
-    let is_constant = |symbol: &&String| Import::of(symbol) == Import::SpecializationConstant;
-    let (constants, symbols): (Vec<&String>, Vec<&String>) = imports.iter().partition(is_constant);
-    let mut message = String::new();
-    if !symbols.is_empty() {
-        let symbols: Vec<&str> = symbols.into_iter().map(String::as_str).collect();
-        message = format!(
-            "it uses symbols that it does not hold: {}; compile it together with the source that \
-             defines them",
-            symbols.join(", ")
-        );
-    }
-    if !constants.is_empty() {
-        if !message.is_empty() {
-            message.push_str("; ");
-        }
-        let constants: Vec<&str> = constants.into_iter().map(String::as_str).collect();
-        message.push_str(&format!(
-            "it reads specialization constants that its compiler left unlowered ({}); compile it \
-             with the clang++ of a DPC++ release, or pass the values as arguments",
-            constants.join(", ")
-        ));
-    }
-    message
 }
 
 #[cfg(test)]
@@ -161,18 +126,6 @@ mod tests {
         assert_eq!(describe(&ptx), "PTX, nvptx64-nvidia-cuda");
         let short = Image::ir(IrType::SpirV, "spir-unknown-unknown", Vec::new());
         assert!(refusal(&short).contains("spir-unknown-unknown"));
-    }
-
-    #[test]
-    fn missing_symbols_and_specialization_constants_have_sentences_of_their_own() {
-        let names = [
-            "_Z5shapef",
-            "_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_",
-        ];
-        let message = unresolved(&names.map(str::to_owned));
-        let (symbols, constants) = message.split_once("; it reads").unwrap();
-        assert!(symbols.contains("_Z5shapef;"), "{symbols}");
-        assert!(constants.contains("SpecConstantValueIi"), "{constants}");
     }
 
     #[test]

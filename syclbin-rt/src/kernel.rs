@@ -145,7 +145,7 @@ impl Kernel {
 
 /// The most work-items that code can count. DPC++ has it assume of every id and size, and of those
 /// of all dimensions together, that they are no larger (`-fsycl-id-queries-range`).
-fn max_range(ids: Option<IdRange>) -> usize {
+pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
     const INT: usize = i32::MAX as usize;
     match ids {
         Some(IdRange::Size) => usize::MAX,

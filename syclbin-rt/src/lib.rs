@@ -36,7 +36,8 @@
 //!
 //! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it,
 //! - [`Queue`], [`Buffer`], [`DeviceArray`]: memory on a device,
-//! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `image` decides which of its images fit,
+//! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `image` decides which
+//!   of its images fit, `link` finds what they import; [`ModuleBuilder`] adds constants and files,
 //! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`], [`Event`]: a kernel at work; `work_group`
 //!   checks sizes,
 //! - [`SafeLaunch`]: the same with a contract; `contract` is what generated code is written against,
@@ -51,6 +52,7 @@ mod accessor;
 mod arg;
 mod backend;
 mod buffer;
+mod builder;
 #[doc(hidden)]
 pub mod contract;
 mod device;
@@ -61,6 +63,8 @@ mod global;
 mod image;
 mod kernel;
 mod launch;
+mod link;
+mod load;
 mod local;
 mod module;
 mod number;
@@ -87,6 +91,7 @@ pub use accessor::AccessorRange;
 pub use arg::{Arg, Scalar};
 pub use backend::opencl::DevicePointer;
 pub use buffer::Buffer;
+pub use builder::ModuleBuilder;
 pub use bytemuck::{self, NoUninit, Pod};
 pub use contract::Broken as BrokenContract;
 pub use device::{Device, DeviceKind};
@@ -103,7 +108,6 @@ pub use queue::Queue;
 pub use range::{Extent, GlobalRange, NdRange};
 pub use safe_launch::SafeLaunch;
 pub use sampler::{Addressing, Filtering, Sampler};
-pub use specialization::ModuleBuilder;
 
 // The tests of this crate and those in `tests/` ask for a device in one way.
 #[cfg(test)]

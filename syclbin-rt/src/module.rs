@@ -4,18 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use syclbin::AbstractModule;
-use syclbin::metadata::ModuleMetadata;
 use syclbin::signature::mangled::KERNEL_PREFIX;
-use syclbin::signature::spirv as code;
 
-use crate::backend::opencl::{BuildError, Program};
+use crate::builder::ModuleBuilder;
 use crate::error::{ErrorKind, Result};
-use crate::global::{self, Global, Variable};
-use crate::image;
+use crate::global::{Global, Variable};
 use crate::kernel::{Kernel, Symbol};
+use crate::link::Files;
+use crate::load::{Loading, Part};
 use crate::queue::Queue;
-use crate::specialization::{self, ModuleBuilder};
+use crate::specialization;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
@@ -28,13 +26,6 @@ struct Inner {
     queue: Queue,
     parts: Vec<Part>,
     variables: Vec<Variable>,
-}
-
-/// An abstract module of the file.
-struct Part {
-    kernels: Vec<Symbol>,
-    /// The built program, or why each image was passed over.
-    program: Result<Arc<Program>, Vec<String>>,
 }
 
 impl Module {
@@ -58,16 +49,17 @@ impl Module {
         reason = "what a driver does with code is beyond every check; the duty is the caller's"
     )]
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
-        Self::read(queue, bytes, &[])
+        Self::read(queue, bytes, &[], &[])
     }
 
     /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
     #[doc(hidden)]
     pub fn load_embedded(queue: &Queue, bytes: &'static [u8]) -> Result<Self> {
-        Self::read(queue, bytes, &[])
+        Self::read(queue, bytes, &[], &[])
     }
 
-    /// A module that is loaded with other values of its specialization constants.
+    /// A module that is loaded with other values of its specialization constants, or linked with
+    /// other files.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, Module};
@@ -85,26 +77,20 @@ impl Module {
     pub(crate) fn read(
         queue: &Queue,
         bytes: &[u8],
+        linked: &[&[u8]],
         constants: &[(String, Vec<u8>)],
     ) -> Result<Self> {
-        let file = syclbin::read::parse(bytes).map_err(ErrorKind::File)?;
-        let modules = file.modules.iter();
-        let described: Vec<_> = modules
-            .map(|module| (module, ModuleMetadata::read(&module.metadata)))
-            .collect();
-        let metadata = described.iter().filter_map(|(_, read)| read.as_ref().ok());
+        let mut files = vec![syclbin::read::parse(bytes).map_err(ErrorKind::File)?];
+        for (index, bytes) in (1..).zip(linked) {
+            let file = syclbin::read::parse(bytes);
+            files.push(file.map_err(|error| ErrorKind::LinkedFile { index, error })?);
+        }
+        let files = Files::new(files, queue.device().facts());
+        let metadata = files.units().filter_map(|unit| unit.metadata.as_ref().ok());
         specialization::check(constants, metadata)?;
-        let modules = described.into_iter().enumerate();
-        let mut variables = Vec::new();
-        let parts: Vec<Part> = modules
-            .map(|(index, (module, metadata))| {
-                // A value that means nothing may stand for anything: a launcher that skips it
-                // launches wrongly.
-                let built = metadata
-                    .map_err(|malformed| vec![malformed.to_string()])
-                    .and_then(|metadata| build(queue, module, metadata, constants, &mut variables));
-                Part::new(index, module, built)
-            })
+        let mut loading = Loading::new(queue, &files, constants);
+        let parts: Vec<Part> = (0..files.loaded().len())
+            .map(|module| loading.part(module))
             .collect();
         if !parts.is_empty() && parts.iter().all(|part| part.program.is_err()) {
             let reasons = parts.into_iter().filter_map(|part| part.program.err());
@@ -114,11 +100,10 @@ impl Module {
             }
             .into());
         }
-        let queue = queue.clone();
         Ok(Self(Arc::new(Inner {
-            queue,
+            queue: queue.clone(),
             parts,
-            variables,
+            variables: loading.into_variables(),
         })))
     }
 
@@ -206,119 +191,6 @@ impl Module {
             })
             .collect()
     }
-}
-
-impl Part {
-    fn new(index: usize, module: &AbstractModule<'_>, built: Result<Built, Vec<String>>) -> Self {
-        let built = built.map_err(|reasons| {
-            let names: Vec<&str> = module.kernel_names().collect();
-            let names = match names.as_slice() {
-                [] => "no kernels".to_owned(),
-                names => names.join(", "),
-            };
-            let reasons = reasons.iter();
-            reasons
-                .map(|reason| format!("module {index} ({names}), {reason}"))
-                .collect()
-        });
-        let (program, code, metadata) = match built {
-            Ok(built) => (Ok(built.program), built.code, built.metadata),
-            Err(reasons) => (
-                Err(reasons),
-                code::Module::default(),
-                ModuleMetadata::default(),
-            ),
-        };
-        let mut names: Vec<String> = module.kernel_names().map(str::to_owned).collect();
-        if names.is_empty() {
-            // Files from before 2025 have no list of kernels; the driver makes one.
-            if let Ok(program) = &program {
-                names = program.kernel_names().unwrap_or_default();
-            }
-        }
-        let kernels = names
-            .into_iter()
-            .map(|name| Symbol {
-                eliminated: (metadata.argument_masks.get(&name))
-                    .map(|mask| mask.removed.clone())
-                    .unwrap_or_default(),
-                parameters: (code.parameters(&name).into_iter().flatten())
-                    .map(|parameter| parameter.ty)
-                    .collect(),
-                sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
-                id_range: metadata.misc.id_range,
-                name,
-            })
-            .collect();
-        Self { kernels, program }
-    }
-}
-
-/// A program, and what the file and the code say of it.
-struct Built {
-    program: Arc<Program>,
-    code: code::Module,
-    metadata: ModuleMetadata,
-}
-
-/// Builds the first image that fits, or says of each one why it does not.
-fn build(
-    queue: &Queue,
-    module: &AbstractModule<'_>,
-    metadata: ModuleMetadata,
-    constants: &[(String, Vec<u8>)],
-    variables: &mut Vec<Variable>,
-) -> Result<Built, Vec<String>> {
-    let facts = queue.device().facts();
-    let context = queue.raw().context();
-    let mut reasons = Vec::new();
-    for (index, image) in module.images.iter().enumerate() {
-        let built = image::check_aspects(&metadata.requirements.aspects, facts)
-            .and_then(|()| image::spirv(image, facts))
-            .and_then(|(spirv, code)| {
-                let settings =
-                    specialization::settings(constants, &metadata.specialization, spirv)?;
-                let program = Program::build(context, spirv, &settings).map_err(build_failure)?;
-                let program = Arc::new(program);
-                global::connect(queue, &program, &metadata, variables)?;
-                Ok((program, code))
-            });
-        match built {
-            Ok((program, code)) => {
-                return Ok(Built {
-                    program,
-                    code,
-                    metadata,
-                });
-            }
-            Err(reason) => {
-                let image = image::describe(image);
-                reasons.push(format!("image {index} ({image}): {reason}"));
-            }
-        }
-    }
-    if reasons.is_empty() {
-        reasons.push("it holds no image".to_owned());
-    }
-    Err(reasons)
-}
-
-fn build_failure(error: BuildError) -> String {
-    let BuildError { failure, log } = error;
-    let mut message = format!(
-        "{} failed with {} ({})",
-        failure.call,
-        failure.name(),
-        failure.code
-    );
-    if !log.is_empty() {
-        message.push_str("; the driver's log:");
-        for line in log.lines() {
-            message.push_str("\n    ");
-            message.push_str(line);
-        }
-    }
-    message
 }
 
 impl fmt::Debug for Module {

@@ -2,73 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use bytemuck::NoUninit;
 use syclbin::metadata::{ModuleMetadata, SpecializationConstants};
 
 use crate::error::{ErrorKind, Result};
-use crate::module::Module;
-use crate::queue::Queue;
-
-/// A module to be loaded with values for its specialization constants. Made by
-/// [`Module::builder`].
-#[derive(Clone, Debug)]
-#[must_use = "nothing is loaded before `load`"]
-pub struct ModuleBuilder<'q> {
-    queue: &'q Queue,
-    values: Vec<(String, Vec<u8>)>,
-}
 
 /// A scalar of a constant that gets a value other than the one compiled in.
 pub(crate) struct Setting {
     /// The `SpecId` in SPIR-V.
     pub(crate) id: u32,
     pub(crate) bytes: Vec<u8>,
-}
-
-impl<'q> ModuleBuilder<'q> {
-    pub(crate) fn new(queue: &'q Queue) -> Self {
-        let values = Vec::new();
-        Self { queue, values }
-    }
-
-    /// Gives the specialization constant `name` a value, in every kernel that reads it. The name is
-    /// the one of the file, a symbol that the compiler made; `T` is laid out like the C++ type.
-    ///
-    /// Constants without a value keep the one of the file.
-    pub fn specialization_constant<T: NoUninit>(
-        mut self,
-        name: impl Into<String>,
-        value: T,
-    ) -> Self {
-        let name = name.into();
-        self.values.retain(|(other, _)| *other != name);
-        let bytes = bytemuck::bytes_of(&value).to_vec();
-        self.values.push((name, bytes));
-        self
-    }
-
-    /// Reads a SYCLBIN file and builds its kernels with these values.
-    ///
-    /// # Errors
-    ///
-    /// As of [`Module::load`]; and when the file has no such constant, or one of another size.
-    ///
-    /// # Safety
-    ///
-    /// As of [`Module::load`].
-    #[allow(
-        unsafe_code,
-        reason = "what a driver does with code is beyond every check; the duty is the caller's"
-    )]
-    pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
-        Module::read(self.queue, bytes, &self.values)
-    }
-
-    /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
-    #[doc(hidden)]
-    pub fn load_embedded(self, bytes: &'static [u8]) -> Result<Module> {
-        Module::read(self.queue, bytes, &self.values)
-    }
 }
 
 /// Checks names and sizes of `values` against the modules of a file.

@@ -178,9 +178,7 @@ fn modules_that_describe_a_variable_differently_do_not_load() -> Result<()> {
         assert_eq!(table.read()?, [0, 3, 6, 9]);
         let message = module.kernel("lookup").unwrap_err().to_string();
         assert!(
-            message.contains(
-                "device global _Z5table: two modules of the file describe it differently"
-            ),
+            message.contains("device global _Z5table: two modules describe it differently"),
             "{message}"
         );
     }

@@ -149,7 +149,7 @@ fn unresolved_imports_never_reach_the_driver() -> Result<()> {
     assert!(matches!(error.kind(), ErrorKind::NoImage { .. }), "{error}");
     let message = error.to_string();
     assert!(
-        message.contains("symbols that it does not hold: _Z5shapef"),
+        message.contains("symbols that it does not hold: shape(float) [_Z5shapef];"),
         "{message}"
     );
     assert_usable(&queue)

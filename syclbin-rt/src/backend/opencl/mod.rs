@@ -34,7 +34,7 @@ pub(crate) use library::Library;
 pub(crate) use memory::Memory;
 pub(crate) use platform::Found;
 pub use pointer::DevicePointer;
-pub(crate) use program::{BuildError, Program};
+pub(crate) use program::{BuildError, Ir, Program};
 pub(crate) use queue::Queue;
 pub(crate) use sampler::Sampler;
 pub(crate) use usm::DeviceMemory;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES};
 use opencl3::error_codes::CL_INVALID_OPERATION;
-use opencl3::types::cl_program;
+use opencl3::types::{cl_program, cl_uint};
 
 use super::context::Context;
 use super::usm::DeviceMemory;
@@ -18,6 +18,12 @@ pub(crate) struct Program {
     pub(super) handle: cl_program,
     /// What its variables point to.
     memory: Mutex<Vec<Arc<DeviceMemory>>>,
+}
+
+/// A SPIR-V module, and what is set in it before it is compiled.
+pub(crate) struct Ir<'i> {
+    pub(crate) spirv: &'i [u8],
+    pub(crate) settings: Vec<Setting>,
 }
 
 /// A program the driver does not build.
@@ -40,14 +46,27 @@ unsafe impl Send for Program {}
 unsafe impl Sync for Program {}
 
 impl Program {
-    /// Builds a SPIR-V module for the device of `context`.
+    /// Builds SPIR-V modules for the device of `context`: one by itself, several linked to each other.
     ///
-    /// The module must have no unresolved imports: the CPU driver ends the process over them.
-    pub(crate) fn build(
-        context: &Arc<Context>,
-        spirv: &[u8],
-        settings: &[Setting],
-    ) -> Result<Self, BuildError> {
+    /// The modules must have no unresolved imports but from each other, and no two of them may
+    /// define one symbol: the CPU driver ends the process over the former.
+    pub(crate) fn build(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Self, BuildError> {
+        if let [module] = modules {
+            let program = Self::create(context, module)?;
+            let built = program.compile("clBuildProgram");
+            return program.or_log(built);
+        }
+        let mut objects = Vec::new();
+        for module in modules {
+            let object = Self::create(context, module)?;
+            let compiled = object.compile("clCompileProgram");
+            objects.push(object.or_log(compiled)?);
+        }
+        Self::link(context, &objects)
+    }
+
+    /// A program that is not built yet, with its specialization constants set.
+    fn create(context: &Arc<Context>, module: &Ir<'_>) -> Result<Self, Failure> {
         let call = "clCreateProgramWithIL";
         // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
         // nothing there. `takes_spirv` has seen the version.
@@ -55,10 +74,10 @@ impl Program {
         let create = context.functions().clCreateProgramWithIL;
         let Some(create) = create.filter(|_| device.facts().takes_spirv) else {
             let code = CL_INVALID_OPERATION;
-            return Err(Failure { call, code }.into());
+            return Err(Failure { call, code });
         };
         // In the file the module may lie at any address; drivers read it by the word.
-        let words: Vec<u32> = bytemuck::pod_collect_to_vec(spirv);
+        let words: Vec<u32> = bytemuck::pod_collect_to_vec(module.spirv);
         let mut code = 0;
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle = unsafe {
@@ -69,32 +88,84 @@ impl Program {
                 &raw mut code,
             )
         };
-        let program = Self {
-            context: Arc::clone(context),
-            handle: check_handle(call, handle, code)?,
-            memory: Mutex::default(),
-        };
-        for setting in settings {
+        let program = Self::own(context, check_handle(call, handle, code)?);
+        for setting in &module.settings {
             program.set(setting)?;
         }
+        Ok(program)
+    }
+
+    fn own(context: &Arc<Context>, handle: cl_program) -> Self {
+        Self {
+            context: Arc::clone(context),
+            handle,
+            memory: Mutex::default(),
+        }
+    }
+
+    /// Calls `clBuildProgram` or `clCompileProgram`.
+    fn compile(&self, call: &'static str) -> Result<(), Failure> {
+        let functions = self.context.functions();
+        let device = &raw const self.context.device().id;
         let options: *const c_char = c"".as_ptr();
-        // SAFETY: the device is the one of the context, the options are NUL-terminated, and
-        // without a callback the call returns when the program is built.
-        let built = check("clBuildProgram", unsafe {
-            (context.functions().clBuildProgram)(
-                program.handle,
+        // SAFETY: the device is the one of the context, the options are NUL-terminated, there are
+        // no headers, and without a callback the call returns when it is done.
+        check(call, unsafe {
+            if call == "clBuildProgram" {
+                let data = std::ptr::null_mut();
+                (functions.clBuildProgram)(self.handle, 1, device, options, None, data)
+            } else {
+                (functions.clCompileProgram)(
+                    self.handle,
+                    1,
+                    device,
+                    options,
+                    0,
+                    std::ptr::null(),
+                    std::ptr::null_mut(),
+                    None,
+                    std::ptr::null_mut(),
+                )
+            }
+        })
+    }
+
+    /// One program out of compiled ones.
+    fn link(context: &Arc<Context>, objects: &[Self]) -> Result<Self, BuildError> {
+        let call = "clLinkProgram";
+        let handles: Vec<cl_program> = objects.iter().map(|object| object.handle).collect();
+        let count = cl_uint::try_from(handles.len()).unwrap_or(cl_uint::MAX);
+        let mut code = 0;
+        // SAFETY: the device is the one of the context, and so is that of the programs, all of them
+        // compiled and alive; the options are NUL-terminated, and without a callback the call
+        // returns when it is done.
+        let handle = unsafe {
+            (context.functions().clLinkProgram)(
+                context.handle,
                 1,
-                &raw const device.id,
-                options,
+                &raw const context.device().id,
+                c"".as_ptr(),
+                count,
+                handles.as_ptr(),
                 None,
                 std::ptr::null_mut(),
+                &raw mut code,
             )
-        });
-        match built {
-            Ok(()) => Ok(program),
+        };
+        if handle.is_null() {
+            check_handle(call, handle, code)?;
+        }
+        // A program that does not link is there all the same, for its log.
+        Self::own(context, handle).or_log(check(call, code))
+    }
+
+    /// The program, or what the driver says of its failure.
+    fn or_log(self, done: Result<(), Failure>) -> Result<Self, BuildError> {
+        match done {
+            Ok(()) => Ok(self),
             Err(failure) => Err(BuildError {
                 failure,
-                log: program.build_log().unwrap_or_default(),
+                log: self.build_log().unwrap_or_default(),
             }),
         }
     }

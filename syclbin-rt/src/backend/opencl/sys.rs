@@ -74,6 +74,8 @@ functions! {
         clEnqueueWriteBuffer: clEnqueueWriteBuffer_fn,
         clEnqueueFillBuffer: clEnqueueFillBuffer_fn,
         clBuildProgram: clBuildProgram_fn,
+        clCompileProgram: clCompileProgram_fn,
+        clLinkProgram: clLinkProgram_fn,
         clReleaseProgram: clReleaseProgram_fn,
         clGetProgramInfo: clGetProgramInfo_fn,
         clGetProgramBuildInfo: clGetProgramBuildInfo_fn,

@@ -1,0 +1,96 @@
+//! What a module is loaded with: values of specialization constants, and files to link with it.
+
+use bytemuck::NoUninit;
+
+use crate::error::Result;
+use crate::module::Module;
+use crate::queue::Queue;
+
+/// A module to be loaded with values for its specialization constants, and linked with other files.
+/// Made by [`Module::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is loaded before `load`"]
+pub struct ModuleBuilder<'q> {
+    queue: &'q Queue,
+    values: Vec<(String, Vec<u8>)>,
+    linked: Vec<&'q [u8]>,
+}
+
+impl<'q> ModuleBuilder<'q> {
+    pub(crate) fn new(queue: &'q Queue) -> Self {
+        Self {
+            queue,
+            values: Vec::new(),
+            linked: Vec::new(),
+        }
+    }
+
+    /// Gives the specialization constant `name` a value, in every kernel that reads it. The name is
+    /// the one of the file, a symbol that the compiler made; `T` is laid out like the C++ type.
+    ///
+    /// Constants without a value keep the one of the file. A constant of a linked file is one of
+    /// this module as well.
+    pub fn specialization_constant<T: NoUninit>(
+        mut self,
+        name: impl Into<String>,
+        value: T,
+    ) -> Self {
+        let name = name.into();
+        self.values.retain(|(other, _)| *other != name);
+        let bytes = bytemuck::bytes_of(&value).to_vec();
+        self.values.push((name, bytes));
+        self
+    }
+
+    /// Looks in `file`, another SYCLBIN file, for the functions and variables that the kernels of
+    /// this one import (`SYCL_EXTERNAL` in C++). May be called several times.
+    ///
+    /// Each module that imports is looked at in its own file first, then in all others. What is
+    /// found may import in turn, also from where the search began. Two modules that could be meant
+    /// are an error. The code of the file becomes part of this module; to launch the kernels of the
+    /// file, load it as well.
+    ///
+    /// ```no_run
+    /// # let queue = syclbin_rt::Device::best()?.queue()?;
+    /// use syclbin_rt::Module;
+    ///
+    /// let shapes = std::fs::read("shapes.syclbin").unwrap();
+    /// let drawing = std::fs::read("drawing.syclbin").unwrap();
+    /// let builder = Module::builder(&queue).link(&shapes);
+    /// // SAFETY: a compiler made both files.
+    /// let module = unsafe { builder.load(&drawing)? };
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    pub fn link(mut self, file: &'q [u8]) -> Self {
+        self.linked.push(file);
+        self
+    }
+
+    /// Reads a SYCLBIN file and builds its kernels with these values and files.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Module::load`]; when the file has no such constant, or one of another size; and when
+    /// a file to link is none.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Module::load`], for the linked files as well.
+    #[allow(
+        unsafe_code,
+        reason = "what a driver does with code is beyond every check; the duty is the caller's"
+    )]
+    pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
+        self.read(bytes)
+    }
+
+    /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
+    #[doc(hidden)]
+    pub fn load_embedded(self, bytes: &'static [u8]) -> Result<Module> {
+        self.read(bytes)
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Module> {
+        Module::read(self.queue, bytes, &self.linked, &self.values)
+    }
+}

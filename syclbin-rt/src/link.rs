@@ -1,0 +1,336 @@
+//! Linking: which images together have all the symbols that one of them uses.
+//!
+//! Symbols are looked for in the file of the image that imports them, then in all other files.
+//! What is found may import in turn, also from where the search began. Only the SPIR-V is asked:
+//! the property sets of a file say what its compiler meant to offer, the code what is there. All is
+//! found out before a driver sees any of it, because some end the process over an open import.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use syclbin::metadata::ModuleMetadata;
+use syclbin::signature::mangled;
+use syclbin::signature::spirv::{self as code, Import};
+use syclbin::{AbstractModule, Syclbin};
+
+use crate::device::Facts;
+use crate::image;
+
+/// The file that is loaded, and those that were given to link with it.
+pub(crate) struct Files<'a> {
+    files: Vec<Vec<Unit<'a>>>,
+    facts: &'a Facts,
+    /// Filled when the first image imports anything.
+    index: OnceCell<Index>,
+}
+
+/// Which images have a symbol. A map, as a hostile file may have a hundred thousand of them.
+#[derive(Default)]
+struct Index {
+    /// Those whose code has it.
+    exported: BTreeMap<String, Vec<Place>>,
+    /// The others of modules that are to have it, as their files say.
+    claimed: BTreeMap<String, Vec<Place>>,
+}
+
+/// An abstract module.
+pub(crate) struct Unit<'a> {
+    pub(crate) module: AbstractModule<'a>,
+    /// What its property sets mean, or why they mean nothing.
+    pub(crate) metadata: Result<ModuleMetadata, String>,
+    /// Of each image the code, or why the device does not take it; filled when it is asked for.
+    codes: OnceCell<Vec<Result<code::Module, String>>>,
+}
+
+/// Where an image lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// 0 is the file that is loaded.
+    pub(crate) file: usize,
+    /// The abstract module.
+    pub(crate) module: usize,
+    pub(crate) image: usize,
+}
+
+impl<'a> Files<'a> {
+    /// `files`, the one that is loaded first, for a device.
+    pub(crate) fn new(files: Vec<Syclbin<'a>>, facts: &'a Facts) -> Self {
+        let units = |file: Syclbin<'a>| file.modules.into_iter().map(Unit::new).collect();
+        Self {
+            files: files.into_iter().map(units).collect(),
+            facts,
+            index: OnceCell::new(),
+        }
+    }
+
+    /// The modules of the file that is loaded.
+    pub(crate) fn loaded(&self) -> &[Unit<'a>] {
+        self.files.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// The modules of all files.
+    pub(crate) fn units(&self) -> impl Iterator<Item = &Unit<'a>> + Clone {
+        self.files.iter().flatten()
+    }
+
+    pub(crate) fn unit(&self, place: Place) -> Option<&Unit<'a>> {
+        self.files.get(place.file)?.get(place.module)
+    }
+
+    /// The code of an image, or why the device does not take it.
+    pub(crate) fn code(&self, place: Place) -> Result<&code::Module, String> {
+        let code = self
+            .unit(place)
+            .and_then(|unit| unit.codes(self.facts).get(place.image));
+        match code {
+            Some(code) => code.as_ref().map_err(Clone::clone),
+            None => Err("there is no such image".to_owned()),
+        }
+    }
+
+    /// `start` and all images that it needs, those that these need included.
+    ///
+    /// # Errors
+    ///
+    /// In words: symbols that nobody has, that several have, and specialization constants that are
+    /// no more than imports.
+    pub(crate) fn closure(&self, start: Place) -> Result<Vec<Place>, String> {
+        let mut chosen = Vec::new();
+        let mut missing = BTreeMap::new();
+        let mut defined = BTreeMap::new();
+        self.choose(start, &mut chosen, &mut defined)?;
+        let mut next = 0;
+        while let Some(place) = chosen.get(next).copied() {
+            next += 1;
+            let code = self.code(place)?;
+            check_constants(code)?;
+            for symbol in code.imports() {
+                if defined.contains_key(symbol) || missing.contains_key(symbol) {
+                    continue;
+                }
+                match self.exporter(place, symbol)? {
+                    Some(exporter) => self.choose(exporter, &mut chosen, &mut defined)?,
+                    None => {
+                        missing.insert(symbol, place);
+                    }
+                }
+            }
+        }
+        match missing.is_empty() {
+            true => Ok(chosen),
+            false => Err(self.unresolved(start, &missing)),
+        }
+    }
+
+    /// Adds an image to those of the program.
+    fn choose<'c>(
+        &'c self,
+        place: Place,
+        chosen: &mut Vec<Place>,
+        defined: &mut BTreeMap<&'c str, Place>,
+    ) -> Result<(), String> {
+        chosen.push(place);
+        let code = self.code(place)?;
+        // Either may list a kernel.
+        let symbols: BTreeSet<&str> = code.exports().chain(code.kernels()).collect();
+        for symbol in symbols {
+            if let Some(other) = defined.insert(symbol, place) {
+                return Err(format!(
+                    "{} is defined by {} and by {}, and both are needed; compile it once",
+                    called(symbol),
+                    self.name(other),
+                    self.name(place)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The one image that has `symbol`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When several have it.
+    fn exporter(&self, importer: Place, symbol: &str) -> Result<Option<Place>, String> {
+        let index = self.index.get_or_init(|| self.index());
+        let places = index.exported.get(symbol).map_or(&[][..], Vec::as_slice);
+        // What one file has twice over is for itself to use.
+        let near = places.iter().filter(|place| place.file == importer.file);
+        let far = places.iter().filter(|place| place.file != importer.file);
+        let candidates: Vec<Place> = match near.count() {
+            0 => far.copied().collect(),
+            _ => (places.iter().copied())
+                .filter(|place| place.file == importer.file)
+                .collect(),
+        };
+        let Some((first, others)) = candidates.split_first() else {
+            return Ok(None);
+        };
+        // A module means one thing, in as many images as it has.
+        let differs = |other: &&Place| {
+            (other.file, other.module) != (first.file, first.module)
+                && self.bytes(**other) != self.bytes(*first)
+        };
+        match others.iter().find(differs) {
+            None => Ok(Some(*first)),
+            Some(other) => Err(format!(
+                "{} is exported by {} and by {}; leave one of them out",
+                called(symbol),
+                self.name(*first),
+                self.name(*other)
+            )),
+        }
+    }
+
+    fn index(&self) -> Index {
+        let mut index = Index::default();
+        let places = (0..self.files.len()).flat_map(|file| self.places(file));
+        for place in places {
+            if let Ok(code) = self.code(place) {
+                for symbol in code.exports().collect::<BTreeSet<_>>() {
+                    let places = index.exported.entry(symbol.to_owned()).or_default();
+                    places.push(place);
+                }
+            }
+            let metadata = self
+                .unit(place)
+                .and_then(|unit| unit.metadata.as_ref().ok());
+            for symbol in metadata
+                .iter()
+                .flat_map(|metadata| metadata.exported_symbols.names())
+            {
+                let places = index.claimed.entry(symbol.to_owned()).or_default();
+                places.push(place);
+            }
+        }
+        index
+    }
+
+    fn places(&self, file: usize) -> impl Iterator<Item = Place> {
+        let units = self.files.get(file).into_iter().flatten().enumerate();
+        units.flat_map(move |(module, unit)| {
+            (0..unit.module.images.len()).map(move |image| Place {
+                file,
+                module,
+                image,
+            })
+        })
+    }
+
+    /// The bytes of an image.
+    pub(crate) fn bytes(&self, place: Place) -> Option<&[u8]> {
+        let image = self.unit(place)?.module.images.get(place.image)?;
+        Some(&image.bytes)
+    }
+
+    /// What messages call the module of an image.
+    pub(crate) fn name(&self, place: Place) -> String {
+        let Place { file, module, .. } = place;
+        let names = self.unit(place).map(Unit::kernels).unwrap_or_default();
+        match file {
+            0 => format!("module {module} ({names})"),
+            _ => format!("module {module} ({names}) of linked file {file}"),
+        }
+    }
+
+    fn unresolved(&self, start: Place, missing: &BTreeMap<&str, Place>) -> String {
+        let symbols = missing.iter().map(|(symbol, importer)| match importer {
+            importer if *importer == start => called(symbol),
+            importer => format!("{} (used by {})", called(symbol), self.name(*importer)),
+        });
+        let mut message = format!(
+            "it uses symbols that it does not hold: {}; nothing exports them in this file{}; load \
+             it with the file that defines them (`Module::builder(&queue).link(..)`), or compile \
+             the sources together",
+            symbols.collect::<Vec<_>>().join(", "),
+            match self.files.len() {
+                0 | 1 => ", and no other is linked with it".to_owned(),
+                2 => " or the one that is linked with it".to_owned(),
+                files => format!(" or the {} that are linked with it", files - 1),
+            }
+        );
+        let index = self.index.get_or_init(|| self.index());
+        for symbol in missing.keys() {
+            for place in index.claimed.get(*symbol).into_iter().flatten() {
+                message.push_str(&format!("\n    {}", self.unfit(*place, symbol)));
+            }
+        }
+        message
+    }
+
+    /// Why an image that is to export `symbol` is of no use.
+    fn unfit(&self, place: Place, symbol: &str) -> String {
+        let image = self
+            .unit(place)
+            .and_then(|unit| unit.module.images.get(place.image));
+        let reason = self.code(place).err();
+        format!(
+            "{} is to be in {}, image {} ({}): {}",
+            called(symbol),
+            self.name(place),
+            place.image,
+            image.map(image::describe).unwrap_or_default(),
+            reason.unwrap_or_else(|| "its code does not have it".to_owned())
+        )
+    }
+}
+
+impl<'a> Unit<'a> {
+    fn new(module: AbstractModule<'a>) -> Self {
+        // A value that means nothing may stand for anything: a launcher that skips it launches
+        // wrongly.
+        let metadata = ModuleMetadata::read(&module.metadata);
+        Self {
+            metadata: metadata.map_err(|malformed| malformed.to_string()),
+            module,
+            codes: OnceCell::new(),
+        }
+    }
+
+    fn codes(&self, facts: &Facts) -> &[Result<code::Module, String>] {
+        self.codes.get_or_init(|| {
+            let images = self.module.images.iter();
+            let code = |image| {
+                let metadata = self.metadata.as_ref().map_err(Clone::clone)?;
+                image::check_aspects(&metadata.requirements.aspects, facts)?;
+                image::spirv(image, facts)
+            };
+            images.map(code).collect()
+        })
+    }
+
+    /// The symbols of its kernels, for messages.
+    pub(crate) fn kernels(&self) -> String {
+        let names: Vec<&str> = self.module.kernel_names().collect();
+        match names.as_slice() {
+            [] => "no kernels".to_owned(),
+            names => names.join(", "),
+        }
+    }
+}
+
+fn check_constants(code: &code::Module) -> Result<(), String> {
+    let constants = code.imports();
+    let constants: Vec<&str> = constants
+        .filter(|symbol| Import::of(symbol) == Import::SpecializationConstant)
+        .collect();
+    if constants.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "it reads specialization constants that its compiler left unlowered ({}); compile it with \
+         syclbin-clang or the clang++ of a DPC++ release",
+        constants.join(", ")
+    ))
+}
+
+/// A symbol as C++ spells it, where that can be read, and as it is.
+fn called(symbol: &str) -> String {
+    let Some(name) = mangled::parse(symbol).filter(|_| symbol.starts_with("_Z")) else {
+        return symbol.to_owned();
+    };
+    match &name.parameters {
+        Some(parameters) => format!("{}({}) [{symbol}]", name.qualified(), parameters.join(", ")),
+        None => format!("{} [{symbol}]", name.qualified()),
+    }
+}
