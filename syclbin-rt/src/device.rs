@@ -1,7 +1,11 @@
 //! Devices: what there is, and which one to use.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+
+use syclbin::Aspect;
+use syclbin::architecture::Architecture;
 
 use crate::backend::opencl::Found;
 use crate::error::{ErrorKind, Result};
@@ -54,8 +58,22 @@ pub(crate) struct Facts {
     pub(crate) max_work_group_size: usize,
     /// In the driver's order: x first.
     pub(crate) max_work_item_sizes: [usize; 3],
-    pub(crate) fp16: bool,
-    pub(crate) fp64: bool,
+    /// The sizes that sub-groups can have; empty where the driver does not tell.
+    pub(crate) sub_group_sizes: Vec<usize>,
+    pub(crate) aspects: BTreeSet<Aspect>,
+    /// What native code for it is made for, where the driver tells.
+    pub(crate) architecture: Option<Architecture>,
+    /// The names of its extensions, with spaces between.
+    pub(crate) extensions: String,
+}
+
+impl Facts {
+    /// Whether it has the extension `name`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.extensions
+            .split_whitespace()
+            .any(|known| known == name)
+    }
 }
 
 impl Device {
@@ -205,6 +223,37 @@ impl Device {
     #[must_use]
     pub fn max_work_group_size(&self) -> usize {
         self.facts().max_work_group_size
+    }
+
+    /// What it can do, in SYCL's names. Of some of them no OpenCL driver tells; those are left out.
+    pub fn aspects(&self) -> impl Iterator<Item = Aspect> {
+        self.facts().aspects.iter().copied()
+    }
+
+    /// Whether it has `aspect`. `false` may also mean that its driver does not tell.
+    ///
+    /// ```no_run
+    /// use syclbin_rt::{Aspect, Device};
+    ///
+    /// let doubles = Device::best()?.has(Aspect::FP64);
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    #[must_use]
+    pub fn has(&self, aspect: Aspect) -> bool {
+        self.facts().aspects.contains(&aspect)
+    }
+
+    /// What native code for it is made for: that of a GPU of Intel, or `x86_64`, where the driver
+    /// tells.
+    #[must_use]
+    pub fn architecture(&self) -> Option<Architecture> {
+        self.facts().architecture
+    }
+
+    /// The sizes that sub-groups can have, in work-items; empty where the driver does not tell.
+    #[must_use]
+    pub fn sub_group_sizes(&self) -> &[usize] {
+        &self.facts().sub_group_sizes
     }
 
     /// For lists in errors.

@@ -1,32 +1,12 @@
-//! Images: which of a module's images a device takes, and why it does not take the others.
+//! Images: what they are, and whether a device takes the SPIR-V of one.
 //!
 //! Everything here is decided from the file and from what the driver said of the device. No driver
 //! sees an image before it has passed, because some end the process over what they do not like.
 
 use syclbin::signature::spirv as code;
-use syclbin::{Aspect, Image, ImageKind, IrType};
+use syclbin::{Image, ImageKind, IrType};
 
 use crate::device::Facts;
-
-/// Whether the device has the aspects that the kernels of a module need.
-///
-/// Checked are half and double precision. Other aspects pass in this version;
-/// where the device lacks one, the driver refuses to build the program.
-///
-/// # Errors
-///
-/// In words, what is missing.
-pub(crate) fn check_aspects(aspects: &[Aspect], facts: &Facts) -> Result<(), String> {
-    for (aspect, name, held) in [
-        (Aspect::FP16, "half precision (aspect fp16)", facts.fp16),
-        (Aspect::FP64, "double precision (aspect fp64)", facts.fp64),
-    ] {
-        if aspects.contains(&aspect) && !held {
-            return Err(format!("needs {name}, which the device does not have"));
-        }
-    }
-    Ok(())
-}
 
 /// What the SPIR-V of `image` says of itself. What it imports is still to be found.
 ///
@@ -36,11 +16,7 @@ pub(crate) fn check_aspects(aspects: &[Aspect], facts: &Facts) -> Result<(), Str
 pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {
-            return Err(
-                "native images are not loaded in this version; compile the kernels to \
-                        SPIR-V (target spir64) as well"
-                    .to_owned(),
-            );
+            return Err("it is native code, which OpenCL does not link to other code".to_owned());
         }
         ImageKind::Ir {
             ty: IrType::SpirV,
@@ -101,10 +77,10 @@ mod tests {
     }
 
     #[test]
-    fn native_images_say_what_to_compile_instead() {
+    fn native_images_are_no_spirv() {
         let mut image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
         image.native = true;
-        assert!(refusal(&image).contains("target spir64"));
+        assert!(refusal(&image).starts_with("it is native code"));
     }
 
     #[test]
@@ -126,17 +102,5 @@ mod tests {
         assert_eq!(describe(&ptx), "PTX, nvptx64-nvidia-cuda");
         let short = Image::ir(IrType::SpirV, "spir-unknown-unknown", Vec::new());
         assert!(refusal(&short).contains("spir-unknown-unknown"));
-    }
-
-    #[test]
-    fn an_aspect_the_device_lacks_is_named() {
-        let aspects = [Aspect::ATOMIC64, Aspect::FP64];
-        let message = check_aspects(&aspects, &able()).unwrap_err();
-        assert!(message.contains("fp64"), "{message}");
-        let doubles = Facts {
-            fp64: true,
-            ..able()
-        };
-        assert_eq!(check_aspects(&aspects, &doubles), Ok(()));
     }
 }

@@ -34,10 +34,12 @@
 //!
 //! The map, in the order in which a program meets it:
 //!
-//! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it,
+//! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it, `aspects` tells
+//!   what it can do,
 //! - [`Queue`], [`Buffer`], [`DeviceArray`]: memory on a device,
-//! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `image` decides which
-//!   of its images fit, `link` finds what they import; [`ModuleBuilder`] adds constants and files,
+//! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
+//!   `image` and `native` decide which of its images fit ([`ImageChoice`]), `link` finds what they
+//!   import; [`ModuleBuilder`] adds constants and files,
 //! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`], [`Event`]: a kernel at work; `work_group`
 //!   checks sizes,
 //! - [`SafeLaunch`]: the same with a contract; `contract` is what generated code is written against,
@@ -45,14 +47,16 @@
 //! - [`Padding`], [`DevicePointer`]: what structs are made of,
 //! - `backend`: the only unsafe code, under safe wrappers.
 //!
-//! Out of scope in this version: native images, images (pictures), streams, and devices that are not
+//! Out of scope in this version: images (pictures), streams, and devices that are not
 //! reached by OpenCL.
 
 mod accessor;
 mod arg;
+mod aspects;
 mod backend;
 mod buffer;
 mod builder;
+mod choice;
 #[doc(hidden)]
 pub mod contract;
 mod device;
@@ -67,11 +71,13 @@ mod link;
 mod load;
 mod local;
 mod module;
+mod native;
 mod number;
 mod padding;
 mod places;
 mod queue;
 mod range;
+mod requirements;
 mod safe_launch;
 mod sampler;
 mod search;
@@ -84,6 +90,9 @@ pub use syclbin_macros::include_syclbin;
 #[cfg(feature = "half")]
 pub use half;
 
+pub use syclbin::Aspect;
+pub use syclbin::architecture::Architecture;
+
 #[doc(hidden)]
 pub use include_bytes_aligned::include_bytes_aligned;
 
@@ -93,6 +102,7 @@ pub use backend::opencl::DevicePointer;
 pub use buffer::Buffer;
 pub use builder::ModuleBuilder;
 pub use bytemuck::{self, NoUninit, Pod};
+pub use choice::ImageChoice;
 pub use contract::Broken as BrokenContract;
 pub use device::{Device, DeviceKind};
 pub use device_array::DeviceArray;

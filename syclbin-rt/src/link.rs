@@ -15,6 +15,7 @@ use syclbin::{AbstractModule, Syclbin};
 
 use crate::device::Facts;
 use crate::image;
+use crate::requirements;
 
 /// The file that is loaded, and those that were given to link with it.
 pub(crate) struct Files<'a> {
@@ -292,7 +293,7 @@ impl<'a> Unit<'a> {
             let images = self.module.images.iter();
             let code = |image| {
                 let metadata = self.metadata.as_ref().map_err(Clone::clone)?;
-                image::check_aspects(&metadata.requirements.aspects, facts)?;
+                requirements::check(metadata, facts)?;
                 image::spirv(image, facts)
             };
             images.map(code).collect()

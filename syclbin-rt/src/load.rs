@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use syclbin::Image;
 use syclbin::metadata::{IdRange, ModuleMetadata};
 use syclbin::signature::spirv as code;
 
 use crate::backend::opencl::{BuildError, Ir, Program};
+use crate::choice::{ImageChoice, ImageVerdict};
 use crate::global::{self, Variable};
 use crate::image;
-use crate::kernel::Symbol;
+use crate::kernel::{Symbol, max_range};
 use crate::link::{Files, Place, Unit};
+use crate::native;
 use crate::queue::Queue;
+use crate::requirements;
 use crate::specialization;
 
 /// An abstract module of the file, loaded.
@@ -18,6 +22,7 @@ pub(crate) struct Part {
     pub(crate) kernels: Vec<Symbol>,
     /// The built program, or why each image was passed over.
     pub(crate) program: Result<Arc<Program>, Vec<String>>,
+    pub(crate) choice: ImageChoice,
 }
 
 /// A file on its way to a device.
@@ -31,7 +36,8 @@ pub(crate) struct Loading<'l> {
 /// A program, and what the file and the code say of it.
 struct Built<'l> {
     program: Arc<Program>,
-    code: &'l code::Module,
+    /// What the SPIR-V says; native code says nothing of its kernels.
+    code: Option<&'l code::Module>,
     metadata: &'l ModuleMetadata,
     /// Of all modules in the program the smallest.
     id_range: Option<IdRange>,
@@ -56,78 +62,130 @@ impl<'l> Loading<'l> {
         self.variables
     }
 
-    /// Loads module `index` of the file.
-    pub(crate) fn part(&mut self, index: usize) -> Part {
-        let Some(unit) = self.files.loaded().get(index) else {
-            let program = Err(vec![format!("there is no module {index}")]);
-            let kernels = Vec::new();
-            return Part { kernels, program };
-        };
-        match self.build(index, unit) {
+    /// Loads a module of the file.
+    pub(crate) fn part(&mut self, module: usize, unit: &'l Unit<'l>) -> Part {
+        let names = unit.kernels();
+        let (built, choice) = self.choose(module, unit);
+        match built {
             Ok(built) => Part {
                 kernels: symbols(unit, &built),
                 program: Ok(built.program),
+                choice,
             },
-            Err(reasons) => {
-                let names = unit.kernels();
-                let reasons = reasons.into_iter();
-                let reasons = reasons.map(|reason| format!("module {index} ({names}), {reason}"));
+            Err(reason) => {
+                let what = format!("module {module} ({names})");
+                let mut reasons: Vec<String> = (choice.verdicts().enumerate())
+                    .map(|(index, (image, verdict))| {
+                        format!("{what}, image {index} ({image}): {verdict}")
+                    })
+                    .collect();
+                if reasons.is_empty() {
+                    reasons.push(format!("{what}, {reason}"));
+                }
                 let symbol = |name: &str| Symbol {
                     name: name.to_owned(),
                     ..Symbol::default()
                 };
                 Part {
                     kernels: unit.module.kernel_names().map(symbol).collect(),
-                    program: Err(reasons.collect()),
+                    program: Err(reasons),
+                    choice,
                 }
             }
         }
     }
 
-    /// Builds the first image that fits, or says of each one why it does not.
-    fn build(&mut self, module: usize, unit: &'l Unit<'l>) -> Result<Built<'l>, Vec<String>> {
-        let metadata = unit.metadata.as_ref();
-        let metadata = metadata.map_err(|malformed| vec![malformed.clone()])?;
-        let mut reasons = Vec::new();
-        for (index, image) in unit.module.images.iter().enumerate() {
+    /// Builds the first image that fits, of the native ones or else of the others.
+    fn choose(
+        &mut self,
+        module: usize,
+        unit: &'l Unit<'l>,
+    ) -> (Result<Built<'l>, String>, ImageChoice) {
+        let mut choice = ImageChoice {
+            module,
+            kernels: unit.kernels(),
+            chosen: None,
+            images: Vec::new(),
+        };
+        let metadata = match &unit.metadata {
+            Ok(metadata) => metadata,
+            Err(malformed) => return (Err(malformed.clone()), choice),
+        };
+        let images = unit.module.images.iter();
+        choice.images = images
+            .map(|image| ImageVerdict {
+                image: image::describe(image),
+                verdict: String::new(),
+            })
+            .collect();
+        let images = || unit.module.images.iter().enumerate();
+        let native = images().filter(|(_, image)| image.native);
+        let mut built = None;
+        for (index, image) in native.chain(images().filter(|(_, image)| !image.native)) {
             let place = Place {
                 file: 0,
                 module,
                 image: index,
             };
-            match self.image(place, metadata) {
-                Ok(built) => return Ok(built),
-                Err(reason) => {
-                    let image = image::describe(image);
-                    reasons.push(format!("image {index} ({image}): {reason}"));
-                }
+            let verdict = match built {
+                Some(_) => format!("not needed, as image {} fits", choice.chosen.unwrap_or(0)),
+                None => match self.image(place, image, unit, metadata) {
+                    Ok((done, reason)) => {
+                        choice.chosen = Some(index);
+                        built = Some(done);
+                        format!("chosen: {reason}")
+                    }
+                    Err(reason) => reason,
+                },
+            };
+            if let Some(image) = choice.images.get_mut(index) {
+                image.verdict = verdict;
             }
         }
-        if reasons.is_empty() {
-            reasons.push("it holds no image".to_owned());
-        }
-        Err(reasons)
+        (built.ok_or_else(|| "it holds no image".to_owned()), choice)
     }
 
-    fn image(&mut self, place: Place, metadata: &'l ModuleMetadata) -> Result<Built<'l>, String> {
-        let code = self.files.code(place)?;
-        let mut modules = Vec::new();
-        let mut described = Vec::new();
-        for place in self.files.closure(place)? {
-            // Whatever is in a closure has both.
-            let (Some(unit), Some(spirv)) = (self.files.unit(place), self.files.bytes(place))
-            else {
-                continue;
-            };
-            let metadata = unit.metadata.as_ref().map_err(Clone::clone)?;
-            let constants = &metadata.specialization;
-            let settings = specialization::settings(self.constants, constants, spirv)?;
-            modules.push(Ir { spirv, settings });
-            described.push(metadata);
-        }
+    /// Builds an image, and says why it may be the one.
+    fn image(
+        &mut self,
+        place: Place,
+        image: &Image<'_>,
+        unit: &'l Unit<'l>,
+        metadata: &'l ModuleMetadata,
+    ) -> Result<(Built<'l>, String), String> {
+        let mut members = vec![place];
         let context = self.queue.raw().context();
-        let program = Program::build(context, &modules).map_err(build_failure)?;
+        let (program, code, reason) = if image.native {
+            let facts = self.queue.device().facts();
+            requirements::check(metadata, facts)?;
+            native::check(image, metadata, self.constants, facts)?;
+            let program = Program::from_binary(context, &image.bytes).map_err(build_failure)?;
+            // Both are made from one source, so they take the same.
+            let other = (0..unit.module.images.len()).find_map(|image| {
+                let place = Place { image, ..place };
+                self.files.code(place).ok()
+            });
+            let reason = "the driver takes this native code".to_owned();
+            (program, other, reason)
+        } else {
+            let code = self.files.code(place)?;
+            members = self.files.closure(place)?;
+            let modules = members.iter().map(|place| self.ir(*place));
+            let modules = modules.collect::<Result<Vec<_>, _>>()?;
+            let program = Program::build(context, &modules).map_err(build_failure)?;
+            let mut reason = "the device compiles it".to_owned();
+            if let Some(others) = members.get(1..).filter(|others| !others.is_empty()) {
+                let others: Vec<String> = (others.iter())
+                    .map(|place| self.files.name(*place))
+                    .collect();
+                reason.push_str(&format!(", linked with {}", others.join(", ")));
+            }
+            (program, Some(code), reason)
+        };
         let program = Arc::new(program);
+        let described: Vec<&ModuleMetadata> = (members.iter())
+            .filter_map(|place| self.files.unit(*place)?.metadata.as_ref().ok())
+            .collect();
         // Only what is whole counts: a program that fails halfway has no variables.
         let mut variables = self.variables.clone();
         for metadata in &described {
@@ -135,14 +193,24 @@ impl<'l> Loading<'l> {
         }
         self.variables = variables;
         let ranges = described.iter().map(|metadata| metadata.misc.id_range);
-        Ok(Built {
+        let built = Built {
             program,
             code,
             metadata,
-            id_range: ranges
-                .min_by_key(|range| crate::kernel::max_range(*range))
-                .flatten(),
-        })
+            id_range: ranges.min_by_key(|range| max_range(*range)).flatten(),
+        };
+        Ok((built, reason))
+    }
+
+    /// What a driver is to compile of a SPIR-V image.
+    fn ir(&self, place: Place) -> Result<Ir<'l>, String> {
+        let unit = self.files.unit(place);
+        let (Some(unit), Some(spirv)) = (unit, self.files.bytes(place)) else {
+            return Err("there is no such image".to_owned());
+        };
+        let metadata = unit.metadata.as_ref().map_err(Clone::clone)?;
+        let settings = specialization::settings(self.constants, &metadata.specialization, spirv)?;
+        Ok(Ir { spirv, settings })
     }
 }
 
@@ -158,9 +226,12 @@ fn symbols(unit: &Unit<'_>, built: &Built<'_>) -> Vec<Symbol> {
         eliminated: (metadata.argument_masks.get(&name))
             .map(|mask| mask.removed.clone())
             .unwrap_or_default(),
-        parameters: (code.parameters(&name).into_iter().flatten())
-            .map(|parameter| parameter.ty)
-            .collect(),
+        parameters: (code
+            .and_then(|code| code.parameters(&name))
+            .into_iter()
+            .flatten())
+        .map(|parameter| parameter.ty)
+        .collect(),
         sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
         id_range: built.id_range,
         name,

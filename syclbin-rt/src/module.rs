@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use syclbin::signature::mangled::KERNEL_PREFIX;
 
 use crate::builder::ModuleBuilder;
+use crate::choice::ImageChoice;
 use crate::error::{ErrorKind, Result};
 use crate::global::{Global, Variable};
 use crate::kernel::{Kernel, Symbol};
@@ -17,8 +18,9 @@ use crate::specialization;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
-/// From every abstract module of the file the first image that the device takes is built at
-/// once. In this version those are the SPIR-V images; native ones are passed over.
+/// From every abstract module of the file one image is built at once: the first native one that is
+/// for this device and that its driver takes, else the first SPIR-V one. [`Module::images`] tells
+/// which, and why.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);
 
@@ -89,8 +91,9 @@ impl Module {
         let metadata = files.units().filter_map(|unit| unit.metadata.as_ref().ok());
         specialization::check(constants, metadata)?;
         let mut loading = Loading::new(queue, &files, constants);
-        let parts: Vec<Part> = (0..files.loaded().len())
-            .map(|module| loading.part(module))
+        let units = files.loaded().iter().enumerate();
+        let parts: Vec<Part> = units
+            .map(|(index, unit)| loading.part(index, unit))
             .collect();
         if !parts.is_empty() && parts.iter().all(|part| part.program.is_err()) {
             let reasons = parts.into_iter().filter_map(|part| part.program.err());
@@ -174,6 +177,22 @@ impl Module {
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         let kernels = self.0.parts.iter().flat_map(|part| &part.kernels);
         kernels.map(|kernel| kernel.name.as_str())
+    }
+
+    /// Which image of each abstract module was chosen for the device, and why.
+    ///
+    /// ```no_run
+    /// # let queue = syclbin_rt::Device::best()?.queue()?;
+    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// # // SAFETY: a compiler made the file.
+    /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
+    /// for choice in module.images() {
+    ///     println!("{choice}");
+    /// }
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    pub fn images(&self) -> impl Iterator<Item = &ImageChoice> {
+        self.0.parts.iter().map(|part| &part.choice)
     }
 
     /// The queue that its kernels are launched on.

@@ -170,24 +170,6 @@ fn unlowered_specialization_constants_are_named_as_such() -> Result<()> {
     assert_usable(&queue)
 }
 
-#[test]
-fn a_file_of_native_images_says_why_each_is_passed_over() -> Result<()> {
-    let Some(queue) = common::queue() else {
-        return Ok(());
-    };
-    let error = refusal(&queue, &common::testfile("vector_ops.executable.syclbin"));
-    let ErrorKind::NoImage { device, reasons } = error.kind() else {
-        panic!("{error}");
-    };
-    assert_eq!(*device, queue.device().to_string());
-    assert!(!reasons.is_empty());
-    for reason in reasons {
-        assert!(reason.contains("image 0 (native "), "{reason}");
-        assert!(reason.contains("native images are not loaded"), "{reason}");
-    }
-    assert_usable(&queue)
-}
-
 /// A file with the module of `VECTOR_OPS` and one that does not fit any OpenCL device.
 fn mixed() -> Vec<u8> {
     let good = common::testfile(VECTOR_OPS);

@@ -7,10 +7,13 @@ use opencl3::device::{
 use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
 use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulong};
 
+use syclbin::architecture::Architecture;
+
 use super::extensions::Extensions;
 use super::library::Library;
 use super::sys::Functions;
 use super::{Failure, info};
+use crate::aspects::{self, Abilities};
 use crate::device::{DeviceKind, Facts};
 
 /// A device of a loaded library. It lives as long as the process, like its library.
@@ -123,16 +126,55 @@ impl Library {
         )?;
         let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
         let has_usm = has("cl_intel_unified_shared_memory");
+        // Each of these is there since OpenCL 1.2 or with an extension; where it is not, the device
+        // cannot do it.
+        let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
+        let bits = |name| info::value::<cl_bitfield>("clGetDeviceInfo", &device(name)).unwrap_or(0);
+        let memory = |name| if has_usm { bits(name) } else { 0 };
+        let kind = kind(ty);
+        let vendor = text(cl::CL_DEVICE_VENDOR)?;
+        let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
+        let aspects = aspects::held(&Abilities {
+            kind,
+            vendor: &vendor,
+            extensions: &extensions,
+            doubles: double_config != 0,
+            images,
+            compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
+            linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
+            profiling: bits(cl::CL_DEVICE_QUEUE_PROPERTIES) & cl::CL_QUEUE_PROFILING_ENABLE != 0,
+            host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
+            device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
+            shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
+            system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
+        });
+        let sub_group_sizes = match has("cl_intel_required_subgroup_size") {
+            true => info::values(
+                "clGetDeviceInfo",
+                &device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL),
+            )
+            .unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let architecture = match kind {
+            DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
+            // The number of the hardware stands in the middle of SYCL's number.
+            DeviceKind::Gpu if has("cl_intel_device_attribute_query") => {
+                let ip = uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok();
+                ip.map(|version| Architecture(u64::from(version) << 8))
+            }
+            _ => None,
+        };
         let facts = Facts {
             name: text(cl::CL_DEVICE_NAME)?,
-            vendor: text(cl::CL_DEVICE_VENDOR)?,
+            vendor,
             platform: info::text("clGetPlatformInfo", &|size, value, returned| {
                 let name = cl::CL_PLATFORM_NAME;
                 // SAFETY: `platform` is one of this library; `value` is null or holds `size` bytes.
                 unsafe { (self.functions.clGetPlatformInfo)(platform, name, size, value, returned) }
             })?,
             driver_version: text(cl::CL_DRIVER_VERSION)?,
-            kind: kind(ty),
+            kind,
             takes_spirv: self.functions.clCreateProgramWithIL.is_some()
                 && version_at_least(&version, (2, 1))
                 // Fails on devices that know no intermediate language at all.
@@ -148,12 +190,14 @@ impl Library {
                 "clGetDeviceInfo",
                 &device(cl::CL_DEVICE_LOCAL_MEM_SIZE),
             )?,
-            images: uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0,
+            images,
             compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
             max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
             max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
-            fp16: has("cl_khr_fp16"),
-            fp64: double_config != 0 || has("cl_khr_fp64"),
+            sub_group_sizes,
+            aspects,
+            architecture,
+            extensions,
         };
         // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
         // OpenCL 1.2 may have nothing where the loader forwards the call.

@@ -1,4 +1,4 @@
-//! A program: SPIR-V that the driver has compiled for one device.
+//! A program: code that the driver has built for one device, from SPIR-V or its own native code.
 
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,6 +63,30 @@ impl Program {
             objects.push(object.or_log(compiled)?);
         }
         Self::link(context, &objects)
+    }
+
+    /// Builds native code for the device of `context`, such as the driver makes itself.
+    pub(crate) fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
+        let call = "clCreateProgramWithBinary";
+        let (size, mut start) = (binary.len(), binary.as_ptr());
+        let (mut status, mut code) = (0, 0);
+        // SAFETY: there is one device, that of the context, and so one size, one pointer to as many
+        // bytes, which the driver copies before it returns, and one status.
+        let handle = unsafe {
+            (context.functions().clCreateProgramWithBinary)(
+                context.handle,
+                1,
+                &raw const context.device().id,
+                &raw const size,
+                &raw mut start,
+                &raw mut status,
+                &raw mut code,
+            )
+        };
+        let program = Self::own(context, check_handle(call, handle, code)?);
+        check(call, status)?;
+        let built = program.compile("clBuildProgram");
+        program.or_log(built)
     }
 
     /// A program that is not built yet, with its specialization constants set.

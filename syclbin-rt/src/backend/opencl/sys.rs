@@ -73,6 +73,7 @@ functions! {
         clEnqueueReadBuffer: clEnqueueReadBuffer_fn,
         clEnqueueWriteBuffer: clEnqueueWriteBuffer_fn,
         clEnqueueFillBuffer: clEnqueueFillBuffer_fn,
+        clCreateProgramWithBinary: clCreateProgramWithBinary_fn,
         clBuildProgram: clBuildProgram_fn,
         clCompileProgram: clCompileProgram_fn,
         clLinkProgram: clLinkProgram_fn,
