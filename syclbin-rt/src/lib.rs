@@ -26,11 +26,12 @@
 //! ```
 //!
 //! No driver is linked: they are looked for when [`Device::best`] or [`Device::all`] is called, and
-//! that none is there is an [`Error`] which says where was looked. Two environment variables have a
-//! say, both optional: `SYCLBIN_DEVICE` ([`Device::select`] has its grammar) and
+//! that none is there is an [`Error`] which says where was looked. Some environment variables have a
+//! say, all optional: `SYCLBIN_DEVICE` ([`Device::select`] has its grammar) and
 //! `OPENCL_DYLIB_PATH` (libraries to try first). `SYCLBIN_HOME` is where
 //! `cargo syclbin toolchain install` puts the CPU driver; a program finds the home it was built
-//! with again without that variable.
+//! with again without that variable. What a driver compiles is kept in the home folder for the next
+//! run: `SYCLBIN_CACHE` names another folder, or is `off`.
 //!
 //! The map, in the order in which a program meets it:
 //!
@@ -39,7 +40,7 @@
 //! - [`Queue`], [`Buffer`], [`DeviceArray`]: memory on a device,
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
 //!   `image` and `native` decide which of its images fit ([`ImageChoice`]), `link` finds what they
-//!   import; [`ModuleBuilder`] adds constants and files,
+//!   import, `programs` and `cache` keep what was built; [`ModuleBuilder`] adds constants and files,
 //! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`], [`Event`]: a kernel at work; `work_group`
 //!   checks sizes,
 //! - [`SafeLaunch`]: the same with a contract; `contract` is what generated code is written against,
@@ -56,6 +57,7 @@ mod aspects;
 mod backend;
 mod buffer;
 mod builder;
+mod cache;
 mod choice;
 #[doc(hidden)]
 pub mod contract;
@@ -75,6 +77,7 @@ mod native;
 mod number;
 mod padding;
 mod places;
+mod programs;
 mod queue;
 mod range;
 mod requirements;
@@ -83,6 +86,7 @@ mod sampler;
 mod search;
 mod select;
 mod specialization;
+mod trust;
 mod work_group;
 
 pub use syclbin_macros::include_syclbin;

@@ -7,12 +7,14 @@ use syclbin::metadata::{IdRange, ModuleMetadata};
 use syclbin::signature::spirv as code;
 
 use crate::backend::opencl::{BuildError, Ir, Program};
+use crate::cache::Cache;
 use crate::choice::{ImageChoice, ImageVerdict};
 use crate::global::{self, Variable};
 use crate::image;
 use crate::kernel::{Symbol, max_range};
 use crate::link::{Files, Place, Unit};
 use crate::native;
+use crate::programs::{self, Origin, Sharing};
 use crate::queue::Queue;
 use crate::requirements;
 use crate::specialization;
@@ -31,6 +33,7 @@ pub(crate) struct Loading<'l> {
     files: &'l Files<'l>,
     constants: &'l [(String, Vec<u8>)],
     variables: Vec<Variable>,
+    cache: Option<Cache>,
 }
 
 /// A program, and what the file and the code say of it.
@@ -54,6 +57,7 @@ impl<'l> Loading<'l> {
             files,
             constants,
             variables: Vec::new(),
+            cache: Cache::of_environment(),
         }
     }
 
@@ -166,14 +170,30 @@ impl<'l> Loading<'l> {
                 self.files.code(place).ok()
             });
             let reason = "the driver takes this native code".to_owned();
-            (program, other, reason)
+            (Arc::new(program), other, reason)
         } else {
             let code = self.files.code(place)?;
             members = self.files.closure(place)?;
             let modules = members.iter().map(|place| self.ir(*place));
             let modules = modules.collect::<Result<Vec<_>, _>>()?;
-            let program = Program::build(context, &modules).map_err(build_failure)?;
-            let mut reason = "the device compiles it".to_owned();
+            // Each module has its own variables, as every bundle of SYCL has.
+            let mut metadata = members.iter().filter_map(|place| {
+                let unit = self.files.unit(*place)?;
+                unit.metadata.as_ref().ok()
+            });
+            let sharing = match metadata.all(|metadata| metadata.device_globals.is_empty()) {
+                true => Sharing::All,
+                false => Sharing::None,
+            };
+            let cache = self.cache.as_ref();
+            let got = programs::get(context, &modules, sharing, cache).map_err(build_failure)?;
+            let (program, origin) = got;
+            let mut reason = match origin {
+                Origin::Built => "the driver compiles it",
+                Origin::Cache => "the driver has compiled it in an earlier run",
+                Origin::Process => "the driver has compiled it before",
+            }
+            .to_owned();
             if let Some(others) = members.get(1..).filter(|others| !others.is_empty()) {
                 let others: Vec<String> = (others.iter())
                     .map(|place| self.files.name(*place))
@@ -182,7 +202,6 @@ impl<'l> Loading<'l> {
             }
             (program, Some(code), reason)
         };
-        let program = Arc::new(program);
         let described: Vec<&ModuleMetadata> = (members.iter())
             .filter_map(|place| self.files.unit(*place)?.metadata.as_ref().ok())
             .collect();

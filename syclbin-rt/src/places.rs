@@ -6,11 +6,12 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
 use crate::backend::opencl::Library;
+use crate::trust::is_trusted;
 
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
@@ -116,47 +117,9 @@ fn installed_path() -> Result<PathBuf, String> {
     Ok(entry)
 }
 
-/// Whether only this user or root can have put `path` there.
-#[cfg(unix)]
-fn is_trusted(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-
-    const WRITABLE_BY_ALL: u32 = 0o002;
-    let Ok(metadata) = std::fs::metadata(path) else {
-        return false;
-    };
-    // The owner of `/proc/self` is the user of this process. Where there is no `/proc`, only
-    // files of root are trusted.
-    let own = std::fs::metadata("/proc/self").map(|process| process.uid());
-    let owned = metadata.uid() == 0 || own.is_ok_and(|own| own == metadata.uid());
-    owned && metadata.mode() & WRITABLE_BY_ALL == 0
-}
-
-/// Other platforms have no owner and mode to ask for.
-#[cfg(not(unix))]
-fn is_trusted(_path: &Path) -> bool {
-    true
-}
-
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn what_everybody_can_write_is_not_trusted() {
-        let folder = env::temp_dir().join(format!("syclbin-rt-trust-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let set_mode = |mode| {
-            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
-        };
-        set_mode(0o755);
-        assert!(is_trusted(&folder));
-        set_mode(0o777);
-        assert!(!is_trusted(&folder));
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert!(!is_trusted(&folder));
-    }
 
     #[test]
     fn a_place_without_library_says_why() {

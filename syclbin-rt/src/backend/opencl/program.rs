@@ -3,8 +3,10 @@
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opencl_sys::{CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES};
-use opencl3::error_codes::CL_INVALID_OPERATION;
+use opencl_sys::{
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
+};
+use opencl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use opencl3::types::{cl_program, cl_uint};
 
 use super::context::Context;
@@ -65,7 +67,8 @@ impl Program {
         Self::link(context, &objects)
     }
 
-    /// Builds native code for the device of `context`, such as the driver makes itself.
+    /// Builds native code for the device of `context`, such as [`Program::binary`] of an earlier
+    /// one.
     pub(crate) fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let call = "clCreateProgramWithBinary";
         let (size, mut start) = (binary.len(), binary.as_ptr());
@@ -87,6 +90,35 @@ impl Program {
         check(call, status)?;
         let built = program.compile("clBuildProgram");
         program.or_log(built)
+    }
+
+    /// The native code that the driver has made, for [`Program::from_binary`].
+    pub(crate) fn binary(&self) -> Result<Vec<u8>, Failure> {
+        let call = "clGetProgramInfo";
+        let query = self.context.functions().clGetProgramInfo;
+        let sizes: Vec<usize> = info::values(call, &|size, value, returned| {
+            // SAFETY: the program is alive and built; `value` is null or holds `size` bytes.
+            unsafe { query(self.handle, CL_PROGRAM_BINARY_SIZES, size, value, returned) }
+        })?;
+        // A context has one device.
+        let [size] = sizes[..] else {
+            let code = CL_INVALID_VALUE;
+            return Err(Failure { call, code });
+        };
+        let mut binary = vec![0u8; size];
+        let mut place = binary.as_mut_ptr();
+        // SAFETY: the value is one pointer, as there is one device, and it points to as many bytes
+        // as the driver has just said that it writes.
+        check(call, unsafe {
+            query(
+                self.handle,
+                CL_PROGRAM_BINARIES,
+                size_of_val(&place),
+                (&raw mut place).cast(),
+                std::ptr::null_mut(),
+            )
+        })?;
+        Ok(binary)
     }
 
     /// A program that is not built yet, with its specialization constants set.

@@ -1,0 +1,281 @@
+//! Programs: built once for a device and values of constants, in a process and between processes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::backend::opencl::{BuildError, Context, Ir, Program};
+use crate::cache::{Cache, Key};
+use crate::device::{DeviceKind, Facts};
+
+/// Where a program came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was there already: another module in this process has it, too.
+    Process,
+    /// It was built by an earlier process.
+    Cache,
+    /// It was built now.
+    Built,
+}
+
+/// Who may have a program beside the module that asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Every module of this process.
+    All,
+    /// Nobody: it has variables, and each module has its own.
+    None,
+}
+
+/// One program of this process; locked while it is built.
+type Slot = Arc<Mutex<Weak<Program>>>;
+
+/// The programs in use, by the address of the context and the key.
+static IN_USE: Mutex<Option<HashMap<(usize, Key), Slot>>> = Mutex::new(None);
+
+/// A program of these modules.
+pub(crate) fn get(
+    context: &Arc<Context>,
+    modules: &[Ir<'_>],
+    sharing: Sharing,
+    cache: Option<&Cache>,
+) -> Result<(Arc<Program>, Origin), BuildError> {
+    let key = key(context.device().facts(), modules);
+    if sharing == Sharing::None {
+        let (program, origin) = build(context, modules, &key, cache)?;
+        return Ok((Arc::new(program), origin));
+    }
+    let slot = slot((Arc::as_ptr(context).addr(), key));
+    let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    // As long as a program lives so does its context, and nothing else is at that address.
+    if let Some(program) = kept.upgrade() {
+        return Ok((program, Origin::Process));
+    }
+    let (program, origin) = build(context, modules, &key, cache)?;
+    let program = Arc::new(program);
+    *kept = Arc::downgrade(&program);
+    Ok((program, origin))
+}
+
+fn slot(key: (usize, Key)) -> Slot {
+    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    let slots = in_use.get_or_insert_default();
+    if let Some(slot) = slots.get(&key) {
+        return Arc::clone(slot);
+    }
+    // A slot that nobody else has and that is free holds no program any more.
+    slots.retain(|_, slot| {
+        let alive = |slot: &Slot| match slot.try_lock() {
+            Ok(program) => program.strong_count() > 0,
+            Err(_) => true,
+        };
+        Arc::strong_count(slot) > 1 || alive(slot)
+    });
+    let slot = Slot::default();
+    slots.insert(key, Arc::clone(&slot));
+    slot
+}
+
+fn build(
+    context: &Arc<Context>,
+    modules: &[Ir<'_>],
+    key: &Key,
+    cache: Option<&Cache>,
+) -> Result<(Program, Origin), BuildError> {
+    let Some(cache) = cache else {
+        return Ok((Program::build(context, modules)?, Origin::Built));
+    };
+    if let Some(code) = cache.read(key) {
+        match Program::from_binary(context, &code) {
+            Ok(program) => return Ok((program, Origin::Cache)),
+            // The driver is not the one it seemed to be.
+            Err(_) => cache.remove(key),
+        }
+    }
+    let program = Program::build(context, modules)?;
+    if let Ok(code) = program.binary() {
+        cache.write(key, &code);
+    }
+    Ok((program, Origin::Built))
+}
+
+/// Everything that decides over the code that a driver makes.
+fn key(facts: &Facts, modules: &[Ir<'_>]) -> Key {
+    let mut hash = Sha256::new();
+    // Each part with its length before it, so that two lists of parts never look alike.
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    add(concat!("syclbin-rt ", env!("CARGO_PKG_VERSION")).as_bytes());
+    for part in [
+        &facts.platform,
+        &facts.name,
+        &facts.vendor,
+        &facts.version,
+        &facts.driver_version,
+        &facts.extensions,
+    ] {
+        add(part.as_bytes());
+    }
+    if facts.kind == DeviceKind::Cpu {
+        add(features().as_bytes());
+    }
+    for module in modules {
+        add(module.spirv);
+        for setting in &module.settings {
+            add(&setting.id.to_le_bytes());
+            add(&setting.bytes);
+        }
+        add(b"end");
+    }
+    hash.finalize().into()
+}
+
+/// What the processor can do. Virtual machines of one name may differ in it, and a home folder may
+/// be on several of them.
+fn features() -> String {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let known = [
+            std::arch::is_x86_feature_detected!("sse4.2"),
+            std::arch::is_x86_feature_detected!("avx"),
+            std::arch::is_x86_feature_detected!("avx2"),
+            std::arch::is_x86_feature_detected!("fma"),
+            std::arch::is_x86_feature_detected!("f16c"),
+            std::arch::is_x86_feature_detected!("bmi2"),
+            std::arch::is_x86_feature_detected!("avx512f"),
+            std::arch::is_x86_feature_detected!("avx512bw"),
+            std::arch::is_x86_feature_detected!("avx512vl"),
+            std::arch::is_x86_feature_detected!("avx512dq"),
+            std::arch::is_x86_feature_detected!("avx512vnni"),
+            std::arch::is_x86_feature_detected!("avx512bf16"),
+        ];
+        known
+            .map(|has| if has { '1' } else { '0' })
+            .iter()
+            .collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specialization::Setting;
+    use std::path::PathBuf;
+
+    fn spirv() -> Vec<u8> {
+        let bytes = crate::common::testfile("functor.object.syclbin");
+        let file = syclbin::read::parse(&bytes).unwrap();
+        file.modules[0].images[0].bytes.to_vec()
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let name = format!("syclbin-rt-programs-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    fn ir(spirv: &[u8]) -> [Ir<'_>; 1] {
+        let settings = Vec::new();
+        [Ir { spirv, settings }]
+    }
+
+    fn origin(
+        context: &Arc<Context>,
+        spirv: &[u8],
+        sharing: Sharing,
+        cache: Option<&Cache>,
+    ) -> (Arc<Program>, Origin) {
+        match get(context, &ir(spirv), sharing, cache) {
+            Ok(got) => got,
+            Err(error) => panic!("{}", error.log),
+        }
+    }
+
+    #[test]
+    fn keys_tell_code_constants_and_devices_apart() {
+        let facts = Facts::default();
+        let other = Facts {
+            driver_version: "2".to_owned(),
+            ..Facts::default()
+        };
+        let with = |id, value: u8| {
+            let bytes = vec![value];
+            let settings = vec![Setting { id, bytes }];
+            [Ir {
+                spirv: b"ab",
+                settings,
+            }]
+        };
+        let two = |a: &'static [u8], b: &'static [u8]| {
+            let module = |spirv| Ir {
+                spirv,
+                settings: Vec::new(),
+            };
+            [module(a), module(b)]
+        };
+        let keys = [
+            key(&facts, &ir(b"ab")),
+            key(&other, &ir(b"ab")),
+            key(&facts, &ir(b"abc")),
+            key(&facts, &with(1, 1)),
+            key(&facts, &with(1, 2)),
+            key(&facts, &with(2, 1)),
+            key(&facts, &two(b"a", b"b")),
+            key(&facts, &two(b"", b"ab")),
+        ];
+        let distinct: std::collections::BTreeSet<Key> = keys.into();
+        assert_eq!(distinct.len(), keys.len());
+        assert_eq!(key(&facts, &ir(b"ab")), keys[0]);
+    }
+
+    #[test]
+    fn a_process_builds_a_program_once_and_forgets_it_with_its_last_user() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let context = queue.raw().context();
+        let spirv = spirv();
+        let (first, origin_of_first) = origin(context, &spirv, Sharing::All, None);
+        let (second, origin_of_second) = origin(context, &spirv, Sharing::All, None);
+        assert!(Arc::ptr_eq(&first, &second));
+        // Another test may have loaded the same.
+        assert_ne!(origin_of_first, Origin::Cache);
+        assert_eq!(origin_of_second, Origin::Process);
+        let (alone, _) = origin(context, &spirv, Sharing::None, None);
+        assert!(!Arc::ptr_eq(&first, &alone));
+    }
+
+    #[test]
+    fn a_program_is_taken_from_the_cache_and_a_damaged_one_built_anew() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let context = queue.raw().context();
+        let spirv = spirv();
+        let folder = folder("cache");
+        let cache = Cache::in_folder(folder.clone(), 1 << 20);
+        let get = || origin(context, &spirv, Sharing::None, Some(&cache)).1;
+        assert_eq!(get(), Origin::Built);
+        assert_eq!(get(), Origin::Cache);
+        let entry = std::fs::read_dir(&folder).unwrap();
+        let mut entries = entry.map(|entry| entry.unwrap().path());
+        let entry = entries.find(|path| path.extension().is_some_and(|end| end == "program"));
+        let entry = entry.unwrap();
+        let whole = std::fs::read(&entry).unwrap();
+        std::fs::write(&entry, &whole[..whole.len() / 2]).unwrap();
+        assert_eq!(get(), Origin::Built);
+        assert_eq!(std::fs::read(&entry).unwrap().len(), whole.len());
+        // Whole, and of no use to the driver.
+        cache.write(&key(context.device().facts(), &ir(&spirv)), b"\x7fELF no");
+        assert_eq!(get(), Origin::Built);
+        assert_eq!(get(), Origin::Cache);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

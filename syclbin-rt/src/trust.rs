@@ -1,0 +1,46 @@
+//! Trust: whether a file or folder can only be what this user or root put there.
+
+use std::path::Path;
+
+/// Whether only this user or root can have put `path` there.
+#[cfg(unix)]
+pub(crate) fn is_trusted(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    const WRITABLE_BY_ALL: u32 = 0o002;
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return false;
+    };
+    // The owner of `/proc/self` is the user of this process. Where there is no `/proc`, only
+    // files of root are trusted.
+    let own = std::fs::metadata("/proc/self").map(|process| process.uid());
+    let owned = metadata.uid() == 0 || own.is_ok_and(|own| own == metadata.uid());
+    owned && metadata.mode() & WRITABLE_BY_ALL == 0
+}
+
+/// Other platforms have no owner and mode to ask for.
+#[cfg(not(unix))]
+pub(crate) fn is_trusted(_path: &Path) -> bool {
+    true
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_everybody_can_write_is_not_trusted() {
+        let folder = std::env::temp_dir().join(format!("syclbin-rt-trust-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let set_mode = |mode| {
+            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set_mode(0o755);
+        assert!(is_trusted(&folder));
+        set_mode(0o777);
+        assert!(!is_trusted(&folder));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(!is_trusted(&folder));
+    }
+}
