@@ -14,6 +14,7 @@ fn main() {
         ("tests", "variables"),
         ("tests", "structs"),
         ("tests", "specialized"),
+        ("tests", "slim"),
     ] {
         syclbin_build::Build::new()
             .source(format!("{folder}/{name}.cpp"))

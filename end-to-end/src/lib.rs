@@ -35,3 +35,8 @@ syclbin_rt::include_syclbin! {
     /// tests/specialized.cpp
     pub mod specialized = "specialized";
 }
+
+syclbin_rt::include_syclbin! {
+    /// tests/slim.cpp
+    pub mod slim = "slim";
+}

@@ -113,7 +113,9 @@ pub(crate) fn record(
         compiler: compiler.to_owned(),
         ..Sources::default()
     };
-    for path in files {
+    // What this crate brings along is of no package.
+    let own = crate::headers::folder();
+    for path in files.iter().filter(|path| !path.starts_with(&own)) {
         let Some(name) = of_package(path, root, out_dir) else {
             continue;
         };

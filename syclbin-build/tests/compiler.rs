@@ -12,7 +12,7 @@ use script::{COMPILE, Package, fake_clang_program, testfiles};
 fn shape(arguments: &[String]) -> Vec<&str> {
     let mut shape: Vec<&str> = arguments.iter().map(String::as_str).collect();
     for index in 1..shape.len() {
-        if ["-o", "-MF"].contains(&shape[index - 1]) {
+        if ["-o", "-MF", "-isystem"].contains(&shape[index - 1]) {
             shape[index] = shape[index].rsplit('/').next().unwrap();
         }
     }
@@ -34,6 +34,8 @@ fn everything_reaches_the_compiler_in_the_order_it_was_given() {
         "-O2",
     ];
     expected.extend(given);
+    // Behind every folder of the user.
+    expected.extend(["-isystem", "include"]);
     expected.extend(["-MD", "-MF", "code.d", "-o", "code.syclbin"]);
     expected.push("kernels/vector_ops.cpp");
     assert_eq!(shape(&package.recorded("vector_ops")), expected);
@@ -51,6 +53,8 @@ fn every_source_is_compiled_a_second_time_for_its_debug_information() {
         "-fno-discard-value-names",
         "-O2",
         "-DX",
+        "-isystem",
+        "include",
         "-g",
         "-o",
         "debug.syclbin",

@@ -9,6 +9,7 @@ use syclbin::signature::spirv::{self, Import};
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 use syclbin_build::{depfile, file};
 
+use crate::headers;
 use crate::library::{self, DeviceImage, Outcome};
 use crate::lower;
 use crate::options::{Depfile, Options};
@@ -27,6 +28,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let name = options.source.to_string_lossy();
 
     let mut arguments = options.clang.clone();
+    arguments.extend(headers::arguments(&library));
     let dependencies = match &options.depfile {
         Some(depfile) => {
             let sink = Sink::new()?;

@@ -8,10 +8,12 @@
 //! |---|---|
 //! | [`options`] | the command line, and which of it is the library's |
 //! | [`library`] | the compiler library: found, checked, called. The only unsafe code of this crate |
+//! | [`headers`] | the headers of ours, beside the library |
 //! | [`lower`] | specialization constants, which the library leaves to whoever links |
 //! | [`compile`] | from a command line to the files it asks for |
 
 mod compile;
+mod headers;
 mod library;
 mod lower;
 mod options;

@@ -224,7 +224,7 @@ fn variable(name: &str) -> Option<String> {
 
 fn damage(installed: &Installed) -> Option<String> {
     match Manifest::read(&installed.folder) {
-        Ok(manifest) => manifest.damage(&installed.folder, None),
+        Ok(manifest) => manifest.damage(&installed.folder, |_| false),
         Err(problem) => Some(problem),
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use syclbin_toolchain::{Component, Home};
 
 use super::driver::Driver;
+use super::headers;
 use super::manifest::Manifest;
 use super::pins::{ComponentPin, WheelPin, listing};
 use super::pip::Search;
@@ -27,7 +28,7 @@ pub enum Source {
 pub enum Outcome {
     /// It was there, whole.
     Present,
-    /// It was there, with another `syclbin-clang`, which was replaced.
+    /// It was there, with another `syclbin-clang` or other headers of ours, which were replaced.
     Refreshed,
     /// It was installed.
     Installed,
@@ -117,7 +118,8 @@ impl Installer<'_> {
             return Step::Install(Some(problem));
         }
         let driver = driver_of(pin);
-        if let Some(problem) = manifest.damage(&folder, driver) {
+        let is_ours = |path: &str| driver.is_some_and(|own| own == path || headers::is_one(path));
+        if let Some(problem) = manifest.damage(&folder, is_ours) {
             return Step::Install(Some(problem));
         }
         match driver {
@@ -126,13 +128,16 @@ impl Installer<'_> {
         }
     }
 
-    /// Whether the driver in `folder` is the one beside this program, or the only one there is.
+    /// Whether the driver in `folder` is the one beside this program, or the only one there is, and
+    /// the headers are those it was made with.
     fn driver_fits(&self, folder: &Path, entry: &str, manifest: &Manifest) -> bool {
         let copy = folder.join(entry);
         if self.driver.path().is_err() {
             return copy.is_file();
         }
-        manifest.recorded(entry) == Some(self.driver.size()) && self.driver.is_same_as(&copy)
+        manifest.recorded(entry) == Some(self.driver.size())
+            && self.driver.is_same_as(&copy)
+            && headers::fit(folder, manifest)
     }
 
     /// Before anything is fetched: a missing driver should not cost a download.
@@ -171,8 +176,8 @@ impl Installer<'_> {
         Ok(())
     }
 
-    /// Replaces the driver, then its size in the manifest, each by a rename. Killed in between, the
-    /// size alone differs, and the next run repeats this.
+    /// Replaces the driver, the headers, then their sizes in the manifest, each by a rename. Killed in
+    /// between, sizes differ, and the next run repeats this.
     fn refresh(&self, folder: &Path, entry: &str, staging: &Staging) -> Result<()> {
         let target = folder.join(entry);
         if let Some(parent) = target.parent() {
@@ -185,6 +190,7 @@ impl Installer<'_> {
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
         manifest.record(entry, size);
+        headers::write(folder, &mut manifest, staging)?;
         manifest.write(staging.path(), staging)?;
         let name = syclbin_toolchain::MANIFEST;
         staging.rename(&staging.path().join(name), &folder.join(name))?;
@@ -326,6 +332,7 @@ impl Installer<'_> {
             }
             let size = self.driver.copy_to(&target, staging)?;
             manifest.record(entry, size);
+            headers::write(folder, &mut manifest, staging)?;
         }
         // The names of the files have to reach the disk before the manifest that vouches for them.
         for entry in &manifest.files {

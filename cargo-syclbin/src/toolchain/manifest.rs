@@ -142,14 +142,11 @@ impl Manifest {
         }
     }
 
-    /// The first file in `folder` that is not as recorded, but for the one at `besides`; `None` if
-    /// all are.
+    /// The first file in `folder` that is not as recorded, but for those that `besides` names; `None`
+    /// if all are.
     #[must_use]
-    pub fn damage(&self, folder: &Path, besides: Option<&str>) -> Option<String> {
-        let checked = self
-            .files
-            .iter()
-            .filter(|entry| besides != Some(entry.path.as_str()));
+    pub fn damage(&self, folder: &Path, besides: impl Fn(&str) -> bool) -> Option<String> {
+        let checked = self.files.iter().filter(|entry| !besides(&entry.path));
         checked.into_iter().find_map(|entry| {
             let path = &entry.path;
             match std::fs::metadata(folder.join(path)) {

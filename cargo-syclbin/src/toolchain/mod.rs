@@ -12,6 +12,7 @@
 //! staging folder, which never looks installed and which the next command that writes removes.
 
 pub mod driver;
+mod headers;
 pub mod install;
 pub mod list;
 pub mod manifest;

@@ -21,6 +21,10 @@ fn what_the_pins_name_is_unpacked_and_nothing_else() {
     assert_eq!(read("lib/libimf.so"), [7; 300_000]);
     assert_eq!(read("licenses/fake-sycl/LICENSE.txt"), LICENCE);
     assert_eq!(read("bin/syclbin-clang"), b"driver 1");
+    for (header, text) in syclbin_build::headers::ALL {
+        let path = format!("include/{header}");
+        assert_eq!(read(&path), text.as_bytes(), "{path}");
+    }
     let names = fs::read_dir(compiler.join("lib")).unwrap().count();
     assert_eq!(names, 2, "unwanted members stay in the wheel");
     assert_eq!(world.in_home().len(), 2, "the staging folder is gone");
@@ -110,6 +114,33 @@ fn a_newer_driver_replaces_the_installed_one_without_wheels() {
 }
 
 #[test]
+fn headers_of_another_version_are_replaced_without_wheels() {
+    let world = World::new();
+    world.install().unwrap();
+    let folder = world.folder(Component::Compiler);
+    let (name, text) = syclbin_build::headers::ALL[0];
+    let header = folder.join("include").join(name);
+    let refresh = || {
+        world
+            .install_from(&world.no_source(), false, &Silent)
+            .unwrap()
+    };
+    let others: [&dyn Fn(); 3] = [
+        // Of the same size, of another size, and of a version that had none.
+        &|| fs::write(&header, text.to_uppercase()).unwrap(),
+        &|| fs::write(&header, "").unwrap(),
+        &|| fs::remove_dir_all(folder.join("include")).unwrap(),
+    ];
+    for other in others {
+        other();
+        assert_eq!(refresh(), [Refreshed, Present]);
+        assert_eq!(fs::read_to_string(&header).unwrap(), text);
+        assert_eq!(refresh(), [Present, Present]);
+        assert!(list::rows(&world.home)[0].state.is_ok());
+    }
+}
+
+#[test]
 fn a_refresh_that_was_killed_between_driver_and_manifest_is_completed() {
     let world = World::new();
     world.install().unwrap();
@@ -185,7 +216,8 @@ fn the_list_names_size_folder_and_licence_or_the_damage() {
     let text = render();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("component   version  size"), "{text}");
-    assert!(lines[1].contains("compiler    1.2.3    300.0 kB"), "{text}");
+    // 300 kB from wheels, and our headers, which grow.
+    assert!(lines[1].contains("compiler    1.2.3    30"), "{text}");
     assert!(lines[1].ends_with("Made-up Licence 1.0"), "{text}");
     assert!(
         lines[2].contains("damaged") && lines[2].contains("lib/cl.cfg"),

@@ -1,8 +1,8 @@
 // How often each byte occurs. A work-group counts in memory of its own, where an atomic addition
 // is cheap, and adds what it counted to the result once.
-#include <sycl/sycl.hpp>
-
-namespace syclexp = sycl::ext::oneapi::experimental;
+#include <syclbin/atomic.hpp>
+#include <syclbin/group.hpp>
+#include <syclbin/local_memory.hpp>
 
 constexpr size_t BINS = 256;
 
@@ -12,11 +12,11 @@ template <sycl::memory_scope SCOPE> static void add(unsigned &bin, unsigned coun
 
 // One work-item a bin: each clears its own, and adds it to the result in the end. `local` has its
 // size from here, so Rust does not pass it.
-extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
-SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::work_group_size<BINS>))
+SYCLBIN_KERNEL(1)
+SYCLBIN_WORK_GROUP_SIZE(BINS)
 void histogram(const unsigned char *bytes, size_t count, unsigned *bins,
-               syclexp::work_group_memory<unsigned[BINS]> local) {
-  auto item = sycl::ext::oneapi::this_work_item::get_nd_item<1>();
+               syclbin::work_group_memory<unsigned[BINS]> local) {
+  auto item = syclbin::get_nd_item<1>();
   unsigned *counted = &local[0];
   size_t mine = item.get_local_linear_id();
 

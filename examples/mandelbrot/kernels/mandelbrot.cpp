@@ -1,8 +1,6 @@
 // The Mandelbrot set, one work-item a pixel. Dimension 0 of the range counts rows, dimension 1
 // columns: neighbours in the range are neighbours in memory.
-#include <sycl/sycl.hpp>
-
-namespace syclexp = sycl::ext::oneapi::experimental;
+#include <syclbin/math.hpp>
 
 // After how many turns z = z * z + c leaves the circle of radius 2 for good; `turns` if it does not.
 //
@@ -21,9 +19,9 @@ static unsigned escape(float cx, float cy, unsigned turns) {
 
 // `left` and `top` are the number at the first pixel, `step` lies between two pixels. A pixel is an
 // index into the palette: 0 in the set, from 1 to 255 outside, again from 1 after every 255 turns.
-extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<2>))
+SYCLBIN_KERNEL(2)
 void mandelbrot(float left, float top, float step, unsigned turns, unsigned char *pixels) {
-  auto item = sycl::ext::oneapi::this_work_item::get_nd_item<2>();
+  auto item = syclbin::get_nd_item<2>();
   float cx = sycl::fma(float(item.get_global_id(1)), step, left);
   float cy = sycl::fma(float(item.get_global_id(0)), -step, top);
   unsigned turn = escape(cx, cy, turns);

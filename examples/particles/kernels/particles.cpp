@@ -1,8 +1,6 @@
 // Particles that hang together by springs. Structs go to the kernels as they are: `World` by value,
 // `Particle` by pointer, with a `Vec3` inside.
-#include <sycl/sycl.hpp>
-
-namespace syclexp = sycl::ext::oneapi::experimental;
+#include <syclbin/math.hpp>
 
 struct Vec3 {
   float x, y, z;
@@ -28,12 +26,12 @@ struct World {
 };
 
 static size_t own_index() {
-  return sycl::ext::oneapi::this_work_item::get_nd_item<1>().get_global_linear_id();
+  return syclbin::get_nd_item<1>().get_global_linear_id();
 }
 
 // The springs pull for one step in time. Positions are read and velocities written, so no work-item
 // is in the way of another.
-extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
+SYCLBIN_KERNEL(1)
 void accelerate(World world, Particle *particles) {
   size_t i = own_index();
   if (i >= world.count) return;
@@ -48,7 +46,7 @@ void accelerate(World world, Particle *particles) {
 }
 
 // Each particle flies on for one step in time.
-extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
+SYCLBIN_KERNEL(1)
 void advance(World world, Particle *particles) {
   size_t i = own_index();
   if (i >= world.count) return;
@@ -56,7 +54,7 @@ void advance(World world, Particle *particles) {
 }
 
 // The energy of each particle: of its motion, and half of that of its springs.
-extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
+SYCLBIN_KERNEL(1)
 void energy(World world, const Particle *particles, float *energies) {
   size_t i = own_index();
   if (i >= world.count) return;

@@ -1,0 +1,30 @@
+//! The headers `<syclbin/...>`, which are installed beside the compiler library.
+
+use std::path::Path;
+
+/// What has clang find them, behind all folders of the user; nothing where they are not installed.
+/// They are headers of the system, so that no warning is about them.
+pub(crate) fn arguments(library: &Path) -> Vec<String> {
+    let root = library.parent().and_then(Path::parent);
+    let folder = root.map(|root| root.join("include"));
+    match folder.as_deref().and_then(Path::to_str) {
+        Some(folder) if Path::new(folder).is_dir() => vec!["-isystem".into(), folder.into()],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_beside_the_library_is_named_if_it_is_there() {
+        let root = tempfile::tempdir().unwrap();
+        let library = root.path().join("lib/libsycl-jit.so");
+        assert!(arguments(&library).is_empty());
+        let include = root.path().join("include");
+        std::fs::create_dir(&include).unwrap();
+        let expected = ["-isystem", include.to_str().unwrap()];
+        assert_eq!(arguments(&library), expected);
+    }
+}

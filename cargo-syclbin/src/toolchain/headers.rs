@@ -1,0 +1,44 @@
+//! The headers `<syclbin/...>`, installed beside the compiler as `syclbin-clang` is: they come from no
+//! wheel, and follow this program's own.
+
+use std::path::Path;
+
+use syclbin_build::headers::ALL;
+
+use super::manifest::Manifest;
+use super::staging::Staging;
+use crate::error::Result;
+
+/// The include folder in the compiler's.
+const FOLDER: &str = "include";
+
+/// Whether a path in a manifest is that of a header.
+pub(super) fn is_one(path: &str) -> bool {
+    path.strip_prefix("include/")
+        .is_some_and(|path| path.starts_with("syclbin/"))
+}
+
+/// Whether the headers in the folder of the compiler are these, and no others are recorded.
+pub(super) fn fit(folder: &Path, manifest: &Manifest) -> bool {
+    let recorded = manifest.files.iter().filter(|entry| is_one(&entry.path));
+    let same = ALL.iter().all(|(path, text)| {
+        let path = format!("{FOLDER}/{path}");
+        manifest.recorded(&path) == u64::try_from(text.len()).ok()
+            && std::fs::read(folder.join(path)).is_ok_and(|old| old == text.as_bytes())
+    });
+    same && recorded.count() == ALL.len()
+}
+
+/// Puts the headers into the folder of the compiler, each by a rename, and into its manifest.
+pub(super) fn write(folder: &Path, manifest: &mut Manifest, staging: &Staging) -> Result<()> {
+    staging.create_folder(&folder.join(FOLDER).join("syclbin"))?;
+    manifest.files.retain(|entry| !is_one(&entry.path));
+    for (path, text) in ALL {
+        let path = format!("{FOLDER}/{path}");
+        let target = folder.join(&path);
+        syclbin_build::file::replace(&target, text.as_bytes())
+            .map_err(|cause| staging.failed(&target, cause))?;
+        manifest.record(&path, text.len() as u64);
+    }
+    Ok(())
+}

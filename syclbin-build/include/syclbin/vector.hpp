@@ -1,0 +1,12 @@
+// vec with its operators and swizzles, and the short names of vectors: sycl::float4, sycl::int2 ...
+#pragma once
+
+#include <syclbin/kernel.hpp>
+
+#if __has_include(<sycl/vector.hpp>) && \
+    __has_include(<sycl/aliases.hpp>)
+#include <sycl/vector.hpp>
+#include <sycl/aliases.hpp>
+#else
+#include <sycl/sycl.hpp>
+#endif
