@@ -45,7 +45,8 @@ void vectors(sycl::float4 a, const sycl::int2 *b, sycl::float4 *out) {
   size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
   sycl::float4 v = a.swizzle<3, 2, 1, 0>() * 2.0f;
   v.lo() = v.swizzle<1, 0>();
-  out[i] = v + sycl::float4(b[i].x(), b[i].y(), b[i].x() + b[i].y(), 0);
+  sycl::float2 c = b[i].convert<float>();
+  out[i] = v + sycl::float4(c.x(), c.y(), c.x() + c.y(), 0);
 }
 
 SYCLBIN_KERNEL(1)

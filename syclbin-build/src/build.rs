@@ -12,8 +12,10 @@ use crate::cargo;
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::listing;
 use crate::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
+use crate::precompiled::{self, Precompiled};
 use crate::sources;
 
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
@@ -24,6 +26,7 @@ pub struct Build {
     arguments: Vec<OsString>,
     compiler: Option<PathBuf>,
     prebuilt: Option<PathBuf>,
+    precompiled: bool,
 }
 
 impl Build {
@@ -74,6 +77,18 @@ impl Build {
         self
     }
 
+    /// Has the compiler keep what the `#include` lines at the top of a source come to, if it can
+    /// (`syclbin-clang` does), and take it from there the next time. Off if not told otherwise.
+    ///
+    /// With `<sycl/sycl.hpp>` the first compile takes twice as long and each later one two thirds, so
+    /// this pays from the fourth change of a source on. `<syclbin/kernel.hpp>` is faster than either
+    /// from the first compile on. What is kept lies in the cache folder of the toolchain and takes
+    /// some 30 MB for each set of includes; the oldest goes when there is more than half a GB.
+    pub fn precompiled_headers(mut self, yes: bool) -> Self {
+        self.precompiled = yes;
+        self
+    }
+
     /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`,
     /// and tells Cargo which files and variables that depends on. The compiler's warnings become
     /// warnings of Cargo.
@@ -82,13 +97,7 @@ impl Build {
     /// them, then one line that says what to do.
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
-            let mut stderr = std::io::stderr().lock();
-            if let Error::Compile { diagnostics, .. } | Error::Crash { diagnostics, .. } = &error {
-                let _ = writeln!(stderr, "{}", diagnostics.trim_end());
-            }
-            let _ = writeln!(stderr, "error: {error}");
-            drop(stderr);
-            std::process::exit(1);
+            fail(&error);
         }
     }
 
@@ -107,8 +116,8 @@ impl Build {
         }
         let out_dir = PathBuf::from(cargo::env("OUT_DIR").ok_or(Error::NoOutDir)?);
         let place = Place {
-            folder: out_dir.join("syclbin"),
-            file: out_dir.join("syclbin").join(format!("{name}.syclbin")),
+            folder: listing::folder(&out_dir),
+            file: listing::file(&out_dir, name),
             root: std::env::current_dir().map_err(|source| write_error(Path::new("."), source))?,
             out_dir,
         };
@@ -124,6 +133,8 @@ impl Build {
             })?;
         }
         create(&place.folder)?;
+        listing::write(&place.out_dir, name, &self.sources)
+            .map_err(|source| write_error(&place.folder, source))?;
         let orders = cargo::env(orders::VARIABLE).map(PathBuf::from);
         let order = orders
             .as_ref()
@@ -175,7 +186,27 @@ impl Build {
         compiler: &Compiler,
         place: &Place,
     ) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
-        sources::compile(compiler, &self.sources, &self.arguments, &place.folder)
+        let compile = |arguments: &[OsString]| {
+            sources::compile(compiler, &self.sources, arguments, &place.folder)
+        };
+        let precompiled = match self.precompiled {
+            true => Precompiled::of(compiler, &place.folder),
+            false => None,
+        };
+        let Some(precompiled) = precompiled else {
+            return compile(&self.arguments);
+        };
+        let mut arguments = self.arguments.clone();
+        arguments.push(precompiled.argument());
+        let compiled = match compile(&arguments) {
+            Err(error) if precompiled::may_be_cause(&error) => {
+                precompiled.clear();
+                compile(&self.arguments)
+            }
+            other => other,
+        };
+        precompiled.prune();
+        compiled
     }
 
     fn find_compiler(&self, place: &Place) -> Result<Compiler> {
@@ -290,6 +321,17 @@ impl Build {
             .map(|argument| prebuilt::argument(argument, &place.root, &place.out_dir))
             .collect()
     }
+}
+
+/// Ends the build script, and says why.
+pub(crate) fn fail(error: &Error) -> ! {
+    let mut stderr = std::io::stderr().lock();
+    if let Error::Compile { diagnostics, .. } | Error::Crash { diagnostics, .. } = error {
+        let _ = writeln!(stderr, "{}", diagnostics.trim_end());
+    }
+    let _ = writeln!(stderr, "error: {error}");
+    drop(stderr);
+    std::process::exit(1)
 }
 
 /// Where a build happens.

@@ -86,6 +86,11 @@ impl Compiler {
         &self.parts
     }
 
+    /// Whether it takes this argument.
+    pub(crate) fn takes(&self, argument: &OsStr) -> bool {
+        self.found.takes(argument)
+    }
+
     /// Starts a compilation; its diagnostics are captured.
     pub(crate) fn start(&self, job: &Job<'_>) -> Result<Running> {
         let mut command: Command = self.found.candidate.command();

@@ -23,6 +23,17 @@ pub enum Error {
     /// [`Build::source`](crate::Build::source) was not called.
     #[error("no source was given; add one with .source(\"kernels/NAME.cpp\")")]
     NoSource,
+    /// A mistake in what Cargo.toml says of kernels; see
+    /// [`Build::from_manifest`](crate::Build::from_manifest).
+    #[error("{}{} {problem}", .path.display(), .line.map_or_else(String::new, |line| format!(":{line}:")))]
+    Manifest {
+        /// Cargo.toml.
+        path: PathBuf,
+        /// The line of the mistake.
+        line: Option<usize>,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
     /// A source that is not there or cannot be read.
     #[error("source {} cannot be read: {source}; paths are relative to the folder of Cargo.toml", .path.display())]
     Source {

@@ -13,6 +13,17 @@
 //! finds it by its name. Kernels are compiled again when a source, a header, an argument or the
 //! compiler changed.
 //!
+//! # Without code
+//!
+//! Cargo.toml can say what to compile, and then build.rs is `syclbin_build::Build::from_manifest().compile()`:
+//!
+//! ```toml
+//! [package.metadata.syclbin.saxpy]
+//! sources = ["kernels/saxpy.cpp"]
+//! ```
+//!
+//! [`Build::from_manifest`] has all keys.
+//!
 //! # Headers
 //!
 //! `<syclbin/kernel.hpp>` has what a kernel needs of SYCL, and compiles in a sixth of the time of
@@ -104,11 +115,17 @@ pub mod file;
 #[doc(hidden)]
 pub mod headers;
 #[doc(hidden)]
+pub mod listing;
+#[doc(hidden)]
+pub mod manifest;
+#[doc(hidden)]
 pub mod orders;
 mod prebuilt;
+mod precompiled;
 #[doc(hidden)]
 pub mod search;
 mod sources;
 
 pub use build::Build;
 pub use error::{Ended, Error, Result};
+pub use manifest::Manifest;

@@ -6,6 +6,10 @@
 #if __has_include(<sycl/vector.hpp>) && \
     __has_include(<sycl/aliases.hpp>)
 #include <sycl/vector.hpp>
+// Where a release defines vec::convert apart, it is undefined without this.
+#if __has_include(<sycl/detail/vector_convert.hpp>)
+#include <sycl/detail/vector_convert.hpp>
+#endif
 #include <sycl/aliases.hpp>
 #else
 #include <sycl/sycl.hpp>

@@ -52,6 +52,11 @@ fn runs_as_a_build_script() {
             "flag" => build.flag(argument),
             "compiler" => build.compiler(argument),
             "prebuilt" => build.prebuilt(argument),
+            "precompiled" => build.precompiled_headers(true),
+            "manifest" => {
+                syclbin_build::Build::from_manifest().compile();
+                std::process::exit(0);
+            }
             "compile" => {
                 build.compile(argument);
                 std::process::exit(0);
@@ -102,14 +107,15 @@ impl Package {
         self.out_dir().join(format!("syclbin/{name}.syclbin"))
     }
 
-    /// All that lies in `OUT_DIR/syclbin`, but for what compilers answered.
+    /// All that lies in `OUT_DIR/syclbin`, but for what compilers answered and
+    /// notes of sources.
     pub(crate) fn left(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.out_dir().join("syclbin")) else {
             return Vec::new();
         };
         let mut names: Vec<_> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| !name.starts_with(".compiler-"))
+            .filter(|name| !name.starts_with(".compiler-") && !name.starts_with(".sources-"))
             .collect();
         names.sort();
         names

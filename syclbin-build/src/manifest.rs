@@ -1,0 +1,369 @@
+//! `[package.metadata.syclbin]` in Cargo.toml: what to compile, without code.
+//!
+//! Read by build scripts and by `cargo syclbin list`, so both say the same of a mistake.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::build::Build;
+use crate::cargo;
+use crate::error::{Error, Result};
+
+/// Where the tables lie.
+const TABLE: &str = "package.metadata.syclbin";
+
+/// The keys of a table, as in its documentation.
+const KEYS: [&str; 7] = [
+    "sources",
+    "include",
+    "define",
+    "flags",
+    "compiler",
+    "prebuilt",
+    "precompiled-headers",
+];
+
+/// All files that Cargo.toml describes: what [`Build::from_manifest`] gives.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is compiled before `compile` is called"]
+pub struct Manifest {
+    path: PathBuf,
+}
+
+/// A file that Cargo.toml describes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Entry {
+    /// What it is called: `include_syclbin! { mod kernels = "NAME"; }`.
+    pub name: String,
+    /// Its sources, from the folder of Cargo.toml.
+    pub sources: Vec<PathBuf>,
+    /// What makes it.
+    pub build: Build,
+}
+
+impl Build {
+    /// The builds that Cargo.toml describes, one for each table `[package.metadata.syclbin.NAME]`:
+    ///
+    /// ```toml
+    /// [package.metadata.syclbin.saxpy]
+    /// sources = ["kernels/saxpy.cpp"]          # the only key that has to be there
+    /// include = ["kernels/include"]            # Build::include
+    /// define = { N = 4, FAST = true }          # Build::define; `true` defines without a value
+    /// flags = ["-std=c++20"]                   # Build::flag
+    /// compiler = "icpx"                        # Build::compiler
+    /// prebuilt = "kernels/saxpy.syclbin"       # Build::prebuilt
+    /// precompiled-headers = true               # Build::precompiled_headers
+    /// ```
+    ///
+    /// ```no_run
+    /// // build.rs
+    /// fn main() {
+    ///     syclbin_build::Build::from_manifest().compile();
+    /// }
+    /// ```
+    pub fn from_manifest() -> Manifest {
+        Manifest {
+            // Build scripts run in the folder of Cargo.toml.
+            path: PathBuf::from("Cargo.toml"),
+        }
+    }
+}
+
+impl Manifest {
+    /// Compiles each file, as [`Build::compile`] does.
+    pub fn compile(self) {
+        if let Err(error) = self.try_compile() {
+            crate::build::fail(&error);
+        }
+    }
+
+    /// Compiles each file, and returns their paths, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Manifest`] for a mistake in Cargo.toml, with its line; else as
+    /// [`Build::try_compile`].
+    pub fn try_compile(self) -> Result<Vec<PathBuf>> {
+        cargo::rerun_if_changed(&self.path);
+        let entries = read(&self.path)?.ok_or_else(|| Error::Manifest {
+            path: self.path.clone(),
+            line: None,
+            problem: format!(
+                "has no table [{TABLE}.NAME]; add one with sources = [\"kernels/NAME.cpp\"]"
+            ),
+        })?;
+        let each = entries.into_iter();
+        each.map(|entry| entry.build.try_compile(&entry.name))
+            .collect()
+    }
+}
+
+/// What the manifest at `path` describes, by name; none if it has no such table.
+///
+/// # Errors
+///
+/// When it cannot be read or has a mistake.
+pub fn read(path: &Path) -> Result<Option<Vec<Entry>>> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Manifest {
+        path: path.to_owned(),
+        line: None,
+        problem: format!("cannot be read: {source}"),
+    })?;
+    parse(&text).map_err(|mistake| Error::Manifest {
+        path: path.to_owned(),
+        line: mistake.at.and_then(|at| text.get(..at.start)).map(line),
+        problem: mistake.problem,
+    })
+}
+
+/// The number of the line that begins or goes on after `before`.
+fn line(before: &str) -> usize {
+    1 + before.matches('\n').count()
+}
+
+/// Something wrong, and where.
+struct Mistake {
+    at: Option<Range<usize>>,
+    problem: String,
+}
+
+fn mistake<T>(at: Range<usize>, problem: String) -> Result<T, Mistake> {
+    let at = Some(at);
+    Err(Mistake { at, problem })
+}
+
+type Value<'t> = Spanned<DeValue<'t>>;
+
+fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
+    let whole = DeTable::parse(text).map_err(|error| Mistake {
+        at: error.span(),
+        problem: error.message().to_owned(),
+    })?;
+    let mut table = whole.get_ref();
+    let mut name = String::new();
+    let mut span = 0..0;
+    for part in TABLE.split('.') {
+        let Some(value) = table.get(part) else {
+            return Ok(None);
+        };
+        if !name.is_empty() {
+            name.push('.');
+        }
+        name.push_str(part);
+        table = as_table(value, &name)?;
+        span = value.span();
+    }
+    if table.is_empty() {
+        return mistake(
+            span,
+            format!("[{TABLE}] describes no file; write [{TABLE}.NAME] with sources"),
+        );
+    }
+    let mut entries = Vec::new();
+    for (key, value) in table {
+        let name = key.get_ref().as_ref();
+        if KEYS.contains(&name) && value.get_ref().as_table().is_none() {
+            return mistake(
+                key.span(),
+                format!("[{TABLE}] needs a name for the file: write `{name}` below [{TABLE}.NAME]"),
+            );
+        }
+        entries.push(entry(name, value)?);
+    }
+    // As they are written, whatever order the parser keeps.
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Some(entries))
+}
+
+fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
+    let place = format!("{TABLE}.{name}");
+    let table = as_table(value, &place)?;
+    let mut build = Build::new();
+    let mut sources = Vec::new();
+    for (key, value) in table {
+        let place = format!("{place}.{}", key.get_ref());
+        match key.get_ref().as_ref() {
+            "sources" => {
+                for source in texts(value, &place)? {
+                    build = build.source(source);
+                    sources.push(PathBuf::from(source));
+                }
+            }
+            "include" => build = texts(value, &place)?.fold(build, Build::include),
+            "flags" => build = texts(value, &place)?.fold(build, Build::flag),
+            "define" => {
+                for (macro_name, value) in as_table(value, &place)? {
+                    let macro_name = macro_name.get_ref();
+                    let value = definition(value, &format!("{place}.{macro_name}"))?;
+                    build = build.define(macro_name, value.as_deref());
+                }
+            }
+            "compiler" => build = build.compiler(text(value, &place)?),
+            "prebuilt" => build = build.prebuilt(text(value, &place)?),
+            "precompiled-headers" => match value.get_ref().as_bool() {
+                Some(yes) => build = build.precompiled_headers(yes),
+                None => return wrong(value, &place, "true or false"),
+            },
+            unknown => {
+                let known = KEYS.join(", ");
+                return mistake(
+                    key.span(),
+                    format!("[{TABLE}.{name}] has a key `{unknown}`; the keys are {known}"),
+                );
+            }
+        }
+    }
+    if sources.is_empty() {
+        return mistake(
+            value.span(),
+            format!("[{place}] has no sources; add sources = [\"kernels/{name}.cpp\"]"),
+        );
+    }
+    Ok(Entry {
+        name: name.to_owned(),
+        sources,
+        build,
+    })
+}
+
+/// What a macro is defined as: `true` is without a value.
+fn definition(value: &Value<'_>, place: &str) -> Result<Option<String>, Mistake> {
+    match value.get_ref() {
+        DeValue::String(text) => Ok(Some(text.to_string())),
+        DeValue::Integer(number) => Ok(Some(number.to_string())),
+        DeValue::Float(number) => Ok(Some(number.to_string())),
+        DeValue::Boolean(true) => Ok(None),
+        _ => wrong(value, place, "a string, a number or true"),
+    }
+}
+
+fn as_table<'v, 't>(value: &'v Value<'t>, place: &str) -> Result<&'v DeTable<'t>, Mistake> {
+    match value.get_ref() {
+        DeValue::Table(table) => Ok(table),
+        _ => wrong(value, place, "a table"),
+    }
+}
+
+fn text<'v>(value: &'v Value<'_>, place: &str) -> Result<&'v str, Mistake> {
+    match value.get_ref() {
+        DeValue::String(text) => Ok(text),
+        _ => wrong(value, place, "a string"),
+    }
+}
+
+fn texts<'v>(
+    value: &'v Value<'_>,
+    place: &str,
+) -> Result<impl Iterator<Item = &'v str> + use<'v>, Mistake> {
+    let DeValue::Array(array) = value.get_ref() else {
+        return wrong(value, place, "an array of strings");
+    };
+    let all: Result<Vec<_>, _> = array.iter().map(|one| text(one, place)).collect();
+    Ok(all?.into_iter())
+}
+
+fn wrong<T>(value: &Value<'_>, place: &str, wanted: &str) -> Result<T, Mistake> {
+    let kind = value.get_ref().type_str();
+    mistake(
+        value.span(),
+        format!("{place} is of type {kind}; it has to be {wanted}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> Result<Option<Vec<Entry>>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("Cargo.toml");
+        std::fs::write(&path, text).unwrap();
+        read(&path)
+    }
+
+    #[test]
+    fn each_table_is_a_file_with_its_sources() {
+        let text = "[package]\nname = \"p\"\ndate = 2026-01-01\n\
+            [package.metadata.syclbin.b]\nsources = [\"b.cpp\"]\n\
+            [package.metadata.syclbin]\na.sources = [\"a.cpp\", \"k/c.cpp\"]\n";
+        let entries = read_text(text).unwrap().unwrap();
+        let found: Vec<_> = entries
+            .iter()
+            .map(|e| (&*e.name, e.sources.len()))
+            .collect();
+        assert_eq!(found, [("a", 2), ("b", 1)]);
+        assert!(read_text("[package]\nname = \"p\"\n").unwrap().is_none());
+        assert!(read_text("").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_mistake_names_file_line_key_and_what_there_is() {
+        let head = "[package]\nname = \"p\"\n\n[package.metadata.syclbin.a]\n";
+        for (rest, expected) in [
+            (
+                "source = 1\n",
+                ":5: [package.metadata.syclbin.a] has a key `source`; the keys are sources, include, define,",
+            ),
+            (
+                "sources = \"a.cpp\"\n",
+                ":5: package.metadata.syclbin.a.sources is of type string; it has to be an array of strings",
+            ),
+            (
+                "sources = [\n\"a\",\n7]\n",
+                ":7: package.metadata.syclbin.a.sources is of type integer; it has to be a string",
+            ),
+            (
+                "define = [1]\n",
+                ":5: package.metadata.syclbin.a.define is of type array; it has to be a table",
+            ),
+            (
+                "define = { N = [] }\n",
+                ":5: package.metadata.syclbin.a.define.N is of type array; it has to be a string, a number or true",
+            ),
+            (
+                "prebuilt = true\n",
+                ":5: package.metadata.syclbin.a.prebuilt is of type boolean; it has to be a string",
+            ),
+            (
+                "precompiled-headers = \"yes\"\n",
+                ":5: package.metadata.syclbin.a.precompiled-headers is of type string; it has to be true or false",
+            ),
+            (
+                "\n[package.metadata.syclbin.b]\nsources = []\n",
+                ":4: [package.metadata.syclbin.a] has no sources",
+            ),
+            ("sources = [\n", ":"),
+        ] {
+            let error = read_text(&format!("{head}{rest}")).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("Cargo.toml{expected}")),
+                "{rest}: {error}"
+            );
+        }
+        for (text, expected) in [
+            (
+                "[package.metadata]\nsyclbin = 1\n",
+                "Cargo.toml:2: package.metadata.syclbin is of type integer",
+            ),
+            (
+                "[package.metadata.syclbin]\n",
+                "Cargo.toml:1: [package.metadata.syclbin] describes no file",
+            ),
+            (
+                "[package.metadata.syclbin]\nsources = [\"a.cpp\"]\n",
+                "Cargo.toml:2: [package.metadata.syclbin] needs a name for the file",
+            ),
+            (
+                "[package.metadata.syclbin]\na = 1\n",
+                "Cargo.toml:2: package.metadata.syclbin.a is of type integer; it has to be a table",
+            ),
+        ] {
+            let error = read_text(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}
