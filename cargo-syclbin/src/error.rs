@@ -280,6 +280,10 @@ pub enum Error {
     )]
     NothingBuilds,
 
+    /// What a Cargo.toml says of kernels has a mistake.
+    #[error(transparent)]
+    Manifest(syclbin_build::Error),
+
     /// Cargo could not be run.
     #[error("cannot run {program}: {cause}; set CARGO to the path of Cargo")]
     Cargo {

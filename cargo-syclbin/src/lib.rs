@@ -39,6 +39,7 @@ pub mod expand;
 pub mod extract;
 pub mod input;
 pub mod inspect;
+pub mod list;
 pub mod programs;
 pub mod toolchain;
 pub mod ui;

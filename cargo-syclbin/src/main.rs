@@ -19,7 +19,7 @@ use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, pins, remove};
 use cargo_syclbin::ui::{Terminal, answer, complain};
-use cargo_syclbin::{build, convert, doctor, expand, extract, inspect, verify};
+use cargo_syclbin::{build, convert, doctor, expand, extract, inspect, list as files, verify};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 /// SYCL kernels in Rust programs: the compiler, what this machine has, and compiled files.
@@ -44,6 +44,11 @@ enum Command {
     /// They are those that build scripts name with `Build::prebuilt`. Their scripts run in a target
     /// folder of their own.
     Build(build::Options),
+    /// Show every SYCLBIN file that a workspace builds
+    ///
+    /// Those that Cargo.toml describes and those that build scripts compile by code. What is not
+    /// fresh is built first. Ends with 1 when one is not there.
+    List(files::Options),
     /// Show what a SYCLBIN file holds: kernels, images, what they need of a device
     Inspect(inspect::Options),
     /// Check SYCLBIN files, and say all that is wrong with them
@@ -155,6 +160,7 @@ fn run(command: Command) -> Result<ExitCode> {
             return Ok(code(report.is_well()));
         }
         Command::Build(options) => return Ok(code(build::run(&options)?)),
+        Command::List(options) => return Ok(code(files::run(&options)?)),
         Command::Inspect(options) => inspect::run(&options)?,
         Command::Verify(options) => return Ok(code(verify::run(&options)?)),
         Command::Convert(options) => convert::run(&options)?,

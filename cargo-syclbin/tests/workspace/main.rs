@@ -1,10 +1,11 @@
-//! The commands about a workspace, as users run them: `build`. Cargo is asked about the workspace, and
+//! The commands about a workspace, as users run them: `build` and `list`. Cargo is asked about the workspace, and
 //! a shell script runs in its place where it would compile: what build scripts do with their orders
 //! is tested in `syclbin-build`.
 #![cfg(unix)] // a shell script stands in for Cargo
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 mod build;
+mod list;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,0 +1,231 @@
+//! `cargo syclbin list`: every SYCLBIN file that a workspace builds, from Cargo.toml or from code.
+//!
+//! Only build scripts know what they compile, and only Cargo knows where they write: so Cargo runs
+//! those that are not fresh, and its messages name each script's folder.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cargo_metadata::{Message, Package, PackageId};
+use clap::Args;
+use serde::Serialize;
+use syclbin_build::{listing, manifest};
+
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::inspect;
+use crate::ui::{self, Escaped, Format, SCHEMA_VERSION, Shown, Size};
+use crate::workspace::{Selection, Workspace};
+
+/// What to list, and how.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// The packages.
+    #[command(flatten)]
+    pub selection: Selection,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Arguments for Cargo, such as `--release` or `--features fast`
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub cargo: Vec<OsString>,
+}
+
+/// All files, as JSON has them: `schema/list.schema.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// See [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Whether every build script ran: if not, files of those that did not may be missing here.
+    pub complete: bool,
+    /// File by file, by package and name.
+    pub files: Vec<Listed>,
+}
+
+/// A file that a package builds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    /// The package.
+    pub package: String,
+    /// What `include_syclbin!` calls it.
+    pub name: String,
+    /// `up to date` or `not built`.
+    pub state: &'static str,
+    /// What it is compiled from, from the folder of the package.
+    pub sources: Vec<String>,
+    /// Where it is.
+    pub path: Option<String>,
+    /// Its size in bytes.
+    pub size: Option<u64>,
+    /// The names of its kernels.
+    pub kernels: Vec<String>,
+}
+
+/// Prints the files, and returns whether all of them are there.
+///
+/// # Errors
+///
+/// When there is no workspace, no package that builds kernels, a mistake in what Cargo.toml says of
+/// them, or Cargo cannot be run.
+pub fn run(options: &Options) -> Result<bool> {
+    let workspace = Workspace::find(&options.selection)?;
+    let packages: Vec<_> = workspace.building().collect();
+    if packages.is_empty() {
+        return Err(Error::NothingBuilds);
+    }
+    // Before Cargo takes its time.
+    let described: Vec<_> = packages
+        .iter()
+        .map(|package| manifest::read(package.manifest_path.as_std_path()))
+        .collect::<std::result::Result<_, _>>()
+        .map_err(Error::Manifest)?;
+    let root = workspace.metadata.workspace_root.as_std_path();
+    let (folders, finished) = build(&packages, root, &options.cargo)?;
+    let mut files = Vec::new();
+    for (package, described) in packages.iter().zip(described) {
+        let folder = folders.get(&package.id);
+        let entries = described.into_iter().flatten();
+        let described = entries.map(|entry| (entry.name, entry.sources)).collect();
+        files.extend(of_package(package, described, folder)?);
+    }
+    let report = Report {
+        schema_version: SCHEMA_VERSION,
+        complete: finished && packages.iter().all(|one| folders.contains_key(&one.id)),
+        files,
+    };
+    match options.format {
+        Format::Text => ui::answer(&render(&report, root))?,
+        Format::Json => ui::answer(&ui::json(&report)?)?,
+    }
+    if !report.complete {
+        ui::complain(format_args!(
+            "error: Cargo failed; see above. Files of packages that were not built may be missing"
+        ));
+    }
+    Ok(report.complete && report.files.iter().all(|file| file.path.is_some()))
+}
+
+/// Has Cargo run the build scripts; where each wrote, and whether Cargo ended well.
+fn build(
+    packages: &[&Package],
+    root: &Path,
+    arguments: &[OsString],
+) -> Result<(BTreeMap<PackageId, PathBuf>, bool)> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(&cargo);
+    command
+        .args(["check", "--quiet", "--keep-going", "--message-format=json"])
+        .arg("--manifest-path")
+        .arg(root.join("Cargo.toml"));
+    for package in packages {
+        command.arg("--package").arg(&package.id.repr);
+    }
+    let failed = |cause| Error::Cargo {
+        program: cargo.to_string_lossy().into_owned(),
+        cause,
+    };
+    let output = command
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(failed)?;
+    let mut folders = BTreeMap::new();
+    for message in Message::parse_stream(&*output.stdout) {
+        match message.map_err(failed)? {
+            Message::BuildScriptExecuted(script) => {
+                folders.insert(script.package_id, script.out_dir.into());
+            }
+            Message::CompilerMessage(message) if !output.status.success() => {
+                ui::complain(format_args!("{}", message.message));
+            }
+            _ => {}
+        }
+    }
+    Ok((folders, output.status.success()))
+}
+
+/// The files of a package: those that Cargo.toml describes, and those that lie in its folder.
+fn of_package(
+    package: &Package,
+    described: BTreeMap<String, Vec<PathBuf>>,
+    folder: Option<&PathBuf>,
+) -> Result<Vec<Listed>> {
+    let mut sources = described;
+    if let Some(folder) = folder {
+        let noted = listing::read(folder).map_err(|cause| Error::Read {
+            file: folder.clone(),
+            cause,
+        })?;
+        sources.extend(noted);
+    }
+    sources
+        .into_iter()
+        .map(|(name, sources)| {
+            let path = folder.map(|folder| listing::file(folder, &name));
+            let input = match path.filter(|path| path.is_file()) {
+                Some(path) => Some(Input::read(&path)?),
+                None => None,
+            };
+            let kernels = match &input {
+                Some(input) => inspect::Report::of(input)?.kernels,
+                None => Vec::new(),
+            };
+            let kernels = kernels.into_iter();
+            Ok(Listed {
+                package: package.name.to_string(),
+                name,
+                state: match input {
+                    Some(_) => "up to date",
+                    None => "not built",
+                },
+                sources: sources
+                    .iter()
+                    .map(|path| path.to_string_lossy().into_owned())
+                    .collect(),
+                path: input.as_ref().map(Input::name),
+                size: input.as_ref().map(|input| input.bytes.len() as u64),
+                kernels: kernels
+                    .map(|kernel| kernel.name.unwrap_or(kernel.symbol))
+                    .collect(),
+            })
+        })
+        .collect()
+}
+
+/// Three lines for each file: what it is, its kernels, and where it lies, from the workspace.
+fn render(report: &Report, root: &Path) -> String {
+    let width = |of: fn(&Listed) -> &str| {
+        let widths = report.files.iter().map(|file| of(file).len());
+        widths.max().unwrap_or_default()
+    };
+    let (package, name) = (width(|file| &file.package), width(|file| &file.name));
+    let mut text = String::new();
+    for file in &report.files {
+        let size = file.size.map(|size| format!("  {}", Size(size)));
+        let _ = writeln!(
+            text,
+            "{:package$}  {:name$}  {}{}  {}",
+            file.package,
+            file.name,
+            file.state,
+            size.unwrap_or_default(),
+            Escaped(&file.sources.join(" ")),
+        );
+        if !file.kernels.is_empty() {
+            let _ = writeln!(text, "    kernels  {}", Shown(&file.kernels.join(", ")));
+        }
+        if let Some(path) = &file.path {
+            let shown = Path::new(path)
+                .strip_prefix(root)
+                .unwrap_or(Path::new(path));
+            let _ = writeln!(text, "    file     {}", Escaped(&shown.to_string_lossy()));
+        }
+    }
+    if report.files.is_empty() {
+        text.push_str("no build script has compiled anything\n");
+    }
+    text
+}
