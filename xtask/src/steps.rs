@@ -11,8 +11,9 @@ use cargo_metadata::MetadataCommand;
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
 /// The crates that need an installed compiler; plain `cargo build` and `cargo test` skip them.
-const NEED_TOOLCHAIN: [&str; 5] = [
+const NEED_TOOLCHAIN: [&str; 6] = [
     "saxpy",
+    "blur",
     "histogram",
     "mandelbrot",
     "particles",
@@ -20,7 +21,8 @@ const NEED_TOOLCHAIN: [&str; 5] = [
 ];
 
 /// The examples beside the demo, and what each says when device and Rust agree.
-const EXAMPLES: [(&str, &str); 3] = [
+const EXAMPLES: [(&str, &str); 4] = [
+    ("blur", "radius 6  320 x 200 pixels as Rust computes them"),
     ("histogram", "all bins as Rust counts them"),
     ("mandelbrot", "those compared as Rust computes them"),
     ("particles", "positions  as in Rust"),
@@ -70,10 +72,18 @@ fn run_examples() -> Result<()> {
     for (name, expected) in EXAMPLES {
         let mut command = cargo();
         command.args(["run", "--quiet", "--package", name]);
-        if name == "mandelbrot" {
-            // The picture in its folder is the one that its README shows.
-            let picture = target_folder()?.join("mandelbrot.png");
-            command.arg("--").arg(picture);
+        // The pictures in their folders are those that their READMEs show.
+        match name {
+            "mandelbrot" => {
+                command
+                    .arg("--")
+                    .arg(target_folder()?.join("mandelbrot.png"));
+            }
+            "blur" => {
+                command.args(["--", "examples/blur/before.png"]);
+                command.arg(target_folder()?.join("after.png"));
+            }
+            _ => {}
         }
         eprintln!("== {name}");
         let output = command.stderr(Stdio::inherit()).output();
