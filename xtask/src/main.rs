@@ -1,5 +1,6 @@
 //! The work on this repository, as `cargo xtask COMMAND`. No product logic lives here.
 
+mod bench;
 mod damage;
 mod oracle;
 mod steps;
@@ -13,7 +14,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -43,6 +44,11 @@ const TASKS: [Task; 8] = [
         name: "toolchain",
         help: "install what `cargo syclbin toolchain install` does, with the program as it is here",
         run: |arguments| none(arguments, steps::install_toolchain),
+    },
+    Task {
+        name: "bench",
+        help: "`bench build`: how long builds of kernels take, as a table, five minutes",
+        run: bench::run,
     },
     Task {
         name: "corrupt",

@@ -1,0 +1,317 @@
+//! `cargo xtask bench build`: how long builds of kernels take, as a table, measured in one run.
+//!
+//! A package of ten kernels is built by Cargo as a user's would be, with each way to get at SYCL.
+//! Figures are wall time of the whole `cargo build`, so ratios count, not seconds.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::steps::{Result, cargo, install_toolchain, target_folder};
+
+/// How many kernels there are, each in a source of its own.
+const KERNELS: usize = 10;
+/// How often a build with nothing to do is measured; the median counts.
+const TURNS: usize = 21;
+/// Names a compiler; builds are measured with it, too.
+const COMPILER: &str = "SYCLBIN_CLANG";
+
+/// A way to get at SYCL.
+struct Way {
+    title: &'static str,
+    include: &'static str,
+    precompiled: bool,
+}
+
+const WAYS: [Way; 3] = [
+    Way {
+        title: "sycl.hpp",
+        include: "#include <sycl/sycl.hpp>\n#define KERNEL extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))\n",
+        precompiled: false,
+    },
+    Way {
+        title: "precompiled",
+        include: "#include <sycl/sycl.hpp>\n#define KERNEL extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))\n",
+        precompiled: true,
+    },
+    Way {
+        title: "kernel.hpp",
+        include: "#include <syclbin/kernel.hpp>\n#define KERNEL SYCLBIN_KERNEL(1)\n",
+        precompiled: false,
+    },
+];
+
+/// What is measured of each way, in this order.
+const ROWS: [&str; 6] = [
+    "cold",
+    "warm (all removed but the cache)",
+    "one kernel of ten changed",
+    "a header changed",
+    "a comment in it changed",
+    "nothing changed",
+];
+
+/// `bench build`.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    match arguments {
+        [only] if only == "build" => {}
+        _ => return Err("usage: cargo xtask bench build".to_owned()),
+    }
+    install_toolchain()?;
+    let package = Package::new()?;
+    eprintln!("== the package, without kernels yet");
+    package.write_kernels(&WAYS[2], 0)?;
+    package.write("kernels/shared.hpp", "inline int shared() { return 0; }\n")?;
+    let mut text = String::new();
+    let named = std::env::var(COMPILER).ok().filter(|name| !name.is_empty());
+    for compiler in std::iter::once(None).chain(named.as_deref().map(Some)) {
+        package.build(compiler, None)?;
+        let title = compiler.unwrap_or("the compiler that a build finds");
+        let _ = writeln!(text, "\n{title}, {KERNELS} kernels\n");
+        table(&package, compiler, &mut text)?;
+    }
+    let _ = writeln!(text, "\n{}", idle(&package)?);
+    #[allow(clippy::print_stdout, reason = "this is the answer")]
+    {
+        print!("{text}");
+    }
+    Ok(())
+}
+
+/// The table of one compiler, and how far it is from its goals.
+fn table(package: &Package, compiler: Option<&str>, text: &mut String) -> Result<()> {
+    let mut columns = Vec::new();
+    for (number, way) in WAYS.iter().enumerate() {
+        eprintln!("== {}", way.title);
+        columns.push(column(package, compiler, way, number + 1)?);
+    }
+    let _ = write!(text, "| |");
+    WAYS.iter().for_each(|way| {
+        let _ = write!(text, " {} |", way.title);
+    });
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(WAYS.len()));
+    let whole = columns[0][0];
+    for (row, title) in ROWS.iter().enumerate() {
+        let _ = write!(text, "| {title} |");
+        for column in &columns {
+            let _ = write!(
+                text,
+                " {:.2} s ({:.3}) |",
+                seconds(column[row]),
+                ratio(column[row], whole)
+            );
+        }
+        let _ = writeln!(text);
+    }
+    eprintln!("== one after another");
+    package.start(&WAYS[0], 9)?;
+    let alone = package.build(compiler, Some(1))?;
+    let _ = writeln!(
+        text,
+        "\nkernel.hpp is {:.1} times as fast as sycl.hpp (goal: 5)\n\
+         a changed comment takes {:.3} of a cold build with sycl.hpp, {:.3} with kernel.hpp (goal: 0.1)\n\
+         all cores are {:.2} times as fast as one job, {:.2} s (goal on two cores: 1.7)",
+        ratio(whole, columns[2][0]),
+        ratio(columns[0][4], whole),
+        ratio(columns[2][4], columns[2][0]),
+        ratio(alone, whole),
+        seconds(alone),
+    );
+    Ok(())
+}
+
+/// What each row takes in one way. `number` makes sources that no cache has seen.
+fn column(
+    package: &Package,
+    compiler: Option<&str>,
+    way: &Way,
+    number: usize,
+) -> Result<Vec<Duration>> {
+    let mut times = Vec::new();
+    package.start(way, number)?;
+    times.push(package.build(compiler, None)?);
+
+    package.forget()?;
+    times.push(package.build(compiler, None)?);
+
+    package.write("kernels/k3.cpp", &kernel(way, 3, "x[i] += 4711;"))?;
+    times.push(package.build(compiler, None)?);
+
+    let header = |value: usize, comment: &str| {
+        let text = format!("// {comment}\ninline int shared() {{ return {value}; }}\n");
+        package.write("kernels/shared.hpp", &text)
+    };
+    header(number + 100, "before")?;
+    times.push(package.build(compiler, None)?);
+
+    header(number + 100, "and after")?;
+    times.push(package.build(compiler, None)?);
+
+    times.push(package.build(compiler, None)?);
+    Ok(times)
+}
+
+/// What a build script that has nothing to do adds to `cargo build`.
+fn idle(package: &Package) -> Result<String> {
+    eprintln!("== a build with nothing to do");
+    let mut with = Vec::new();
+    let mut without = Vec::new();
+    // In turns, so that both see the same machine.
+    for _ in 0..TURNS {
+        with.push(package.time("kernels", None, None)?);
+        without.push(package.time("plain", None, None)?);
+    }
+    let (with, without) = (median(with), median(without));
+    Ok(format!(
+        "`cargo build` with nothing to do: {:.1} ms with kernels, {:.1} ms for the same package without a \
+         build script, so they add {:.1} ms (goal: 5)",
+        1e3 * seconds(with),
+        1e3 * seconds(without),
+        1e3 * (seconds(with) - seconds(without)),
+    ))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn seconds(time: Duration) -> f64 {
+    time.as_secs_f64()
+}
+
+fn ratio(time: Duration, other: Duration) -> f64 {
+    seconds(time) / seconds(other)
+}
+
+fn kernel(way: &Way, index: usize, statement: &str) -> String {
+    format!(
+        "{include}#include \"shared.hpp\"\nKERNEL void k{index}(int *x, unsigned n) {{\n  \
+         size_t i = sycl::ext::oneapi::this_work_item::get_nd_item<1>().get_global_linear_id();\n  \
+         if (i < n) {{ x[i] = {index} * x[i] + shared(); {statement} }}\n}}\n",
+        include = way.include
+    )
+}
+
+/// A workspace of two packages: `kernels` builds ten, `plain` has no build script.
+struct Package {
+    root: PathBuf,
+    /// Makes sources that no cache of this machine has seen.
+    nonce: u128,
+}
+
+impl Package {
+    fn new() -> Result<Self> {
+        let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let package = Self {
+            root: target_folder()?.join("bench-build"),
+            nonce: time.map_or(0, |time| time.as_nanos()),
+        };
+        let repository = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        package.write(
+            "Cargo.toml",
+            "[workspace]\nresolver = \"3\"\nmembers = [\"kernels\", \"plain\"]\n",
+        )?;
+        let lock = std::fs::read_to_string(format!("{repository}/Cargo.lock"));
+        package.write(
+            "Cargo.lock",
+            &lock.map_err(|error| format!("Cargo.lock: {error}"))?,
+        )?;
+        package.write("plain/Cargo.toml", &manifest("plain"))?;
+        package.write("plain/src/lib.rs", "")?;
+        package.write("kernels/src/lib.rs", "")?;
+        package.write(
+            "kernels/build.rs",
+            "fn main() { syclbin_build::Build::from_manifest().compile(); }\n",
+        )?;
+        Ok(package)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.root.join(name);
+        let failed = |error| format!("{}: {error}", path.display());
+        let parent = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(parent).map_err(failed)?;
+        std::fs::write(&path, text).map_err(failed)
+    }
+
+    /// Ten kernels that were never compiled, and nothing built of them.
+    fn start(&self, way: &Way, number: usize) -> Result<()> {
+        self.write_kernels(way, number)?;
+        let value = format!(
+            "// {}\ninline int shared() {{ return {number}; }}\n",
+            self.nonce
+        );
+        self.write("kernels/shared.hpp", &value)?;
+        self.forget()
+    }
+
+    fn write_kernels(&self, way: &Way, number: usize) -> Result<()> {
+        let sources: Vec<_> = (0..KERNELS).map(|index| format!("k{index}.cpp")).collect();
+        // Not a comment, which a cache may look past.
+        let nonce = format!("x[i] ^= {}u;", (self.nonce + number as u128) % 0xffff_ffff);
+        for (index, source) in sources.iter().enumerate() {
+            self.write(&format!("kernels/{source}"), &kernel(way, index, &nonce))?;
+        }
+        let repository = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let text = format!(
+            "{}\n[build-dependencies]\nsyclbin-build.path = {:?}\n\n\
+             [package.metadata.syclbin.kernels]\nsources = {sources:?}\nprecompiled-headers = {}\n",
+            manifest("kernels"),
+            format!("{repository}/syclbin-build"),
+            way.precompiled
+        );
+        self.write("kernels/Cargo.toml", &text)
+    }
+
+    /// Has Cargo forget what it built of the package.
+    fn forget(&self) -> Result<()> {
+        let arguments = ["clean", "--quiet", "--package", "kernels"];
+        let mut command = self.cargo();
+        let status = command.args(arguments).stderr(Stdio::null()).status();
+        let status = status.map_err(|error| format!("cargo clean: {error}"))?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("cargo clean ended with {status}")),
+        }
+    }
+
+    fn build(&self, compiler: Option<&str>, jobs: Option<u32>) -> Result<Duration> {
+        self.time("kernels", compiler, jobs)
+    }
+
+    /// How long `cargo build` of a package takes.
+    fn time(&self, package: &str, compiler: Option<&str>, jobs: Option<u32>) -> Result<Duration> {
+        let mut command = self.cargo();
+        command.args(["build", "--quiet", "--offline", "--package", package]);
+        if let Some(compiler) = compiler {
+            command.env(COMPILER, compiler);
+        }
+        if let Some(jobs) = jobs {
+            command.arg("--jobs").arg(jobs.to_string());
+        }
+        let start = Instant::now();
+        let status = command.status();
+        let time = start.elapsed();
+        let status = status.map_err(|error| format!("cargo build: {error}"))?;
+        match status.success() {
+            true => Ok(time),
+            false => Err(format!("cargo build ended with {status}")),
+        }
+    }
+
+    fn cargo(&self) -> Command {
+        let mut command = cargo();
+        command
+            .current_dir(&self.root)
+            .env("CARGO_TARGET_DIR", self.root.join("target"))
+            .env("SYCLBIN_CACHE", self.root.join("cache"))
+            .env_remove(COMPILER);
+        command
+    }
+}
+
+fn manifest(name: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+}
