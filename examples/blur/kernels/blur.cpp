@@ -8,7 +8,7 @@ struct Weights {
   unsigned at[16]; // by distance, in rows as in columns
 };
 
-constexpr sycl::specialization_id<int> radius(1); // less than 16
+constexpr sycl::specialization_id<int> radius(1); // 0 to 15, others count as the nearest of these
 constexpr sycl::specialization_id<Weights> weights(Weights{{2, 1}});
 
 // One work-item a pixel, dimension 0 of the range counts rows. Beyond the edge the picture goes on with
@@ -18,7 +18,10 @@ void blur(const sycl::uchar4 *from, sycl::uchar4 *to, sycl::kernel_handler const
   auto item = syclbin::get_nd_item<2>();
   int rows = item.get_global_range(0), columns = item.get_global_range(1);
   int row = item.get_global_id(0), column = item.get_global_id(1);
+  // The contract makes launches safe, so no value that a program may set leads out of the weights, or
+  // to a division by zero.
   int reach = constants.get_specialization_constant<radius>();
+  reach = reach < 0 ? 0 : reach < 16 ? reach : 15;
   Weights weight = constants.get_specialization_constant<weights>();
 
   sycl::uint4 sum(0);
@@ -32,5 +35,6 @@ void blur(const sycl::uchar4 *from, sycl::uchar4 *to, sycl::kernel_handler const
       all += by;
     }
   }
+  if (all == 0) all = 1;
   to[item.get_global_linear_id()] = ((sum + all / 2) / all).convert<unsigned char>();
 }
