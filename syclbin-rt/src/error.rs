@@ -63,6 +63,9 @@ pub enum ErrorKind {
         #[source]
         error: syclbin::Error,
     },
+    /// A module has properties that no file can hold.
+    #[error("cannot write the SYCLBIN file: {0}")]
+    Unwritable(#[source] syclbin::write::Error),
     /// No image of the file runs on the device.
     #[error("nothing in this SYCLBIN file runs on {device}{}", list(reasons))]
     NoImage {

@@ -40,7 +40,7 @@
 //! - [`Queue`], [`Buffer`], [`DeviceArray`]: memory on a device,
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
 //!   `image` and `native` decide which of its images fit ([`ImageChoice`]), `link` finds what they
-//!   import, `programs` and `cache` keep what was built; [`ModuleBuilder`] adds constants and files,
+//!   import, `programs` and `cache` keep what was built, `save` writes it to a file; [`ModuleBuilder`] adds constants and files,
 //! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`], [`Event`]: a kernel at work; `work_group`
 //!   checks sizes,
 //! - [`SafeLaunch`]: the same with a contract; `contract` is what generated code is written against,
@@ -83,6 +83,7 @@ mod range;
 mod requirements;
 mod safe_launch;
 mod sampler;
+mod save;
 mod search;
 mod select;
 mod specialization;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use syclbin::Image;
 use syclbin::metadata::{IdRange, ModuleMetadata};
+use syclbin::property::PropertySets;
 use syclbin::signature::spirv as code;
 
 use crate::backend::opencl::{BuildError, Ir, Program};
@@ -17,6 +18,7 @@ use crate::native;
 use crate::programs::{self, Origin, Sharing};
 use crate::queue::Queue;
 use crate::requirements;
+use crate::save;
 use crate::specialization;
 
 /// An abstract module of the file, loaded.
@@ -25,6 +27,8 @@ pub(crate) struct Part {
     /// The built program, or why each image was passed over.
     pub(crate) program: Result<Arc<Program>, Vec<String>>,
     pub(crate) choice: ImageChoice,
+    /// What a saved file says of it; empty where there is no program.
+    pub(crate) properties: PropertySets<'static>,
 }
 
 /// A file on its way to a device.
@@ -44,6 +48,7 @@ struct Built<'l> {
     metadata: &'l ModuleMetadata,
     /// Of all modules in the program the smallest.
     id_range: Option<IdRange>,
+    properties: PropertySets<'static>,
 }
 
 impl<'l> Loading<'l> {
@@ -75,6 +80,7 @@ impl<'l> Loading<'l> {
                 kernels: symbols(unit, &built),
                 program: Ok(built.program),
                 choice,
+                properties: built.properties,
             },
             Err(reason) => {
                 let what = format!("module {module} ({names})");
@@ -94,6 +100,7 @@ impl<'l> Loading<'l> {
                     kernels: unit.module.kernel_names().map(symbol).collect(),
                     program: Err(reasons),
                     choice,
+                    properties: PropertySets::default(),
                 }
             }
         }
@@ -211,11 +218,16 @@ impl<'l> Loading<'l> {
             global::connect(self.queue, &program, metadata, &mut variables)?;
         }
         self.variables = variables;
+        let linked = members.iter().skip(1);
+        let linked: Vec<_> = linked
+            .filter_map(|place| Some(&self.files.unit(*place)?.module))
+            .collect();
         let ranges = described.iter().map(|metadata| metadata.misc.id_range);
         let built = Built {
             program,
             code,
             metadata,
+            properties: save::properties(&unit.module, metadata, &linked, self.constants),
             id_range: ranges.min_by_key(|range| max_range(*range)).flatten(),
         };
         Ok((built, reason))

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use syclbin::property::PropertySets;
 use syclbin::signature::mangled::KERNEL_PREFIX;
 
 use crate::builder::ModuleBuilder;
@@ -14,6 +15,7 @@ use crate::kernel::{Kernel, Symbol};
 use crate::link::Files;
 use crate::load::{Loading, Part};
 use crate::queue::Queue;
+use crate::save;
 use crate::specialization;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
@@ -26,6 +28,7 @@ pub struct Module(Arc<Inner>);
 
 struct Inner {
     queue: Queue,
+    global: PropertySets<'static>,
     parts: Vec<Part>,
     variables: Vec<Variable>,
 }
@@ -87,6 +90,7 @@ impl Module {
             let file = syclbin::read::parse(bytes);
             files.push(file.map_err(|error| ErrorKind::LinkedFile { index, error })?);
         }
+        let global = files.first().map(|file| file.global.clone().into_owned());
         let files = Files::new(files, queue.device().facts());
         let metadata = files.units().filter_map(|unit| unit.metadata.as_ref().ok());
         specialization::check(constants, metadata)?;
@@ -105,6 +109,7 @@ impl Module {
         }
         Ok(Self(Arc::new(Inner {
             queue: queue.clone(),
+            global: global.unwrap_or_default(),
             parts,
             variables: loading.into_variables(),
         })))
@@ -193,6 +198,31 @@ impl Module {
     /// ```
     pub fn images(&self) -> impl Iterator<Item = &ImageChoice> {
         self.0.parts.iter().map(|part| &part.choice)
+    }
+
+    /// The module as a SYCLBIN file in state executable, with the native code that the driver of
+    /// this device has made, and so without compiling at the next load. The reference runtime loads
+    /// it too.
+    ///
+    /// What was linked and the values of specialization constants are compiled in: other values are
+    /// refused when the file is loaded. Modules of the file that do not fit this device are left
+    /// out. Another device or another version of the driver may not take the file: keep the one
+    /// that it was made of.
+    ///
+    /// ```no_run
+    /// # let queue = syclbin_rt::Device::best()?.queue()?;
+    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// # // SAFETY: a compiler made the file.
+    /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
+    /// std::fs::write("saxpy.native.syclbin", module.to_syclbin()?).unwrap();
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not hand out its code.
+    pub fn to_syclbin(&self) -> Result<Vec<u8>> {
+        save::to_vec(self.queue(), &self.0.global, &self.0.parts)
     }
 
     /// The queue that its kernels are launched on.

@@ -278,4 +278,35 @@ mod tests {
         assert_eq!(get(), Origin::Cache);
         std::fs::remove_dir_all(folder).unwrap();
     }
+
+    #[test]
+    fn threads_take_programs_from_the_cache_while_others_compile() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let context = queue.raw().context();
+        let spirv = spirv();
+        let folder = folder("threads");
+        let cache = Cache::in_folder(folder.clone(), 1 << 20);
+        let first = origin(context, &spirv, Sharing::None, Some(&cache));
+        assert_eq!(first.1, Origin::Built);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (cache, spirv) = (&cache, &spirv);
+                scope.spawn(move || {
+                    for _ in 0..5 {
+                        let cache = Some(cache).filter(|_| thread > 0);
+                        let (program, from) = origin(context, spirv, Sharing::None, cache);
+                        let expected = match cache {
+                            Some(_) => Origin::Cache,
+                            None => Origin::Built,
+                        };
+                        assert_eq!(from, expected);
+                        assert!(program.binary().is_ok() && program.kernel_names().is_ok());
+                    }
+                });
+            }
+        });
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -194,3 +194,33 @@ fn a_size_that_the_code_does_not_have_is_an_error() -> Result<()> {
     );
     Ok(())
 }
+
+#[test]
+fn values_are_saved_with_the_module_and_others_refused() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = Module::builder(&queue).specialization_constant("pair", [4u32, 5]);
+    let saved = load(module, &constants())?.to_syclbin()?;
+    let again = syclbin::read::parse(&saved).expect("a good file");
+    let held = SpecializationConstants::read(&again.modules[0].metadata).expect("good properties");
+    let values = [70u32, 4, 5].map(u32::to_le_bytes).concat();
+    assert_eq!(held.set_values, Some(values));
+    assert_eq!(held.defaults, constants().defaults);
+
+    let with = |pair: [u32; 2]| {
+        let module = Module::builder(&queue).specialization_constant("pair", pair);
+        // SAFETY: the driver made the code.
+        unsafe { module.load(&saved) }
+    };
+    assert_eq!(answer(&queue, &with([4, 5])?)?, [70, 4, 5]);
+    assert_eq!(answer(&queue, &common::load(&queue, &saved)?)?, [70, 4, 5]);
+    let error = with([80, 90]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NoImage { .. }), "{error}");
+    let message = error.to_string();
+    assert!(
+        message.contains("compiled for another value of specialization constant pair"),
+        "{message}"
+    );
+    Ok(())
+}

@@ -163,6 +163,24 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// All sources in one file, built and saved by this project's own runtime.
+    pub(super) fn saved(&self, checks: &mut Checks) -> Result<()> {
+        let name = "saved.executable";
+        let all = requests(|_| true);
+        let file = merged(State::Executable, &self.executables)?;
+        let saved = content::saved_here(&write(&file, Container::default())?)?;
+        let verdict = self
+            .judge
+            .run(&job(name, State::Executable, &saved, &all))?;
+        checks.runs(
+            &format!("{name}, native code by syclbin-rt"),
+            &verdict,
+            &all,
+        );
+        checks.built(name, &verdict.content, &parse(&saved)?);
+        Ok(())
+    }
+
     /// What must be around SYCLBIN, and what its state must be.
     pub(super) fn containers(&self, checks: &mut Checks) -> Result<()> {
         let judge = &self.judge;

@@ -114,6 +114,17 @@ pub(crate) fn runs_here(content: &[u8]) -> Result<()> {
     equal("y", &expected, &y)
 }
 
+/// What this project's own runtime saves of a file once it has built it for the CPU device.
+#[allow(unsafe_code, reason = "the code was compiled for this")]
+pub(crate) fn saved_here(file: &[u8]) -> Result<Vec<u8>> {
+    let saved = || {
+        let queue = Device::select("cpu")?.queue()?;
+        // SAFETY: a compiler made the file.
+        unsafe { Module::load(&queue, file)? }.to_syclbin()
+    };
+    saved().map_err(|error| error.to_string())
+}
+
 fn saxpy(file: &[u8]) -> syclbin_rt::Result<Vec<f32>> {
     let queue = Device::select("cpu")?.queue()?;
     let x: Vec<f32> = (0..100u8).map(f32::from).collect();

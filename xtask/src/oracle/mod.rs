@@ -48,6 +48,7 @@ pub(crate) fn run(target: &Path) -> Result<()> {
     bench.specialized(&mut checks)?;
     bench.declared(&mut checks)?;
     bench.images(&mut checks)?;
+    bench.saved(&mut checks)?;
     bench.containers(&mut checks)?;
     checks.finish()?;
     eprintln!("in {:.0?}", start.elapsed());
