@@ -39,6 +39,33 @@ pub enum DeviceKind {
     Other,
 }
 
+/// A device, and why it is the one to use. Got from [`Device::choose`].
+#[derive(Clone, Debug)]
+pub struct DeviceChoice {
+    pub(crate) device: Device,
+    pub(crate) reason: String,
+}
+
+impl DeviceChoice {
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Why this one, in words: what asks for it, or what would have come before it.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.device, self.reason)
+    }
+}
+
 /// What a driver says of a device, read once.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(Default))]
@@ -105,18 +132,27 @@ impl Device {
     /// When there is none; the error lists every place that was tried and every device that was
     /// passed over.
     pub fn best() -> Result<Self> {
+        Ok(Self::choose()?.device)
+    }
+
+    /// The same as [`Device::best`], with the reason of the choice.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Device::best`].
+    pub fn choose() -> Result<DeviceChoice> {
         match std::env::var(VARIABLE) {
-            Ok(selector) if !selector.trim().is_empty() => return Self::select(&selector),
-            Err(std::env::VarError::NotUnicode(value)) => {
-                return Err(ErrorKind::Selector {
-                    selector: value.to_string_lossy().into_owned(),
-                    reason: format!("{VARIABLE} is not UTF-8"),
-                }
-                .into());
+            Ok(selector) if !selector.trim().is_empty() => Ok(DeviceChoice {
+                device: Self::select(&selector)?,
+                reason: format!("{VARIABLE}={selector} asks for it"),
+            }),
+            Err(std::env::VarError::NotUnicode(value)) => Err(ErrorKind::Selector {
+                selector: value.to_string_lossy().into_owned(),
+                reason: format!("{VARIABLE} is not UTF-8"),
             }
-            _ => {}
+            .into()),
+            _ => Search::of_system().best(),
         }
-        Search::of_system().best()
     }
 
     /// The device that `selector` names, in the language of the variable `SYCLBIN_DEVICE`.
@@ -127,6 +163,7 @@ impl Device {
     /// | `2` | number 2 of [`Device::all`], counted from 0 |
     /// | `gpu:1` | number 1 among the GPUs |
     /// | `arc`, `gpu:arc` | one (a GPU) with this in its name, vendor or platform, in either case |
+    /// | `opencl:gpu`, `opencl:cpu:0`, `*:gpu` | the same with the backend in front; `opencl` or `*` alone is any device |
     /// | `nvidia,gpu,cpu` | the first of these alternatives that matches a device |
     ///
     /// # Errors
@@ -254,6 +291,12 @@ impl Device {
     #[must_use]
     pub fn sub_group_sizes(&self) -> &[usize] {
         &self.facts().sub_group_sizes
+    }
+
+    /// The most work-items of a work-group in each dimension, x first.
+    #[must_use]
+    pub fn max_work_item_sizes(&self) -> [usize; 3] {
+        self.facts().max_work_item_sizes
     }
 
     /// For lists in errors.

@@ -109,7 +109,7 @@ pub use builder::ModuleBuilder;
 pub use bytemuck::{self, NoUninit, Pod};
 pub use choice::ImageChoice;
 pub use contract::Broken as BrokenContract;
-pub use device::{Device, DeviceKind};
+pub use device::{Device, DeviceChoice, DeviceKind};
 pub use device_array::DeviceArray;
 pub use error::{Error, ErrorKind, LaunchProblem, Result};
 pub use event::Event;

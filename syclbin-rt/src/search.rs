@@ -2,7 +2,7 @@
 //!
 //! The installed CPU driver is only loaded when nothing found so far will do.
 
-use crate::device::{Device, Facts};
+use crate::device::{Device, DeviceChoice, Facts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::places::{self, Place};
 use crate::select::{self, Selector};
@@ -38,12 +38,18 @@ impl Search {
     }
 
     /// The device to use when nobody asks for one.
-    pub(crate) fn best(mut self) -> Result<Device> {
-        if let Some(device) = self.choose(select::best) {
-            return Ok(device);
+    pub(crate) fn best(mut self) -> Result<DeviceChoice> {
+        if self.choose(select::best).is_none() {
+            self.add_installed();
         }
-        self.add_installed();
-        self.choose(select::best).ok_or_else(|| self.no_device())
+        match self.choose(select::best) {
+            Some(device) => {
+                let facts: Vec<&Facts> = self.devices.iter().map(Device::facts).collect();
+                let reason = select::reason(&facts, device.facts());
+                Ok(DeviceChoice { device, reason })
+            }
+            None => Err(self.no_device()),
+        }
     }
 
     /// The device that `selector`, written as `text`, asks for.

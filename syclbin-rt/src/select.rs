@@ -2,11 +2,15 @@
 //!
 //! ```text
 //! selector = term { "," term }            the first term that matches a device wins
-//! term     = index                        of `Device::all()`, from 0
+//! term     = [ backend ":" ] device       without a device, or "*": any
+//! backend  = "opencl" | "*"
+//! device   = index                        of `Device::all()`, from 0
 //!          | kind [ ":" ( index | text ) ]    the index counts devices of that kind
 //!          | text                         a part of the name, vendor or platform
-//! kind     = "gpu" | "cpu" | "accelerator"
+//! kind     = "gpu" | "cpu" | "accelerator" | "*"
 //! ```
+//!
+//! So `opencl:gpu`, `opencl:cpu:0` and `*:gpu` mean what users of SYCL know them to mean.
 //!
 //! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
 
@@ -33,6 +37,9 @@ enum Pick {
     Text(String),
 }
 
+/// What users of SYCL know beside `opencl`.
+const OTHER_BACKENDS: [&str; 4] = ["level_zero", "cuda", "hip", "native_cpu"];
+
 impl Selector {
     /// Parses a selector.
     ///
@@ -55,24 +62,37 @@ impl Selector {
 impl Term {
     fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim().to_lowercase();
-        let (kind, pick) = match text.split_once(':') {
-            Some((name, rest)) => match kind(name.trim()) {
-                Some(kind) => (Some(kind), rest.trim()),
+        let mut parts: Vec<&str> = text.split(':').map(str::trim).collect();
+        if matches!(parts[..], ["opencl"] | ["opencl" | "*", _, ..]) {
+            parts.remove(0);
+        } else if let [backend, _, ..] = parts[..]
+            && OTHER_BACKENDS.contains(&backend)
+        {
+            return Err(format!(
+                "devices of {backend} are not reached in this version; use opencl:{}",
+                parts[1..].join(":")
+            ));
+        }
+        let (kind, pick) = match parts[..] {
+            [] | ["*"] => (None, "*"),
+            [name] => match kind(name) {
+                Some(kind) => (Some(kind), "*"),
+                None => (None, name),
+            },
+            ["*", pick] => (None, pick),
+            [name, pick] => match kind(name) {
+                Some(kind) => (Some(kind), pick),
                 None => {
                     return Err(format!(
                         "{name:?} is no kind of device; use gpu, cpu or accelerator before the colon"
                     ));
                 }
             },
-            None => match kind(&text) {
-                Some(kind) => {
-                    return Ok(Self {
-                        kind: Some(kind),
-                        pick: Pick::Any,
-                    });
-                }
-                None => (None, text.as_str()),
-            },
+            _ => {
+                return Err(format!(
+                    "{text:?} has too many colons; the longest form is opencl:gpu:0"
+                ));
+            }
         };
         if pick.is_empty() {
             return Err(
@@ -83,6 +103,7 @@ impl Term {
         }
         let pick = match pick.parse() {
             Ok(index) => Pick::Index(index),
+            Err(_) if pick == "*" => Pick::Any,
             Err(_) => Pick::Text(pick.to_owned()),
         };
         Ok(Self { kind, pick })
@@ -121,6 +142,25 @@ pub(crate) fn best(devices: &[&Facts]) -> Option<usize> {
     let chosen = first_of_best_rank(devices.iter().enumerate())?;
     let facts = devices.get(chosen)?;
     (facts.takes_spirv && facts.kind != DeviceKind::Other).then_some(chosen)
+}
+
+/// Why [`best`] chose this one.
+pub(crate) fn reason(devices: &[&Facts], chosen: &Facts) -> String {
+    let better: &[DeviceKind] = match chosen.kind {
+        DeviceKind::Gpu => &[],
+        DeviceKind::Accelerator => &[DeviceKind::Gpu],
+        DeviceKind::Cpu | DeviceKind::Other => &[DeviceKind::Gpu, DeviceKind::Accelerator],
+    };
+    let mut reasons: Vec<String> = (better.iter())
+        .map(
+            |kind| match devices.iter().any(|facts| facts.kind == *kind) {
+                true => format!("no {kind} takes SPIR-V"),
+                false => format!("there is no {kind}"),
+            },
+        )
+        .collect();
+    reasons.push(format!("it is the first {} that takes SPIR-V", chosen.kind));
+    reasons.join(", ")
 }
 
 fn first_of_best_rank<'a>(devices: impl Iterator<Item = (usize, &'a &'a Facts)>) -> Option<usize> {
@@ -244,6 +284,47 @@ mod tests {
         let selector = Selector::parse("gpu:arc,accelerator,cpu,intel,0").unwrap();
         let may: Vec<bool> = selector.terms().iter().map(Term::may_be_cpu).collect();
         assert_eq!(may, [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn a_backend_may_stand_in_front() {
+        let machine = machine();
+        for (selector, name) in [
+            ("opencl:gpu", "Arc A750"),
+            ("opencl:cpu:0", "Portable CPU"),
+            ("OpenCL:gpu:b580", "Arc B580"),
+            ("opencl:xeon", "Xeon CPU"),
+            ("opencl:2", "Old GPU"),
+            ("*:gpu", "Arc A750"),
+            ("opencl:*", "Arc A750"),
+            ("opencl", "Arc A750"),
+            ("*", "Arc A750"),
+            ("opencl:*:2", "Old GPU"),
+            ("cpu:*", "Xeon CPU"),
+        ] {
+            assert_eq!(chosen(selector, &machine).unwrap(), name, "{selector}");
+        }
+        assert_eq!(
+            Selector::parse("cuda:gpu:0").unwrap_err(),
+            "devices of cuda are not reached in this version; use opencl:gpu:0"
+        );
+        let message = Selector::parse("opencl:gpu:0:1").unwrap_err();
+        assert!(message.contains("too many colons"), "{message}");
+        assert!(Selector::parse("opencl:").is_err());
+    }
+
+    #[test]
+    fn the_reason_says_what_would_have_come_first() {
+        let machine = machine();
+        let reason = |chosen: usize, of: &[Facts]| {
+            let devices: Vec<&Facts> = of.iter().collect();
+            super::reason(&devices, devices[chosen])
+        };
+        assert_eq!(reason(3, &machine), "it is the first gpu that takes SPIR-V");
+        assert_eq!(
+            reason(1, &machine[..3]),
+            "no gpu takes SPIR-V, there is no accelerator, it is the first cpu that takes SPIR-V"
+        );
     }
 
     #[test]

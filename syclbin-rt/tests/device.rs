@@ -54,6 +54,17 @@ fn devices_describe_themselves() {
     assert!(device.version().starts_with("OpenCL "), "{device:?}");
     assert!(device.memory_bytes() > 0 && device.compute_units() > 0);
     assert!(device.max_work_group_size() > 0);
+    let of_kind = match device.kind() {
+        syclbin_rt::DeviceKind::Gpu => syclbin_rt::Aspect::GPU,
+        syclbin_rt::DeviceKind::Cpu => syclbin_rt::Aspect::CPU,
+        _ => syclbin_rt::Aspect::ACCELERATOR,
+    };
+    assert!(device.has(of_kind) && device.aspects().any(|aspect| aspect == of_kind));
+    assert!(
+        device.has(syclbin_rt::Aspect::ONLINE_COMPILER),
+        "{device:?}"
+    );
+    assert!(device.max_work_item_sizes().iter().all(|size| *size > 0));
     let display = format!(
         "{} ({}, {})",
         device.name(),
@@ -61,6 +72,33 @@ fn devices_describe_themselves() {
         device.driver_version()
     );
     assert_eq!(device.to_string(), display);
+}
+
+#[test]
+fn the_choice_comes_with_its_reason() {
+    const TEST: &str = "the_choice_comes_with_its_reason";
+    if is_child() {
+        match Device::choose() {
+            Ok(choice) => eprintln!("found {choice}"),
+            Err(error) => eprintln!("error {error}"),
+        }
+        return;
+    }
+    if common::queue().is_none() {
+        return;
+    }
+    let printed = in_child(TEST, &[]);
+    assert!(
+        printed.contains(": it is the first ") || printed.contains(", it is the first "),
+        "{printed}"
+    );
+    let printed = in_child(TEST, &[("SYCLBIN_DEVICE", "opencl:*")]);
+    assert!(
+        printed.contains(": SYCLBIN_DEVICE=opencl:* asks for it"),
+        "{printed}"
+    );
+    let printed = in_child(TEST, &[("SYCLBIN_DEVICE", "level_zero:gpu")]);
+    assert!(printed.contains("use opencl:gpu"), "{printed}");
 }
 
 #[test]

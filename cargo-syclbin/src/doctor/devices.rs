@@ -7,6 +7,8 @@ pub struct Devices {
     pub all: Result<Vec<Device>, String>,
     /// The index of the one that a program gets when it asks for the best, or why it gets none.
     pub chosen: Result<usize, String>,
+    /// Why it is that one; empty where there is none.
+    pub reason: String,
 }
 
 /// One device.
@@ -27,11 +29,14 @@ impl Devices {
     #[must_use]
     pub fn gather() -> Self {
         let all = syclbin_rt::Device::all().map_err(|error| error.to_string());
-        let chosen = syclbin_rt::Device::best().map_err(|error| error.to_string());
+        let chosen = syclbin_rt::Device::choose().map_err(|error| error.to_string());
         let listed = all.as_deref().unwrap_or_default();
+        let reason = chosen.as_ref().map(|choice| choice.reason().to_owned());
         Self {
-            chosen: chosen.and_then(|best| {
-                let index = listed.iter().position(|device| *device == best);
+            reason: reason.unwrap_or_default(),
+            chosen: chosen.and_then(|choice| {
+                let best = choice.device();
+                let index = listed.iter().position(|device| device == best);
                 index.ok_or_else(|| format!("{best} is chosen, but not listed"))
             }),
             all: all.map(|devices| devices.iter().map(Device::of).collect()),

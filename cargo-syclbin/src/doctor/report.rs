@@ -235,7 +235,10 @@ fn run(facts: &Facts) -> Vec<Item> {
             device.name, device.platform, device.library
         );
         items.push(match (chosen == Ok(&index), device.takes_spirv) {
-            (true, true) => good("device", format!("{text} (chosen)")),
+            (true, true) => good(
+                "device",
+                format!("{text} (chosen: {})", facts.devices.reason),
+            ),
             (true, false) => {
                 bad("device", format!("{text} (chosen, but takes no SPIR-V)")).with_remedy(&remedy)
             }
@@ -343,6 +346,7 @@ mod tests {
                     takes_spirv: true,
                 }]),
                 chosen: Ok(0),
+                reason: "it is the first gpu".to_owned(),
             },
         }
     }
@@ -362,7 +366,7 @@ mod tests {
             text.ends_with("kernels can be compiled and run here\n"),
             "{text}"
         );
-        assert!(text.contains("(chosen)"), "{text}");
+        assert!(text.contains("(chosen: it is the first gpu)"), "{text}");
     }
 
     #[test]
@@ -376,6 +380,7 @@ mod tests {
             devices: Devices {
                 all: Err("no OpenCL library found".to_owned()),
                 chosen: Err("no OpenCL library found".to_owned()),
+                reason: String::new(),
             },
             ..complete()
         };
@@ -490,6 +495,7 @@ mod tests {
             devices: Devices {
                 all: Ok(Vec::new()),
                 chosen: Err("no device".to_owned()),
+                reason: String::new(),
             },
             ..complete()
         };
