@@ -12,6 +12,7 @@ use crate::cargo;
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::headers;
 use crate::listing;
 use crate::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
@@ -189,19 +190,21 @@ impl Build {
         let compile = |arguments: &[OsString]| {
             sources::compile(compiler, &self.sources, arguments, &place.folder)
         };
+        let mut own = self.arguments.clone();
+        own.extend(headers::arguments());
         let precompiled = match self.precompiled {
             true => Precompiled::of(compiler, &place.folder),
             false => None,
         };
         let Some(precompiled) = precompiled else {
-            return compile(&self.arguments);
+            return compile(&own);
         };
-        let mut arguments = self.arguments.clone();
+        let mut arguments = own.clone();
         arguments.push(precompiled.argument());
         let compiled = match compile(&arguments) {
             Err(error) if precompiled::may_be_cause(&error) => {
                 precompiled.clear();
-                compile(&self.arguments)
+                compile(&own)
             }
             other => other,
         };

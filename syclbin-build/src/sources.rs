@@ -12,7 +12,6 @@ use crate::cargo;
 use crate::compiler::{Compiler, Job};
 use crate::depfile;
 use crate::error::{Error, Result};
-use crate::headers;
 
 /// The kernels of all sources, and the files that these were read from.
 pub(crate) fn compile(
@@ -74,7 +73,6 @@ fn compile_source(
         "-O2".into(),
     ];
     flags.extend(arguments.iter().cloned());
-    flags.extend(headers::arguments());
     // The code that runs, and at the same time a second compile that is only read: debug
     // information turns optimization off, but it alone tells `unsigned n` from `int n`.
     let code = compiler.start(&Job {

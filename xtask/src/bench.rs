@@ -1,6 +1,6 @@
 //! `cargo xtask bench build`: how long builds of kernels take, as a table, measured in one run.
 //!
-//! A package of ten kernels is built by Cargo as a user's would be, with each way to get at SYCL.
+//! A package of kernels, ten if not told otherwise, is built by Cargo as a user's would be, with each way to get at SYCL.
 //! Figures are wall time of the whole `cargo build`, so ratios count, not seconds.
 
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::steps::{Result, cargo, install_toolchain, target_folder};
 
-/// How many kernels there are, each in a source of its own.
+/// How many kernels there are if not told otherwise, each in a source of its own.
 const KERNELS: usize = 10;
 /// How often a build with nothing to do is measured; the median counts.
 const TURNS: usize = 21;
@@ -46,7 +46,7 @@ const WAYS: [Way; 3] = [
 const ROWS: [&str; 6] = [
     "cold",
     "warm (all removed but the cache)",
-    "one kernel of ten changed",
+    "one kernel changed",
     "a header changed",
     "a comment in it changed",
     "nothing changed",
@@ -54,12 +54,16 @@ const ROWS: [&str; 6] = [
 
 /// `bench build`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    match arguments {
-        [only] if only == "build" => {}
-        _ => return Err("usage: cargo xtask bench build".to_owned()),
-    }
+    const USAGE: &str = "usage: cargo xtask bench build [--kernels N]";
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let kernels = match words[..] {
+        ["build"] => Some(KERNELS),
+        ["build", "--kernels", number] => number.parse().ok().filter(|number| *number > 0),
+        _ => None,
+    };
+    let kernels: usize = kernels.ok_or(USAGE)?;
     install_toolchain()?;
-    let package = Package::new()?;
+    let package = Package::new(kernels)?;
     eprintln!("== the package, without kernels yet");
     package.write_kernels(&WAYS[2], 0)?;
     package.write("kernels/shared.hpp", "inline int shared() { return 0; }\n")?;
@@ -68,7 +72,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     for compiler in std::iter::once(None).chain(named.as_deref().map(Some)) {
         package.build(compiler, None)?;
         let title = compiler.unwrap_or("the compiler that a build finds");
-        let _ = writeln!(text, "\n{title}, {KERNELS} kernels\n");
+        let _ = writeln!(text, "\n{title}, {} kernels\n", package.kernels);
         table(&package, compiler, &mut text)?;
     }
     let _ = writeln!(text, "\n{}", idle(&package)?);
@@ -135,7 +139,7 @@ fn column(
     package.forget()?;
     times.push(package.build(compiler, None)?);
 
-    package.write("kernels/k3.cpp", &kernel(way, 3, "x[i] += 4711;"))?;
+    package.write("kernels/k0.cpp", &kernel(way, 0, "x[i] += 4711;"))?;
     times.push(package.build(compiler, None)?);
 
     let header = |value: usize, comment: &str| {
@@ -194,19 +198,22 @@ fn kernel(way: &Way, index: usize, statement: &str) -> String {
     )
 }
 
-/// A workspace of two packages: `kernels` builds ten, `plain` has no build script.
+/// A workspace of two packages: `kernels` builds some, `plain` has no build script.
 struct Package {
     root: PathBuf,
     /// Makes sources that no cache of this machine has seen.
     nonce: u128,
+    /// How many kernels there are.
+    kernels: usize,
 }
 
 impl Package {
-    fn new() -> Result<Self> {
+    fn new(kernels: usize) -> Result<Self> {
         let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let package = Self {
             root: target_folder()?.join("bench-build"),
             nonce: time.map_or(0, |time| time.as_nanos()),
+            kernels,
         };
         let repository = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
         package.write(
@@ -236,7 +243,7 @@ impl Package {
         std::fs::write(&path, text).map_err(failed)
     }
 
-    /// Ten kernels that were never compiled, and nothing built of them.
+    /// Kernels that were never compiled, and nothing built of them.
     fn start(&self, way: &Way, number: usize) -> Result<()> {
         self.write_kernels(way, number)?;
         let value = format!(
@@ -248,7 +255,9 @@ impl Package {
     }
 
     fn write_kernels(&self, way: &Way, number: usize) -> Result<()> {
-        let sources: Vec<_> = (0..KERNELS).map(|index| format!("k{index}.cpp")).collect();
+        let sources: Vec<_> = (0..self.kernels)
+            .map(|index| format!("k{index}.cpp"))
+            .collect();
         // Not a comment, which a cache may look past.
         let nonce = format!("x[i] ^= {}u;", (self.nonce + number as u128) % 0xffff_ffff);
         for (index, source) in sources.iter().enumerate() {

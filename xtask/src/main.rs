@@ -47,7 +47,7 @@ const TASKS: [Task; 9] = [
     },
     Task {
         name: "bench",
-        help: "`bench build`: how long builds of kernels take, as a table, five minutes",
+        help: "`bench build [--kernels N]`: how long builds of kernels take, as a table",
         run: bench::run,
     },
     Task {

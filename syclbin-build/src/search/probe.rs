@@ -142,8 +142,8 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     Ok(answer(said.status.success() && !unused))
 }
 
-/// Whether the program takes this argument. Like `-fsyclbin` it is asked about with `-###`, but for our
-/// own driver, which older versions of do not know that.
+/// Whether the program takes this argument, which is asked with `-###`, too. Our own driver passes on
+/// to the compiler library what it does not know.
 pub(super) fn takes(found: &Found, argument: &OsStr, limit: Duration) -> bool {
     if found.version.starts_with("syclbin-clang ") {
         return true;
