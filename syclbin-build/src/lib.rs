@@ -64,9 +64,23 @@
 //! empty file makes `include_syclbin!` write a module without kernels; items about kernels are passed
 //! over, and as rustdoc does not look into functions, calls of kernels do no harm there.
 //!
+//! # Several sources
+//!
+//! [`Build::source`] may be called again: all sources become one file. They are compiled at once, with no
+//! more processes than Cargo's jobserver has tokens for (outside of Cargo: `NUM_JOBS`, else the number of
+//! cores). What is wrong with any of them is told in one go, and what a header has to say once.
+//!
+//! One source may define a function that another uses: both its declaration and its definition are
+//! `SYCL_EXTERNAL` then. The file says that it is an object, as somebody has to link it; without such
+//! functions it is to be executed as it is. What no source defines is an error.
+//!
+//! A compiler that runs for 600 seconds is stopped, or for those that `SYCLBIN_COMPILE_SECONDS` names.
+//! Errors have colours when `CARGO_TERM_COLOR` is `always`: Cargo captures what a build script says, so
+//! no terminal can be asked.
+//!
 //! # Out of scope
 //!
-//! Linking device code of several sources, targets other than SPIR-V, and a cache over builds.
+//! Linking device code, and targets other than SPIR-V.
 #![forbid(unsafe_code)]
 // The example is a whole build.rs.
 #![allow(clippy::needless_doctest_main)]
@@ -75,18 +89,24 @@
 
 mod build;
 mod cargo;
+mod compiled;
 mod compiler;
 #[doc(hidden)]
 pub mod depfile;
+mod diagnostics;
 mod error;
 #[doc(hidden)]
 pub mod file;
+mod imports;
+mod jobs;
 #[doc(hidden)]
 pub mod orders;
 mod prebuilt;
+mod process;
 #[doc(hidden)]
 pub mod search;
 mod sources;
+mod tokens;
 
 pub use build::Build;
-pub use error::{Ended, Error, Result};
+pub use error::{Ended, Error, Result, Undefined};
