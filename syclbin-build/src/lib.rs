@@ -11,7 +11,7 @@
 //!
 //! The file lies in `OUT_DIR/syclbin/saxpy.syclbin`, where `include_syclbin!` of crate `syclbin-rt`
 //! finds it by its name. Kernels are compiled again when a source, a header, an argument or the
-//! compiler changed.
+//! compiler changed; [see below](crate#rebuilds-and-the-cache).
 //!
 //! # The compiler
 //!
@@ -78,6 +78,40 @@
 //! Errors have colours when `CARGO_TERM_COLOR` is `always`: Cargo captures what a build script says, so
 //! no terminal can be asked.
 //!
+//! # Rebuilds and the cache
+//!
+//! Cargo runs the build script again when a source, a header, the compiler or a variable that matters
+//! changed, and not otherwise. The script then compiles what is not in the cache: a folder `kernels` beside
+//! the installed toolchain (`SYCLBIN_HOME`, else `syclbin` in the user's cache folder), which all
+//! profiles, target folders and workspaces share.
+//!
+//! | variable | |
+//! |---|---|
+//! | `SYCLBIN_CACHE=off` | always compile |
+//! | `SYCLBIN_CACHE=/a/folder` | another folder; the path is absolute |
+//! | `SYCLBIN_CACHE_SIZE=500M` | how large it may become (`1G` if not told otherwise); what nobody used for longest goes first |
+//!
+//! **What decides.** The compiler (path, version, and size and times of what it is made of), the arguments,
+//! the variables that clang reads (`CPATH` and others), and every file that was read. Your texts are
+//! compared without comments and with white space folded, so a comment costs no compile. Headers of the
+//! compiler and the system (`/usr`, `/opt`) are compared by size and times. A header that is new and would be found
+//! before one that was read counts, and so does one that `__has_include` asked for in vain. Paths are
+//! those that you gave: two checkouts share what they compile, unless an argument is an absolute path.
+//!
+//! **Where lines matter**, texts are compared byte by byte, all that a source reads:
+//! - one of them has `__LINE__`, `__builtin_LINE`, `source_location`, a name with `assert` in it (but for
+//!   `static_assert`), `#line`, or a macro of a system header that is made of one of these;
+//! - an argument has one, or begins with `-g`;
+//! - the compiler had warnings: they are told again as they were, with the right lines.
+//!
+//! **What is compiled each time**, as it depends on more than texts: `__DATE__`, `__TIME__`,
+//! `__TIMESTAMP__`, `#embed`, an `#include` or `__has_include` of a macro, trigraphs; arguments that name
+//! files of other kinds or other programs (`@file`, plugins, modules, profiles, `-fsycl-targets` other than
+//! `spir64`); and a file that changed while the compiler ran, or in the 10 ms before.
+//!
+//! An entry is believed only if its hash is right; one that is damaged is made anew. A cache that cannot be
+//! read or written fails no build. Errors are not kept.
+//!
 //! # Out of scope
 //!
 //! Linking device code, and targets other than SPIR-V.
@@ -88,6 +122,8 @@
 #![allow(clippy::print_stdout)]
 
 mod build;
+#[doc(hidden)]
+pub mod cache;
 mod cargo;
 mod compiled;
 mod compiler;

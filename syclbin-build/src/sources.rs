@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use syclbin::{AbstractModule, State, Syclbin};
 
 use crate::build::{create, write_error};
+use crate::cache::{Cache, Known, Slot};
 use crate::cargo;
 use crate::compiled::{Compiled, NO_KERNEL, Outputs};
 use crate::compiler::{Compiler, Job};
@@ -61,11 +62,46 @@ fn flags(sources: usize, arguments: &[OsString]) -> Vec<OsString> {
     own.chain(arguments.iter().cloned()).collect()
 }
 
-/// Compiles each source twice, all at once as far as there are tokens: the code that runs, and what is
-/// only read: debug information turns optimization off, but it alone tells `unsigned n` from `int n`.
+/// What each source comes to, from the cache or from the compiler.
 fn compile_each(
     compiler: &Compiler,
     sources: &[PathBuf],
+    flags: &[OsString],
+    work: &Path,
+) -> Result<Vec<Result<Compiled>>> {
+    let mut cache = Cache::open(compiler, flags);
+    let mut results: Vec<Option<Result<Compiled>>> = Vec::new();
+    let mut missing: Vec<(usize, Option<Box<Slot>>)> = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let known = cache.as_mut().map(|cache| cache.look_up(source));
+        let slot = match known {
+            Some(Known::Compiled(compiled)) => {
+                results.push(Some(Ok(compiled)));
+                continue;
+            }
+            Some(Known::NotYet(slot)) => Some(slot),
+            Some(Known::Never) | None => None,
+        };
+        missing.push((index, slot));
+        results.push(None);
+    }
+    let to_compile: Vec<&Path> = missing.iter().map(|(i, _)| sources[*i].as_path()).collect();
+    let compiled = run(compiler, &to_compile, flags, work)?;
+    let mut after = Cache::after();
+    for ((index, slot), result) in missing.into_iter().zip(compiled) {
+        if let (Some(cache), Some(slot), Ok(compiled)) = (&cache, &slot, &result) {
+            cache.keep(slot, &sources[index], compiled, &mut after);
+        }
+        results[index] = Some(result);
+    }
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// Compiles each source twice, all at once as far as there are tokens: the code that runs, and what is
+/// only read: debug information turns optimization off, but it alone tells `unsigned n` from `int n`.
+fn run(
+    compiler: &Compiler,
+    sources: &[&Path],
     flags: &[OsString],
     work: &Path,
 ) -> Result<Vec<Result<Compiled>>> {
@@ -78,7 +114,7 @@ fn compile_each(
         let output = Outputs::in_folder(&work);
         let code = Job {
             flags: flags.to_vec(),
-            source: source.clone(),
+            source: source.to_path_buf(),
             output: output.code.clone(),
             depfile: Some(output.dependencies.clone()),
             has_colour,

@@ -91,7 +91,7 @@ fn with_jobserver(tokens: &str, count: usize) {
         // All that were taken have come back.
         jobserver.write_all(b"!").unwrap();
         let mut left = Vec::new();
-        for byte in jobserver.bytes() {
+        for byte in std::io::BufReader::new(jobserver).bytes() {
             match byte.unwrap() {
                 b'!' => break,
                 token => left.push(token),

@@ -147,6 +147,9 @@ impl Package {
             .env_remove("SYCLBIN_HOME")
             .env_remove("DOCS_RS")
             .env_remove("SYCLBIN_PREBUILT_ORDERS")
+            // Each test compiles; those of the cache name a folder of their own.
+            .env("SYCLBIN_CACHE", "off")
+            .env_remove("SYCLBIN_CACHE_SIZE")
             .env("CARGO_MANIFEST_DIR", self.path(""))
             .env_remove("CC_KNOWN_WRAPPER_CUSTOM")
             .env_remove("CMPLR_ROOT")
