@@ -1,7 +1,8 @@
 //! Conditions: what has to be as it was for a result to hold.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};
@@ -25,11 +26,17 @@ pub(crate) enum Condition {
     /// A file by its size, its times and its place on the disk: one of the system, of which there are
     /// hundreds, and which only installers change.
     Unchanged(PathBuf, Hash),
-    /// A file that is not there: one that would be found before another.
-    Absent(PathBuf),
 }
 
 impl Condition {
+    /// The file, and whether it is compared as a text.
+    pub(crate) fn file(&self) -> (&Path, bool) {
+        match self {
+            Self::Text(_, path, _) => (path, true),
+            Self::Unchanged(path, _) => (path, false),
+        }
+    }
+
     /// That a file of the system stays what it is now.
     pub(crate) fn unchanged(path: PathBuf) -> Option<Self> {
         let stamp = stamp(&path)?;
@@ -61,6 +68,7 @@ pub(crate) struct Files {
     texts: BTreeMap<PathBuf, Option<Text>>,
     stamps: BTreeMap<PathBuf, Option<Hash>>,
     exist: BTreeMap<PathBuf, bool>,
+    listings: BTreeMap<PathBuf, BTreeSet<OsString>>,
 }
 
 impl Files {
@@ -75,6 +83,24 @@ impl Files {
             .exist
             .entry(path.to_owned())
             .or_insert_with(|| path.symlink_metadata().is_ok())
+    }
+
+    /// Whether `folder` may have a file of that name: a folder is read once, where asking for each file
+    /// would take thousands of questions.
+    pub(crate) fn may_have(&mut self, folder: &Path, name: &Path) -> bool {
+        let Some(Component::Normal(first)) = name.components().next() else {
+            return true;
+        };
+        let listing = self.listings.entry(folder.to_owned()).or_insert_with(|| {
+            // The folder of `a.cpp` has no name.
+            let folder = match folder.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => folder,
+            };
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name()).collect()
+        });
+        listing.contains(first)
     }
 
     /// Whether all is as it was.
@@ -94,7 +120,6 @@ impl Files {
                 let now = self.stamps.entry(path.clone());
                 *now.or_insert_with(|| stamp(path)) == Some(*hash)
             }
-            Condition::Absent(path) => !self.exists(path),
         })
     }
 

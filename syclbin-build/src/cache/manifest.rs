@@ -18,19 +18,23 @@ pub(crate) struct Record {
     /// The name of its entry.
     pub(crate) id: String,
     pub(crate) conditions: Vec<Condition>,
+    /// Of the paths of all files that headers could be taken from by their names.
+    pub(crate) found: Hash,
 }
 
 impl Record {
     /// The id is a hash of all that decides.
-    pub(crate) fn new(key: &str, conditions: Vec<Condition>) -> Self {
+    pub(crate) fn new(key: &str, conditions: Vec<Condition>, found: Hash) -> Self {
         let mut hash = Sha256::new();
         hash.update(key);
+        hash.update(found);
         for line in conditions.iter().filter_map(line) {
             hash.update(line);
         }
         Self {
             id: hex(&hash.finalize()),
             conditions,
+            found,
         }
     }
 }
@@ -54,7 +58,7 @@ impl Manifest {
         for record in &self.records {
             let lines: Option<Vec<String>> = record.conditions.iter().map(line).collect();
             if let Some(lines) = lines {
-                let _ = writeln!(text, "result {}", record.id);
+                let _ = writeln!(text, "result {} {}", record.id, hex(&record.found));
                 text.extend(lines);
             }
         }
@@ -76,25 +80,21 @@ impl Manifest {
         let mut manifest = Self::default();
         for line in lines {
             let (kind, rest) = line.split_once(' ')?;
+            let (first, second) = rest.split_once(' ')?;
             if kind == "result" {
                 manifest.records.push(Record {
-                    id: rest.to_owned(),
+                    id: first.to_owned(),
                     conditions: Vec::new(),
+                    found: from_hex(second)?,
                 });
                 continue;
             }
+            let (hash, path) = (from_hex(first)?, PathBuf::from(second));
             let condition = match kind {
-                "absent" => Condition::Absent(PathBuf::from(rest)),
-                _ => {
-                    let (hash, path) = rest.split_once(' ')?;
-                    let (hash, path) = (from_hex(hash)?, PathBuf::from(path));
-                    match kind {
-                        "raw" => Condition::Text(Mode::Raw, path, hash),
-                        "folded" => Condition::Text(Mode::Folded, path, hash),
-                        "unchanged" => Condition::Unchanged(path, hash),
-                        _ => return None,
-                    }
-                }
+                "raw" => Condition::Text(Mode::Raw, path, hash),
+                "folded" => Condition::Text(Mode::Folded, path, hash),
+                "unchanged" => Condition::Unchanged(path, hash),
+                _ => return None,
             };
             manifest.records.last_mut()?.conditions.push(condition);
         }
@@ -108,7 +108,6 @@ fn line(condition: &Condition) -> Option<String> {
         Condition::Text(Mode::Raw, path, hash) => (format!("raw {}", hex(hash)), path),
         Condition::Text(Mode::Folded, path, hash) => (format!("folded {}", hex(hash)), path),
         Condition::Unchanged(path, hash) => (format!("unchanged {}", hex(hash)), path),
-        Condition::Absent(path) => ("absent".to_owned(), path),
     };
     let path = path.to_str()?;
     (!path.contains(['\n', '\r'])).then(|| format!("{start} {path}\n"))
@@ -134,9 +133,9 @@ mod tests {
             Condition::Text(Mode::Folded, "kernels/a b.cpp".into(), [number; 32]),
             Condition::Text(Mode::Raw, "end ".into(), [2; 32]),
             Condition::Unchanged("/usr/include/x".into(), [0xab; 32]),
-            Condition::Absent("inc/gr\u{fc}n.hpp".into()),
+            Condition::Unchanged("inc/gr\u{fc}n.hpp".into(), [0; 32]),
         ];
-        Record::new("key", conditions)
+        Record::new("key", conditions, [number; 32])
     }
 
     #[test]
@@ -150,7 +149,11 @@ mod tests {
         for length in (0..text.len()).filter(|length| text.is_char_boundary(*length)) {
             assert_eq!(Manifest::decode(&text[..length], "key"), None, "{length}");
         }
-        for (from, to) in [("a b.cpp", "a c.cpp"), ("absent", "abxent"), ("01", "02")] {
+        for (from, to) in [
+            ("a b.cpp", "a c.cpp"),
+            ("unchanged", "uncharged"),
+            ("01", "02"),
+        ] {
             assert_eq!(Manifest::decode(&text.replacen(from, to, 1), "key"), None);
         }
     }
@@ -169,7 +172,8 @@ mod tests {
     #[test]
     fn a_path_that_is_no_line_leaves_its_record_out() {
         let mut manifest = Manifest::default();
-        manifest.add(Record::new("k", vec![Condition::Absent("a\nb".into())]));
+        let condition = Condition::Unchanged("a\nb".into(), [0; 32]);
+        manifest.add(Record::new("k", vec![condition], [0; 32]));
         let decoded = Manifest::decode(&manifest.encode("k"), "k");
         assert_eq!(decoded, Some(Manifest::default()));
     }

@@ -26,10 +26,12 @@ mod setting;
 mod store;
 pub(crate) mod text;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use sha2::{Digest as _, Sha256};
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
 use crate::cargo;
@@ -40,7 +42,7 @@ use manifest::Record;
 pub use setting::CACHE_VARIABLE;
 use setting::Setting;
 pub use store::{SIZE_VARIABLE, Store, folder};
-use text::Text;
+use text::{Hash, Text};
 
 /// The cache as one build uses it.
 pub(crate) struct Cache {
@@ -103,9 +105,10 @@ impl Cache {
             return Known::Never;
         };
         let key = self.setting.key(source, &text);
-        let found = self.store.manifest(&key).and_then(|manifest| {
+        let manifest = self.store.manifest(&key);
+        let found = manifest.and_then(|manifest| {
             let mut records = manifest.records.iter();
-            let record = records.find(|record| self.before.hold(&record.conditions))?;
+            let record = records.find(|record| self.holds(record))?;
             let compiled = self.store.entry(&record.id)?;
             self.store.touch(&key, &record.id);
             Some(compiled)
@@ -126,23 +129,35 @@ impl Cache {
         if after.text(source) != Some(&slot.source) {
             return;
         }
-        let Some(conditions) = self.conditions(slot, source, compiled, after) else {
+        let Some(record) = self.record(slot, source, compiled, after) else {
             return;
         };
         let Some(bytes) = entry::encode(compiled) else {
             return;
         };
-        let record = Record::new(&slot.key, conditions);
         self.store.put(&slot.key, record, &bytes);
     }
 
-    fn conditions(
+    /// Whether all that a result was made of is as it was.
+    fn holds(&mut self, record: &Record) -> bool {
+        if !self.before.hold(&record.conditions) {
+            return false;
+        }
+        let files = record.conditions.iter().map(Condition::file);
+        let (own, system): (Vec<_>, Vec<_>) = files.partition(|(_, is_text)| *is_text);
+        let paths = |files: Vec<(_, bool)>| files.into_iter().map(|(path, _)| path).collect();
+        let (own, system): (Vec<&Path>, Vec<&Path>) = (paths(own), paths(system));
+        hash_of(&self.setting.found(&own, &system, &mut self.before)) == record.found
+    }
+
+    /// What has to be as it is for `compiled` to hold; `None` where that cannot be known.
+    fn record(
         &self,
         slot: &Slot,
         source: &Path,
         compiled: &Compiled,
         after: &mut Files,
-    ) -> Option<Vec<Condition>> {
+    ) -> Option<Record> {
         let mut all: Vec<PathBuf> = vec![source.to_owned()];
         all.extend(
             compiled
@@ -174,17 +189,33 @@ impl Cache {
         if mode == Mode::Folded && after.uses_line_macros(&own, &system) {
             mode = Mode::Raw;
         }
-        let absent = self.setting.absent(&own, &system, after, slot.started)?;
+        let found = {
+            let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
+            let system: Vec<&Path> = system.iter().map(PathBuf::as_path).collect();
+            self.setting.found(&own, &system, after)
+        };
+        // One that came while the compiler ran may have been passed over.
+        if !found.iter().all(|path| after.is_older(path, slot.started)) {
+            return None;
+        }
         let own = own.into_iter().map(|path| after.condition(path, mode));
         let mut conditions: Vec<Condition> = own.collect::<Option<_>>()?;
         let system = system.into_iter().map(Condition::unchanged);
         conditions.extend(system.collect::<Option<Vec<_>>>()?);
-        conditions.extend(absent.into_iter().map(Condition::Absent));
-        Some(conditions)
+        Some(Record::new(&slot.key, conditions, hash_of(&found)))
     }
 
     /// The files as they are once all is compiled.
     pub(crate) fn after() -> Files {
         Files::default()
     }
+}
+
+fn hash_of(paths: &BTreeSet<PathBuf>) -> Hash {
+    let mut hash = Sha256::new();
+    for path in paths {
+        hash.update(path.as_os_str().as_encoded_bytes());
+        hash.update([0]);
+    }
+    hash.finalize().into()
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
@@ -66,6 +65,9 @@ const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/
 
 /// Where headers of the system lie. They are searched last, but for the first of them.
 const SYSTEM: [&str; 5] = ["/usr/local/include", "/usr", "/opt", "/lib", "/nix"];
+
+/// The folders that are searched last.
+const LAST: [&str; 2] = ["/usr/local/include", "/usr/include"];
 
 /// What decides but for texts.
 pub(crate) struct Setting {
@@ -172,51 +174,39 @@ impl Setting {
                 || SYSTEM.iter().any(|system| path.starts_with(system)))
     }
 
-    /// The files that are not there, and would be read if they were: in the folder of who includes, or
-    /// in one that comes before the one in which a header was found. `None` if one may have come while
-    /// the compiler ran, which began at `started`.
-    pub(crate) fn absent(
+    /// The files that headers could be taken from by their names: in the folders of those who include
+    /// them, and in all that are searched. One that comes later may be taken instead of another.
+    pub(crate) fn found(
         &self,
-        own: &[PathBuf],
-        system: &[PathBuf],
+        own: &[&Path],
+        system: &[&Path],
         files: &mut Files,
-        started: SystemTime,
-    ) -> Option<BTreeSet<PathBuf>> {
-        let mut folders: BTreeSet<PathBuf> = self.folders.iter().cloned().collect();
+    ) -> BTreeSet<PathBuf> {
+        let mut folders: BTreeSet<&Path> = self.folders.iter().map(PathBuf::as_path).collect();
+        folders.extend(own.iter().filter_map(|path| path.parent()));
+        folders.extend(LAST.map(Path::new));
         let mut names: BTreeSet<PathBuf> = BTreeSet::new();
         for path in own {
-            folders.extend(path.parent().map(Path::to_owned));
             let text = files.text(path);
             let headers = text.into_iter().flat_map(|text| text.headers.iter());
             names.extend(headers.map(PathBuf::from));
         }
         // Those that the headers of the system name are the ends of the paths that were found.
         for path in system {
-            let parts: Vec<_> = path.components().rev().take(3).collect();
-            for length in 1..=parts.len() {
-                let parts = parts[..length].iter().rev();
-                if parts
-                    .clone()
-                    .all(|part| matches!(part, Component::Normal(_)))
-                {
-                    names.insert(parts.collect());
-                }
-            }
+            let path = path.to_string_lossy();
+            let ends = path.rmatch_indices('/').take(3);
+            let ends = ends.map(|(at, _)| &path[at + 1..]);
+            names.extend(ends.filter(|end| !end.starts_with("..")).map(PathBuf::from));
         }
         // Headers that are inside a compiler are in no list.
         names.extend(["sycl", "CL"].map(PathBuf::from));
-        let mut absent = BTreeSet::new();
-        let last = ["/usr/local/include", "/usr/include"].map(PathBuf::from);
-        for folder in folders.iter().chain(&last) {
-            for path in names.iter().map(|name| folder.join(name)) {
-                if !files.exists(&path) {
-                    absent.insert(path);
-                } else if !files.is_older(&path, started) {
-                    return None;
-                }
-            }
+        let mut found = BTreeSet::new();
+        for folder in folders {
+            let named = names.iter().filter(|name| files.may_have(folder, name));
+            let named: Vec<PathBuf> = named.map(|name| folder.join(name)).collect();
+            found.extend(named.into_iter().filter(|path| files.exists(path)));
         }
-        Some(absent)
+        found
     }
 }
 
