@@ -19,9 +19,7 @@ fn is_a_build_script() {
         return; // an ordinary run of the tests
     };
     let build = syclbin_build::Build::new().include("include");
-    let build = sources
-        .lines()
-        .fold(build, |build, source| build.source(source));
+    let build = sources.lines().fold(build, syclbin_build::Build::source);
     build.compile("made");
     std::process::exit(0);
 }
