@@ -94,7 +94,8 @@
 //! **What decides.** The compiler (path, version, and size and times of what it is made of), the arguments,
 //! the variables that clang reads (`CPATH` and others), and every file that was read. Your texts are
 //! compared without comments and with white space folded, so a comment costs no compile. Headers of the
-//! compiler and the system (`/usr`, `/opt`) are compared by size and times. A header that is new and would be found
+//! compiler and the system (`/usr`, `/opt`) are compared by size and times, and only looked through for lines
+//! and times of the compile. A header that is new and would be found
 //! before one that was read counts, and so does one that `__has_include` asked for in vain. Paths are
 //! those that you gave: two checkouts share what they compile, unless an argument is an absolute path.
 //!

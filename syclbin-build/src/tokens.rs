@@ -158,14 +158,15 @@ mod unix {
         }
     }
 
-    /// The path of an open file of this process.
+    /// The path of an open file of this process. Where it opens the same file once more and not anew,
+    /// as outside of Linux, taking a token might wait for ever.
     fn descriptor(number: &str) -> Option<PathBuf> {
         let number: u32 = number.parse().ok()?;
-        Some(PathBuf::from(format!("/dev/fd/{number}")))
+        cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{number}")))
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use std::os::fd::AsRawFd as _;

@@ -177,6 +177,43 @@ fn what_depends_on_more_than_texts_is_compiled_each_time() {
 }
 
 #[test]
+fn headers_of_the_compiler_count_by_size_and_times_and_for_what_they_define() {
+    let cached = Cached::new();
+    let tools = tempfile::tempdir().unwrap();
+    let header = tools.path().join("include/sys.hpp");
+    let program = tools.path().join("bin/clang++");
+    for path in [&header, &program] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+    }
+    fs::copy(script::fake_clang_program(), &program).unwrap();
+    let system = |text: &str| {
+        fs::write(&header, text).unwrap();
+        let file = fs::File::options().append(true).open(&header).unwrap();
+        let before = SystemTime::now() - Duration::from_secs(3600);
+        file.set_modified(before).unwrap();
+    };
+    let compile = compile().replace(
+        "include/a.hpp",
+        &format!("include/a.hpp {}", header.display()),
+    );
+    let build = |own: &str| {
+        cached.write("include/a.hpp", own);
+        let script = cached.script(&steps(""), &compile);
+        cached.compiles_of(script.env("SYCLBIN_CLANG", &program))
+    };
+    system("#define WHERE f(__LINE__)\n");
+    assert_eq!(build("int b;\n"), 2);
+    assert_eq!(build("int b; // b\n"), 0);
+    assert_eq!(build("WHERE;\n"), 2);
+    assert_eq!(build("\nWHERE;\n"), 2, "lines matter to who uses it");
+    system("#define WHERE f(__LINE__) // changed\n");
+    assert_eq!(build("int b;\n"), 2);
+    system("#define NOW __TIME__\n");
+    assert_eq!(build("int b;\n"), 2);
+    assert_eq!(build("int b;\n"), 2, "never kept");
+}
+
+#[test]
 fn arguments_environment_and_compiler_each_matter() {
     let cached = Cached::new();
     assert_eq!(cached.compiles(), 2);

@@ -141,23 +141,43 @@ impl Files {
         modified.is_ok_and(|modified| modified + TICK < moment)
     }
 
-    /// Whether one of `own` uses a macro that one of `system` defines by its line.
-    pub(crate) fn uses_line_macros(&mut self, own: &[PathBuf], system: &[PathBuf]) -> bool {
-        const SIGNS: [&str; 2] = ["__LINE__", "__builtin_LINE"];
-        let mut macros = BTreeSet::new();
-        for path in system {
+    /// What the texts of the system, of which only few are read closely, mean for those that are not.
+    pub(crate) fn system(&self, paths: &[PathBuf]) -> System {
+        const SIGNS: [&str; 5] = [
+            "__LINE__",
+            "__builtin_LINE",
+            "__DATE__",
+            "__TIME__",
+            "__TIMESTAMP__",
+        ];
+        let mut all = System::default();
+        for path in paths {
             let Ok(text) = std::fs::read(path) else {
                 continue;
             };
             let text = String::from_utf8_lossy(&text);
-            // Few have one, and the library searches faster than we read.
+            // The library searches faster than we read.
             if SIGNS.iter().any(|sign| text.contains(sign)) {
-                macros.extend(Text::read(text.as_bytes()).line_macros);
+                let text = Text::read(text.as_bytes());
+                all.line_macros.extend(text.line_macros);
+                all.has_time |= text.has_time;
             }
         }
-        own.iter().any(|path| {
-            let text = self.text(path);
-            text.is_some_and(|text| !text.words.is_disjoint(&macros))
-        })
+        all
     }
+
+    /// Whether a text uses one of these words.
+    pub(crate) fn uses(&mut self, path: &Path, words: &BTreeSet<String>) -> bool {
+        let text = self.text(path);
+        text.is_some_and(|text| !text.words.is_disjoint(words))
+    }
+}
+
+/// What matters of the texts of the system.
+#[derive(Default)]
+pub(crate) struct System {
+    /// The macros that are made of a line.
+    pub(crate) line_macros: BTreeSet<String>,
+    /// Whether the time of the compile is in one.
+    pub(crate) has_time: bool,
 }

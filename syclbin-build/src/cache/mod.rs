@@ -10,12 +10,12 @@
 //!
 //! | module | noun |
 //! |---|---|
-//! | [`text`] | what of a text the compiler sees |
-//! | [`setting`] | all that decides but for headers: compiler, arguments, environment |
-//! | [`condition`] | what has to be as it was for a result to hold |
-//! | [`manifest`] | the results of one source and setting |
-//! | [`entry`] | a result as bytes |
-//! | [`store`] | the folder: whole files, a lock, a bound |
+//! | `text` | what of a text the compiler sees |
+//! | `setting` | all that decides but for headers: compiler, arguments, environment |
+//! | `condition` | what has to be as it was for a result to hold |
+//! | `manifest` | the results of one source and setting |
+//! | `entry` | a result as bytes |
+//! | `store` | the folder: whole files, a lock, a bound |
 //!
 //! Whatever goes wrong here, the build goes on without.
 
@@ -186,7 +186,12 @@ impl Cache {
                 mode = Mode::Raw;
             }
         }
-        if mode == Mode::Folded && after.uses_line_macros(&own, &system) {
+        let of_system = after.system(&system);
+        if of_system.has_time {
+            return None;
+        }
+        let macros = &of_system.line_macros;
+        if own.iter().any(|path| after.uses(path, macros)) {
             mode = Mode::Raw;
         }
         let found = {

@@ -31,7 +31,7 @@ const VARIABLES: [&str; 8] = [
 
 /// Arguments by which files are read that no list of headers names, or written that nobody keeps, or
 /// programs run that are not the compiler.
-const UNFIT: [&str; 23] = [
+const UNFIT: [&str; 25] = [
     "@",
     "--config",
     "--offload-arch",
@@ -49,7 +49,9 @@ const UNFIT: [&str; 23] = [
     "-ftime-trace",
     "-fxray",
     "-include-pch",
+    "-iprefix",
     "-ivfsoverlay",
+    "-iwithprefix",
     "-load",
     "--specs",
     "-o",
@@ -63,8 +65,8 @@ const TARGETS: [&str; 2] = ["spir64", "spir64-unknown-unknown"];
 /// Where the compilers of a system lie, in a folder a version: clang takes the newest one's headers.
 const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
 
-/// Where headers of the system lie. They are searched last, but for the first of them.
-const SYSTEM: [&str; 5] = ["/usr/local/include", "/usr", "/opt", "/lib", "/nix"];
+/// Where headers of the system lie.
+const SYSTEM: [&str; 4] = ["/usr", "/opt", "/lib", "/nix"];
 
 /// The folders that are searched last.
 const LAST: [&str; 2] = ["/usr/local/include", "/usr/include"];
@@ -230,7 +232,10 @@ fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
 
 /// The folders in which arguments have headers searched.
 fn folders_of(flags: &[OsString]) -> Vec<PathBuf> {
-    const OPTIONS: [&str; 6] = [
+    const OPTIONS: [&str; 9] = [
+        "--include-directory-after=",
+        "--include-directory=",
+        "-isystem-after",
         "-isystem",
         "-iquote",
         "-idirafter",

@@ -22,6 +22,8 @@ pub(crate) struct Text {
     pub(crate) folded: Hash,
     /// Lines matter in it: `__LINE__` and what comes to it.
     pub(crate) needs_lines: bool,
+    /// The time of the compile is in what is made of it.
+    pub(crate) has_time: bool,
     /// Why what is made of it cannot be kept, if it cannot.
     pub(crate) unfit: Option<&'static str>,
     /// The headers it includes or asks for, as it names them.
@@ -83,6 +85,7 @@ impl<'t> Lexer<'t> {
             raw: [0; 32],
             folded: [0; 32],
             needs_lines: false,
+            has_time: false,
             unfit: None,
             headers: BTreeSet::new(),
             words: BTreeSet::new(),
@@ -249,6 +252,7 @@ impl<'t> Lexer<'t> {
             self.text.line_macros.extend(self.defines.clone());
         }
         if TIMES.contains(&word.as_str()) {
+            self.text.has_time = true;
             self.text.unfit = Some("it has the time of the compile in it");
         }
         match word.as_str() {
