@@ -20,4 +20,14 @@ fn main() {
             .source(format!("{folder}/{name}.cpp"))
             .compile(name);
     }
+    // A kernel of one that calls a function of the other, and two that need nothing of each other.
+    syclbin_build::Build::new()
+        .source("../testfiles/import_side.cpp")
+        .source("../testfiles/export_side.cpp")
+        .compile("linked");
+    syclbin_build::Build::new()
+        .source("../testfiles/vector_ops.cpp")
+        .source("../testfiles/export_side.cpp")
+        .source("../testfiles/work_group.cpp")
+        .compile("several");
 }

@@ -126,6 +126,9 @@ impl Build {
             return self.on_docs_rs(&place);
         }
         for path in &self.sources {
+            if path.to_string_lossy().contains(['\n', '\r']) {
+                return Err(Error::LineBreak(path.clone()));
+            }
             // Named even when it is missing, so that the script runs again once it is there.
             cargo::rerun_if_changed(path);
             readable(path).map_err(|source| Error::Source {
@@ -329,8 +332,9 @@ impl Build {
 /// Ends the build script, and says why.
 pub(crate) fn fail(error: &Error) -> ! {
     let mut stderr = std::io::stderr().lock();
-    if let Error::Compile { diagnostics, .. } | Error::Crash { diagnostics, .. } = error {
-        let _ = writeln!(stderr, "{}", diagnostics.trim_end());
+    let diagnostics = error.diagnostics().trim_end();
+    if !diagnostics.is_empty() {
+        let _ = writeln!(stderr, "{diagnostics}");
     }
     let _ = writeln!(stderr, "error: {error}");
     drop(stderr);

@@ -1,15 +1,23 @@
 //! What a build script says to Cargo, and what Cargo says to it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// The variables that Cargo was told of.
+static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// The value of an environment variable; Cargo is told to run the script again when it changes.
 pub(crate) fn env(name: &str) -> Option<OsString> {
-    println!("cargo::rerun-if-env-changed={name}");
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.insert(name.to_owned()) {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
     env_again(name)
 }
 
-/// The value of a variable that Cargo was told of.
+/// The value of a variable that Cargo was told of, or that changes nothing that is made.
 pub(crate) fn env_again(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -1,19 +1,26 @@
 //! The compiler of a build, and running it.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
+use crate::build::write_error;
 use crate::cargo;
 use crate::error::{Ended, Error, Result};
+use crate::process::Process;
 use crate::search::{Found, Memory, Origin, Outcome, Problem, Search};
 
 /// Where clang itself looks for headers.
-const READ_BY_CLANG: [&str; 2] = ["CPATH", "CPLUS_INCLUDE_PATH"];
+pub(crate) const READ_BY_CLANG: [&str; 2] = ["CPATH", "CPLUS_INCLUDE_PATH"];
+
+/// How many seconds a compile may take.
+pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
+
+/// The limit where none is set: far beyond what kernels take, and short of a lost night.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// A program that takes clang's command line and has `-fsyclbin`.
 #[derive(Clone, Debug)]
@@ -30,22 +37,17 @@ impl Compiler {
         for variable in READ_BY_CLANG {
             cargo::env(variable);
         }
-        let told = RefCell::new(BTreeSet::new());
-        let variable = |name: &str| match told.borrow_mut().insert(name.to_owned()) {
-            true => cargo::env(name),
-            false => cargo::env_again(name),
-        };
         let outcome = Search {
-            variable: &variable,
+            variable: &cargo::env,
             target: std::env::var("TARGET").ok(),
             host: std::env::var("HOST").ok(),
             memory: Memory::in_folder(folder),
         }
         .run(forced);
-        Self::from_outcome(outcome, &variable)
+        Self::from_outcome(outcome)
     }
 
-    fn from_outcome(outcome: Outcome, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self> {
+    fn from_outcome(outcome: Outcome) -> Result<Self> {
         let found = outcome.taken?;
         for passed_over in outcome.passed_over {
             // Others are passed over in silence: nobody asked them to compile kernels. This one
@@ -63,7 +65,7 @@ impl Compiler {
             }
             // One that is installed later comes before these.
             Origin::Path | Origin::Default => {
-                let home = Home::locate(variable(HOME_VARIABLE).as_deref());
+                let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref());
                 let versions = home.ok().map(|home| home.versions(Component::Compiler));
                 parts.extend(versions.filter(|versions| versions.exists()));
             }
@@ -82,6 +84,12 @@ impl Compiler {
         &self.found.version
     }
 
+    /// The program to start, with what comes before all other arguments.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &OsStr> {
+        let leading = self.found.candidate.leading.iter();
+        std::iter::once(self.program().as_os_str()).chain(leading.map(OsString::as_os_str))
+    }
+
     pub(crate) fn parts(&self) -> &[PathBuf] {
         &self.parts
     }
@@ -91,40 +99,46 @@ impl Compiler {
         self.found.takes(argument)
     }
 
-    /// Starts a compilation; its diagnostics are captured.
-    pub(crate) fn start(&self, job: &Job<'_>) -> Result<Running> {
+    /// Starts a compilation; its diagnostics are kept in a file beside its output.
+    pub(crate) fn start(&self, job: &Job) -> Result<Running> {
         let mut command: Command = self.found.candidate.command();
         command.args(&job.flags);
-        if let Some(depfile) = job.depfile {
+        if job.has_colour {
+            command.arg("-fcolor-diagnostics");
+        }
+        if let Some(depfile) = &job.depfile {
             command.args([OsStr::new("-MD"), OsStr::new("-MF"), depfile.as_os_str()]);
         }
         command
             .args([OsStr::new("-o"), job.output.as_os_str()])
-            .arg(job.source)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        // A thread drains the pipes, so that two compilers can run and neither waits for a reader.
-        let child = command.spawn().map_err(|source| Error::Start {
+            .arg(&job.source);
+        let log = job.output.with_extension("log");
+        let stderr = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&log)
+            .map_err(|source| write_error(&log, source))?;
+        let process = Process::start(command, stderr).map_err(|source| Error::Start {
             program: self.program().to_owned(),
             source,
         })?;
         Ok(Running {
-            output: std::thread::spawn(move || child.wait_with_output()),
+            process,
             program: self.program().to_owned(),
-            source: job.source.to_owned(),
+            source: job.source.clone(),
             line: self.line_to_repeat(job),
         })
     }
 
     /// A line for a shell, in any folder, that compiles the same. The files of this build are gone
     /// by then, so it writes to the folder of Cargo.toml.
-    fn line_to_repeat(&self, job: &Job<'_>) -> String {
+    fn line_to_repeat(&self, job: &Job) -> String {
         let output = OsStr::new("crash.syclbin");
         let arguments = job.flags.iter().map(OsString::as_os_str);
-        let leading = self.found.candidate.leading.iter();
-        let line = std::iter::once(self.program().as_os_str())
-            .chain(leading.map(OsString::as_os_str))
+        let line = self
+            .words()
             .chain(arguments)
             .chain([OsStr::new("-o"), output, job.source.as_os_str()])
             .map(quoted)
@@ -138,48 +152,74 @@ impl Compiler {
 }
 
 /// One compilation.
-pub(crate) struct Job<'j> {
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
     pub(crate) flags: Vec<OsString>,
-    pub(crate) source: &'j Path,
-    pub(crate) output: &'j Path,
-    pub(crate) depfile: Option<&'j Path>,
+    pub(crate) source: PathBuf,
+    pub(crate) output: PathBuf,
+    pub(crate) depfile: Option<PathBuf>,
+    pub(crate) has_colour: bool,
+}
+
+/// How long a compilation may take.
+pub(crate) fn limit() -> Duration {
+    // Cargo is not told: the limit changes nothing that is made, and a build that failed runs again.
+    cargo::env_again(LIMIT_VARIABLE)
+        .and_then(|value| value.to_str()?.trim().parse().ok())
+        .filter(|seconds| *seconds > 0)
+        .map_or(LIMIT, Duration::from_secs)
 }
 
 /// A compilation under way.
 pub(crate) struct Running {
-    output: std::thread::JoinHandle<std::io::Result<Output>>,
+    process: Process,
     program: PathBuf,
     source: PathBuf,
     line: String,
 }
 
 impl Running {
-    /// Waits for the end; the diagnostics, if it compiled.
-    pub(crate) fn finish(self) -> Result<String> {
-        let lost = || {
-            Err(std::io::Error::other(
-                "the thread that read its output died",
-            ))
-        };
-        let output = self.output.join().unwrap_or_else(|_| lost());
-        let output = output.map_err(|source| Error::Start {
-            program: self.program,
-            source,
-        })?;
-        let diagnostics = String::from_utf8_lossy(&output.stderr).into_owned();
-        match output.status.code() {
+    /// The diagnostics, once it compiled; `None` as long as it runs. One that runs for longer than
+    /// `limit` is stopped.
+    pub(crate) fn poll(&mut self, limit: Duration) -> Option<Result<String>> {
+        match self.process.ended() {
+            Ok(Some(status)) => Some(self.outcome(status)),
+            Ok(None) if self.process.runs_for() < limit => None,
+            Ok(None) => {
+                self.process.stop();
+                Some(Err(Error::Hangs {
+                    source_file: self.source.clone(),
+                    limit,
+                    command: self.line.clone(),
+                    diagnostics: self.process.said().unwrap_or_default(),
+                }))
+            }
+            Err(error) => Some(Err(self.lost(error))),
+        }
+    }
+
+    fn outcome(&mut self, status: ExitStatus) -> Result<String> {
+        let diagnostics = self.process.said().map_err(|error| self.lost(error))?;
+        match status.code() {
             Some(0) => Ok(diagnostics),
             // clang's own code for errors in the source.
             Some(1) => Err(Error::Compile {
-                source_file: self.source,
+                source_file: self.source.clone(),
                 diagnostics,
             }),
             _ => Err(Error::Crash {
-                source_file: self.source,
-                how: Ended(output.status),
-                command: self.line,
+                source_file: self.source.clone(),
+                how: Ended(status),
+                command: self.line.clone(),
                 diagnostics,
             }),
+        }
+    }
+
+    fn lost(&self, source: std::io::Error) -> Error {
+        Error::Start {
+            program: self.program.clone(),
+            source,
         }
     }
 }

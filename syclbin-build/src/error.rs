@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use syclbin_toolchain::INSTALL_COMMAND;
 
@@ -91,6 +92,39 @@ pub enum Error {
         /// What it wrote before.
         diagnostics: String,
     },
+    /// The compiler did not end in time.
+    #[error(
+        "the compiler did not end within {} s while compiling {} and was stopped; allow more time with {}. To repeat it:\n  {command}",
+        .limit.as_secs(),
+        .source_file.display(),
+        crate::compiler::LIMIT_VARIABLE
+    )]
+    Hangs {
+        /// The source.
+        source_file: PathBuf,
+        /// For how long it was let run.
+        limit: Duration,
+        /// A command line that repeats it.
+        command: String,
+        /// What it wrote before.
+        diagnostics: String,
+    },
+    /// Something is wrong with some of several sources. What the compiler said has been shown.
+    #[error("{}{summary}", each(.failures))]
+    Sources {
+        /// What is wrong with each.
+        failures: Vec<Error>,
+        /// The compiler's diagnostics, each once.
+        diagnostics: String,
+        /// How many there are, and in which sources.
+        summary: String,
+    },
+    /// Device code uses functions or variables that none of the sources defines.
+    #[error("{}", undefined(.0))]
+    Undefined(Vec<Undefined>),
+    /// The path of a source has a line break in it.
+    #[error("source {0:?} has a line break in its path, which Cargo cannot be told of; rename it")]
+    LineBreak(PathBuf),
     /// The compiler left a file that cannot be read as SYCLBIN.
     #[error(
         "{} left no usable SYCLBIN file of {}: {problem}; is it a DPC++ clang++ with -fsyclbin (2025.2 or newer)?",
@@ -142,6 +176,55 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl Error {
+    /// What the compiler said, which is to be shown before the error.
+    pub(crate) fn diagnostics(&self) -> &str {
+        match self {
+            Self::Compile { diagnostics, .. }
+            | Self::Crash { diagnostics, .. }
+            | Self::Hangs { diagnostics, .. }
+            | Self::Sources { diagnostics, .. } => diagnostics,
+            _ => "",
+        }
+    }
+}
+
+/// A symbol that device code imports, and nothing exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Undefined {
+    /// The symbol.
+    pub symbol: String,
+    /// Its name in C++, as far as the symbol can be read.
+    pub name: String,
+    /// The sources that use it.
+    pub sources: Vec<PathBuf>,
+}
+
+fn undefined(all: &[Undefined]) -> String {
+    let mut text = "device code uses what no source defines:".to_owned();
+    for one in all {
+        let sources = one.sources.iter().map(|path| path.display().to_string());
+        let sources = sources.collect::<Vec<_>>().join(", ");
+        text.push_str(&match one.name == one.symbol {
+            true => format!("\n  {}, used in {sources}", one.name),
+            false => format!("\n  {} ({}), used in {sources}", one.name, one.symbol),
+        });
+    }
+    text.push_str(
+        "\nadd the source that defines it with .source(\"...\"), and mark both its declaration and its \
+         definition SYCL_EXTERNAL",
+    );
+    text
+}
+
+/// What the compiler's own words do not tell of failures, a paragraph each.
+fn each(failures: &[Error]) -> String {
+    let told = |failure: &&Error| !matches!(failure, Error::Compile { .. });
+    let each = failures.iter().filter(told);
+    each.map(|failure| format!("{failure}\n")).collect()
 }
 
 /// What is wrong with the one compiler, and what else there is.

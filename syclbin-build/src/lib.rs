@@ -11,7 +11,7 @@
 //!
 //! The file lies in `OUT_DIR/syclbin/saxpy.syclbin`, where `include_syclbin!` of crate `syclbin-rt`
 //! finds it by its name. Kernels are compiled again when a source, a header, an argument or the
-//! compiler changed.
+//! compiler changed; [see below](crate#rebuilds-and-the-cache).
 //!
 //! # Without code
 //!
@@ -95,9 +95,58 @@
 //! empty file makes `include_syclbin!` write a module without kernels; items about kernels are passed
 //! over, and as rustdoc does not look into functions, calls of kernels do no harm there.
 //!
+//! # Several sources
+//!
+//! [`Build::source`] may be called again: all sources become one file. They are compiled at once, with no
+//! more processes than Cargo's jobserver has tokens for (outside of Cargo: `NUM_JOBS`, else the number of
+//! cores). What is wrong with any of them is told in one go, and what a header has to say once.
+//!
+//! One source may define a function that another uses: both its declaration and its definition are
+//! `SYCL_EXTERNAL` then. The file says that it is an object, as somebody has to link it; without such
+//! functions it is to be executed as it is. What no source defines is an error.
+//!
+//! A compiler that runs for 600 seconds is stopped, or for those that `SYCLBIN_COMPILE_SECONDS` names.
+//! Errors have colours when `CARGO_TERM_COLOR` is `always`: Cargo captures what a build script says, so
+//! no terminal can be asked.
+//!
+//! # Rebuilds and the cache
+//!
+//! Cargo runs the build script again when a source, a header, the compiler or a variable that matters
+//! changed, and not otherwise. The script then compiles what is not in the cache: a folder `kernels` beside
+//! the installed toolchain (`SYCLBIN_HOME`, else `syclbin` in the user's cache folder), which all
+//! profiles, target folders and workspaces share.
+//!
+//! | variable | |
+//! |---|---|
+//! | `SYCLBIN_CACHE=off` | always compile |
+//! | `SYCLBIN_CACHE=/a/folder` | another folder; the path is absolute |
+//! | `SYCLBIN_CACHE_SIZE=500M` | how large it may become (`1G` if not told otherwise); what nobody used for longest goes first |
+//!
+//! **What decides.** The compiler (path, version, and size and times of what it is made of), the arguments,
+//! the variables that clang reads (`CPATH` and others), and every file that was read. Your texts are
+//! compared without comments and with white space folded, so a comment costs no compile. Headers of the
+//! compiler and the system (`/usr`, `/opt`) are compared by size and times, and only looked through for lines
+//! and times of the compile. A header that is new and would be found
+//! before one that was read counts, and so does one that `__has_include` asked for in vain. Paths are
+//! those that you gave: two checkouts share what they compile, unless an argument is an absolute path.
+//!
+//! **Where lines matter**, texts are compared byte by byte, all that a source reads:
+//! - one of them has `__LINE__`, `__builtin_LINE`, `source_location`, a name with `assert` in it (but for
+//!   `static_assert`), `#line`, or a macro of a system header that is made of one of these;
+//! - an argument has one, or begins with `-g`;
+//! - the compiler had warnings: they are told again as they were, with the right lines.
+//!
+//! **What is compiled each time**, as it depends on more than texts: `__DATE__`, `__TIME__`,
+//! `__TIMESTAMP__`, `#embed`, an `#include` or `__has_include` of a macro, trigraphs; arguments that name
+//! files of other kinds or other programs (`@file`, plugins, modules, profiles, `-fsycl-targets` other than
+//! `spir64`); and a file that changed while the compiler ran, or in the 10 ms before.
+//!
+//! An entry is believed only if its hash is right; one that is damaged is made anew. A cache that cannot be
+//! read or written fails no build. Errors are not kept.
+//!
 //! # Out of scope
 //!
-//! Linking device code of several sources, targets other than SPIR-V, and a cache over builds.
+//! Linking device code, and targets other than SPIR-V.
 #![forbid(unsafe_code)]
 // The example is a whole build.rs.
 #![allow(clippy::needless_doctest_main)]
@@ -105,15 +154,21 @@
 #![allow(clippy::print_stdout)]
 
 mod build;
+#[doc(hidden)]
+pub mod cache;
 mod cargo;
+mod compiled;
 mod compiler;
 #[doc(hidden)]
 pub mod depfile;
+mod diagnostics;
 mod error;
 #[doc(hidden)]
 pub mod file;
 #[doc(hidden)]
 pub mod headers;
+mod imports;
+mod jobs;
 #[doc(hidden)]
 pub mod listing;
 #[doc(hidden)]
@@ -122,10 +177,12 @@ pub mod manifest;
 pub mod orders;
 mod prebuilt;
 mod precompiled;
+mod process;
 #[doc(hidden)]
 pub mod search;
 mod sources;
+mod tokens;
 
 pub use build::Build;
-pub use error::{Ended, Error, Result};
+pub use error::{Ended, Error, Result, Undefined};
 pub use manifest::Manifest;

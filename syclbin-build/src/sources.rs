@@ -4,14 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use syclbin::signature::{self, debug_info, spirv};
-use syclbin::{AbstractModule, Image, State, Syclbin};
+use syclbin::{AbstractModule, State, Syclbin};
 
 use crate::build::{create, write_error};
+use crate::cache::{Cache, Known, Slot};
 use crate::cargo;
+use crate::compiled::{Compiled, NO_KERNEL, Outputs};
 use crate::compiler::{Compiler, Job};
-use crate::depfile;
+use crate::diagnostics::{self, Diagnostics};
 use crate::error::{Error, Result};
+use crate::imports;
+use crate::jobs::{self, Outcome, Task};
+use crate::tokens::Tokens;
 
 /// The kernels of all sources, and the files that these were read from.
 pub(crate) fn compile(
@@ -25,141 +29,196 @@ pub(crate) fn compile(
         .prefix(&own_work())
         .tempdir_in(folder)
         .map_err(|source| write_error(folder, source))?;
-
-    let mut whole = Syclbin::new(State::Executable);
-    let mut origins = BTreeMap::new();
+    let flags = flags(sources.len(), arguments);
+    let results = compile_each(compiler, sources, &flags, work.path())?;
+    let compiled = all_or_error(sources, results)?;
     let mut files: BTreeSet<PathBuf> = sources.iter().cloned().collect();
+    for one in &compiled {
+        for path in &one.files {
+            cargo::rerun_if_changed(path);
+        }
+        files.extend(one.files.iter().cloned());
+    }
+    Ok((link(compiled, sources)?, files))
+}
+
+/// What every source is compiled with. Several may use one another's functions, which code that is to
+/// be executed as it is cannot; `-fsyclbin=object` has the compiler keep them linkable.
+fn flags(sources: usize, arguments: &[OsString]) -> Vec<OsString> {
+    let state = match sources {
+        1 => "-fsyclbin=executable",
+        _ => "-fsyclbin=object",
+    };
+    let own = [
+        "-fsycl",
+        state,
+        // Drivers whose default is the old way of offloading ignore `-fsyclbin` without.
+        "--offload-new-driver",
+        // Keeps the names of parameters.
+        "-fno-discard-value-names",
+        "-O2",
+    ];
+    let own = own.into_iter().map(OsString::from);
+    own.chain(arguments.iter().cloned()).collect()
+}
+
+/// What each source comes to, from the cache or from the compiler.
+fn compile_each(
+    compiler: &Compiler,
+    sources: &[PathBuf],
+    flags: &[OsString],
+    work: &Path,
+) -> Result<Vec<Result<Compiled>>> {
+    let mut cache = Cache::open(compiler, flags);
+    let mut results: Vec<Option<Result<Compiled>>> = Vec::new();
+    let mut missing: Vec<(usize, Option<Box<Slot>>)> = Vec::new();
     for (index, source) in sources.iter().enumerate() {
-        // A folder each: what one compile leaves is never taken for the output of another.
-        let work = work.path().join(index.to_string());
+        let known = cache.as_mut().map(|cache| cache.look_up(source));
+        let slot = match known {
+            Some(Known::Compiled(compiled)) => {
+                results.push(Some(Ok(compiled)));
+                continue;
+            }
+            Some(Known::NotYet(slot)) => Some(slot),
+            Some(Known::Never) | None => None,
+        };
+        missing.push((index, slot));
+        results.push(None);
+    }
+    let to_compile: Vec<&Path> = missing.iter().map(|(i, _)| sources[*i].as_path()).collect();
+    let compiled = run(compiler, &to_compile, flags, work)?;
+    let mut after = Cache::after();
+    for ((index, slot), result) in missing.into_iter().zip(compiled) {
+        if let (Some(cache), Some(slot), Ok(compiled)) = (&cache, &slot, &result) {
+            cache.keep(slot, &sources[index], compiled, &mut after);
+        }
+        results[index] = Some(result);
+    }
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// Compiles each source twice, all at once as far as there are tokens: the code that runs, and what is
+/// only read: debug information turns optimization off, but it alone tells `unsigned n` from `int n`.
+fn run(
+    compiler: &Compiler,
+    sources: &[&Path],
+    flags: &[OsString],
+    work: &Path,
+) -> Result<Vec<Result<Compiled>>> {
+    let has_colour = diagnostics::has_colour();
+    let mut outputs = Vec::new();
+    let mut tasks = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let work = work.join(index.to_string());
         create(&work)?;
-        let modules = compile_source(compiler, source, arguments, &work, &mut files)?;
-        for symbol in modules.iter().flat_map(AbstractModule::kernel_names) {
+        let output = Outputs::in_folder(&work);
+        let code = Job {
+            flags: flags.to_vec(),
+            source: source.to_path_buf(),
+            output: output.code.clone(),
+            depfile: Some(output.dependencies.clone()),
+            has_colour,
+        };
+        let mut debug = Job {
+            output: output.described.clone(),
+            depfile: None,
+            ..code.clone()
+        };
+        debug.flags.push("-g".into());
+        let only_with = Some(tasks.len());
+        tasks.push(Task {
+            job: code,
+            only_with: None,
+        });
+        tasks.push(Task {
+            job: debug,
+            only_with,
+        });
+        outputs.push(output);
+    }
+    let mut outcomes = jobs::run(compiler, &tasks, &mut Tokens::of_environment()).into_iter();
+    let mut results = Vec::new();
+    for (source, output) in sources.iter().zip(outputs) {
+        let (code, debug) = (outcomes.next(), outcomes.next());
+        let diagnostics = said(code.flatten()).and_then(|said_of_code| {
+            said(debug.flatten())?;
+            Ok(diagnostics::plain(&said_of_code))
+        });
+        results.push(diagnostics.and_then(|text| output.read(compiler, source, text)));
+    }
+    Ok(results)
+}
+
+/// A compile that was not tried is one whose error is told elsewhere.
+fn said(outcome: Outcome) -> Result<String> {
+    outcome.unwrap_or_else(|| Ok(String::new()))
+}
+
+/// All sources, with their warnings told; or what is wrong with each of those that do not compile.
+fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<Vec<Compiled>> {
+    let mut said = Diagnostics::default();
+    let mut failures = Vec::new();
+    let mut failed = Vec::new();
+    let mut compiled = Vec::new();
+    for (source, result) in sources.iter().zip(results) {
+        match result {
+            Ok(one) => compiled.push((source, one)),
+            Err(error) => {
+                failed.push(source.as_path());
+                failures.push(error);
+            }
+        }
+    }
+    for failure in &failures {
+        said.add(failure.diagnostics());
+    }
+    let summary = said.summary(sources.len(), failed.into_iter());
+    let diagnostics = said.text().to_owned();
+    for (source, one) in &compiled {
+        cargo::warning(&said.add(&one.diagnostics));
+        if !one.is_of_use {
+            cargo::warning(&format!("{}: {NO_KERNEL}", source.display()));
+        }
+    }
+    match (failures.pop(), sources.len()) {
+        (None, _) => Ok(compiled.into_iter().map(|(_, one)| one).collect()),
+        (Some(only), 1) => Err(only),
+        (Some(last), _) => {
+            failures.push(last);
+            Err(Error::Sources {
+                failures,
+                diagnostics,
+                summary,
+            })
+        }
+    }
+}
+
+/// One file of all modules.
+fn link(compiled: Vec<Compiled>, sources: &[PathBuf]) -> Result<Syclbin<'static>> {
+    let mut whole = Syclbin::new(State::Executable);
+    let mut kernels = BTreeMap::new();
+    let mut origins = Vec::new();
+    for (index, one) in compiled.into_iter().enumerate() {
+        for symbol in one.modules.iter().flat_map(AbstractModule::kernel_names) {
             // Twice in one source is one kernel, compiled for two targets.
-            if let Some(first) = origins.insert(symbol.to_owned(), index)
+            if let Some(first) = kernels.insert(symbol.to_owned(), index)
                 && first != index
             {
                 return Err(Error::Duplicate {
                     symbol: symbol.into(),
                     first: sources[first].clone(),
-                    second: source.clone(),
+                    second: sources[index].clone(),
                 });
             }
         }
-        whole.modules.extend(modules);
+        origins.extend(one.modules.iter().map(|_| index));
+        whole.modules.extend(one.modules);
     }
-    Ok((whole, files))
-}
-
-/// The modules of one source, with the declarations of their kernels, the types of their variables
-/// and the structs these name.
-fn compile_source(
-    compiler: &Compiler,
-    source: &Path,
-    arguments: &[OsString],
-    work: &Path,
-    files: &mut BTreeSet<PathBuf>,
-) -> Result<Vec<AbstractModule<'static>>> {
-    let output = work.join("code.syclbin");
-    let described = work.join("debug.syclbin");
-    let dependencies = work.join("code.d");
-    let mut flags: Vec<OsString> = vec![
-        "-fsycl".into(),
-        "-fsyclbin=executable".into(),
-        // Drivers whose default is the old way of offloading ignore `-fsyclbin` without.
-        "--offload-new-driver".into(),
-        // Keeps the names of parameters.
-        "-fno-discard-value-names".into(),
-        "-O2".into(),
-    ];
-    flags.extend(arguments.iter().cloned());
-    // The code that runs, and at the same time a second compile that is only read: debug
-    // information turns optimization off, but it alone tells `unsigned n` from `int n`.
-    let code = compiler.start(&Job {
-        flags: flags.clone(),
-        source,
-        output: &output,
-        depfile: Some(&dependencies),
-    })?;
-    flags.push("-g".into());
-    let debug = compiler.start(&Job {
-        flags,
-        source,
-        output: &described,
-        depfile: None,
-    })?;
-    // Both are waited for before either error is reported: the folder they write to goes away.
-    let (code, debug) = (code.finish(), debug.finish());
-    let diagnostics = code?;
-    debug?;
-
-    cargo::warning(&diagnostics);
-    let unusable = |problem: String| Error::Output {
-        program: compiler.program().to_owned(),
-        source_file: source.to_owned(),
-        problem,
-    };
-    let bytes = std::fs::read(&output).map_err(|error| unusable(error.to_string()))?;
-    let compiled = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
-    let bytes = std::fs::read(&described).map_err(|error| unusable(error.to_string()))?;
-    let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
-    let described = describe(&debug).map_err(|error| unusable(error.to_string()))?;
-    // Without the list of headers, kernels would go stale in silence.
-    let list = std::fs::read(&dependencies)
-        .map_err(|error| unusable(format!("no list of the files it read (-MD -MF): {error}")))?;
-    for path in depfile::prerequisites(&String::from_utf8_lossy(&list)) {
-        if path.exists() {
-            cargo::rerun_if_changed(&path);
-            files.insert(path);
-        }
-    }
-    if !has_kernel(&compiled).map_err(|error| unusable(error.to_string()))? {
-        cargo::warning(&format!("{}: {NO_KERNEL}", source.display()));
-    }
-    Ok(compiled
-        .modules
-        .into_iter()
-        .map(|module| {
-            let mut module = module.into_owned();
-            signature::record(&mut module, &described.declarations);
-            signature::record_variables(&mut module, &described.variables);
-            signature::record_layouts(&mut module, described.definitions.values());
-            module
-        })
-        .collect())
-}
-
-/// The likely causes, as measured: both are silent in the compiler.
-const NO_KERNEL: &str = "no kernel was found in it. A free function becomes a kernel by \
-    SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) before it; \
-    two properties in one macro, ((a, b)), are a C++ comma expression and make none: give each its own macro";
-
-/// Whether there is a kernel in the code. The names alone do not tell: exported functions are
-/// among them.
-fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
-    for image in file.modules.iter().flat_map(|module| &module.images) {
-        let kernels = match image.spirv() {
-            Some(code) => spirv::Module::parse(code)?.kernels().count(),
-            None => file.kernel_names().count(),
-        };
-        if kernels > 0 {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// What the debug information in `file` tells of its kernels.
-fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error> {
-    let mut found = debug_info::Described::default();
-    let images = file.modules.iter().flat_map(|module| &module.images);
-    for code in images.filter_map(Image::spirv) {
-        let mut described = debug_info::describe(&spirv::Module::parse(code)?);
-        found.declarations.append(&mut described.declarations);
-        found.variables.append(&mut described.variables);
-        found.definitions.append(&mut described.definitions);
-    }
-    Ok(found)
+    let state = imports::state(&whole, &origins, sources).map_err(Error::Undefined)?;
+    let mut linked = Syclbin::new(state);
+    linked.modules = whole.modules;
+    Ok(linked)
 }
 
 /// What the names of working folders begin with.

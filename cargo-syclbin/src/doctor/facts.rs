@@ -1,8 +1,10 @@
 //! Facts: what was found on this machine, without judgement.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Candidate, Memory, Origin, Search};
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
@@ -34,6 +36,8 @@ pub struct Facts {
     pub compiler: Option<Compiler>,
     /// What came of compiling a kernel with the compiler that a build would take, if there is one.
     pub trial: Option<Result<Duration, String>>,
+    /// Where builds keep what they compiled, and how many bytes that is; `None` if they do not.
+    pub cache: Result<Option<(PathBuf, u64)>, String>,
     /// The C++ compiler and standard library of the system.
     pub cpp: Cpp,
     /// The pip that would fetch wheels, or what was tried.
@@ -135,6 +139,7 @@ impl Facts {
             trial: candidate.as_ref().map(trial::compile),
             compilers,
             compiler,
+            cache: kept(home.as_ref().ok()),
             cpp: Cpp {
                 compiler: ["g++", "c++"].iter().find_map(|name| {
                     Invocation::find(&[name], search).map(|found| Tool {
@@ -164,6 +169,16 @@ impl Facts {
                 .map_err(|error| error.to_string()),
         }
     }
+}
+
+/// Where builds keep what they compiled.
+fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
+    let named = variable(CACHE_VARIABLE).map(OsString::from);
+    let folder = cache::folder(named.as_deref(), home)?;
+    Ok(folder.map(|folder| {
+        let size = cache::Store::in_folder(&folder).size();
+        (folder, size)
+    }))
 }
 
 /// What a build script of a crate without `.compiler(..)` would come to.

@@ -8,6 +8,7 @@ use std::fmt;
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use super::facts::{Compiler, CpuDevice, Facts};
+use crate::ui::Size;
 
 /// How something bears on compiling and running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +178,13 @@ fn compile(facts: &Facts) -> Vec<Item> {
         Some(folder) => note("C++ headers", folder.display().to_string()),
         None => note("C++ headers", "none in /usr/include/c++".to_owned()),
     });
+    items.push(match &facts.cache {
+        Ok(Some((folder, size))) => {
+            note("cache", format!("{} ({})", folder.display(), Size(*size)))
+        }
+        Ok(None) => note("cache", "none".to_owned()),
+        Err(problem) => note("cache", problem.clone()),
+    });
     match &facts.trial {
         Some(Ok(time)) => items.push(good("trial", format!("compiled a kernel in {time:.1?}"))),
         Some(Err(problem)) => {
@@ -324,6 +332,7 @@ mod tests {
                 damage: None,
             }),
             trial: Some(Ok(Duration::from_millis(400))),
+            cache: Ok(Some((PathBuf::from("/cache/syclbin/kernels"), 3 << 20))),
             cpp: Cpp {
                 compiler: Some(Tool {
                     command: "/usr/bin/g++".to_owned(),
@@ -367,6 +376,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("(chosen: it is the first gpu)"), "{text}");
+        assert!(text.contains("/cache/syclbin/kernels (3.1 MB)"), "{text}");
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn runs_as_a_build_script() {
     for step in steps.lines() {
         let (call, argument) = step.split_once(' ').unwrap_or((step, ""));
         build = match call {
-            "source" => build.source(argument),
+            "source" => build.source(argument.replace("\\n", "\n")),
             "include" => build.include(argument),
             "define" => match argument.split_once('=') {
                 Some((name, value)) => build.define(name, value),
@@ -134,7 +134,7 @@ impl Package {
         path
     }
 
-    fn record(&self) -> PathBuf {
+    pub(crate) fn record(&self) -> PathBuf {
         self.root.path().join("record")
     }
 
@@ -153,6 +153,9 @@ impl Package {
             .env_remove("SYCLBIN_HOME")
             .env_remove("DOCS_RS")
             .env_remove("SYCLBIN_PREBUILT_ORDERS")
+            // Each test compiles; those of the cache name a folder of their own.
+            .env("SYCLBIN_CACHE", "off")
+            .env_remove("SYCLBIN_CACHE_SIZE")
             .env("CARGO_MANIFEST_DIR", self.path(""))
             .env_remove("CC_KNOWN_WRAPPER_CUSTOM")
             .env_remove("CMPLR_ROOT")
@@ -166,7 +169,18 @@ impl Package {
             .env("FAKE_CLANG", fake_clang)
             .env("FAKE_CLANG_MADE", testfiles())
             .env("FAKE_CLANG_RECORD", self.record());
-        for name in ["CXX", "HOST_CXX", "TARGET_CXX"] {
+        for name in [
+            "CXX",
+            "HOST_CXX",
+            "TARGET_CXX",
+            // How many compilers may run is up to the test, not to who runs it.
+            "CARGO_MAKEFLAGS",
+            "MAKEFLAGS",
+            "MFLAGS",
+            "NUM_JOBS",
+            "CARGO_TERM_COLOR",
+            "SYCLBIN_COMPILE_SECONDS",
+        ] {
             command.env_remove(name);
         }
         for triple in [TARGET, &TARGET.replace('-', "_")] {

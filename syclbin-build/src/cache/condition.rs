@@ -1,0 +1,183 @@
+//! Conditions: what has to be as it was for a result to hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sha2::{Digest as _, Sha256};
+
+use super::text::{Hash, Text};
+
+/// How the texts of a result are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Byte by byte.
+    Raw,
+    /// Without comments, with white space folded.
+    Folded,
+}
+
+/// What has to be as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// A text.
+    Text(Mode, PathBuf, Hash),
+    /// A file by its size, its times and its place on the disk: one of the system, of which there are
+    /// hundreds, and which only installers change.
+    Unchanged(PathBuf, Hash),
+}
+
+impl Condition {
+    /// The file, and whether it is compared as a text.
+    pub(crate) fn file(&self) -> (&Path, bool) {
+        match self {
+            Self::Text(_, path, _) => (path, true),
+            Self::Unchanged(path, _) => (path, false),
+        }
+    }
+
+    /// That a file of the system stays what it is now.
+    pub(crate) fn unchanged(path: PathBuf) -> Option<Self> {
+        let stamp = stamp(&path)?;
+        Some(Self::Unchanged(path, stamp))
+    }
+}
+
+/// What tells that a file was not changed.
+pub(crate) fn stamp(path: &Path) -> Option<Hash> {
+    let metadata = path.metadata().ok()?;
+    let mut hash = Sha256::new();
+    hash.update(metadata.len().to_le_bytes());
+    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    hash.update(modified.as_nanos().to_le_bytes());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        // No program can set this one.
+        hash.update(metadata.ctime().to_le_bytes());
+        hash.update(metadata.ctime_nsec().to_le_bytes());
+        hash.update(metadata.ino().to_le_bytes());
+    }
+    Some(hash.finalize().into())
+}
+
+/// Files as they were at one time, each read once.
+#[derive(Default)]
+pub(crate) struct Files {
+    texts: BTreeMap<PathBuf, Option<Text>>,
+    stamps: BTreeMap<PathBuf, Option<Hash>>,
+    exist: BTreeMap<PathBuf, bool>,
+    listings: BTreeMap<PathBuf, BTreeSet<OsString>>,
+}
+
+impl Files {
+    pub(crate) fn text(&mut self, path: &Path) -> Option<&Text> {
+        let read = || std::fs::read(path).ok().map(|bytes| Text::read(&bytes));
+        let text = self.texts.entry(path.to_owned()).or_insert_with(read);
+        text.as_ref()
+    }
+
+    pub(crate) fn exists(&mut self, path: &Path) -> bool {
+        *self
+            .exist
+            .entry(path.to_owned())
+            .or_insert_with(|| path.symlink_metadata().is_ok())
+    }
+
+    /// Whether `folder` may have a file of that name: a folder is read once, where asking for each file
+    /// would take thousands of questions.
+    pub(crate) fn may_have(&mut self, folder: &Path, name: &Path) -> bool {
+        let Some(Component::Normal(first)) = name.components().next() else {
+            return true;
+        };
+        let listing = self.listings.entry(folder.to_owned()).or_insert_with(|| {
+            // The folder of `a.cpp` has no name.
+            let folder = match folder.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => folder,
+            };
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name()).collect()
+        });
+        listing.contains(first)
+    }
+
+    /// Whether all is as it was.
+    pub(crate) fn hold(&mut self, conditions: &[Condition]) -> bool {
+        conditions.iter().all(|condition| match condition {
+            Condition::Text(mode, path, hash) => {
+                let text = self.text(path);
+                text.is_some_and(|text| {
+                    *hash
+                        == match mode {
+                            Mode::Raw => text.raw,
+                            Mode::Folded => text.folded,
+                        }
+                })
+            }
+            Condition::Unchanged(path, hash) => {
+                let now = self.stamps.entry(path.clone());
+                *now.or_insert_with(|| stamp(path)) == Some(*hash)
+            }
+        })
+    }
+
+    pub(crate) fn condition(&mut self, path: PathBuf, mode: Mode) -> Option<Condition> {
+        let text = self.text(&path)?;
+        let hash = match mode {
+            Mode::Raw => text.raw,
+            Mode::Folded => text.folded,
+        };
+        Some(Condition::Text(mode, path, hash))
+    }
+
+    /// Whether the file was there as it is before `moment`: one that changed while a compiler ran may
+    /// have been read before or after.
+    pub(crate) fn is_older(&self, path: &Path, moment: SystemTime) -> bool {
+        // Kernels stamp files with a clock that is behind by up to a tick.
+        const TICK: Duration = Duration::from_millis(10);
+        let modified = path.metadata().and_then(|metadata| metadata.modified());
+        modified.is_ok_and(|modified| modified + TICK < moment)
+    }
+
+    /// What the texts of the system, of which only few are read closely, mean for those that are not.
+    pub(crate) fn system(&self, paths: &[PathBuf]) -> System {
+        const SIGNS: [&str; 5] = [
+            "__LINE__",
+            "__builtin_LINE",
+            "__DATE__",
+            "__TIME__",
+            "__TIMESTAMP__",
+        ];
+        let mut all = System::default();
+        for path in paths {
+            let Ok(text) = std::fs::read(path) else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(&text);
+            // The library searches faster than we read.
+            if SIGNS.iter().any(|sign| text.contains(sign)) {
+                let text = Text::read(text.as_bytes());
+                all.line_macros.extend(text.line_macros);
+                all.has_time |= text.has_time;
+            }
+        }
+        all
+    }
+
+    /// Whether a text uses one of these words.
+    pub(crate) fn uses(&mut self, path: &Path, words: &BTreeSet<String>) -> bool {
+        let text = self.text(path);
+        text.is_some_and(|text| !text.words.is_disjoint(words))
+    }
+}
+
+/// What matters of the texts of the system.
+#[derive(Default)]
+pub(crate) struct System {
+    /// The macros that are made of a line.
+    pub(crate) line_macros: BTreeSet<String>,
+    /// Whether the time of the compile is in one.
+    pub(crate) has_time: bool,
+}

@@ -1,0 +1,257 @@
+//! The setting: all that decides what becomes of a source, but for the texts.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::condition::{Files, stamp};
+use super::text::Text;
+use crate::compiler::{Compiler, READ_BY_CLANG};
+use crate::search::hex;
+
+/// Names the folder of the cache, or is `off`.
+pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
+
+/// Changes when entries mean something else.
+const FORMAT: &str = "syclbin kernels 1";
+
+/// What clang and gcc's part of it read, beside the variables that Cargo is told of.
+const VARIABLES: [&str; 8] = [
+    "C_INCLUDE_PATH",
+    "CCC_OVERRIDE_OPTIONS",
+    "CLANG_CONFIG_FILE_SYSTEM_DIR",
+    "CLANG_CONFIG_FILE_USER_DIR",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "SDKROOT",
+    "SYSROOT",
+];
+
+/// Arguments by which files are read that no list of headers names, or written that nobody keeps, or
+/// programs run that are not the compiler.
+const UNFIT: [&str; 25] = [
+    "@",
+    "--config",
+    "--offload-arch",
+    "-E",
+    "-M",
+    "-S",
+    "-Wp,",
+    "-Xsycl-target",
+    "-fmodule",
+    "-fpass-plugin",
+    "-fplugin",
+    "-fprofile",
+    "-fsanitize",
+    "-fsycl-link",
+    "-ftime-trace",
+    "-fxray",
+    "-include-pch",
+    "-iprefix",
+    "-ivfsoverlay",
+    "-iwithprefix",
+    "-load",
+    "--specs",
+    "-o",
+    "-save-temps",
+    "-specs",
+];
+
+/// Targets whose images the compiler makes by itself.
+const TARGETS: [&str; 2] = ["spir64", "spir64-unknown-unknown"];
+
+/// Where the compilers of a system lie, in a folder a version: clang takes the newest one's headers.
+const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
+
+/// Where headers of the system lie.
+const SYSTEM: [&str; 4] = ["/usr", "/opt", "/lib", "/nix"];
+
+/// The folders that are searched last.
+const LAST: [&str; 2] = ["/usr/local/include", "/usr/include"];
+
+/// What decides but for texts.
+pub(crate) struct Setting {
+    hash: Sha256,
+    /// The folders of headers that arguments and variables name, as they name them.
+    folders: Vec<PathBuf>,
+    current: Option<PathBuf>,
+    /// Where the compiler is installed.
+    compiler: Option<PathBuf>,
+    needs_lines: bool,
+}
+
+impl Setting {
+    /// `None` where what is made depends on more than what can be seen here.
+    pub(crate) fn new(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
+        let mut hash = Sha256::new();
+        field(&mut hash, FORMAT.as_bytes());
+        field(&mut hash, env!("CARGO_PKG_VERSION").as_bytes());
+        field(&mut hash, compiler.version().as_bytes());
+        for word in compiler.words() {
+            field(&mut hash, word.as_encoded_bytes());
+        }
+        let program = compiler.program().canonicalize().ok()?;
+        let parts = compiler.parts().iter().map(PathBuf::as_path);
+        for part in parts.chain([program.as_path()]).chain(program.parent()) {
+            field(&mut hash, part.as_os_str().as_encoded_bytes());
+            // A folder of versions is a part too, and may not be there.
+            field(&mut hash, &stamp(part).unwrap_or_default());
+        }
+        for folder in GCC_FOLDERS {
+            for name in names(Path::new(folder), 2) {
+                field(&mut hash, name.as_os_str().as_encoded_bytes());
+            }
+        }
+        let mut folders = folders_of(flags);
+        for variable in READ_BY_CLANG.iter().chain(&VARIABLES) {
+            let value = std::env::var_os(variable).unwrap_or_default();
+            field(&mut hash, value.as_encoded_bytes());
+            if variable.ends_with("PATH") {
+                folders.extend(std::env::split_paths(&value));
+            }
+        }
+        let mut needs_lines = false;
+        for flag in flags {
+            let text = flag.to_str()?;
+            // Code that is compiled with a precompiled header differs, wherever that header lies.
+            const PRECOMPILED: &str = "--persistent-auto-pch";
+            if text.starts_with(PRECOMPILED) {
+                field(&mut hash, PRECOMPILED.as_bytes());
+                continue;
+            }
+            if UNFIT.iter().any(|unfit| text.starts_with(unfit)) {
+                return None;
+            }
+            if let Some(targets) = text.strip_prefix("-fsycl-targets=")
+                && !targets.split(',').all(|target| TARGETS.contains(&target))
+            {
+                return None;
+            }
+            let meaning = Text::read(text.as_bytes());
+            if meaning.unfit.is_some() {
+                return None;
+            }
+            needs_lines |= meaning.needs_lines || text.starts_with("-g");
+            field(&mut hash, text.as_bytes());
+        }
+        let current = std::env::current_dir().ok();
+        if needs_lines {
+            // Debug information names the folder of the compile.
+            field(&mut hash, current.as_ref()?.as_os_str().as_encoded_bytes());
+        }
+        Some(Self {
+            hash,
+            folders,
+            current,
+            compiler: program
+                .parent()
+                .and_then(Path::parent)
+                .filter(|folder| folder.components().count() > 1)
+                .map(Path::to_owned),
+            needs_lines,
+        })
+    }
+
+    pub(crate) fn needs_lines(&self) -> bool {
+        self.needs_lines
+    }
+
+    /// The name of the manifest for `source`.
+    pub(crate) fn key(&self, source: &Path, text: &Text) -> String {
+        let mut hash = self.hash.clone();
+        field(&mut hash, source.as_os_str().as_encoded_bytes());
+        field(&mut hash, &text.folded);
+        hex(&hash.finalize())
+    }
+
+    /// Whether only installers change it.
+    pub(crate) fn is_of_system(&self, path: &Path) -> bool {
+        let is_in =
+            |folder: Option<&PathBuf>| folder.is_some_and(|folder| path.starts_with(folder));
+        path.is_absolute()
+            && !is_in(self.current.as_ref())
+            && (is_in(self.compiler.as_ref())
+                || SYSTEM.iter().any(|system| path.starts_with(system)))
+    }
+
+    /// The files that headers could be taken from by their names: in the folders of those who include
+    /// them, and in all that are searched. One that comes later may be taken instead of another.
+    pub(crate) fn found(
+        &self,
+        own: &[&Path],
+        system: &[&Path],
+        files: &mut Files,
+    ) -> BTreeSet<PathBuf> {
+        let mut folders: BTreeSet<&Path> = self.folders.iter().map(PathBuf::as_path).collect();
+        folders.extend(own.iter().filter_map(|path| path.parent()));
+        folders.extend(LAST.map(Path::new));
+        let mut names: BTreeSet<PathBuf> = BTreeSet::new();
+        for path in own {
+            let text = files.text(path);
+            let headers = text.into_iter().flat_map(|text| text.headers.iter());
+            names.extend(headers.map(PathBuf::from));
+        }
+        // Those that the headers of the system name are the ends of the paths that were found.
+        for path in system {
+            let path = path.to_string_lossy();
+            let ends = path.rmatch_indices('/').take(3);
+            let ends = ends.map(|(at, _)| &path[at + 1..]);
+            names.extend(ends.filter(|end| !end.starts_with("..")).map(PathBuf::from));
+        }
+        // Headers that are inside a compiler are in no list.
+        names.extend(["sycl", "CL"].map(PathBuf::from));
+        let mut found = BTreeSet::new();
+        for folder in folders {
+            let named = names.iter().filter(|name| files.may_have(folder, name));
+            let named: Vec<PathBuf> = named.map(|name| folder.join(name)).collect();
+            found.extend(named.into_iter().filter(|path| files.exists(path)));
+        }
+        found
+    }
+}
+
+/// One part of a key: its length first, so that no two lists of parts are alike.
+fn field(hash: &mut Sha256, bytes: &[u8]) {
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
+/// The names of all that lies in `folder`, down to a depth.
+fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
+    let mut all = BTreeSet::new();
+    if depth > 0 {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            all.extend(names(&entry.path(), depth - 1));
+            all.insert(entry.path());
+        }
+    }
+    all
+}
+
+/// The folders in which arguments have headers searched.
+fn folders_of(flags: &[OsString]) -> Vec<PathBuf> {
+    const OPTIONS: [&str; 9] = [
+        "--include-directory-after=",
+        "--include-directory=",
+        "-isystem-after",
+        "-isystem",
+        "-iquote",
+        "-idirafter",
+        "-cxx-isystem",
+        "-I",
+        "-F",
+    ];
+    let mut folders = Vec::new();
+    let mut flags = flags.iter().filter_map(|flag| flag.to_str());
+    while let Some(flag) = flags.next() {
+        let value = OPTIONS.iter().find_map(|option| flag.strip_prefix(option));
+        match value {
+            Some("") => folders.extend(flags.next().map(PathBuf::from)),
+            Some(folder) => folders.push(PathBuf::from(folder)),
+            None => {}
+        }
+    }
+    folders
+}
