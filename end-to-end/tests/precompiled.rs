@@ -103,3 +103,21 @@ fn several_compilers_share_a_folder() {
         assert!(name.starts_with("llvmcache-"), "{name} is left");
     }
 }
+
+#[test]
+fn a_file_that_does_not_fit_any_more_is_called_precompiled_in_the_error() {
+    // A comment does not count for the name of the file, but the size of the header does: the compiler
+    // fails, and the build compiles without because of this word.
+    let folder = package();
+    let precompiled = folder.path().join("precompiled");
+    compiled(folder.path(), Some(&precompiled));
+    let longer = "// a comment\n#define OWN 1\n";
+    std::fs::write(folder.path().join("own.hpp"), longer).unwrap();
+    let mut command = clang(folder.path(), "k.syclbin");
+    let output = command.arg(option(&precompiled)).output().unwrap();
+    assert!(
+        !output.status.success(),
+        "the fallback is not needed any more"
+    );
+    assert!(said(&output).contains("precompiled"), "{}", said(&output));
+}

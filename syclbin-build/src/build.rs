@@ -83,7 +83,8 @@ impl Build {
     ///
     /// With `<sycl/sycl.hpp>` the first compile takes twice as long and each later one two thirds, so
     /// this pays from the fourth change of a source on. `<syclbin/kernel.hpp>` is faster than either
-    /// from the first compile on. What is kept lies in the cache folder of the toolchain and takes
+    /// from the first compile on. Put headers of your own behind the first declaration, or a change in
+    /// one has all of them made anew. What is kept lies in the cache folder of the toolchain and takes
     /// some 30 MB for each set of includes; the oldest goes when there is more than half a GB.
     pub fn precompiled_headers(mut self, yes: bool) -> Self {
         self.precompiled = yes;

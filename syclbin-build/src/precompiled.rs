@@ -2,9 +2,10 @@
 //! fail.
 //!
 //! The compiler library does the work: a file holds what the includes at the top of a source come to,
-//! by a hash of them and of the arguments. It was found to see changed headers whatever their times
-//! say, to write files whole, and to take turns with others in one folder. A damaged file it does not
-//! survive, so then everything is removed and compiled without.
+//! by a hash of their code and of the arguments. It was found to see changed code whatever the times of
+//! headers say, to write files whole, and to take turns with others in one folder. Two things make it
+//! fail: a damaged file, and a header of another size and the same code (a comment changed). Then
+//! everything is removed and compiled without.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -83,7 +84,8 @@ fn is_precompiled(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(PREFIX))
 }
 
-/// Whether a failed compile may be the fault of a damaged file: the compiler says so, or dies.
+/// Whether a failed compile may be the fault of a file that is damaged or does not fit any more: the
+/// compiler says so, or dies.
 pub(crate) fn may_be_cause(error: &Error) -> bool {
     match error {
         Error::Crash { .. } => true,
