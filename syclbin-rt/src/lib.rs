@@ -63,6 +63,7 @@ mod kernel;
 mod launch;
 mod local;
 mod module;
+mod native;
 mod number;
 mod padding;
 mod places;
@@ -98,6 +99,8 @@ pub use kernel::Kernel;
 pub use launch::Launch;
 pub use local::LocalMemory;
 pub use module::Module;
+#[doc(hidden)]
+pub use native::{build_native, native_cpu};
 pub use padding::{Padding, size_of_field};
 pub use queue::Queue;
 pub use range::{Extent, GlobalRange, NdRange};

@@ -303,7 +303,7 @@ fn build(
     Err(reasons)
 }
 
-fn build_failure(error: BuildError) -> String {
+pub(crate) fn build_failure(error: BuildError) -> String {
     let BuildError { failure, log } = error;
     let mut message = format!(
         "{} failed with {} ({})",

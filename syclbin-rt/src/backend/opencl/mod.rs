@@ -18,6 +18,7 @@ mod info;
 mod kernel;
 mod library;
 mod memory;
+mod native;
 mod platform;
 mod pointer;
 mod program;

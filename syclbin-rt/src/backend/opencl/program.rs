@@ -1,10 +1,10 @@
 //! A program: SPIR-V that the driver has compiled for one device.
 
-use std::ffi::c_char;
+use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES};
-use opencl3::error_codes::CL_INVALID_OPERATION;
+use opencl3::error_codes::{CL_INVALID_BUILD_OPTIONS, CL_INVALID_OPERATION};
 use opencl3::types::cl_program;
 
 use super::context::Context;
@@ -48,6 +48,20 @@ impl Program {
         spirv: &[u8],
         settings: &[Setting],
     ) -> Result<Self, BuildError> {
+        Self::build_with(context, spirv, settings, "")
+    }
+
+    /// The same with options of `clBuildProgram`.
+    pub(crate) fn build_with(
+        context: &Arc<Context>,
+        spirv: &[u8],
+        settings: &[Setting],
+        options: &str,
+    ) -> Result<Self, BuildError> {
+        let Ok(options) = CString::new(options) else {
+            let (call, code) = ("clBuildProgram", CL_INVALID_BUILD_OPTIONS);
+            return Err(Failure { call, code }.into()); // a zero byte ends them
+        };
         let call = "clCreateProgramWithIL";
         // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
         // nothing there. `takes_spirv` has seen the version.
@@ -77,7 +91,6 @@ impl Program {
         for setting in settings {
             program.set(setting)?;
         }
-        let options: *const c_char = c"".as_ptr();
         // SAFETY: the device is the one of the context, the options are NUL-terminated, and
         // without a callback the call returns when the program is built.
         let built = check("clBuildProgram", unsafe {
@@ -85,7 +98,7 @@ impl Program {
                 program.handle,
                 1,
                 &raw const device.id,
-                options,
+                options.as_ptr(),
                 None,
                 std::ptr::null_mut(),
             )
