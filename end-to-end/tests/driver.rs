@@ -270,6 +270,16 @@ fn several_targets_are_images_of_one_file() {
         "-fsyclbin -fsycl-targets=spir64_x86_64 -Xsycl-target-backend --bo=-no-such two.cpp",
     );
     assert!(error.unwrap_err().contains("CL_INVALID_BUILD_OPTIONS"));
+    // A module alone cannot have native code that calls another.
+    let line = "-fsyclbin -fsycl-targets=spir64,spir64_x86_64 imports.cpp one.cpp";
+    let said = run(folder, line).unwrap();
+    assert!(said.contains("warning: kernel four: only SPIR-V"), "{said}");
+    let images: Vec<_> = parsed(folder, "a.syclbin")
+        .modules
+        .iter()
+        .map(|m| m.images.len())
+        .collect();
+    assert_eq!(images, [1, 2]);
     let error = run(
         folder,
         "-fsyclbin -fsycl-targets=spir64_x86_64 imports.cpp one.cpp",

@@ -31,7 +31,6 @@ pub(crate) struct Backend {
     target: Target,
     /// What images call it.
     arch: String,
-    state: State,
     options: Vec<String>,
     tool: Tool,
 }
@@ -56,13 +55,13 @@ impl Backend {
             let options = targets.backend(&target);
             match target {
                 Target::Gpu { .. } => Self::gpu(target, options, state),
-                _ => Self::cpu(target, options, state),
+                _ => Self::cpu(target, options),
             }
         })
         .collect()
     }
 
-    fn cpu(target: Target, given: Vec<String>, state: State) -> Result<Self> {
+    fn cpu(target: Target, given: Vec<String>) -> Result<Self> {
         let mut wanted = match &target {
             Target::Cpu { processor } => *processor,
             _ => None,
@@ -97,7 +96,6 @@ impl Backend {
         Ok(Self {
             target,
             arch: wanted.unwrap_or(ANY_PROCESSOR).to_owned(),
-            state,
             options,
             tool: Tool::CpuDevice { variables },
         })
@@ -151,7 +149,6 @@ impl Backend {
         Ok(Self {
             target,
             arch,
-            state,
             options,
             tool: Tool::Ocloc(ocloc),
         })
@@ -197,28 +194,23 @@ impl Backend {
             Target::Spirv => None,
         }
     }
+}
 
-    /// Why a module has no native code, if so.
-    fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<&'static str>> {
-        let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
-        if constants.is_some_and(|constants| !constants.is_empty()) {
-            return Ok(Some(
-                "reads specialization constants, whose values native code cannot take later",
-            ));
-        }
-        let imports = imports::of_module(module)?;
-        match imports.first() {
-            Some(symbol) if self.state == State::Executable => own(format!(
-                "{}: no native code for {}, as it uses {}, and each module is compiled by itself; define \
-                 that in the same source, or leave the target out",
-                described(module),
-                self.target.name(),
-                named(symbol)
-            )),
-            Some(_) => Ok(Some("uses what other modules have")),
-            None => Ok(None),
-        }
+/// Why a module has no native code, if so.
+fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
+    let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
+    if constants.is_some_and(|constants| !constants.is_empty()) {
+        let why = "reads specialization constants, whose values native code cannot take later";
+        return Ok(Some(why.to_owned()));
     }
+    let imports = imports::of_module(module)?;
+    let symbol = imports.first();
+    Ok(symbol.map(|symbol| {
+        format!(
+            "uses {}, which it does not hold, and each module is compiled by itself",
+            named(symbol)
+        )
+    }))
 }
 
 /// The CPU device of the installation that this program belongs to, or else of the user's.
@@ -265,7 +257,7 @@ pub(crate) fn add(
         for (number, backend) in backends.iter().enumerate() {
             let Some(code) = code else { continue }; // it was made elsewhere
             let what = described(module);
-            if let Some(why) = backend.objection(module)? {
+            if let Some(why) = objection(module)? {
                 let name = backend.target.name();
                 if !keep_spirv {
                     return own(format!(

@@ -16,7 +16,6 @@ fn backend(target: Target, arch: &str) -> Backend {
     Backend {
         target,
         arch: arch.into(),
-        state: State::Executable,
         options: Vec::new(),
         tool: Tool::Ocloc("ocloc".into()),
     }
@@ -107,7 +106,7 @@ fn a_module_with_constants_keeps_its_spirv_or_is_refused() {
 fn options_for_the_cpu_device_are_those_of_its_own_compiler() {
     let cpu = |options: &[&str]| {
         let options = options.iter().map(|&option| option.to_owned());
-        Backend::cpu(CPU, options.collect(), State::Executable)
+        Backend::cpu(CPU, options.collect())
     };
     let backend = cpu(&["-march=avx2", "--bo=-cl-opt-disable"]).unwrap();
     assert_eq!(backend.arch, "core-avx2");
