@@ -3,30 +3,16 @@
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
 
 mod common;
+#[path = "common/clang.rs"]
+mod driver;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
+use driver::{clang, said};
 use syclbin::State;
 use syclbin::signature::{Access, Type, kernels};
 use syclbin_rt::{Arg, Launch, Module};
-use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
-
-fn clang(arguments: &[&str], folder: &Path) -> Output {
-    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
-    let installed = home.newest(Component::Compiler);
-    let program = installed
-        .expect("the tests need `cargo xtask toolchain`")
-        .entry();
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder);
-    command.output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 fn testfiles() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")

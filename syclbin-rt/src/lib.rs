@@ -52,6 +52,7 @@
 //! reached by OpenCL.
 
 mod accessor;
+mod ahead_of_time;
 mod arg;
 mod aspects;
 mod backend;
@@ -102,6 +103,8 @@ pub use syclbin::architecture::Architecture;
 pub use include_bytes_aligned::include_bytes_aligned;
 
 pub use accessor::AccessorRange;
+#[doc(hidden)]
+pub use ahead_of_time::{build_native, native_cpu};
 pub use arg::{Arg, Scalar};
 pub use backend::opencl::DevicePointer;
 pub use buffer::Buffer;

@@ -270,7 +270,7 @@ fn symbols(unit: &Unit<'_>, built: &Built<'_>) -> Vec<Symbol> {
     names.into_iter().map(symbol).collect()
 }
 
-fn build_failure(error: BuildError) -> String {
+pub(crate) fn build_failure(error: BuildError) -> String {
     let BuildError { failure, log } = error;
     let mut message = format!(
         "{} failed with {} ({})",

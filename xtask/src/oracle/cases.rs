@@ -26,6 +26,8 @@ pub(super) struct Bench<'r> {
     pub(super) executables: Vec<Compiled>,
     /// The sources, compiled to objects.
     pub(super) objects: Vec<Compiled>,
+    /// Sources, compiled to native code; whether SPIR-V stands beside it.
+    pub(super) natives: Vec<(&'static str, bool, Vec<u8>)>,
 }
 
 impl Bench<'_> {
@@ -178,6 +180,22 @@ impl Bench<'_> {
             &all,
         );
         checks.built(name, &verdict.content, &parse(&saved)?);
+        Ok(())
+    }
+
+    /// Native code that `syclbin-clang` made. Where SPIR-V stands beside it, that is made unusable: it is
+    /// the native code that runs.
+    pub(super) fn native(&self, checks: &mut Checks) -> Result<()> {
+        for (source, beside, bytes) in &self.natives {
+            let name = match beside {
+                true => format!("{source}.x86_64_beside_damaged"),
+                false => format!("{source}.x86_64"),
+            };
+            let file = parse(bytes).map_err(|error| format!("{name}: {error}"))?;
+            let kernels = found_in(source);
+            let verdict = judge_file(&self.judge, &name, &kernels::damaged(file), &kernels)?;
+            checks.runs(&name, &verdict, &kernels);
+        }
         Ok(())
     }
 

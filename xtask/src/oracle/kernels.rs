@@ -174,6 +174,37 @@ pub(crate) fn compile(runtime: &Runtime, folder: &Path) -> Result<[Vec<Compiled>
     Ok(all)
 }
 
+/// The sources that are compiled to native code. Device globals of native code are left out, and native
+/// code has no specialization constants.
+const NATIVE_SOURCES: [&str; 3] = ["vector_ops", "work_group", "structs"];
+
+/// Compiles sources to executables with native code for x86-64: alone, and beside SPIR-V.
+pub(crate) fn compile_native(
+    runtime: &Runtime,
+    folder: &Path,
+) -> Result<Vec<(&'static str, bool, Vec<u8>)>> {
+    let mut files = Vec::new();
+    for source in NATIVE_SOURCES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../testfiles/{source}.cpp"));
+        for (targets, beside) in [("spir64_x86_64", false), ("spir64,spir64_x86_64", true)] {
+            let output = folder.join(format!("{source}.{targets}.compiled"));
+            let status = Command::new(&runtime.clang)
+                .args(["-fsyclbin", "-O2"])
+                .arg(format!("-fsycl-targets={targets}"))
+                .arg("-o")
+                .args([&output, &path])
+                .status()
+                .map_err(|error| at(&runtime.clang, &error))?;
+            if !status.success() {
+                return Err(at(&path, &format!("the compiler ended with {status}")));
+            }
+            let bytes = std::fs::read(&output).map_err(|error| at(&output, &error))?;
+            files.push((source, beside, bytes));
+        }
+    }
+    Ok(files)
+}
+
 /// Gives kernels that the runtime could not look up a name under which it does.
 ///
 /// Names stand as they are in the text of property sets and, padded, in the words of SPIR-V, so a

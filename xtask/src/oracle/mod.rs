@@ -37,10 +37,12 @@ pub(crate) fn run(target: &Path) -> Result<()> {
     let files = oracle.join("files");
     let judge = Judge::build(&runtime, files.clone())?;
     let [executables, objects] = kernels::compile(&runtime, &files)?;
+    let natives = kernels::compile_native(&runtime, &files)?;
     let bench = Bench {
         judge,
         executables,
         objects,
+        natives,
     };
     let mut checks = Checks::default();
     bench.as_compiled(&mut checks)?;
@@ -49,6 +51,7 @@ pub(crate) fn run(target: &Path) -> Result<()> {
     bench.declared(&mut checks)?;
     bench.images(&mut checks)?;
     bench.saved(&mut checks)?;
+    bench.native(&mut checks)?;
     bench.containers(&mut checks)?;
     checks.finish()?;
     eprintln!("in {:.0?}", start.elapsed());

@@ -1,12 +1,12 @@
 //! A program: code that the driver has built for one device, from SPIR-V or its own native code.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
 };
-use opencl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
+use opencl3::error_codes::{CL_INVALID_BUILD_OPTIONS, CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use opencl3::types::{cl_program, cl_uint};
 
 use super::context::Context;
@@ -60,16 +60,32 @@ impl Program {
     pub(crate) fn build(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Self, BuildError> {
         if let [module] = modules {
             let program = Self::create(context, module)?;
-            let built = program.compile("clBuildProgram");
+            let built = program.compile("clBuildProgram", c"");
             return program.or_log(built);
         }
         let mut objects = Vec::new();
         for module in modules {
             let object = Self::create(context, module)?;
-            let compiled = object.compile("clCompileProgram");
+            let compiled = object.compile("clCompileProgram", c"");
             objects.push(object.or_log(compiled)?);
         }
         Self::link(context, &objects)
+    }
+
+    /// Builds one SPIR-V module with options of `clBuildProgram`.
+    pub(crate) fn build_with(
+        context: &Arc<Context>,
+        module: &Ir<'_>,
+        options: &str,
+    ) -> Result<Self, BuildError> {
+        let call = "clBuildProgram";
+        let Ok(options) = CString::new(options) else {
+            let code = CL_INVALID_BUILD_OPTIONS;
+            return Err(Failure { call, code }.into()); // a zero byte ends them
+        };
+        let program = Self::create(context, module)?;
+        let built = program.compile(call, &options);
+        program.or_log(built)
     }
 
     /// Builds native code for the device of `context`, such as [`Program::binary`] of an earlier
@@ -94,7 +110,7 @@ impl Program {
         };
         let program = Self::own(context, check_handle(call, handle, code)?);
         check(call, status)?;
-        let built = program.compile("clBuildProgram");
+        let built = program.compile("clBuildProgram", c"");
         program.or_log(built)
     }
 
@@ -107,8 +123,8 @@ impl Program {
             // SAFETY: the program is alive and built; `value` is null or holds `size` bytes.
             unsafe { query(self.handle, CL_PROGRAM_BINARY_SIZES, size, value, returned) }
         })?;
-        // A context has one device.
-        let [size] = sizes[..] else {
+        // A context has one device. One without native code says 0.
+        let [size @ 1..] = sizes[..] else {
             let code = CL_INVALID_VALUE;
             return Err(Failure { call, code });
         };
@@ -167,10 +183,10 @@ impl Program {
     }
 
     /// Calls `clBuildProgram` or `clCompileProgram`.
-    fn compile(&self, call: &'static str) -> Result<(), Failure> {
+    fn compile(&self, call: &'static str, options: &CStr) -> Result<(), Failure> {
         let functions = self.context.functions();
         let device = &raw const self.context.device().id;
-        let options: *const c_char = c"".as_ptr();
+        let options = options.as_ptr();
         // SAFETY: the device is the one of the context, the options are NUL-terminated, there are
         // no headers, and without a callback the call returns when it is done.
         check(call, unsafe {

@@ -1,0 +1,156 @@
+//! Depfiles: the rule with the files that were read, for make and Ninja.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use syclbin_build::depfile;
+
+use crate::{Result, own};
+
+/// Where the headers inside the library appear to lie.
+const BUILT_IN_FOLDER: &str = "/sycl-jit-toolchain/";
+
+/// A depfile that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Depfile {
+    pub(crate) path: PathBuf,
+    /// Whether the path is one of the command line.
+    pub(crate) explicit: bool,
+    /// What the rule makes, as it stands in the rule.
+    pub(crate) targets: String,
+    pub(crate) kind: Kind,
+    /// `-MP`: a rule for each header.
+    pub(crate) phony: bool,
+}
+
+/// Which headers are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `-MD`: all.
+    All,
+    /// `-MMD`: not those of the system.
+    OfUser,
+}
+
+impl Kind {
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Self::All => "-MD",
+            Self::OfUser => "-MMD",
+        }
+    }
+}
+
+impl Depfile {
+    /// Its text. `read` has the files read for each source, that one first.
+    pub(crate) fn text(&self, read: &[Vec<PathBuf>]) -> String {
+        let mut all: Vec<&Path> = Vec::new();
+        for path in read.iter().flatten() {
+            if !all.contains(&path.as_path()) {
+                all.push(path);
+            }
+        }
+        // The name of the rule is ready; that of `rule` is quoted.
+        let rule = depfile::rule(Path::new(""), all.iter().copied());
+        let mut text = format!("{}{rule}", self.targets);
+        if self.phony {
+            let sources: Vec<_> = read.iter().filter_map(|files| files.first()).collect();
+            for header in all
+                .iter()
+                .filter(|&&path| sources.iter().all(|s| *s != path))
+            {
+                text.push_str(&depfile::rule(header, []));
+            }
+        }
+        text
+    }
+}
+
+/// A path as it stands in a rule.
+pub(crate) fn quoted(path: &Path) -> String {
+    let rule = depfile::rule(path, []);
+    let name = rule.strip_suffix(":\n");
+    name.unwrap_or(&rule).to_owned()
+}
+
+/// The files of a rule, without the headers that live inside the library: no file of that name exists.
+pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
+    let mut all = depfile::prerequisites(rule);
+    all.retain(|path| !path.starts_with(BUILT_IN_FOLDER));
+    all
+}
+
+/// Where the library writes its depfile: a pipe with a path. The library ends the process when it
+/// cannot write, so a file on a full disk would stay behind half-written.
+pub(crate) struct Sink {
+    pub(crate) path: String,
+    writer: std::io::PipeWriter,
+    reader: std::thread::JoinHandle<std::io::Result<String>>,
+}
+
+impl Sink {
+    pub(crate) fn new() -> Result<Self> {
+        let (mut reader, writer) =
+            std::io::pipe().or_else(|error| own(format!("no pipe for the depfile: {error}")))?;
+        #[cfg(unix)]
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&writer);
+        #[cfg(not(unix))]
+        let descriptor = return own("the compiler library exists for Linux only");
+        Ok(Self {
+            path: format!("/proc/self/fd/{descriptor}"),
+            writer,
+            reader: std::thread::spawn(move || {
+                let mut text = Vec::new();
+                reader.read_to_end(&mut text)?;
+                Ok(String::from_utf8_lossy(&text).into_owned())
+            }),
+        })
+    }
+
+    /// What was written.
+    pub(crate) fn finish(self) -> Result<String> {
+        drop(self.writer); // else the reader waits for more
+        match self.reader.join() {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(error)) => own(format!("the depfile cannot be read: {error}")),
+            Err(_) => own("the thread that reads the depfile died"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn depfile(phony: bool) -> Depfile {
+        Depfile {
+            path: PathBuf::from("k.d"),
+            explicit: true,
+            targets: "k.syclbin $(ALL)".into(),
+            kind: Kind::All,
+            phony,
+        }
+    }
+
+    #[test]
+    fn headers_inside_the_library_are_no_dependencies() {
+        let rule =
+            "k.o: k.cpp \\\n  /sycl-jit-toolchain//bin/../include/sycl/sycl.hpp \\\n  /a\\ b.hpp\n";
+        let text = depfile(false).text(&[files(rule)]);
+        assert_eq!(text, "k.syclbin $(ALL): \\\n  k.cpp \\\n  /a\\ b.hpp\n");
+    }
+
+    #[test]
+    fn one_rule_has_the_files_of_all_sources_each_once() {
+        let read = [["a.cpp", "h.hpp"], ["b.cpp", "h.hpp"]].map(|names| names.map(PathBuf::from));
+        let text = depfile(true).text(&read.map(Vec::from));
+        let expected = "k.syclbin $(ALL): \\\n  a.cpp \\\n  h.hpp \\\n  b.cpp\nh.hpp:\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_name_is_quoted_for_make() {
+        assert_eq!(quoted(Path::new("a b$c")), "a\\ b$$c");
+        assert_eq!(quoted(Path::new("k.syclbin")), "k.syclbin");
+    }
+}

@@ -1,0 +1,141 @@
+//! Imports: what the code of a file uses and does not have. Some drivers end the process when they meet
+//! it, so it is found here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syclbin::property::{PropertySet, Value, set};
+use syclbin::signature::spirv::{self, Import};
+use syclbin::{AbstractModule, State};
+
+use crate::link::Part;
+use crate::symbols::named;
+use crate::{Result, own};
+
+/// What a module offers to others.
+pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
+    flagged(module, set::EXPORTED_SYMBOLS)
+}
+
+/// What a module needs from others: what its properties say, and what its code says.
+pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
+    let mut imports: BTreeSet<_> = flagged(module, set::IMPORTED_SYMBOLS)
+        .map(str::to_owned)
+        .collect();
+    for code in module.images.iter().filter_map(|image| image.spirv()) {
+        match spirv::unresolved_imports(code) {
+            Ok(found) => imports.extend(found),
+            Err(error) => return own(format!("there is no valid SPIR-V: {error}")),
+        }
+    }
+    Ok(imports)
+}
+
+/// The keys of a set whose value is one.
+fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item = &'m str> {
+    let properties = module.metadata.set(set).into_iter();
+    let is_set = |(_, value): &(&str, &Value)| value.as_u32() == Some(1);
+    let properties = properties.flat_map(PropertySet::iter).filter(is_set);
+    properties.map(|(symbol, _)| symbol)
+}
+
+/// Refuses code that nobody can link any more: in every state what needs DPC++'s device library, and in
+/// an executable what nothing in the file exports.
+pub(crate) fn check(parts: &[Part], state: State) -> Result<()> {
+    let mut exported = BTreeSet::new();
+    let mut imported: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for part in parts {
+        for module in &part.file.modules {
+            exported.extend(exports(module).map(str::to_owned));
+            let imports = of_module(module).or_else(|error| match error {
+                crate::Failure::Own(text) => own(format!("'{}': {text}", part.name)),
+                other => Err(other),
+            })?;
+            for symbol in imports {
+                imported.entry(symbol).or_default().insert(&part.name);
+            }
+        }
+    }
+    imported.retain(|symbol, _| !exported.contains(symbol));
+    let missing: Vec<&str> = imported.keys().map(String::as_str).collect();
+    if missing
+        .iter()
+        .any(|symbol| Import::of(symbol) == Import::DeviceLibrary)
+    {
+        return own(format!(
+            "the device code calls functions of DPC++'s device library that this compiler does not \
+             link: {}; an `assert` does (define NDEBUG to leave it out), or use a DPC++ clang++ \
+             (SYCLBIN_CLANG)",
+            missing.join(", ")
+        ));
+    }
+    if state == State::Executable && !imported.is_empty() {
+        let imports = imported.iter().map(|(symbol, users)| {
+            let users: Vec<_> = users.iter().copied().collect();
+            format!("{}, used in {}", named(symbol), users.join(" and "))
+        });
+        let imports: Vec<_> = imports.collect();
+        return own(format!(
+            "undefined in the device code: {}; compile it together with the source that defines it \
+             (SYCL_EXTERNAL), or to an object (-fsyclbin=object) that is linked later",
+            imports.join("; ")
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Failure;
+    use syclbin::Syclbin;
+
+    fn part(name: &str, imported: &[&'static str], exported: &[&'static str]) -> Part {
+        let mut module = AbstractModule::default();
+        for (symbols, set) in [
+            (imported, set::IMPORTED_SYMBOLS),
+            (exported, set::EXPORTED_SYMBOLS),
+        ] {
+            for &symbol in symbols {
+                module.metadata.insert(set, symbol, Value::U32(1));
+            }
+        }
+        let mut file = Syclbin::new(State::Object);
+        file.modules.push(module);
+        Part {
+            name: name.into(),
+            file,
+        }
+    }
+
+    #[test]
+    fn an_executable_has_all_that_it_uses_and_an_object_need_not() {
+        let parts = [
+            part("a.cpp", &["_Z5shapef", "_Z4helpv"], &[]),
+            part("b.cpp", &["_Z5shapef"], &["_Z4helpv"]),
+        ];
+        assert_eq!(check(&parts, State::Object), Ok(()));
+        let Err(Failure::Own(text)) = check(&parts, State::Executable) else {
+            panic!("shape is nowhere");
+        };
+        let expected = "undefined in the device code: _Z5shapef, which is shape(float), used in a.cpp and b.cpp;";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(!text.contains("help"), "{text}");
+        let whole = [
+            parts[0].clone(),
+            parts[1].clone(),
+            part("c.cpp", &[], &["_Z5shapef"]),
+        ];
+        assert_eq!(check(&whole, State::Executable), Ok(()));
+    }
+
+    #[test]
+    fn what_needs_the_device_library_is_refused_in_every_state() {
+        let parts = [part("a.cpp", &["__devicelib_assert_fail"], &[])];
+        for state in [State::Input, State::Object, State::Executable] {
+            let Err(Failure::Own(text)) = check(&parts, state) else {
+                panic!("nobody has it");
+            };
+            assert!(text.contains("define NDEBUG"), "{text}");
+        }
+    }
+}

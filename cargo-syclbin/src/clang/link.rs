@@ -1,0 +1,244 @@
+//! Linking: the modules of all sources and SYCLBIN files in one file.
+//!
+//! Modules stay apart, and what one uses of another is found when they are loaded; so does the
+//! reference runtime with objects.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use syclbin::metadata::{Sources, without_run_prefix};
+use syclbin::property::set;
+use syclbin::{State, Syclbin};
+
+use crate::imports;
+use crate::states::check_join;
+use crate::symbols::spelled;
+use crate::{Result, own};
+
+/// What one input adds to the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// The input, as the user called it.
+    pub(crate) name: String,
+    pub(crate) file: Syclbin<'static>,
+}
+
+/// Reads a SYCLBIN file that is to join one of state `whole`.
+pub(crate) fn open(path: &Path, whole: State) -> Result<Part> {
+    let part = read(path, path.display().to_string())?;
+    let Part { name, file } = &part;
+    if file.global.set(set::PLACEHOLDER).is_some() {
+        return own(format!(
+            "'{name}' is a placeholder without kernels, as documentation is built with; compile it again"
+        ));
+    }
+    check_join(name, file.state(), whole)?;
+    Ok(part)
+}
+
+/// Reads a SYCLBIN file of any state, which stands for `name`.
+pub(crate) fn read(path: &Path, name: String) -> Result<Part> {
+    let bytes = std::fs::read(path)
+        .or_else(|error| own(format!("'{}' cannot be read: {error}", path.display())))?;
+    let file = syclbin::read::parse(&bytes).or_else(|error| {
+        own(format!(
+            "'{}' is no SYCLBIN file, or a damaged one: {error}; compile it again",
+            path.display()
+        ))
+    })?;
+    let file = file.into_owned();
+    Ok(Part { name, file })
+}
+
+/// All modules of `parts`, in order. Properties of a whole file, but for its state, are carried over.
+///
+/// # Errors
+///
+/// When two parts have a kernel or define a device function of one name, and when something is used
+/// that nothing has.
+pub(crate) fn join(parts: Vec<Part>, state: State) -> Result<Syclbin<'static>> {
+    check_once(&parts)?;
+    imports::check(&parts, state)?;
+    let mut whole = Syclbin::new(state);
+    let mut sources = Sources::default();
+    let mut recorded = false;
+    for part in parts {
+        match Sources::read(&part.file.global) {
+            Ok(None) => {}
+            Ok(Some(of_part)) => {
+                recorded = true;
+                sources.files.extend(of_part.files);
+                sources.arguments.extend(of_part.arguments);
+                sources.compiler = of_part.compiler;
+            }
+            Err(error) => return own(format!("'{}': {error}", part.name)),
+        }
+        for properties in part.file.global.iter() {
+            let name = properties.name();
+            if name == set::GLOBAL || name == set::SOURCES {
+                continue;
+            }
+            whole.global.insert_set(name.to_owned());
+            for (key, value) in properties.iter() {
+                if whole.global.get(name, key).is_none() {
+                    whole
+                        .global
+                        .insert(name.to_owned(), key.to_owned(), value.clone());
+                }
+            }
+        }
+        whole.modules.extend(part.file.modules);
+    }
+    if recorded {
+        sources.write(&mut whole.global);
+    }
+    Ok(whole)
+}
+
+/// That no kernel and no device function comes from two inputs. A file may have one kernel in several
+/// modules, one for each target.
+fn check_once(parts: &[Part]) -> Result<()> {
+    let mut kernels = BTreeMap::new();
+    let mut functions = BTreeMap::new();
+    for (index, part) in parts.iter().enumerate() {
+        for module in &part.file.modules {
+            for kernel in module.kernel_names() {
+                once(&mut kernels, "kernel", kernel, index, parts)?;
+            }
+            for symbol in imports::exports(module) {
+                let what = "device function or variable";
+                once(
+                    &mut functions,
+                    what,
+                    without_run_prefix(symbol),
+                    index,
+                    parts,
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn once<'p>(
+    seen: &mut BTreeMap<&'p str, usize>,
+    what: &str,
+    symbol: &'p str,
+    index: usize,
+    parts: &[Part],
+) -> Result<()> {
+    let first = *seen.entry(symbol).or_insert(index);
+    if first == index {
+        return Ok(());
+    }
+    own(format!(
+        "{what} {} is in '{}' and in '{}'; a file has each once: rename one, or leave it out of one",
+        spelled(symbol),
+        parts[first].name,
+        parts[index].name
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Failure;
+    use syclbin::property::Value;
+    use syclbin::{AbstractModule, Container};
+
+    fn part(name: &str, kernels: &[&'static str]) -> Part {
+        let mut file = Syclbin::new(State::Object);
+        for &kernel in kernels {
+            let mut module = AbstractModule::default();
+            module.add_kernel_name(kernel);
+            file.modules.push(module);
+        }
+        Part {
+            name: name.into(),
+            file,
+        }
+    }
+
+    fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
+        match result {
+            Err(Failure::Own(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_two_inputs_is_an_error_that_names_both() {
+        let parts = vec![
+            part("a.cpp", &["k", "_Z18__sycl_kernel_ff_2Piii"]),
+            part("b.syclbin", &["_Z18__sycl_kernel_ff_2Piii"]),
+        ];
+        let text = said(join(parts, State::Executable));
+        assert!(
+            text.starts_with("kernel ff_2(int *, int, int) is in 'a.cpp' and in 'b.syclbin'"),
+            "{text}"
+        );
+        let targets = vec![part("a.cpp", &["k", "k"]), part("b.cpp", &["l"])];
+        assert_eq!(join(targets, State::Executable).unwrap().modules.len(), 3);
+    }
+
+    #[test]
+    fn a_device_function_of_two_inputs_is_an_error_that_names_both() {
+        let mut parts = vec![part("a.cpp", &["a"]), part("b.cpp", &["b"])];
+        for part in &mut parts {
+            let metadata = &mut part.file.modules[0].metadata;
+            metadata.insert(set::EXPORTED_SYMBOLS, "_Z5shapef", Value::U32(1));
+        }
+        let text = said(join(parts, State::Object));
+        assert!(
+            text.contains("shape(float) is in 'a.cpp' and in 'b.cpp'"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn properties_of_our_own_survive_in_modules_and_files() {
+        let mut a = part("a.syclbin", &["a"]);
+        let declarations = set::DECLARATIONS;
+        a.file.modules[0]
+            .metadata
+            .insert(declarations, "a", "void a()");
+        let mut b = part("b.syclbin", &["b"]);
+        for (part, name) in [(&mut a, "a.cpp"), (&mut b, "b.cpp")] {
+            let mut sources = Sources::default();
+            sources.files.insert(name.into(), [1; 32]);
+            sources.write(&mut part.file.global);
+        }
+        b.file.global.insert("OTHER/set", "key", 7u32);
+        let whole = join(vec![a, b], State::Executable).unwrap();
+        assert_eq!(whole.state(), Some(State::Executable));
+        assert!(whole.modules[0].metadata.get(declarations, "a").is_some());
+        let sources = Sources::read(&whole.global).unwrap().unwrap();
+        assert_eq!(sources.files.keys().collect::<Vec<_>>(), ["a.cpp", "b.cpp"]);
+        assert_eq!(whole.global.get("OTHER/set", "key"), Some(&Value::U32(7)));
+    }
+
+    #[test]
+    fn files_that_cannot_join_are_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.syclbin");
+        std::fs::write(&path, b"\x10\xff\x10\xad and no more").unwrap();
+        let text = said(open(&path, State::Executable));
+        assert!(text.contains("k.syclbin' is no SYCLBIN file"), "{text}");
+        let write = |file: &Syclbin<'_>| {
+            let bytes = syclbin::write::to_vec(file, Container::default()).unwrap();
+            std::fs::write(&path, bytes).unwrap();
+        };
+        write(&Syclbin::new(State::Executable));
+        assert!(said(open(&path, State::Executable)).contains("linked already"));
+        let mut placeholder = Syclbin::new(State::Object);
+        placeholder.global.insert(set::PLACEHOLDER, "why", "docs");
+        write(&placeholder);
+        assert!(said(open(&path, State::Object)).contains("placeholder"));
+        write(&Syclbin::new(State::Object));
+        assert_eq!(
+            open(&path, State::Object).unwrap().file.state(),
+            Some(State::Object)
+        );
+        assert!(said(open(&folder.path().join("none"), State::Object)).contains("cannot be read"));
+    }
+}

@@ -1,0 +1,195 @@
+//! From a command line to the files it asks for: the SYCLBIN file and the depfile.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use syclbin::Container;
+use syclbin_build::file;
+
+use crate::inputs::Input;
+use crate::link;
+use crate::native::{self, Backend};
+use crate::options::{Options, Show};
+use crate::parts;
+use crate::states;
+use crate::steps::Step;
+use crate::targets::Target;
+use crate::{Result, own};
+
+/// Makes what is asked for, or shows how. Files appear whole or not at all.
+pub(crate) fn make(options: &Options) -> Result<()> {
+    options.warnings.show()?;
+    let inputs = options.inputs.iter().cloned().map(Input::open);
+    let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
+    check(options, &inputs)?;
+    let backends = Backend::all(&options.targets, options.state)?;
+    if options.show == Show::StepsOnly {
+        return show_only(options, &inputs, &backends);
+    }
+    // A crash of the library ends this process, and no folder must stay behind then.
+    let in_this_process = matches!(inputs.as_slice(), [Input::Source(_)]);
+    let mut folder = Folder::default();
+    let (parts, read) = match in_this_process {
+        true => parts::compile(options, &inputs, &example_folder())?,
+        false => parts::compile(options, &inputs, folder.path()?)?,
+    };
+    let mut whole = link::join(parts, options.state)?;
+    if !backends.is_empty() {
+        let keep_spirv = options.targets.all().contains(&Target::Spirv);
+        let folder = folder.path()?;
+        let warnings = native::add(&mut whole, &backends, keep_spirv, folder, options.show)?;
+        let mut of_modules = options.warnings.without_texts();
+        warnings.into_iter().for_each(|text| of_modules.add(text));
+        of_modules.show()?;
+    }
+    if !parts::is_one_step(options, &inputs) {
+        let folder = match in_this_process {
+            true => example_folder(),
+            false => folder.path()?.to_owned(),
+        };
+        last_step(options, &inputs, &folder)?.show(options.show);
+    }
+    let bytes = syclbin::write::to_vec(&whole, Container::default())
+        .or_else(|error| own(format!("what the compiler made cannot be written: {error}")))?;
+    if let Some(depfile) = &options.depfile {
+        write(&depfile.path, depfile.text(&read).as_bytes())?;
+    }
+    // Last, so that its presence means that all went well.
+    write(&options.output, &bytes)
+}
+
+/// A folder for what is in between, from when it is needed.
+#[derive(Default)]
+struct Folder(Option<tempfile::TempDir>);
+
+impl Folder {
+    fn path(&mut self) -> Result<&Path> {
+        let folder = match self.0.take() {
+            Some(folder) => folder,
+            None => {
+                let made = tempfile::Builder::new().prefix("syclbin-clang-").tempdir();
+                made.or_else(|error| own(format!("no folder for what is in between: {error}")))?
+            }
+        };
+        Ok(self.0.insert(folder).path())
+    }
+}
+
+/// What is shown for that folder where there is none.
+fn example_folder() -> PathBuf {
+    std::env::temp_dir().join("syclbin-clang-0")
+}
+
+/// Refuses at once what would fail after minutes, or destroy an input.
+fn check(options: &Options, inputs: &[Input]) -> Result<()> {
+    let mut sources = inputs.iter().filter(|input| input.is_source());
+    if options.link_only
+        && let Some(source) = sources.next()
+    {
+        return own(format!(
+            "-fsycl-link takes SYCLBIN files alone, and '{source}' is none; compile it with \
+             -fsyclbin=object first"
+        ));
+    }
+    let mut seen: Vec<&Input> = Vec::new();
+    for input in inputs {
+        if seen.iter().any(|other| is_same(other.path(), input.path())) {
+            return own(format!("input '{input}' is named twice; name it once"));
+        }
+        seen.push(input);
+    }
+    let mut outputs = vec![("output", &options.output)];
+    if let Some(depfile) = &options.depfile {
+        let sources = inputs.iter().filter(|input| input.is_source()).count();
+        if depfile.explicit && sources > 1 {
+            return own(format!(
+                "-MF {}: clang++ would keep the rule of the last of {sources} sources alone; leave -MF out, and \
+                 {} has the files of all, or compile each source to an object of its own",
+                depfile.path.display(),
+                options.output.with_extension("d").display()
+            ));
+        }
+        if is_same(&depfile.path, &options.output) {
+            return own(format!(
+                "depfile '{}' is the output as well; name another file with -MF",
+                depfile.path.display()
+            ));
+        }
+        outputs.push(("depfile", &depfile.path));
+    }
+    for (what, path) in outputs {
+        let shown = path.display();
+        if let Some(input) = inputs.iter().find(|input| is_same(input.path(), path)) {
+            return own(format!(
+                "{what} '{shown}' is input '{input}' as well; name another file"
+            ));
+        }
+        if path.is_dir() {
+            return own(format!("{what} '{shown}' is a folder; name a file in it"));
+        }
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        if !folder.is_dir() {
+            return own(format!(
+                "{what} '{shown}' cannot be written: there is no folder '{}'; create it",
+                folder.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two paths lead to one file. A device such as /dev/null may be named twice.
+fn is_same(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b && a.is_file(),
+        _ => a == b,
+    }
+}
+
+/// What remains to be done when all is compiled, as a process that would do it.
+fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step> {
+    let mut arguments = vec![format!("-fsyclbin={}", states::name(options.state))];
+    let targets: Vec<_> = options.targets.all().iter().map(Target::triple).collect();
+    arguments.push(format!("-fsycl-targets={}", targets.join(",")));
+    arguments.extend(inputs.iter().enumerate().map(|(index, input)| match input {
+        Input::Source(_) => parts::between(folder, index)[0].display().to_string(),
+        Input::Syclbin(path) => path.display().to_string(),
+    }));
+    arguments.extend(["-o".to_owned(), options.output.display().to_string()]);
+    Step::of_own("all inputs", arguments)
+}
+
+/// `-###`: the steps as they would be done.
+fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
+    let folder = example_folder();
+    for (index, input) in inputs.iter().enumerate() {
+        if input.is_source() {
+            parts::compile_step(options, inputs, index, &folder)?.show(options.show);
+        }
+    }
+    // How many modules there will be is not known yet.
+    for (number, backend) in backends.iter().enumerate() {
+        let spirv = folder.join("MODULE.spv");
+        let output = folder.join(format!("MODULE.{number}.native"));
+        backend.step("MODULE", &spirv, &output)?.show(options.show);
+    }
+    if !parts::is_one_step(options, inputs) {
+        last_step(options, inputs, &folder)?.show(options.show);
+    }
+    Ok(())
+}
+
+/// Writes a file, or marks it as new where it has these bytes: make and Ninja go by times.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = file::replace(path, bytes).and_then(|()| {
+        let file = std::fs::File::open(path)?;
+        match file.metadata()?.is_file() {
+            true => file.set_modified(SystemTime::now()),
+            false => Ok(()),
+        }
+    });
+    written.or_else(|error| own(format!("{} cannot be written: {error}", path.display())))
+}

@@ -1,0 +1,349 @@
+//! Native images: the SPIR-V of a file compiled for processors and GPUs, now instead of when a program
+//! runs.
+//!
+//! A CPU image stands beside the SPIR-V in its module, as its target says what it is for. The image of a
+//! GPU has a module of its own, because the property that names the GPU is one of modules.
+
+use std::path::{Path, PathBuf};
+
+use syclbin::property::{key, set};
+use syclbin::{AbstractModule, Image, State, Syclbin};
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+use crate::imports;
+use crate::options::Show;
+use crate::steps::{self, Step};
+use crate::symbols::{named, spelled};
+use crate::targets::{Target, Targets, processor, processors};
+use crate::{Failure, Result, own};
+
+/// The variable that tells Intel's CPU device which processor to compile for.
+const PROCESSOR_VARIABLE: &str = "CL_CONFIG_CPU_TARGET_ARCH";
+/// The variable that names OpenCL libraries to look into first.
+const LIBRARY_VARIABLE: &str = "OPENCL_DYLIB_PATH";
+/// What the reference runtime calls x86-64 where no processor is named.
+const ANY_PROCESSOR: &str = "x86_64";
+/// What ocloc is told of code that is still to be linked.
+const LIBRARY: &str = "-library-compilation";
+
+/// A native target, and all that its compiler is told.
+pub(crate) struct Backend {
+    target: Target,
+    /// What images call it.
+    arch: String,
+    options: Vec<String>,
+    tool: Tool,
+}
+
+enum Tool {
+    /// Intel's CPU device, in another process of this program.
+    CpuDevice {
+        variables: Vec<(&'static str, String)>,
+    },
+    Ocloc(PathBuf),
+}
+
+impl Backend {
+    /// The native targets of a file.
+    ///
+    /// # Errors
+    ///
+    /// When the compiler of one is missing, or is told what it does not know.
+    pub(crate) fn all(targets: &Targets, state: State) -> Result<Vec<Self>> {
+        let all = targets.all().into_iter().filter(Target::is_native);
+        all.map(|target| {
+            let options = targets.backend(&target);
+            match target {
+                Target::Gpu { .. } => Self::gpu(target, options, state),
+                _ => Self::cpu(target, options),
+            }
+        })
+        .collect()
+    }
+
+    fn cpu(target: Target, given: Vec<String>) -> Result<Self> {
+        let mut wanted = match &target {
+            Target::Cpu { processor } => *processor,
+            _ => None,
+        };
+        let mut options = Vec::new();
+        for option in given {
+            let name = option.trim_start_matches('-');
+            if let Some(name) = name.strip_prefix("march=") {
+                wanted = Some(processor(name).ok_or_else(|| {
+                    Failure::Own(format!(
+                        "'{option}' for spir64_x86_64: the CPU device knows no such processor, but {}",
+                        processors()
+                    ))
+                })?);
+            } else if let Some(option) = name.strip_prefix("bo=") {
+                options.push(option.to_owned());
+            } else {
+                return own(format!(
+                    "'{option}' for spir64_x86_64 is not known; -march=PROCESSOR and --bo=OPTION are"
+                ));
+            }
+        }
+        let mut variables = Vec::new();
+        if let Some(library) = installed_cpu_device() {
+            // What the user named stays, behind it.
+            let named = std::env::var(LIBRARY_VARIABLE).unwrap_or_default();
+            variables.push((LIBRARY_VARIABLE, format!("{};{named}", library.display())));
+        }
+        if let Some(processor) = wanted {
+            variables.push((PROCESSOR_VARIABLE, processor.to_owned()));
+        }
+        Ok(Self {
+            target,
+            arch: wanted.unwrap_or(ANY_PROCESSOR).to_owned(),
+            options,
+            tool: Tool::CpuDevice { variables },
+        })
+    }
+
+    fn gpu(target: Target, given: Vec<String>, state: State) -> Result<Self> {
+        let Some(ocloc) = steps::on_path("ocloc") else {
+            return own(format!(
+                "target {}: Intel's offline compiler ocloc is not found on PATH; install it (Debian and \
+                 Ubuntu: package intel-ocloc), or leave the target out",
+                target.name()
+            ));
+        };
+        let mut options = Vec::new();
+        let mut device = None;
+        let mut for_driver = Vec::new();
+        if state == State::Object {
+            for_driver.push(LIBRARY.to_owned());
+        }
+        let mut given = given.into_iter();
+        while let Some(option) = given.next() {
+            let mut value = || match given.next() {
+                Some(value) => Ok(value),
+                None => own(format!("'{option}' for spir64_gen has no value")),
+            };
+            match option.as_str() {
+                "-device" => device = Some(value()?),
+                "-options" => for_driver.push(value()?),
+                other => match other.strip_prefix("-device=") {
+                    Some(name) => device = Some(name.to_owned()),
+                    None => options.push(option),
+                },
+            }
+        }
+        let named = match &target {
+            Target::Gpu { device } => device.map(str::to_owned),
+            _ => None,
+        };
+        let arch = match (named, device) {
+            (Some(named), Some(other)) if named != other => {
+                return own(format!(
+                    "target intel_gpu_{named} with '-device {other}' for spir64_gen: name the GPU once"
+                ));
+            }
+            (Some(arch), _) | (None, Some(arch)) => arch,
+            (None, None) => return own("spir64_gen needs '-device NAME'"),
+        };
+        if !for_driver.is_empty() {
+            options.extend(["-options".to_owned(), for_driver.join(" ")]);
+        }
+        Ok(Self {
+            target,
+            arch,
+            options,
+            tool: Tool::Ocloc(ocloc),
+        })
+    }
+
+    /// The process that makes `output` of `spirv`.
+    pub(crate) fn step(&self, subject: &str, spirv: &Path, output: &Path) -> Result<Step> {
+        let [spirv, output] = [spirv, output].map(|path| path.display().to_string());
+        match &self.tool {
+            Tool::CpuDevice { variables } => {
+                let options = self.options.join(" ");
+                let arguments = vec!["--build-for-cpu".to_owned(), spirv, output, options];
+                let mut step = Step::of_own(subject, arguments)?;
+                step.variables.clone_from(variables);
+                Ok(step)
+            }
+            Tool::Ocloc(program) => {
+                let fixed = [
+                    "-q",
+                    "-output_no_suffix",
+                    "-spirv_input",
+                    "-device",
+                    &self.arch,
+                ];
+                let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
+                arguments.extend(self.options.iter().cloned());
+                arguments.extend(["-file".into(), spirv, "-output".into(), output]);
+                Ok(Step {
+                    program: program.clone(),
+                    arguments,
+                    variables: Vec::new(),
+                    subject: subject.to_owned(),
+                })
+            }
+        }
+    }
+
+    /// What the property `compile_target` says of a module with nothing but this image.
+    fn compile_target(&self) -> Option<String> {
+        match &self.target {
+            Target::Cpu { .. } => Some(self.target.name().to_owned()),
+            Target::Gpu { device } => device.map(|device| format!("intel_gpu_{device}")),
+            Target::Spirv => None,
+        }
+    }
+}
+
+/// Why a module has no native code, if so.
+fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
+    let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
+    if constants.is_some_and(|constants| !constants.is_empty()) {
+        let why = "reads specialization constants, whose values native code cannot take later";
+        return Ok(Some(why.to_owned()));
+    }
+    let imports = imports::of_module(module)?;
+    let symbol = imports.first();
+    Ok(symbol.map(|symbol| {
+        format!(
+            "uses {}, which it does not hold, and each module is compiled by itself",
+            named(symbol)
+        )
+    }))
+}
+
+/// The CPU device of the installation that this program belongs to, or else of the user's.
+fn installed_cpu_device() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok();
+    let own = own
+        .as_deref()
+        .and_then(|program| program.ancestors().nth(4));
+    let users = std::env::var_os(HOME_VARIABLE);
+    let homes = [own.map(Path::as_os_str), users.as_deref(), None];
+    let homes = homes.into_iter().filter_map(|home| Home::locate(home).ok());
+    let mut found = homes.filter_map(|home| home.newest(Component::CpuDevice));
+    found.next().map(|installed| installed.entry())
+}
+
+/// A module, for messages.
+fn described(module: &AbstractModule<'_>) -> String {
+    let kernels: Vec<_> = module.kernel_names().map(spelled).collect();
+    match kernels.as_slice() {
+        [] => "a module without kernels".to_owned(),
+        [kernel] => format!("kernel {kernel}"),
+        kernels => format!("kernels {}", kernels.join(", ")),
+    }
+}
+
+/// Compiles every module for every native target. SPIR-V stays where `keep_spirv` says so.
+///
+/// # Errors
+///
+/// When a compiler refuses a module, and when one has no native code and may not keep its SPIR-V.
+pub(crate) fn add(
+    file: &mut Syclbin<'static>,
+    backends: &[Backend],
+    keep_spirv: bool,
+    folder: &Path,
+    show: Show,
+) -> Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    let mut steps = Vec::new();
+    let mut places: Vec<Vec<(&Backend, PathBuf)>> = Vec::new();
+    for (index, module) in file.modules.iter().enumerate() {
+        let mut outputs = Vec::new();
+        let code = module.images.iter().find_map(|image| image.spirv());
+        for (number, backend) in backends.iter().enumerate() {
+            let Some(code) = code else { continue }; // it was made elsewhere
+            let what = described(module);
+            if let Some(why) = objection(module)? {
+                let name = backend.target.name();
+                if !keep_spirv {
+                    return own(format!(
+                        "{what}: no native code for {name}, as it {why}; add spir64 to the targets, and it \
+                         is compiled when a program runs"
+                    ));
+                }
+                warnings.push(format!(
+                    "{what}: only SPIR-V and no native code for {name}, as it {why}"
+                ));
+                continue;
+            }
+            let spirv = folder.join(format!("{index}.spv"));
+            write(&spirv, code)?;
+            let output = folder.join(format!("{index}.{number}.native"));
+            steps.push(backend.step(&what, &spirv, &output)?);
+            outputs.push((backend, output));
+        }
+        places.push(outputs);
+    }
+    steps::run_all(&steps, show)?;
+    let modules = std::mem::take(&mut file.modules);
+    for (module, outputs) in modules.into_iter().zip(places) {
+        add_to_module(module, outputs, keep_spirv, &mut file.modules)?;
+    }
+    Ok(warnings)
+}
+
+fn add_to_module(
+    mut module: AbstractModule<'static>,
+    outputs: Vec<(&Backend, PathBuf)>,
+    keep_spirv: bool,
+    modules: &mut Vec<AbstractModule<'static>>,
+) -> Result<()> {
+    let mut of_gpus = Vec::new();
+    if !keep_spirv && !outputs.is_empty() {
+        module.images.retain(|image| image.spirv().is_none());
+    }
+    for (backend, output) in outputs {
+        let code = std::fs::read(&output).or_else(|error| {
+            own(format!(
+                "the compiler of {} wrote no code for {}: {error}",
+                backend.target.name(),
+                described(&module)
+            ))
+        })?;
+        let image = Image::native(&backend.arch, &backend.target.triple(), code);
+        let is_gpu = matches!(backend.target, Target::Gpu { .. });
+        if is_gpu || module.images.is_empty() {
+            let mut separate = module.clone();
+            separate.images = vec![image];
+            if let Some(name) = backend.compile_target() {
+                separate
+                    .metadata
+                    .insert(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET, name);
+            }
+            match is_gpu {
+                true => of_gpus.push(separate),
+                false => module = separate,
+            }
+        } else {
+            module.images.push(image);
+        }
+    }
+    if !module.images.is_empty() {
+        modules.push(module);
+    }
+    modules.extend(of_gpus);
+    Ok(())
+}
+
+/// Compiles one module on the CPU device, in this process. A driver's crash is one of this process, so
+/// another one asks for it.
+pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Result<()> {
+    let code = std::fs::read(spirv)
+        .or_else(|error| own(format!("'{}' cannot be read: {error}", spirv.display())))?;
+    let built = syclbin_rt::native_cpu()
+        .and_then(|device| syclbin_rt::build_native(&device, &code, options))
+        .or_else(|error| own(format!("target spir64_x86_64: {error}")))?;
+    write(output, &built)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    syclbin_build::file::replace(path, bytes)
+        .or_else(|error| own(format!("'{}' cannot be written: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests;

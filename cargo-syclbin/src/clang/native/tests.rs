@@ -1,0 +1,124 @@
+use super::*;
+use syclbin::IrType;
+use syclbin::property::Value;
+
+fn module(kernel: &'static str) -> AbstractModule<'static> {
+    let mut module = AbstractModule::default();
+    module.add_kernel_name(kernel);
+    let target = "spir64-unknown-unknown";
+    module
+        .images
+        .push(Image::ir(IrType::SpirV, target, vec![1]));
+    module
+}
+
+fn backend(target: Target, arch: &str) -> Backend {
+    Backend {
+        target,
+        arch: arch.into(),
+        options: Vec::new(),
+        tool: Tool::Ocloc("ocloc".into()),
+    }
+}
+
+const CPU: Target = Target::Cpu { processor: None };
+const PVC: Target = Target::Gpu {
+    device: Some("pvc"),
+};
+
+fn targets_of(module: &AbstractModule<'_>) -> Vec<&'static str> {
+    let names = module.images.iter().map(|image| match image.kind() {
+        syclbin::ImageKind::Native { target, .. } if target.starts_with("spir64_x86") => "cpu",
+        syclbin::ImageKind::Native { .. } => "gpu",
+        syclbin::ImageKind::Ir { .. } => "spirv",
+    });
+    names.collect()
+}
+
+#[test]
+fn a_cpu_image_stands_beside_spirv_and_a_gpu_image_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let [cpu, pvc] = [backend(CPU, "x86_64"), backend(PVC, "pvc")];
+    let (one, two) = (folder.path().join("1"), folder.path().join("2"));
+    std::fs::write(&one, "cpu").unwrap();
+    std::fs::write(&two, "gpu").unwrap();
+    for (keep, expected) in [
+        (true, vec![vec!["spirv", "cpu"], vec!["gpu"]]),
+        (false, vec![vec!["cpu"], vec!["gpu"]]),
+    ] {
+        let mut modules = Vec::new();
+        let outputs = vec![(&cpu, one.clone()), (&pvc, two.clone())];
+        add_to_module(module("k"), outputs, keep, &mut modules).unwrap();
+        let found: Vec<_> = modules.iter().map(targets_of).collect();
+        assert_eq!(found, expected);
+        let named = |module: &AbstractModule<'_>| {
+            let value = module
+                .metadata
+                .get(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET);
+            value.and_then(Value::as_str).map(str::to_owned)
+        };
+        // It speaks for all images of its module, so SPIR-V must not be with it.
+        let of_cpu = (!keep).then(|| "spir64_x86_64".to_owned());
+        assert_eq!(named(&modules[0]), of_cpu);
+        assert_eq!(named(&modules[1]).as_deref(), Some("intel_gpu_pvc"));
+    }
+    let none = vec![(&cpu, folder.path().join("none"))];
+    let Err(Failure::Own(text)) = add_to_module(module("k"), none, true, &mut Vec::new()) else {
+        panic!("there is no code");
+    };
+    assert!(text.contains("wrote no code for kernel k"), "{text}");
+}
+
+#[test]
+fn a_module_with_constants_keeps_its_spirv_or_is_refused() {
+    let mut with_constants = module("k");
+    let constants = set::SPECIALIZATION_CONSTANTS;
+    with_constants
+        .metadata
+        .insert(constants, "c", vec![0u8; 12]);
+    let cpu = backend(CPU, "x86_64");
+    let folder = tempfile::tempdir().unwrap();
+    let run = |keep| {
+        let mut file = Syclbin::new(State::Executable);
+        file.modules.push(with_constants.clone());
+        let added = add(
+            &mut file,
+            std::slice::from_ref(&cpu),
+            keep,
+            folder.path(),
+            Show::Nothing,
+        );
+        added.map(|warnings| (warnings, file.modules.len()))
+    };
+    let (warnings, modules) = run(true).unwrap();
+    assert_eq!(modules, 1);
+    assert!(
+        warnings[0].starts_with("kernel k: only SPIR-V"),
+        "{warnings:?}"
+    );
+    let Err(Failure::Own(text)) = run(false) else {
+        panic!("its constants would be lost");
+    };
+    assert!(text.contains("specialization constants"), "{text}");
+}
+
+#[test]
+fn options_for_the_cpu_device_are_those_of_its_own_compiler() {
+    let cpu = |options: &[&str]| {
+        let options = options.iter().map(|&option| option.to_owned());
+        Backend::cpu(CPU, options.collect())
+    };
+    let backend = cpu(&["-march=avx2", "--bo=-cl-opt-disable"]).unwrap();
+    assert_eq!(backend.arch, "core-avx2");
+    let step = backend
+        .step("k", Path::new("in"), Path::new("out"))
+        .unwrap();
+    assert_eq!(
+        step.arguments,
+        ["--build-for-cpu", "in", "out", "-cl-opt-disable"]
+    );
+    let processor = (PROCESSOR_VARIABLE, "core-avx2".to_owned());
+    assert!(step.variables.contains(&processor));
+    assert!(matches!(cpu(&["-march=z80"]), Err(Failure::Own(text)) if text.contains("z80")));
+    assert!(matches!(cpu(&["-x"]), Err(Failure::Own(text)) if text.contains("not known")));
+}

@@ -1,0 +1,145 @@
+use super::*;
+use crate::targets::Target;
+
+fn parse(line: &str) -> Result<Request> {
+    Request::parse(line.split_whitespace().map(str::to_owned).collect())
+}
+
+fn options(line: &str) -> Options {
+    match parse(line).unwrap() {
+        Request::Make(options) => options,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn said(line: &str) -> String {
+    match parse(line) {
+        Err(Failure::Own(text)) => text,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[test]
+fn clangs_command_line_is_understood() {
+    let options = options(
+        "-fsycl -fsyclbin=object -I inc -Iinc2 -D N=3 -O3 -std=c++20 -MD -MF k.d -o k.syclbin k.cpp",
+    );
+    assert_eq!(options.inputs, [PathBuf::from("k.cpp")]);
+    assert_eq!(options.output, PathBuf::from("k.syclbin"));
+    assert_eq!(options.state, State::Object);
+    let depfile = options.depfile.unwrap();
+    assert_eq!(depfile.path, PathBuf::from("k.d"));
+    assert_eq!(depfile.targets, "k.syclbin");
+    let expected = ["-Iinc", "-Iinc2", "-DN=3", "-O3", "-std=c++20"];
+    assert_eq!(options.clang, expected);
+    assert_eq!(options.warnings, Warnings::default());
+}
+
+#[test]
+fn joined_and_separate_spellings_mean_the_same() {
+    let joined = options("-fsyclbin -ok.syclbin -MD -MFk.d -MTt -includea.hpp -isysteminc k.cpp");
+    let separate =
+        options("-fsyclbin -o k.syclbin -MD -MF k.d -MT t -include a.hpp -isystem inc k.cpp");
+    assert_eq!(joined, separate);
+    let expected = ["-Xclang", "-include", "-Xclang", "a.hpp", "-isysteminc"];
+    assert_eq!(separate.clang, expected);
+}
+
+#[test]
+fn the_defaults_are_clangs() {
+    let options = options("-fsyclbin k.cpp -MD");
+    assert_eq!(options.output, PathBuf::from("a.syclbin"));
+    assert_eq!(options.state, State::Executable);
+    assert_eq!(options.depfile.unwrap().path, PathBuf::from("a.d"));
+    assert_eq!(options.targets.all(), [Target::Spirv]);
+    assert!(options.clang.is_empty());
+}
+
+#[test]
+fn several_inputs_are_kept_in_order_and_after_two_dashes_all_are() {
+    let options = options("-fsyclbin b.cpp -O2 a.syclbin -x c++ -- -odd.cpp @file");
+    let expected = ["b.cpp", "a.syclbin", "-odd.cpp", "@file"].map(PathBuf::from);
+    assert_eq!(options.inputs, expected);
+    assert_eq!(options.clang, ["-O2"]);
+}
+
+#[test]
+fn options_for_the_preprocessor_are_read_as_any_others() {
+    let options = options("-fsyclbin -Wp,-MMD,k.d,-DX=1 -Xsycl-target-frontend -DY k.cpp");
+    let depfile = options.depfile.unwrap();
+    assert_eq!((depfile.kind, depfile.path), (Kind::OfUser, "k.d".into()));
+    assert_eq!(options.clang, ["-DX=1", "-DY"]);
+}
+
+#[test]
+fn targets_of_a_rule_are_quoted_where_that_is_asked_for() {
+    let options = options("-fsyclbin -MD -MP -MT $(OUT) -MQ a$b k.cpp");
+    let depfile = options.depfile.unwrap();
+    assert_eq!(depfile.targets, "$(OUT) a$$b");
+    assert!(depfile.phony);
+}
+
+#[test]
+fn what_has_no_effect_is_warned_of_as_clang_does() {
+    let line = "-fsyclbin -L/usr/lib -L /opt -lm -Wl,-s -shared -Xlinker x -MF k.d k.cpp";
+    let options = options(line);
+    let unused = [
+        "-L/usr/lib",
+        "-L /opt",
+        "-lm",
+        "-Wl,-s",
+        "-shared",
+        "-Xlinker x",
+        "-MF",
+    ];
+    let unused = unused.map(|option| format!("argument unused during compilation: '{option}'"));
+    assert_eq!(options.warnings.texts(), unused);
+    assert!(options.clang.is_empty());
+}
+
+#[test]
+fn steps_are_shown_or_shown_alone() {
+    assert_eq!(options("-fsyclbin -v k.cpp").show, Show::Steps);
+    assert_eq!(options("-fsyclbin -### -v k.cpp").show, Show::StepsOnly);
+    assert_eq!(options("-fsyclbin -v -### k.cpp").show, Show::StepsOnly);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_name() {
+    for (line, expected) in [
+        ("-fsyclbin", "no input file"),
+        ("a.cpp", "-fsyclbin is missing"),
+        ("-fsyclbin=final a.cpp", "invalid value 'final'"),
+        ("-fsyclbin a.cpp -o", "argument to '-o' is missing"),
+        (
+            "-fsyclbin a.cpp -Xsycl-target-backend=spir64_gen",
+            "is missing",
+        ),
+        ("-fsyclbin a.cpp -o -", "name a file"),
+        (
+            "-fsyclbin a.cpp -fsycl-targets=nvptx64-nvidia-cuda",
+            "'nvptx64-nvidia-cuda' is not built in",
+        ),
+        ("-fsyclbin -x c a.cpp", "option '-x c' is not supported"),
+        ("-fsyclbin -E a.cpp", "option '-E' is not supported"),
+        ("-fsyclbin -M a.cpp", "written with -MD"),
+        ("-fsyclbin -m32 a.cpp", "64-bit"),
+        ("-fsyclbin -fsycl-device-only a.cpp", "wins over -fsyclbin"),
+        (
+            "-fsyclbin -include-pch x a.cpp",
+            "'-include-pch' is not supported",
+        ),
+        (
+            "-fsyclbin=object -fsycl-link a.syclbin",
+            "-fsycl-link makes an executable",
+        ),
+        (
+            "-fsyclbin=input -fsycl-targets=spir64_x86_64 a.cpp",
+            "native code is no input",
+        ),
+    ] {
+        let text = said(line);
+        assert!(text.contains(expected), "{line}: {text}");
+    }
+    assert_eq!(parse("--version x"), Ok(Request::Version));
+}

@@ -1,0 +1,146 @@
+//! States: what each implies for a compile, and which files may join which.
+
+use syclbin::State;
+
+use crate::warnings::Warnings;
+use crate::{Result, own};
+
+/// The option by which modules may use functions of each other.
+pub(crate) const ALLOW: &str = "-fsycl-allow-device-image-dependencies";
+const FORBID: &str = "-fno-sycl-allow-device-image-dependencies";
+
+/// The name of a state, as `-fsyclbin=` takes it.
+pub(crate) fn name(state: State) -> &'static str {
+    match state {
+        State::Input => "input",
+        State::Object => "object",
+        State::Executable => "executable",
+        State::Other(_) => "unknown",
+    }
+}
+
+/// What the command line says of modules that use functions of each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Dependencies {
+    /// Nothing: what the state implies.
+    #[default]
+    Unsaid,
+    Allowed,
+    Forbidden,
+}
+
+impl Dependencies {
+    /// That it agrees with the state of the file.
+    pub(crate) fn check(self, state: State, warnings: &mut Warnings) -> Result<()> {
+        match self {
+            Self::Forbidden if state != State::Executable => own(format!(
+                "invalid argument '{FORBID}' not allowed with '-fsyclbin={}': such a file is still to \
+                 be linked; leave it out, or make an executable",
+                name(state)
+            )),
+            Self::Allowed if state == State::Executable => {
+                warnings.add(format!(
+                    "'{ALLOW}' with '-fsyclbin=executable': nothing is linked to such a file any more, \
+                     so only what is in it can be used"
+                ));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The option for a compile to `state`, if there is one. Input and object imply it.
+    pub(crate) fn option(self, state: State) -> Option<&'static str> {
+        match self {
+            Self::Forbidden => Some(FORBID),
+            Self::Allowed => Some(ALLOW),
+            Self::Unsaid if state != State::Executable => Some(ALLOW),
+            Self::Unsaid => None,
+        }
+    }
+
+    /// The option that says so once more for a compile to `state`, if the state does not imply it.
+    pub(crate) fn explicit(self, state: State) -> Option<&'static str> {
+        self.option(state).filter(|_| state == State::Executable)
+    }
+
+    /// The state that each of several sources of a file is compiled to.
+    pub(crate) fn state_of_part(self, whole: State) -> State {
+        match (whole, self) {
+            // One may use what another has, so nothing is said of its imports yet.
+            (State::Executable, Self::Unsaid | Self::Allowed) => State::Object,
+            (state, _) => state,
+        }
+    }
+}
+
+/// That a file of state `part` may join one of state `whole`: a step back is none.
+pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Result<()> {
+    let rank = |state| match state {
+        State::Input => Some(0),
+        State::Object => Some(1),
+        State::Executable => Some(2),
+        _ => None,
+    };
+    let Some((state, rank_of_part)) = part.and_then(|state| Some((state, rank(state)?))) else {
+        return own(format!(
+            "'{path}' has no state that is known here; compile it again"
+        ));
+    };
+    let (from, to) = (name(state), name(whole));
+    if state == State::Executable {
+        return own(format!(
+            "'{path}' is an executable, which is linked already; compile it with -fsyclbin=object to join \
+             it to others"
+        ));
+    }
+    if rank(whole) < Some(rank_of_part) {
+        return own(format!(
+            "'{path}' is in state {from} and cannot go back to {to}; ask for -fsyclbin={from} or \
+             -fsyclbin=executable"
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_and_object_imply_dependencies_and_executable_does_not() {
+        for state in [State::Input, State::Object] {
+            assert_eq!(Dependencies::Unsaid.option(state), Some(ALLOW));
+            let mut warnings = Warnings::default();
+            assert!(Dependencies::Forbidden.check(state, &mut warnings).is_err());
+            assert_eq!(Dependencies::Allowed.check(state, &mut warnings), Ok(()));
+            assert!(warnings.texts().is_empty());
+        }
+        let state = State::Executable;
+        assert_eq!(Dependencies::Unsaid.option(state), None);
+        let mut warnings = Warnings::default();
+        assert_eq!(Dependencies::Forbidden.check(state, &mut warnings), Ok(()));
+        assert!(warnings.texts().is_empty());
+        assert_eq!(Dependencies::Allowed.check(state, &mut warnings), Ok(()));
+        assert_eq!(warnings.texts().len(), 1);
+    }
+
+    #[test]
+    fn a_file_joins_one_of_its_own_state_or_a_later_one() {
+        use State::{Executable, Input, Object};
+        for (part, whole, may) in [
+            (Input, Input, true),
+            (Input, Object, true),
+            (Input, Executable, true),
+            (Object, Input, false),
+            (Object, Object, true),
+            (Object, Executable, true),
+            (Executable, Executable, false),
+            (Executable, Object, false),
+        ] {
+            let outcome = check_join("a.syclbin", Some(part), whole);
+            assert_eq!(outcome.is_ok(), may, "{part:?} to {whole:?}: {outcome:?}");
+        }
+        assert!(check_join("a.syclbin", None, Object).is_err());
+    }
+}

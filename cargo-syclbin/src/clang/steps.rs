@@ -1,0 +1,219 @@
+//! Steps: the processes that a request takes, shown as `-v` and `-###` show them, and run side by side.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::options::Show;
+use crate::{Failure, Result, own};
+
+/// A process to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<String>,
+    /// Variables of the environment for it.
+    pub(crate) variables: Vec<(&'static str, String)>,
+    /// What it works on, for messages.
+    pub(crate) subject: String,
+}
+
+impl Step {
+    /// This program, on `subject`.
+    pub(crate) fn of_own(subject: &str, arguments: Vec<String>) -> Result<Self> {
+        let program = std::env::current_exe()
+            .or_else(|error| own(format!("cannot tell where this program lies: {error}")))?;
+        Ok(Self {
+            program,
+            arguments,
+            variables: Vec::new(),
+            subject: subject.to_owned(),
+        })
+    }
+
+    /// As clang shows it: a line, with every word in quotes.
+    fn line(&self) -> String {
+        let mut line = String::new();
+        for (name, value) in &self.variables {
+            line.push_str(&format!(" {name}={}", quoted(value)));
+        }
+        line.push_str(&format!(" {}", quoted(&self.program.to_string_lossy())));
+        for argument in &self.arguments {
+            line.push_str(&format!(" {}", quoted(argument)));
+        }
+        line
+    }
+
+    /// Shows it, where steps are shown.
+    pub(crate) fn show(&self, show: Show) {
+        if show != Show::Nothing {
+            let _ = writeln!(std::io::stderr().lock(), "{}", self.line());
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        std::env::current_exe().is_ok_and(|own| own == self.program)
+    }
+
+    fn run(&self) -> Result<Output> {
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        let mut command = Command::new(&self.program);
+        let output = command.args(&self.arguments).envs(variables).output();
+        output.or_else(|error| {
+            let program = self.program.display();
+            own(format!("{program} cannot be started: {error}"))
+        })
+    }
+
+    /// Says on standard error what `output` says, and whether it failed.
+    pub(crate) fn finish(&self, output: &Output) -> Result<()> {
+        let mut stderr = std::io::stderr().lock();
+        let _ = stderr.write_all(&output.stderr);
+        if output.status.success() {
+            return Ok(());
+        }
+        let _ = stderr.write_all(&output.stdout); // ocloc says there what is wrong
+        match output.status.code() {
+            Some(code) if !self.is_own() => {
+                let _ = writeln!(
+                    stderr,
+                    "syclbin-clang: error: {} ended with {code} on {}",
+                    self.program.display(),
+                    self.subject
+                );
+                Err(Failure::Reported(u8::try_from(code).unwrap_or(1)))
+            }
+            // What is wrong was said.
+            Some(code) => Err(Failure::Reported(u8::try_from(code).unwrap_or(1))),
+            None => {
+                let _ = writeln!(
+                    stderr,
+                    "syclbin-clang: error: {} crashed on {} ({}); to repeat it:\n{}",
+                    self.program.display(),
+                    self.subject,
+                    output.status,
+                    self.line()
+                );
+                Err(Failure::Reported(CRASHED))
+            }
+        }
+    }
+}
+
+/// What clang ends with when a process of its own crashed.
+const CRASHED: u8 = 254;
+
+fn quoted(word: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in word.chars() {
+        if ['"', '\\', '$'].contains(&c) {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Runs all steps, as many at a time as there are processors. What they say appears in their order, and
+/// all of them run, whatever becomes of one.
+///
+/// # Errors
+///
+/// That of the first step that failed.
+pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let done: Vec<Mutex<Option<Result<Output>>>> = steps.iter().map(|_| Mutex::default()).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(steps.len()) {
+            scope.spawn(|| {
+                while let Some((step, place)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    steps.get(index).zip(done.get(index))
+                } {
+                    step.show(show);
+                    let output = step.run();
+                    if let Ok(mut place) = place.lock() {
+                        *place = Some(output);
+                    }
+                }
+            });
+        }
+    });
+    let mut outcome = Ok(());
+    for (step, place) in steps.iter().zip(done) {
+        let output = place.into_inner().ok().flatten();
+        let output = output.unwrap_or_else(|| own("a thread of this program died"));
+        let finished = output.and_then(|output| step.finish(&output));
+        outcome = outcome.and(finished);
+    }
+    outcome
+}
+
+/// The program called `name` in a folder of PATH.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    programs.find(|program| is_program(program))
+}
+
+fn is_program(path: &Path) -> bool {
+    #[cfg(unix)]
+    let executable = |metadata: &std::fs::Metadata| {
+        use std::os::unix::fs::PermissionsExt as _;
+        metadata.permissions().mode() & 0o111 != 0
+    };
+    #[cfg(not(unix))]
+    let executable = |_: &std::fs::Metadata| true;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && executable(&metadata))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Step {
+        Step {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            variables: vec![("WHERE", "a b".into())],
+            subject: "k.cpp".into(),
+        }
+    }
+
+    #[test]
+    fn a_step_is_shown_so_that_a_shell_repeats_it() {
+        let line = shell("echo \"$WHERE\"").line();
+        assert_eq!(
+            line,
+            " WHERE=\"a b\" \"/bin/sh\" \"-c\" \"echo \\\"\\$WHERE\\\"\""
+        );
+    }
+
+    #[test]
+    fn all_steps_run_and_the_first_that_failed_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let touch = |name: &str| format!("touch '{}'", folder.path().join(name).display());
+        let steps = [
+            shell(&touch("one")),
+            shell("exit 3"),
+            shell("exit 4"),
+            shell(&touch("two")),
+        ];
+        assert_eq!(run_all(&steps, Show::Nothing), Err(Failure::Reported(3)));
+        assert!(folder.path().join("one").exists() && folder.path().join("two").exists());
+        let crash = [shell("kill -SEGV $$")];
+        assert_eq!(run_all(&crash, Show::Nothing), Err(Failure::Reported(254)));
+        assert_eq!(run_all(&[], Show::Nothing), Ok(()));
+        let mut none = shell("");
+        none.program = "/no/such/program".into();
+        assert!(matches!(
+            run_all(&[none], Show::Nothing),
+            Err(Failure::Own(_))
+        ));
+    }
+}

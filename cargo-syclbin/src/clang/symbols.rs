@@ -1,0 +1,38 @@
+//! Symbols for messages: as the code has them, and as C++ spells them.
+
+use syclbin::signature::mangled;
+
+/// A symbol as C++ spells it: `shape(float)` for `_Z5shapef`; itself, where that cannot be read.
+pub(crate) fn spelled(symbol: &str) -> String {
+    let Some(name) = mangled::parse(symbol) else {
+        return symbol.to_owned();
+    };
+    match &name.parameters {
+        Some(parameters) => format!("{}({})", name.qualified(), parameters.join(", ")),
+        None => name.qualified(),
+    }
+}
+
+/// A symbol, and what it means where that says more.
+pub(crate) fn named(symbol: &str) -> String {
+    let spelled = spelled(symbol);
+    match spelled == symbol {
+        true => spelled,
+        false => format!("{symbol}, which is {spelled}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_is_spelled_as_in_the_source_where_that_can_be_read() {
+        assert_eq!(spelled("_Z5shapef"), "shape(float)");
+        assert_eq!(spelled("__sycl_kernel_saxpy"), "saxpy");
+        assert_eq!(spelled("plain"), "plain");
+        assert_eq!(spelled("_ZTSZ4hostvEUlvE0_"), "_ZTSZ4hostvEUlvE0_");
+        assert_eq!(named("_Z5shapef"), "_Z5shapef, which is shape(float)");
+        assert_eq!(named("plain"), "plain");
+    }
+}

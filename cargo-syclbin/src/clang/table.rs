@@ -1,0 +1,311 @@
+//! The table of options: which take a value, and what becomes of them.
+//!
+//! An option that is not here takes no value of its own and goes to clang, which knows it or refuses
+//! it by name.
+
+/// Where the value of an option stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// There is none.
+    Flag,
+    /// In the same argument.
+    Joined,
+    /// In the next argument.
+    Separate,
+    /// In the same argument, or else in the next.
+    Either,
+}
+
+/// What becomes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// Clang gets it, in one argument.
+    Join,
+    /// Clang gets it as it is spelled.
+    Pass,
+    /// Clang gets it and its value behind `-Xclang`, as the library loses the value otherwise.
+    Inner,
+    /// It says what is the case anyway.
+    Nothing,
+    /// It is for a step that SYCLBIN files do not have. As in clang, that is a warning.
+    Unused,
+    /// It would change what is made, or make something else; the reason is for the message.
+    Refused(&'static str),
+    /// This program acts on it.
+    Ours,
+}
+
+use Form::{Either, Flag, Joined, Separate};
+use Treatment::{Inner, Join, Nothing, Ours, Pass, Refused, Unused};
+
+const ONLY_SYCLBIN: &str = "a SYCLBIN file is all this program makes";
+const NOT_64: &str = "SYCL device code is 64-bit here";
+
+/// Options of a kind.
+type Row = (&'static [&'static str], Form, Treatment);
+
+const ROWS: [Row; 37] = [
+    // Read here.
+    (
+        &["-fsyclbin", "-fsycl-link", "-v", "--verbose", "-###"],
+        Flag,
+        Ours,
+    ),
+    (&["--version", "--help", "-h", "-help", "-w"], Flag, Ours),
+    (&["-Qunused-arguments"], Flag, Ours),
+    (&["-MD", "-MMD", "-MP"], Flag, Ours),
+    (
+        &[
+            "-fsycl-allow-device-image-dependencies",
+            "-fno-sycl-allow-device-image-dependencies",
+        ],
+        Flag,
+        Ours,
+    ),
+    (
+        &["-fsyclbin=", "-fsycl-targets=", "--offload-arch=", "-Wp,"],
+        Joined,
+        Ours,
+    ),
+    (&["-o", "-MF", "-MT", "-MQ", "-x"], Either, Ours),
+    (
+        &["-Xsycl-target-backend", "-Xsycl-target-frontend"],
+        Separate,
+        Ours,
+    ),
+    (
+        &["-Xsycl-target-backend=", "-Xsycl-target-frontend="],
+        Joined,
+        Ours,
+    ),
+    (&["-Xs"], Either, Ours),
+    (&["--build-for-cpu"], Flag, Ours),
+    // For clang.
+    (&["-I", "-D", "-U"], Either, Join),
+    (
+        &["-isystem", "-iquote", "-idirafter", "-isysroot", "-B", "-F"],
+        Either,
+        Join,
+    ),
+    (
+        &[
+            "-iprefix",
+            "-iwithprefix",
+            "-iwithprefixbefore",
+            "-cxx-isystem",
+        ],
+        Either,
+        Join,
+    ),
+    (&["-stdlib++-isystem"], Either, Join),
+    (&["-include", "-imacros"], Either, Inner),
+    (
+        &[
+            "-Xclang",
+            "-Xpreprocessor",
+            "-Xarch_device",
+            "--param",
+            "-target",
+        ],
+        Separate,
+        Pass,
+    ),
+    (&["--sysroot"], Separate, Pass),
+    (&["-undef", "-emit-pch"], Flag, Pass), // so that they are not taken for -u and -e
+    // True anyway.
+    (
+        &["-c", "-fsycl", "-pipe", "--offload-new-driver"],
+        Flag,
+        Nothing,
+    ),
+    // For steps that there are not.
+    (&["-L", "-l", "-T"], Either, Unused),
+    (
+        &["-Wl,", "-Wa,", "-fuse-ld=", "-fsycl-host-compiler"],
+        Joined,
+        Unused,
+    ),
+    (
+        &[
+            "-Xlinker",
+            "-Xassembler",
+            "-Xarch_host",
+            "-rpath",
+            "-z",
+            "-u",
+            "-e",
+        ],
+        Separate,
+        Unused,
+    ),
+    (
+        &[
+            "-shared",
+            "-static",
+            "-pie",
+            "-no-pie",
+            "-rdynamic",
+            "-s",
+            "-r",
+            "-t",
+        ],
+        Flag,
+        Unused,
+    ),
+    (
+        &["-nostdlib", "-nostartfiles", "-nodefaultlibs", "-nolibsycl"],
+        Flag,
+        Unused,
+    ),
+    (
+        &["-static-libgcc", "-static-libstdc++", "-shared-libgcc"],
+        Flag,
+        Unused,
+    ),
+    (&["-framework"], Separate, Unused),
+    // Traps.
+    (
+        &["-fprofile-", "-fcoverage-", "--coverage", "-coverage"],
+        Joined,
+        // It hangs or crashes over some of these.
+        Refused("the compiler library counts nothing in device code"),
+    ),
+    (
+        &["-mllvm"],
+        Separate,
+        Refused("the compiler library passes it over"),
+    ),
+    (
+        &["-arch"],
+        Separate,
+        Refused("device code is for the targets of -fsycl-targets"),
+    ),
+    (
+        &[
+            "-E",
+            "-S",
+            "-fsyntax-only",
+            "-emit-llvm",
+            "--precompile",
+            "-emit-ast",
+        ],
+        Flag,
+        Refused(ONLY_SYCLBIN),
+    ),
+    (
+        &["-M", "-MM", "-MG", "-MV", "-MJ"],
+        Flag,
+        Refused("a depfile is written with -MD or -MMD, beside the SYCLBIN file"),
+    ),
+    (&["-m32", "-m16", "-mx32"], Flag, Refused(NOT_64)),
+    (
+        &["-fsycl-device-only", "-fno-sycl"],
+        Flag,
+        Refused("it wins over -fsyclbin in clang++; leave it out"),
+    ),
+    (
+        &["--no-offload-new-driver", "-fno-offload-new-driver"],
+        Flag,
+        Refused("with the old driver clang++ makes no SYCLBIN file"),
+    ),
+    (
+        &[
+            "-working-directory",
+            "-include-pch",
+            "-save-temps",
+            "--save-temps",
+        ],
+        Joined,
+        Refused(
+            "the compiler library has no such thing; run this program in the folder you mean, \
+             without precompiled headers or files in between",
+        ),
+    ),
+    (
+        &[
+            "-Xsycl-target-linker",
+            "-fsycl-link-",
+            "-fsycl-link=",
+            "--no-offload-arch=",
+        ],
+        Joined,
+        Refused("this program has no such step; use a DPC++ clang++ (SYCLBIN_CLANG)"),
+    ),
+];
+
+/// An option on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known<'a> {
+    /// Its name.
+    pub(crate) name: &'static str,
+    pub(crate) treatment: Treatment,
+    /// Its value, if that is in the same argument.
+    pub(crate) value: Option<&'a str>,
+    /// Whether its value is the next argument.
+    pub(crate) next: bool,
+}
+
+/// What is known of `argument`: the row with the longest name counts.
+pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
+    let mut best: Option<Known<'_>> = None;
+    for (names, form, treatment) in ROWS {
+        for &name in names {
+            let Some(rest) = argument.strip_prefix(name) else {
+                continue;
+            };
+            let (value, next) = match form {
+                Flag if rest.is_empty() => (None, false),
+                Separate if rest.is_empty() => (None, true),
+                Joined => (Some(rest), false),
+                Either if rest.is_empty() => (None, true),
+                Either => (Some(rest), false),
+                Flag | Separate => continue,
+            };
+            if best.is_none_or(|best| best.name.len() < name.len()) {
+                best = Some(Known {
+                    name,
+                    treatment,
+                    value,
+                    next,
+                });
+            }
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_option_is_in_two_rows() {
+        let mut names: Vec<_> = ROWS.iter().flat_map(|(names, ..)| *names).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn the_longest_name_counts_and_values_are_found() {
+        let found = |argument| find(argument).map(|known| (known.name, known.value, known.next));
+        assert_eq!(found("-include"), Some(("-include", None, true)));
+        assert_eq!(
+            found("-includea.hpp"),
+            Some(("-include", Some("a.hpp"), false))
+        );
+        assert_eq!(
+            found("-include-pchx"),
+            Some(("-include-pch", Some("x"), false))
+        );
+        assert_eq!(found("-isystemx"), Some(("-isystem", Some("x"), false)));
+        assert_eq!(found("-Ix"), Some(("-I", Some("x"), false)));
+        assert_eq!(found("-lm"), Some(("-l", Some("m"), false)));
+        assert_eq!(found("-MD"), Some(("-MD", None, false)));
+        assert_eq!(found("-undef"), Some(("-undef", None, false)));
+        assert_eq!(found("-Wall"), None);
+        assert_eq!(found("-static-pie"), None);
+        assert_eq!(found("-fsycl-unnamed-lambda"), None);
+    }
+}

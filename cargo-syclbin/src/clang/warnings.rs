@@ -1,0 +1,108 @@
+//! Warnings of the command line, in clang's words and under clang's options.
+
+use std::io::Write as _;
+
+use crate::{Result, own};
+
+/// The warnings so far, and what is to be done with them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Warnings {
+    texts: Vec<String>,
+    /// Of these, those that say that an option is unused.
+    unused: Vec<String>,
+    none: bool,
+    none_unused: bool,
+    are_errors: bool,
+}
+
+impl Warnings {
+    /// Sees what `option`, which goes to clang, means for warnings.
+    pub(crate) fn look_at(&mut self, option: &str) {
+        match option {
+            "-w" => self.none = true,
+            "-Qunused-arguments" | "-Wno-unused-command-line-argument" => self.none_unused = true,
+            "-Wunused-command-line-argument" => self.none_unused = false,
+            "-Werror" => self.are_errors = true,
+            "-Wno-error" => self.are_errors = false,
+            _ => {}
+        }
+    }
+
+    /// Warns of an option without effect.
+    pub(crate) fn unused(&mut self, option: &str) {
+        let text = format!("argument unused during compilation: '{option}'");
+        self.unused.push(text);
+    }
+
+    /// Warns of something else.
+    pub(crate) fn add(&mut self, text: impl Into<String>) {
+        self.texts.push(text.into());
+    }
+
+    /// The same options, and no warning yet.
+    pub(crate) fn without_texts(&self) -> Self {
+        Self {
+            texts: Vec::new(),
+            unused: Vec::new(),
+            ..*self
+        }
+    }
+
+    /// Those to be shown.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        let unused = self.unused.iter().filter(|_| !self.none_unused);
+        let all = self.texts.iter().chain(unused).map(String::as_str);
+        all.filter(|_| !self.none).collect()
+    }
+
+    /// Shows them.
+    ///
+    /// # Errors
+    ///
+    /// When there are some and `-Werror` makes them errors.
+    pub(crate) fn show(&self) -> Result<()> {
+        let texts = self.texts();
+        match texts.as_slice() {
+            [first, ..] if self.are_errors => {
+                return own(format!("{first} [-Werror]"));
+            }
+            _ => {}
+        }
+        let mut stderr = std::io::stderr().lock();
+        for text in texts {
+            let _ = writeln!(stderr, "syclbin-clang: warning: {text}");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clangs_options_decide_what_is_shown() {
+        let shown = |options: &[&str]| {
+            let mut warnings = Warnings::default();
+            warnings.unused("-lm");
+            warnings.add("other");
+            options.iter().for_each(|option| warnings.look_at(option));
+            warnings.texts().len()
+        };
+        assert_eq!(shown(&[]), 2);
+        assert_eq!(shown(&["-Qunused-arguments"]), 1);
+        assert_eq!(shown(&["-Wno-unused-command-line-argument"]), 1);
+        assert_eq!(shown(&["-w"]), 0);
+    }
+
+    #[test]
+    fn they_are_errors_where_clangs_would_be() {
+        let mut warnings = Warnings::default();
+        warnings.look_at("-Werror");
+        assert_eq!(warnings.show(), Ok(()));
+        warnings.unused("-lm");
+        assert!(warnings.show().is_err());
+        warnings.look_at("-Qunused-arguments");
+        assert_eq!(warnings.show(), Ok(()));
+    }
+}

@@ -1,0 +1,3 @@
+#include "kernel.hpp"
+
+KERNEL void scale(float *data, float factor) { data[index()] *= factor; }

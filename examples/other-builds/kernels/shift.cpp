@@ -1,0 +1,3 @@
+#include "kernel.hpp"
+
+KERNEL void shift(float *data, float distance) { data[index()] += distance; }
