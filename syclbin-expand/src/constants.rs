@@ -1,4 +1,4 @@
-//! Specialization constants: a builder with a method for each.
+//! The builder of a module: a method for each specialization constant, and one to link other files.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -9,14 +9,14 @@ use crate::doc;
 use crate::names::{self, Scope};
 use crate::rust_type::Types;
 
-/// The builder of the module, if the file has constants that Rust can set.
+/// The builder of the module: files to link, and a method for each constant that Rust can set.
 pub(crate) fn builder(
     constants: &[SpecializationConstant],
     builder: &Ident,
     file: &str,
     types: &Types<'_>,
-) -> Option<TokenStream> {
-    let mut scope = Scope::reserving(["load"]);
+) -> TokenStream {
+    let mut scope = Scope::reserving(["link", "load"]);
     let mut methods = TokenStream::new();
     let mut unset = Vec::new();
     for constant in constants {
@@ -25,37 +25,47 @@ pub(crate) fn builder(
             Err(reason) => unset.push(format!("- `{}`: {reason}", called(constant))),
         }
     }
-    if constants.is_empty() {
-        return None;
-    }
     let unset = match unset.as_slice() {
         [] => String::new(),
         unset => format!("# Left out\n\n{}", unset.join("\n")),
     };
     let doc = doc::paragraphs([
-        format!(
-            "The kernels of `{file}` with values for its specialization constants. Those that get none keep their defaults."
-        ),
+        match constants {
+            [] => format!("The kernels of `{file}`, to be linked with other files."),
+            _ => format!(
+                "The kernels of `{file}` with values for its specialization constants, or linked with other files. Constants that get no value keep their defaults."
+            ),
+        },
         unset,
     ]);
-    let load = doc::comment(
-        "Compiles the kernels with these values.\n\n# Errors\n\nAs of [`Module::load`].",
+    let link = doc::comment(
+        "Looks in `file`, such as `other::Module::FILE`, for the functions and variables that the kernels import.",
     );
-    Some(quote! {
+    let load = doc::comment(
+        "Compiles the kernels with these values and files.\n\n# Errors\n\nAs of [`Module::load`].",
+    );
+    quote! {
         #doc
         #[derive(Clone, Debug)]
         #[must_use = "nothing is loaded before `load`"]
-        pub struct #builder<'q>(::syclbin_rt::ModuleBuilder<'q>);
+        pub struct #builder<'q> {
+            module: ::syclbin_rt::ModuleBuilder<'q>,
+        }
 
         impl<'q> #builder<'q> {
             #methods
 
+            #link
+            pub fn link(self, file: ::syclbin_rt::Embedded) -> Self {
+                Self { module: self.module.link_embedded(file) }
+            }
+
             #load
             pub fn load(self) -> ::syclbin_rt::Result<Module> {
-                ::core::result::Result::Ok(Module::new(&self.0.load_embedded(SYCLBIN)?))
+                ::core::result::Result::Ok(Module::new(&self.module.load_embedded(SYCLBIN)?))
             }
         }
-    })
+    }
 }
 
 fn called(constant: &SpecializationConstant) -> String {
@@ -95,7 +105,7 @@ fn method(
     Ok(quote! {
         #doc
         pub fn #ident(self, value: #ty) -> Self {
-            Self(self.0.specialization_constant(#symbol, value))
+            Self { module: self.module.specialization_constant(#symbol, value) }
         }
     })
 }

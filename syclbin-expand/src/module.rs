@@ -43,7 +43,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     };
     let builder = Ident::new("Builder", Span::call_site());
     let constants = constants::builder(&file.signatures.constants, &builder, file_name, types);
-    let module = module_struct(&contents, file_name, constants.as_ref().map(|_| &builder));
+    let module = module_struct(&contents, file_name, &builder);
     let Contents {
         structs,
         left_out,
@@ -70,7 +70,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
 }
 
 /// The struct of the whole file.
-fn module_struct(contents: &Contents, file_name: &str, builder: Option<&Ident>) -> TokenStream {
+fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> TokenStream {
     let Contents {
         fields,
         constants,
@@ -87,17 +87,12 @@ fn module_struct(contents: &Contents, file_name: &str, builder: Option<&Ident>) 
          kernel that the device cannot run makes an error only when it is launched."
     ));
     let module = module_parameter(constructor);
-    let builder = builder.map(|builder| {
-        let doc = doc::comment(
-            "A module whose specialization constants get other values than their defaults.",
-        );
-        quote! {
-            #doc
-            pub fn builder(queue: &::syclbin_rt::Queue) -> #builder<'_> {
-                #builder(::syclbin_rt::Module::builder(queue))
-            }
-        }
-    });
+    let builder_doc = doc::comment(
+        "A module that is linked with other files, or whose specialization constants get other values \
+         than their defaults.",
+    );
+    let file_doc =
+        doc::comment("The file, for another one to be linked with: see [`Builder::link`].");
     quote! {
         #doc
         #[derive(Clone, Debug)]
@@ -106,6 +101,9 @@ fn module_struct(contents: &Contents, file_name: &str, builder: Option<&Ident>) 
         }
 
         impl Module {
+            #file_doc
+            pub const FILE: ::syclbin_rt::Embedded = ::syclbin_rt::Embedded::new(SYCLBIN);
+
             #constants
 
             #load_doc
@@ -115,7 +113,10 @@ fn module_struct(contents: &Contents, file_name: &str, builder: Option<&Ident>) 
                 ))
             }
 
-            #builder
+            #builder_doc
+            pub fn builder(queue: &::syclbin_rt::Queue) -> #builder<'_> {
+                #builder { module: ::syclbin_rt::Module::builder(queue) }
+            }
 
             fn new(#module: &::syclbin_rt::Module) -> Self {
                 Self { #constructor }

@@ -81,14 +81,17 @@ fn of_module(module: AbstractModule<'_>) -> Vec<KernelSignature> {
     file.unwrap().signatures.kernels
 }
 
-/// The heads of all generated functions but `load` and `new`.
+/// The heads of all generated functions but those that every module has.
 fn heads(code: &str) -> Vec<String> {
     let code = code.replace('\n', " ");
     let mut heads: Vec<String> = code
         .split("pub fn ")
         .skip(1)
         .filter_map(|rest| rest.split_once(" -> ").map(|(head, _)| head))
-        .filter(|head| !head.starts_with("load(") && !head.starts_with("new("))
+        .filter(|head| {
+            let own = ["load(", "new(", "builder(", "link("];
+            !own.iter().any(|own| head.starts_with(own))
+        })
         .map(|head| head.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
     for head in &mut heads {

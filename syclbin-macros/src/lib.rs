@@ -30,6 +30,8 @@ use proc_macro::TokenStream;
 /// - a struct for every struct that a kernel takes, a builder for specialization constants
 ///   (`Module::builder(&queue).radius(3).load()`) and a method for every device global
 ///   (`module.table()?.write(&[1, 2, 3, 4])`),
+/// - the way to functions in other files, which the kernels import
+///   (`Module::builder(&queue).link(shapes::Module::FILE).load()`),
 /// - `kernels::SYCLBIN`, the bytes of the file at 8-byte alignment.
 ///
 /// `cargo syclbin expand FILE` prints it all.

@@ -1,5 +1,7 @@
 //! What a module is loaded with: values of specialization constants, and files to link with it.
 
+use std::fmt;
+
 use bytemuck::NoUninit;
 
 use crate::error::Result;
@@ -14,6 +16,25 @@ pub struct ModuleBuilder<'q> {
     queue: &'q Queue,
     values: Vec<(String, Vec<u8>)>,
     linked: Vec<&'q [u8]>,
+}
+
+/// A file that [`include_syclbin!`](crate::include_syclbin) has embedded: what a compiler made.
+#[derive(Clone, Copy)]
+pub struct Embedded(&'static [u8]);
+
+impl Embedded {
+    /// For generated code only, as of [`ModuleBuilder::load_embedded`].
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(bytes: &'static [u8]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Embedded({} bytes)", self.0.len())
+    }
 }
 
 impl<'q> ModuleBuilder<'q> {
@@ -64,6 +85,12 @@ impl<'q> ModuleBuilder<'q> {
     pub fn link(mut self, file: &'q [u8]) -> Self {
         self.linked.push(file);
         self
+    }
+
+    /// For generated code only, whose `load` is safe: every file then has to be an embedded one.
+    #[doc(hidden)]
+    pub fn link_embedded(self, file: Embedded) -> Self {
+        self.link(file.0)
     }
 
     /// Reads a SYCLBIN file and builds its kernels with these values and files.

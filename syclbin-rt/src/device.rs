@@ -280,6 +280,12 @@ impl Device {
         self.facts().aspects.contains(&aspect)
     }
 
+    /// Whether it has the OpenCL extension `name`, such as `cl_khr_subgroups`.
+    #[must_use]
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.facts().has(name)
+    }
+
     /// What native code for it is made for: that of a GPU of Intel, or `x86_64`, where the driver
     /// tells.
     #[must_use]

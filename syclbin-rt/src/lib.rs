@@ -108,7 +108,7 @@ pub use ahead_of_time::{build_native, native_cpu};
 pub use arg::{Arg, Scalar};
 pub use backend::opencl::DevicePointer;
 pub use buffer::Buffer;
-pub use builder::ModuleBuilder;
+pub use builder::{Embedded, ModuleBuilder};
 pub use bytemuck::{self, NoUninit, Pod};
 pub use choice::ImageChoice;
 pub use contract::Broken as BrokenContract;

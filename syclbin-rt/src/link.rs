@@ -8,7 +8,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::metadata::ModuleMetadata;
+use syclbin::metadata::{Bfloat16, ModuleMetadata};
 use syclbin::signature::mangled;
 use syclbin::signature::spirv::{self as code, Import};
 use syclbin::{AbstractModule, Syclbin};
@@ -155,15 +155,17 @@ impl<'a> Files<'a> {
     fn exporter(&self, importer: Place, symbol: &str) -> Result<Option<Place>, String> {
         let index = self.index.get_or_init(|| self.index());
         let places = index.exported.get(symbol).map_or(&[][..], Vec::as_slice);
-        // What one file has twice over is for itself to use.
-        let near = places.iter().filter(|place| place.file == importer.file);
-        let far = places.iter().filter(|place| place.file != importer.file);
-        let candidates: Vec<Place> = match near.count() {
-            0 => far.copied().collect(),
-            _ => (places.iter().copied())
-                .filter(|place| place.file == importer.file)
-                .collect(),
-        };
+        let near = |place: &Place| place.file == importer.file;
+        let has_near = places.iter().any(near);
+        let mut candidates: Vec<Place> = places.to_vec();
+        candidates.retain(|place| near(place) == has_near);
+        // A device library comes in two forms; one of instructions has been found to fit.
+        if candidates
+            .iter()
+            .any(|place| self.is_of_instructions(*place))
+        {
+            candidates.retain(|place| self.is_of_instructions(*place));
+        }
         let Some((first, others)) = candidates.split_first() else {
             return Ok(None);
         };
@@ -181,6 +183,15 @@ impl<'a> Files<'a> {
                 self.name(*other)
             )),
         }
+    }
+
+    /// Whether a module is a device library that uses instructions of its own for `bfloat16`.
+    fn is_of_instructions(&self, place: Place) -> bool {
+        let metadata = self
+            .unit(place)
+            .and_then(|unit| unit.metadata.as_ref().ok());
+        metadata
+            .is_some_and(|metadata| metadata.device_libraries.bfloat16 == Some(Bfloat16::Native))
     }
 
     fn index(&self) -> Index {

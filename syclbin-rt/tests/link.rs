@@ -3,7 +3,7 @@
 
 mod common;
 
-use syclbin::property::set;
+use syclbin::property::{key, set};
 use syclbin::{State, Syclbin};
 use syclbin_rt::{Arg, Error, ErrorKind, Launch, Module, Queue, Result};
 
@@ -96,6 +96,37 @@ fn a_function_that_one_file_has_twice_is_refused_and_the_same_code_twice_is_not(
              module 0 (_Z5shapef) of linked file 2; leave one of them out"
         ),
         "{message}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_device_library_of_instructions_is_for_devices_that_have_them() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    // Its kind, by the number in files: 0 for arithmetic that every device has.
+    let library = |file: &[u8], kind: u32| {
+        let mut file = syclbin::read::parse(file).expect("a good file");
+        let metadata = &mut file.modules[0].metadata;
+        metadata.insert(set::DEVICELIB_METADATA, key::BFLOAT16, kind);
+        common::written(&file)
+    };
+    let [fallback, native] = [library(&exporting(), 0), library(&made_otherwise(), 1)];
+    let module = link(&queue, &importing(), &[&fallback, &native])?;
+    assert_applies(&queue, &module)?;
+    let file = if queue
+        .device()
+        .has_extension("cl_intel_bfloat16_conversions")
+    {
+        2
+    } else {
+        1
+    };
+    let choice = module.images().next().expect("a module").to_string();
+    assert!(
+        choice.contains(&format!("of linked file {file}")),
+        "{choice}"
     );
     Ok(())
 }

@@ -10,6 +10,32 @@ include_syclbin! {
     mod vector_ops = "../testfiles/vector_ops.object.syclbin";
 }
 
+include_syclbin! {
+    /// A kernel that calls a function of `exporting`.
+    mod importing = "../testfiles/import_side.object.syclbin";
+}
+
+include_syclbin! {
+    /// The function.
+    mod exporting = "../testfiles/export_side.object.syclbin";
+}
+
+#[test]
+fn a_file_is_linked_with_another_that_is_embedded() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let builder = importing::Module::builder(&queue).link(exporting::Module::FILE);
+    let kernels = builder.load()?;
+    let input = queue.upload(&[3.0f32])?;
+    let mut out = queue.zeroed::<f32>(1)?;
+    // SAFETY: one work-item, and one element in each buffer.
+    unsafe { kernels.apply(&input, &mut out).launch(1)? };
+    assert_eq!(queue.download(&out)?, [10.0]);
+    assert!(importing::Module::load(&queue).is_err());
+    Ok(())
+}
+
 #[test]
 fn saxpy_is_what_rust_computes() -> Result<()> {
     let Some(queue) = common::queue() else {

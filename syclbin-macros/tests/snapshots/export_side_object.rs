@@ -13,6 +13,8 @@ pub mod kernels {
     #[derive(Clone, Debug)]
     pub struct Module {}
     impl Module {
+        /// The file, for another one to be linked with: see [`Builder::link`].
+        pub const FILE: ::syclbin_rt::Embedded = ::syclbin_rt::Embedded::new(SYCLBIN);
         /// Compiles the kernels of `export_side.object.syclbin` for the device of `queue`.
         ///
         /// # Errors
@@ -24,6 +26,12 @@ pub mod kernels {
                 Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
             )
         }
+        /// A module that is linked with other files, or whose specialization constants get other values than their defaults.
+        pub fn builder(queue: &::syclbin_rt::Queue) -> Builder<'_> {
+            Builder {
+                module: ::syclbin_rt::Module::builder(queue),
+            }
+        }
         fn new(_: &::syclbin_rt::Module) -> Self {
             Self {}
         }
@@ -34,6 +42,28 @@ pub mod kernels {
         {
             let _ = (arg0,);
             <(T0,) as left_out::shape>::never()
+        }
+    }
+    /// The kernels of `export_side.object.syclbin`, to be linked with other files.
+    #[derive(Clone, Debug)]
+    #[must_use = "nothing is loaded before `load`"]
+    pub struct Builder<'q> {
+        module: ::syclbin_rt::ModuleBuilder<'q>,
+    }
+    impl<'q> Builder<'q> {
+        /// Looks in `file`, such as `other::Module::FILE`, for the functions and variables that the kernels import.
+        pub fn link(self, file: ::syclbin_rt::Embedded) -> Self {
+            Self {
+                module: self.module.link_embedded(file),
+            }
+        }
+        /// Compiles the kernels with these values and files.
+        ///
+        /// # Errors
+        ///
+        /// As of [`Module::load`].
+        pub fn load(self) -> ::syclbin_rt::Result<Module> {
+            ::core::result::Result::Ok(Module::new(&self.module.load_embedded(SYCLBIN)?))
         }
     }
     #[doc(hidden)]
