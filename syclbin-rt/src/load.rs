@@ -223,12 +223,14 @@ impl<'l> Loading<'l> {
             .filter_map(|place| Some(&self.files.unit(*place)?.module))
             .collect();
         let ranges = described.iter().map(|metadata| metadata.misc.id_range);
+        let id_range = ranges.min_by_key(|range| max_range(*range)).flatten();
+        let constants = self.constants;
         let built = Built {
             program,
             code,
             metadata,
-            properties: save::properties(&unit.module, metadata, &linked, self.constants),
-            id_range: ranges.min_by_key(|range| max_range(*range)).flatten(),
+            properties: save::properties(&unit.module, metadata, &linked, constants, id_range),
+            id_range,
         };
         Ok((built, reason))
     }

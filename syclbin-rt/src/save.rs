@@ -1,6 +1,6 @@
 //! Saving: a loaded module as a file of state executable, with the native code of its device.
 
-use syclbin::metadata::ModuleMetadata;
+use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata};
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
@@ -15,14 +15,22 @@ use crate::queue::Queue;
 const TARGET: &str = "spir64-unknown-unknown";
 
 /// The properties of a module once it is built of itself and of `linked`, with the values
-/// `constants`.
+/// `constants`; `id_range` is the smallest of all of them.
 pub(crate) fn properties(
     module: &AbstractModule<'_>,
     metadata: &ModuleMetadata,
     linked: &[&AbstractModule<'_>],
     constants: &[(String, Vec<u8>)],
+    id_range: Option<IdRange>,
 ) -> PropertySets<'static> {
     let mut sets = module.metadata.clone().into_owned();
+    if id_range != metadata.misc.id_range {
+        let misc = MiscProperties {
+            id_range,
+            ..metadata.misc.clone()
+        };
+        misc.write(&mut sets);
+    }
     // Everything has been found.
     sets.remove_set(set::IMPORTED_SYMBOLS);
     // The variables of all of them are in the program.

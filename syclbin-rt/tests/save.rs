@@ -3,6 +3,7 @@
 
 mod common;
 
+use syclbin::metadata::{IdRange, MiscProperties};
 use syclbin::property::set;
 use syclbin::verify::{Severity, verify};
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
@@ -112,6 +113,41 @@ fn what_was_linked_is_in_the_saved_file() -> Result<()> {
     // SAFETY: one work-item.
     unsafe { Launch::new(&kernel, &["in", "out"], args).launch(1)? };
     assert_eq!(queue.download(&out)?, [5.0]);
+    Ok(())
+}
+
+#[test]
+fn of_linked_modules_the_one_that_counts_least_far_decides() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let counting = |name: &str, range: Option<IdRange>| {
+        let bytes = common::testfile(name);
+        let mut file = syclbin::read::parse(&bytes).expect("a good file");
+        let sets = &mut file.modules[0].metadata;
+        let misc = MiscProperties::read(sets).expect("good properties");
+        let misc = MiscProperties {
+            id_range: range,
+            ..misc
+        };
+        misc.write(sets);
+        common::written(&file)
+    };
+    let range_of = |importing, exporting| -> Result<Option<IdRange>> {
+        let exporting = counting("export_side.object.syclbin", exporting);
+        let importing = counting("import_side.object.syclbin", importing);
+        let builder = Module::builder(&queue).link(&exporting);
+        // SAFETY: a compiler made the code of both.
+        let bytes = saved(&unsafe { builder.load(&importing)? })?;
+        let file = syclbin::read::parse(&bytes).expect("a good file");
+        let misc = MiscProperties::read(&file.modules[0].metadata);
+        Ok(misc.expect("good properties").id_range)
+    };
+    let (size, unsigned) = (Some(IdRange::Size), Some(IdRange::UnsignedInt));
+    assert_eq!(range_of(size, unsigned)?, unsigned);
+    assert_eq!(range_of(size, None)?, None);
+    assert_eq!(range_of(None, size)?, None);
+    assert_eq!(range_of(size, size)?, size);
     Ok(())
 }
 
