@@ -124,7 +124,7 @@ impl Program {
             unsafe { query(self.handle, CL_PROGRAM_BINARY_SIZES, size, value, returned) }
         })?;
         // A context has one device. One without native code says 0.
-        let [size @ 1..] = sizes[..] else {
+        let [size @ 1..=usize::MAX] = sizes[..] else {
             let code = CL_INVALID_VALUE;
             return Err(Failure { call, code });
         };
