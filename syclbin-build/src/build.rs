@@ -16,7 +16,6 @@ use crate::headers;
 use crate::listing;
 use crate::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
-use crate::precompiled::{self, Precompiled};
 use crate::sources;
 
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
@@ -27,7 +26,6 @@ pub struct Build {
     arguments: Vec<OsString>,
     compiler: Option<PathBuf>,
     prebuilt: Option<PathBuf>,
-    precompiled: bool,
 }
 
 impl Build {
@@ -75,19 +73,6 @@ impl Build {
     /// stale.
     pub fn prebuilt(mut self, path: impl AsRef<Path>) -> Self {
         self.prebuilt = Some(path.as_ref().to_owned());
-        self
-    }
-
-    /// Has the compiler keep what the `#include` lines at the top of a source come to, if it can
-    /// (`syclbin-clang` does), and take it from there the next time. Off if not told otherwise.
-    ///
-    /// With `<sycl/sycl.hpp>` the first compile takes twice as long and each later one two thirds, so
-    /// this pays from the fourth change of a source on. `<syclbin/kernel.hpp>` is faster than either
-    /// from the first compile on. Put headers of your own behind the first declaration, or a change in
-    /// one has all of them made anew. What is kept lies in the cache folder of the toolchain and takes
-    /// some 30 MB for each set of includes; the oldest goes when there is more than half a GB.
-    pub fn precompiled_headers(mut self, yes: bool) -> Self {
-        self.precompiled = yes;
         self
     }
 
@@ -191,29 +176,9 @@ impl Build {
         compiler: &Compiler,
         place: &Place,
     ) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
-        let compile = |arguments: &[OsString]| {
-            sources::compile(compiler, &self.sources, arguments, &place.folder)
-        };
-        let mut own = self.arguments.clone();
-        own.extend(headers::arguments());
-        let precompiled = match self.precompiled {
-            true => Precompiled::of(compiler, &place.folder),
-            false => None,
-        };
-        let Some(precompiled) = precompiled else {
-            return compile(&own);
-        };
-        let mut arguments = own.clone();
-        arguments.push(precompiled.argument());
-        let compiled = match compile(&arguments) {
-            Err(error) if precompiled::may_be_cause(&error) => {
-                precompiled.clear();
-                compile(&own)
-            }
-            other => other,
-        };
-        precompiled.prune();
-        compiled
+        let mut arguments = self.arguments.clone();
+        arguments.extend(headers::arguments());
+        sources::compile(compiler, &self.sources, &arguments, &place.folder)
     }
 
     fn find_compiler(&self, place: &Place) -> Result<Compiler> {

@@ -94,11 +94,6 @@ impl Compiler {
         &self.parts
     }
 
-    /// Whether it takes this argument.
-    pub(crate) fn takes(&self, argument: &OsStr) -> bool {
-        self.found.takes(argument)
-    }
-
     /// Starts a compilation; its diagnostics are kept in a file beside its output.
     pub(crate) fn start(&self, job: &Job) -> Result<Running> {
         let mut command: Command = self.found.candidate.command();

@@ -176,7 +176,6 @@ pub mod manifest;
 #[doc(hidden)]
 pub mod orders;
 mod prebuilt;
-mod precompiled;
 mod process;
 #[doc(hidden)]
 pub mod search;

@@ -16,14 +16,8 @@ use crate::error::{Error, Result};
 const TABLE: &str = "package.metadata.syclbin";
 
 /// The keys of a table, as in its documentation.
-const KEYS: [&str; 7] = [
-    "sources",
-    "include",
-    "define",
-    "flags",
-    "compiler",
-    "prebuilt",
-    "precompiled-headers",
+const KEYS: [&str; 6] = [
+    "sources", "include", "define", "flags", "compiler", "prebuilt",
 ];
 
 /// All files that Cargo.toml describes: what [`Build::from_manifest`] gives.
@@ -56,7 +50,6 @@ impl Build {
     /// flags = ["-std=c++20"]                   # Build::flag
     /// compiler = "icpx"                        # Build::compiler
     /// prebuilt = "kernels/saxpy.syclbin"       # Build::prebuilt
-    /// precompiled-headers = true               # Build::precompiled_headers
     /// ```
     ///
     /// ```no_run
@@ -204,10 +197,6 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             }
             "compiler" => build = build.compiler(text(value, &place)?),
             "prebuilt" => build = build.prebuilt(text(value, &place)?),
-            "precompiled-headers" => match value.get_ref().as_bool() {
-                Some(yes) => build = build.precompiled_headers(yes),
-                None => return wrong(value, &place, "true or false"),
-            },
             unknown => {
                 let known = KEYS.join(", ");
                 return mistake(
@@ -327,10 +316,6 @@ mod tests {
             (
                 "prebuilt = true\n",
                 ":5: package.metadata.syclbin.a.prebuilt is of type boolean; it has to be a string",
-            ),
-            (
-                "precompiled-headers = \"yes\"\n",
-                ":5: package.metadata.syclbin.a.precompiled-headers is of type string; it has to be true or false",
             ),
             (
                 "\n[package.metadata.syclbin.b]\nsources = []\n",

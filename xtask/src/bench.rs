@@ -21,24 +21,16 @@ const COMPILER: &str = "SYCLBIN_CLANG";
 struct Way {
     title: &'static str,
     include: &'static str,
-    precompiled: bool,
 }
 
-const WAYS: [Way; 3] = [
+const WAYS: [Way; 2] = [
     Way {
         title: "sycl.hpp",
         include: "#include <sycl/sycl.hpp>\n#define KERNEL extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))\n",
-        precompiled: false,
-    },
-    Way {
-        title: "precompiled",
-        include: "#include <sycl/sycl.hpp>\n#define KERNEL extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))\n",
-        precompiled: true,
     },
     Way {
         title: "kernel.hpp",
         include: "#include <syclbin/kernel.hpp>\n#define KERNEL SYCLBIN_KERNEL(1)\n",
-        precompiled: false,
     },
 ];
 
@@ -65,7 +57,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     install_toolchain()?;
     let package = Package::new(kernels)?;
     eprintln!("== the package, without kernels yet");
-    package.write_kernels(&WAYS[2], 0)?;
+    package.write_kernels(&WAYS[1], 0)?;
     package.write("kernels/shared.hpp", "inline int shared() { return 0; }\n")?;
     let mut text = String::new();
     let named = std::env::var(COMPILER).ok().filter(|name| !name.is_empty());
@@ -116,9 +108,9 @@ fn table(package: &Package, compiler: Option<&str>, text: &mut String) -> Result
         "\nkernel.hpp is {:.1} times as fast as sycl.hpp (goal: 5)\n\
          a changed comment takes {:.3} of a cold build with sycl.hpp, {:.3} with kernel.hpp (goal: 0.1)\n\
          all cores are {:.2} times as fast as one job, {:.2} s (goal on two cores: 1.7)",
-        ratio(whole, columns[2][0]),
+        ratio(whole, columns[1][0]),
         ratio(columns[0][4], whole),
-        ratio(columns[2][4], columns[2][0]),
+        ratio(columns[1][4], columns[1][0]),
         ratio(alone, whole),
         seconds(alone),
     );
@@ -271,10 +263,9 @@ impl Package {
         }
         let text = format!(
             "{}{}\n\
-             [package.metadata.syclbin.kernels]\nsources = {sources:?}\nprecompiled-headers = {}\n",
+             [package.metadata.syclbin.kernels]\nsources = {sources:?}\n",
             manifest("kernels"),
             dependencies(),
-            way.precompiled
         );
         self.write("kernels/Cargo.toml", &text)
     }

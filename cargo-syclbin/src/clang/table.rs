@@ -44,7 +44,7 @@ const NOT_64: &str = "SYCL device code is 64-bit here";
 /// Options of a kind.
 type Row = (&'static [&'static str], Form, Treatment);
 
-const ROWS: [Row; 37] = [
+const ROWS: [Row; 38] = [
     // Read here.
     (
         &["-fsyclbin", "-fsycl-link", "-v", "--verbose", "-###"],
@@ -209,16 +209,24 @@ const ROWS: [Row; 37] = [
         Refused("with the old driver clang++ makes no SYCLBIN file"),
     ),
     (
-        &[
-            "-working-directory",
-            "-include-pch",
-            "-save-temps",
-            "--save-temps",
-        ],
+        &["-working-directory", "-save-temps", "--save-temps"],
         Joined,
         Refused(
             "the compiler library has no such thing; run this program in the folder you mean, \
-             without precompiled headers or files in between",
+             without files in between",
+        ),
+    ),
+    (
+        &[
+            "--persistent-auto-pch",
+            "--auto-pch",
+            "-include-pch",
+            "-fpch-",
+        ],
+        Joined,
+        Refused(
+            "with precompiled headers the compiler library forgets which aspects kernels need; include \
+             <syclbin/kernel.hpp> instead of <sycl/sycl.hpp>, which is faster still",
         ),
     ),
     (

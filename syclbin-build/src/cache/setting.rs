@@ -31,7 +31,7 @@ const VARIABLES: [&str; 8] = [
 
 /// Arguments by which files are read that no list of headers names, or written that nobody keeps, or
 /// programs run that are not the compiler.
-const UNFIT: [&str; 25] = [
+const UNFIT: [&str; 27] = [
     "@",
     "--config",
     "--offload-arch",
@@ -49,6 +49,8 @@ const UNFIT: [&str; 25] = [
     "-ftime-trace",
     "-fxray",
     "-include-pch",
+    "--persistent-auto-pch",
+    "--auto-pch",
     "-iprefix",
     "-ivfsoverlay",
     "-iwithprefix",
@@ -115,12 +117,6 @@ impl Setting {
         let mut needs_lines = false;
         for flag in flags {
             let text = flag.to_str()?;
-            // Code that is compiled with a precompiled header differs, wherever that header lies.
-            const PRECOMPILED: &str = "--persistent-auto-pch";
-            if text.starts_with(PRECOMPILED) {
-                field(&mut hash, PRECOMPILED.as_bytes());
-                continue;
-            }
             if UNFIT.iter().any(|unfit| text.starts_with(unfit)) {
                 return None;
             }

@@ -13,7 +13,7 @@ mod memory;
 mod places;
 mod probe;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,13 +55,6 @@ pub struct Found {
     pub candidate: Candidate,
     /// What it says it is.
     pub version: String,
-}
-
-impl Found {
-    /// Whether it takes this argument, too. It is asked each time.
-    pub(crate) fn takes(&self, argument: &OsStr) -> bool {
-        probe::takes(self, argument, LIMIT)
-    }
 }
 
 /// A candidate that does not do.

@@ -1,12 +1,11 @@
 //! Asking a program what it is and whether it has `-fsyclbin`, within a limit of time.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::io::{Read as _, Seek as _};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Candidate, Found, LIMIT_VARIABLE};
+use super::{Candidate, LIMIT_VARIABLE};
 use crate::error::Ended;
 
 /// What speaks against a candidate, with the way out.
@@ -140,35 +139,6 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
         .lines()
         .any(|line| line.contains("-fsyclbin") && line.contains("unused"));
     Ok(answer(said.status.success() && !unused))
-}
-
-/// Whether the program takes this argument, which is asked with `-###`, too. Our own driver passes on
-/// to the compiler library what it does not know.
-pub(super) fn takes(found: &Found, argument: &OsStr, limit: Duration) -> bool {
-    if found.version.starts_with("syclbin-clang ") {
-        return true;
-    }
-    let Ok(folder) = tempfile::tempdir() else {
-        return false;
-    };
-    let source = folder.path().join("probe.cpp");
-    if std::fs::write(&source, "").is_err() {
-        return false;
-    }
-    let mut command = found.candidate.command();
-    command.args(["-###", "-fsycl", "-fsyclbin=executable"]);
-    command.arg(argument).arg("-o");
-    command
-        .arg(folder.path().join("probe.syclbin"))
-        .arg(&source);
-    run(command, OPTION, limit).is_ok_and(|said| {
-        let unused = |line: &str| line.contains("unused") || line.contains("unknown");
-        said.status.success()
-            && !said
-                .stderr
-                .lines()
-                .any(|line| unused(line) && line.contains(&*argument.to_string_lossy()))
-    })
 }
 
 /// What a program said, and how it ended.

@@ -52,7 +52,6 @@ fn runs_as_a_build_script() {
             "flag" => build.flag(argument),
             "compiler" => build.compiler(argument),
             "prebuilt" => build.prebuilt(argument),
-            "precompiled" => build.precompiled_headers(true),
             "manifest" => {
                 syclbin_build::Build::from_manifest().compile();
                 std::process::exit(0);
