@@ -25,6 +25,19 @@ fn main() {
         .source("../testfiles/import_side.cpp")
         .source("../testfiles/export_side.cpp")
         .compile("linked");
+    // The same two in files of their own, which a program links.
+    syclbin_build::Build::new()
+        .source("../testfiles/import_side.cpp")
+        .link_at_load(true)
+        .compile("importing");
+    syclbin_build::Build::new()
+        .source("../testfiles/export_side.cpp")
+        .link_at_load(true)
+        .compile("exporting");
+    syclbin_build::Build::new()
+        .source("../testfiles/vector_ops.cpp")
+        .targets(["spir64", "spir64_x86_64"])
+        .compile("native");
     syclbin_build::Build::new()
         .source("../testfiles/vector_ops.cpp")
         .source("../testfiles/export_side.cpp")

@@ -1,7 +1,7 @@
 //! [`Build`]: what to compile, and the way from sources to one file in `OUT_DIR`.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::headers;
 use crate::listing;
 use crate::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
-use crate::sources;
+use crate::sources::{self, TARGETS, Wanted};
 
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,7 @@ pub struct Build {
     arguments: Vec<OsString>,
     compiler: Option<PathBuf>,
     prebuilt: Option<PathBuf>,
+    links_at_load: bool,
 }
 
 impl Build {
@@ -58,6 +59,33 @@ impl Build {
     /// Adds an argument of the compiler, such as `-std=c++20`. The default is `-O2`.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.arguments.push(flag.into());
+        self
+    }
+
+    /// Compiles for these targets (`-fsycl-targets`), all in one file: `spir64`, which every device with
+    /// SPIR-V takes and which is the default, and what the compiler has beside it. With
+    /// `syclbin-clang` these are `spir64_x86_64`, native code for processors, which wants the installed
+    /// CPU device, and Intel GPUs such as `intel_gpu_pvc`, which want `ocloc`.
+    ///
+    /// A program takes native code that fits its device, and SPIR-V where there is none: keep `spir64`
+    /// among them.
+    pub fn targets<T: AsRef<str>>(self, targets: impl IntoIterator<Item = T>) -> Self {
+        let mut flag = String::from(TARGETS);
+        for (index, target) in targets.into_iter().enumerate() {
+            if index > 0 {
+                flag.push(',');
+            }
+            flag.push_str(target.as_ref());
+        }
+        self.flag(flag)
+    }
+
+    /// Makes a file that a program links with others when it loads it: functions and variables that no
+    /// source defines are left to those, and what is `SYCL_EXTERNAL` here is kept for them. Both
+    /// files want this: `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. If not
+    /// told otherwise, what no source defines is an error.
+    pub fn link_at_load(mut self, yes: bool) -> Self {
+        self.links_at_load = yes;
         self
     }
 
@@ -178,7 +206,12 @@ impl Build {
     ) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
         let mut arguments = self.arguments.clone();
         arguments.extend(headers::arguments());
-        sources::compile(compiler, &self.sources, &arguments, &place.folder)
+        let wanted = Wanted {
+            sources: &self.sources,
+            arguments: &arguments,
+            links_at_load: self.links_at_load,
+        };
+        sources::compile(compiler, &wanted, &place.folder)
     }
 
     fn find_compiler(&self, place: &Place) -> Result<Compiler> {
@@ -288,7 +321,9 @@ impl Build {
     fn recorded_arguments(&self, place: &Place) -> Vec<String> {
         let sources = self.sources.iter().map(|source| source.as_os_str());
         let arguments = self.arguments.iter().map(OsString::as_os_str);
+        let linking = self.links_at_load.then_some(OsStr::new("link at load"));
         arguments
+            .chain(linking)
             .chain(sources)
             .map(|argument| prebuilt::argument(argument, &place.root, &place.out_dir))
             .collect()

@@ -215,7 +215,7 @@ fn undefined(all: &[Undefined]) -> String {
     }
     text.push_str(
         "\nadd the source that defines it with .source(\"...\"), and mark both its declaration and its \
-         definition SYCL_EXTERNAL",
+         definition SYCL_EXTERNAL; for what another file defines there is .link_at_load(true)",
     );
     text
 }

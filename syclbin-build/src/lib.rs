@@ -103,7 +103,13 @@
 //!
 //! One source may define a function that another uses: both its declaration and its definition are
 //! `SYCL_EXTERNAL` then. The file says that it is an object, as somebody has to link it; without such
-//! functions it is to be executed as it is. What no source defines is an error.
+//! functions it is to be executed as it is. `syclbin-rt` links when it loads the file. What no source
+//! defines is an error, unless [`Build::link_at_load`] says that it comes from another file.
+//!
+//! # Targets
+//!
+//! SPIR-V for every device, if not told otherwise. [`Build::targets`] adds native code, which loads without
+//! a compile on the device it is for.
 //!
 //! A compiler that runs for 600 seconds is stopped, or for those that `SYCLBIN_COMPILE_SECONDS` names.
 //! Errors have colours when `CARGO_TERM_COLOR` is `always`: Cargo captures what a build script says, so
@@ -146,7 +152,7 @@
 //!
 //! # Out of scope
 //!
-//! Linking device code, and targets other than SPIR-V.
+//! Linking device code to one module, and code for NVIDIA's and AMD's GPUs.
 #![forbid(unsafe_code)]
 // The example is a whole build.rs.
 #![allow(clippy::needless_doctest_main)]

@@ -16,8 +16,15 @@ use crate::error::{Error, Result};
 const TABLE: &str = "package.metadata.syclbin";
 
 /// The keys of a table, as in its documentation.
-const KEYS: [&str; 6] = [
-    "sources", "include", "define", "flags", "compiler", "prebuilt",
+const KEYS: [&str; 8] = [
+    "sources",
+    "include",
+    "define",
+    "flags",
+    "targets",
+    "link-at-load",
+    "compiler",
+    "prebuilt",
 ];
 
 /// All files that Cargo.toml describes: what [`Build::from_manifest`] gives.
@@ -48,6 +55,8 @@ impl Build {
     /// include = ["kernels/include"]            # Build::include
     /// define = { N = 4, FAST = true }          # Build::define; `true` defines without a value
     /// flags = ["-std=c++20"]                   # Build::flag
+    /// targets = ["spir64", "spir64_x86_64"]    # Build::targets
+    /// link-at-load = true                      # Build::link_at_load
     /// compiler = "icpx"                        # Build::compiler
     /// prebuilt = "kernels/saxpy.syclbin"       # Build::prebuilt
     /// ```
@@ -188,6 +197,11 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             }
             "include" => build = texts(value, &place)?.fold(build, Build::include),
             "flags" => build = texts(value, &place)?.fold(build, Build::flag),
+            "targets" => build = build.targets(texts(value, &place)?),
+            "link-at-load" => match value.get_ref().as_bool() {
+                Some(yes) => build = build.link_at_load(yes),
+                None => return wrong(value, &place, "true or false"),
+            },
             "define" => {
                 for (macro_name, value) in as_table(value, &place)? {
                     let macro_name = macro_name.get_ref();
@@ -316,6 +330,10 @@ mod tests {
             (
                 "prebuilt = true\n",
                 ":5: package.metadata.syclbin.a.prebuilt is of type boolean; it has to be a string",
+            ),
+            (
+                "link-at-load = \"yes\"\n",
+                ":5: package.metadata.syclbin.a.link-at-load is of type string; it has to be true or false",
             ),
             (
                 "\n[package.metadata.syclbin.b]\nsources = []\n",

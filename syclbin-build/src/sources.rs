@@ -17,19 +17,30 @@ use crate::imports;
 use crate::jobs::{self, Outcome, Task};
 use crate::tokens::Tokens;
 
+/// The option that names targets.
+pub(crate) const TARGETS: &str = "-fsycl-targets=";
+
+/// What is to be compiled.
+pub(crate) struct Wanted<'w> {
+    pub(crate) sources: &'w [PathBuf],
+    pub(crate) arguments: &'w [OsString],
+    /// Whether the file is to be linked with others.
+    pub(crate) links_at_load: bool,
+}
+
 /// The kernels of all sources, and the files that these were read from.
 pub(crate) fn compile(
     compiler: &Compiler,
-    sources: &[PathBuf],
-    arguments: &[OsString],
+    wanted: &Wanted<'_>,
     folder: &Path,
 ) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
+    let sources = wanted.sources;
     sweep(folder);
     let work = tempfile::Builder::new()
         .prefix(&own_work())
         .tempdir_in(folder)
         .map_err(|source| write_error(folder, source))?;
-    let flags = flags(sources.len(), arguments);
+    let flags = flags(wanted);
     let results = compile_each(compiler, sources, &flags, work.path())?;
     let compiled = all_or_error(sources, results)?;
     let mut files: BTreeSet<PathBuf> = sources.iter().cloned().collect();
@@ -39,15 +50,16 @@ pub(crate) fn compile(
         }
         files.extend(one.files.iter().cloned());
     }
-    Ok((link(compiled, sources)?, files))
+    Ok((link(compiled, wanted)?, files))
 }
 
 /// What every source is compiled with. Several may use one another's functions, which code that is to
 /// be executed as it is cannot; `-fsyclbin=object` has the compiler keep them linkable.
-fn flags(sources: usize, arguments: &[OsString]) -> Vec<OsString> {
-    let state = match sources {
-        1 => "-fsyclbin=executable",
-        _ => "-fsyclbin=object",
+fn flags(wanted: &Wanted<'_>) -> Vec<OsString> {
+    let is_linked = wanted.sources.len() > 1 || wanted.links_at_load;
+    let state = match is_linked {
+        false => "-fsyclbin=executable",
+        true => "-fsyclbin=object",
     };
     let own = [
         "-fsycl",
@@ -59,7 +71,7 @@ fn flags(sources: usize, arguments: &[OsString]) -> Vec<OsString> {
         "-O2",
     ];
     let own = own.into_iter().map(OsString::from);
-    own.chain(arguments.iter().cloned()).collect()
+    own.chain(wanted.arguments.iter().cloned()).collect()
 }
 
 /// What each source comes to, from the cache or from the compiler.
@@ -124,6 +136,10 @@ fn run(
             depfile: None,
             ..code.clone()
         };
+        // Only SPIR-V tells, whatever else is wanted.
+        let names_targets =
+            |flag: &OsString| flag.as_encoded_bytes().starts_with(TARGETS.as_bytes());
+        debug.flags.retain(|flag| !names_targets(flag));
         debug.flags.push("-g".into());
         let only_with = Some(tasks.len());
         tasks.push(Task {
@@ -195,7 +211,8 @@ fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<V
 }
 
 /// One file of all modules.
-fn link(compiled: Vec<Compiled>, sources: &[PathBuf]) -> Result<Syclbin<'static>> {
+fn link(compiled: Vec<Compiled>, wanted: &Wanted<'_>) -> Result<Syclbin<'static>> {
+    let sources = wanted.sources;
     let mut whole = Syclbin::new(State::Executable);
     let mut kernels = BTreeMap::new();
     let mut origins = Vec::new();
@@ -215,7 +232,10 @@ fn link(compiled: Vec<Compiled>, sources: &[PathBuf]) -> Result<Syclbin<'static>
         origins.extend(one.modules.iter().map(|_| index));
         whole.modules.extend(one.modules);
     }
-    let state = imports::state(&whole, &origins, sources).map_err(Error::Undefined)?;
+    let state = match wanted.links_at_load {
+        true => State::Object,
+        false => imports::state(&whole, &origins, sources).map_err(Error::Undefined)?,
+    };
     let mut linked = Syclbin::new(state);
     linked.modules = whole.modules;
     Ok(linked)

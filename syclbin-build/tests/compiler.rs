@@ -64,6 +64,26 @@ fn every_source_is_compiled_a_second_time_for_its_debug_information() {
 }
 
 #[test]
+fn targets_are_those_of_the_code_and_a_file_to_be_linked_is_an_object() {
+    let package = Package::new();
+    let steps = "targets spir64 spir64_x86_64\nlink_at_load\nsource kernels/vector_ops.cpp\n\
+        compile vector_ops";
+    package.script(steps, COMPILE).run().succeeded();
+    let has = |name: &str, argument: &str| {
+        let recorded = package.recorded(name);
+        recorded.iter().any(|one| one == argument)
+    };
+    let targets = "-fsycl-targets=spir64,spir64_x86_64";
+    assert!(has("vector_ops", targets));
+    // Native code tells nothing of its kernels.
+    assert!(!has("vector_ops-debug", targets));
+    assert!(has("vector_ops", "-fsyclbin=object"));
+    let made = fs::read(package.made("vector_ops")).unwrap();
+    let made = syclbin::read::parse(&made).unwrap();
+    assert_eq!(made.state(), Some(syclbin::State::Object));
+}
+
+#[test]
 fn the_kernels_of_the_compilers_file_arrive_in_out_dir() {
     let package = Package::new();
     package.run(COMPILE).succeeded();

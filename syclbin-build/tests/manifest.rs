@@ -18,7 +18,8 @@ fn what_the_table_says_is_compiled_like_what_code_says() {
         "[package.metadata.syclbin.both]\n\
          sources = [\"kernels/vector_ops.cpp\", \"kernels/work_group.cpp\"]\n\
          include = [\"inc dir\"]\ndefine = { N = 4, NAME = \"x y\", FAST = true }\n\
-         flags = [\"-std=c++20\"]\n\
+         flags = [\"-std=c++20\"]\nlink-at-load = true\n\
+         targets = [\"spir64\", \"spir64_x86_64\"]\n\
          [package.metadata.syclbin.one]\nsources = [\"kernels/functor.cpp\"]\n",
     );
     package.write("kernels/work_group.cpp", "");
@@ -27,7 +28,15 @@ fn what_the_table_says_is_compiled_like_what_code_says() {
     assert!(package.made("both").exists() && package.made("one").exists());
     assert!(ran.said("rerun-if-changed").contains(&"Cargo.toml"));
     let given = package.recorded("work_group");
-    for argument in ["-Iinc dir", "-DN=4", "-DNAME=x y", "-DFAST", "-std=c++20"] {
+    for argument in [
+        "-Iinc dir",
+        "-DN=4",
+        "-DNAME=x y",
+        "-DFAST",
+        "-std=c++20",
+        "-fsycl-targets=spir64,spir64_x86_64",
+        "-fsyclbin=object",
+    ] {
         assert!(given.iter().any(|one| one == argument), "{argument}");
     }
     assert!(!package.recorded("functor").iter().any(|one| one == "-DN=4"));

@@ -50,6 +50,8 @@ fn runs_as_a_build_script() {
                 None => build.define(argument, None),
             },
             "flag" => build.flag(argument),
+            "targets" => build.targets(argument.split(' ')),
+            "link_at_load" => build.link_at_load(true),
             "compiler" => build.compiler(argument),
             "prebuilt" => build.prebuilt(argument),
             "manifest" => {
