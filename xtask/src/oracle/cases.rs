@@ -80,6 +80,11 @@ impl Bench<'_> {
         checks.code("all.input", &verdict.content, &file);
         checks.built("all.input, built", &verdict.linked, &file);
 
+        // What syclbin-build makes of several sources that need nothing of each other.
+        let file = restated(merged(State::Object, &self.objects)?, State::Executable);
+        let verdict = judge_file(judge, "objects.executable", &file, &all)?;
+        checks.runs("objects.executable", &verdict, &all);
+
         let (file, kernels) = self.linkable()?;
         let verdict = judge_file(judge, "all.object", &file, &kernels)?;
         checks.runs("all.object", &verdict, &kernels);
