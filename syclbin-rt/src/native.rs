@@ -4,6 +4,8 @@
 //! what surrounds the code is looked at first: for which target and architecture the file says it
 //! is, and whether it is a whole ELF file of the right machine.
 
+use std::collections::BTreeMap;
+
 use syclbin::Image;
 use syclbin::ImageKind;
 use syclbin::architecture::{Architecture, Family};
@@ -93,10 +95,10 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
 }
 
 /// Native code has its specialization constants compiled in, or wants them in a hidden argument.
-fn check_constants(
+fn check_constants<'m>(
     target: &str,
-    metadata: &ModuleMetadata,
-    constants: &[(String, Vec<u8>)],
+    metadata: &'m ModuleMetadata,
+    constants: &'m [(String, Vec<u8>)],
 ) -> Result<(), String> {
     let held = &metadata.specialization;
     if held.constants.is_empty() {
@@ -110,15 +112,21 @@ fn check_constants(
                 .to_owned(),
         );
     }
-    for (name, value) in constants {
-        if held.constants.get(name).is_none() {
-            continue;
-        }
-        let compiled_in = match folded {
-            true => held.default_value(name),
-            false => held.value(name),
+    let layout = held.layout().map_err(|error| error.to_string())?;
+    let in_force = held.set_values.as_ref().or(held.defaults.as_ref());
+    let compiled_in = match folded {
+        true => held.defaults.as_ref(),
+        false => in_force,
+    };
+    let given: BTreeMap<&str, &[u8]> = (constants.iter())
+        .map(|(name, value)| (name.as_str(), value.as_slice()))
+        .collect();
+    for (name, place) in layout.iter() {
+        let of = |blob: Option<&'m Vec<u8>>| -> Option<&'m [u8]> {
+            blob?.get(place.start..)?.get(..place.size)
         };
-        if compiled_in.map_err(|error| error.to_string())? != Some(value.as_slice()) {
+        let wanted = given.get(name).copied().or_else(|| of(in_force));
+        if of(compiled_in) != wanted {
             return Err(format!(
                 "it is compiled for another value of specialization constant {name}"
             ));
@@ -281,6 +289,11 @@ mod tests {
         );
         metadata.misc.specialized_with_defaults = Some(true);
         assert_eq!(with(&metadata, 3), Ok(()));
+        // What the file sets is no default, and nobody asked for the default.
+        let refused = check(&image(), &metadata, &[], &cpu()).unwrap_err();
+        assert!(refused.ends_with("constant radius"), "{refused}");
+        metadata.specialization.set_values = Some(vec![3]);
+        assert_eq!(check(&image(), &metadata, &[], &cpu()), Ok(()));
         metadata.misc.specialized_with_defaults = None;
         let image = native("corei7", "spir64_x86_64-unknown-unknown");
         let message = check(&image, &metadata, &[], &cpu()).unwrap_err();
