@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest as _, Sha256};
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
-use crate::trust::is_trusted;
+use crate::trust::is_private;
 
 /// `off`, or another folder.
 const VARIABLE: &str = "SYCLBIN_CACHE";
@@ -68,7 +68,7 @@ impl Cache {
     pub(crate) fn read(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.entry(key);
         let mut file = File::open(&path).ok()?;
-        if !is_trusted(&self.folder) || !is_trusted(&path) {
+        if !is_private(&self.folder) || !is_private(&path) {
             return None;
         }
         let metadata = file.metadata().ok()?;
@@ -105,7 +105,7 @@ impl Cache {
 
     fn try_write(&self, key: &Key, code: &[u8]) -> io::Result<()> {
         create_private(&self.folder)?;
-        if !is_trusted(&self.folder) {
+        if !is_private(&self.folder) {
             return Ok(());
         }
         let lock = File::create(self.folder.join("lock"))?;
@@ -114,7 +114,9 @@ impl Cache {
         }
         let path = self.entry(key);
         let temporary = path.with_extension("new");
-        let written = File::create(&temporary).and_then(|mut file| {
+        // One that was left behind would keep the mode that it has.
+        let _ = fs::remove_file(&temporary);
+        let written = create_private_file(&temporary).and_then(|mut file| {
             for part in [&MARK[..], key, &Sha256::digest(code), code] {
                 file.write_all(part)?;
             }
@@ -183,6 +185,15 @@ fn create_private(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Creates a file that only its user can read and write, whatever the umask.
+fn create_private_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Whether the lock was to be had in time. A process that stands still must not stop all others.
@@ -289,12 +300,20 @@ mod tests {
         cache.write(&[1; 32], b"code");
         let made = fs::metadata(&cache.folder).unwrap().permissions().mode();
         assert_eq!(made & 0o777, 0o700);
-        mode(&cache.entry(&[1; 32]), 0o666);
-        assert_eq!(cache.read(&[1; 32]), None);
-        mode(&cache.entry(&[1; 32]), 0o600);
+        let entry = cache.entry(&[1; 32]);
+        let made = fs::metadata(&entry).unwrap().permissions().mode();
+        assert_eq!(made & 0o777, 0o600);
+        for writable in [0o666, 0o664] {
+            mode(&entry, writable);
+            assert_eq!(cache.read(&[1; 32]), None);
+        }
+        // It is built again, and then its user's alone.
+        cache.write(&[1; 32], b"code");
         assert!(cache.read(&[1; 32]).is_some());
-        mode(&cache.folder, 0o777);
-        assert_eq!(cache.read(&[1; 32]), None);
+        for writable in [0o777, 0o770] {
+            mode(&cache.folder, writable);
+            assert_eq!(cache.read(&[1; 32]), None);
+        }
         cache.write(&[2; 32], b"code");
         assert_eq!(entries(&cache), 1);
         fs::remove_dir_all(&cache.folder).unwrap();

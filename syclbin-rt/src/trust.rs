@@ -2,12 +2,24 @@
 
 use std::path::Path;
 
-/// Whether only this user or root can have put `path` there.
-#[cfg(unix)]
+const WRITABLE_BY_ALL: u32 = 0o002;
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Whether only this user, root or a group of theirs can have put `path` there. A group may keep one
+/// installation together.
 pub(crate) fn is_trusted(path: &Path) -> bool {
+    is_closed_to(path, WRITABLE_BY_ALL)
+}
+
+/// Whether only this user or root can have put `path` there, and no group.
+pub(crate) fn is_private(path: &Path) -> bool {
+    is_closed_to(path, WRITABLE_BY_OTHERS)
+}
+
+#[cfg(unix)]
+fn is_closed_to(path: &Path, writers: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
 
-    const WRITABLE_BY_ALL: u32 = 0o002;
     let Ok(metadata) = std::fs::metadata(path) else {
         return false;
     };
@@ -15,12 +27,12 @@ pub(crate) fn is_trusted(path: &Path) -> bool {
     // files of root are trusted.
     let own = std::fs::metadata("/proc/self").map(|process| process.uid());
     let owned = metadata.uid() == 0 || own.is_ok_and(|own| own == metadata.uid());
-    owned && metadata.mode() & WRITABLE_BY_ALL == 0
+    owned && metadata.mode() & writers == 0
 }
 
 /// Other platforms have no owner and mode to ask for.
 #[cfg(not(unix))]
-pub(crate) fn is_trusted(_path: &Path) -> bool {
+fn is_closed_to(_path: &Path, _writers: u32) -> bool {
     true
 }
 
@@ -30,14 +42,16 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn what_everybody_can_write_is_not_trusted() {
+    fn what_others_can_write_is_not_trusted() {
         let folder = std::env::temp_dir().join(format!("syclbin-rt-trust-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let set_mode = |mode| {
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
         };
         set_mode(0o755);
-        assert!(is_trusted(&folder));
+        assert!(is_trusted(&folder) && is_private(&folder));
+        set_mode(0o775);
+        assert!(is_trusted(&folder) && !is_private(&folder));
         set_mode(0o777);
         assert!(!is_trusted(&folder));
         std::fs::remove_dir_all(&folder).unwrap();
