@@ -64,6 +64,7 @@ mod choice;
 pub mod contract;
 mod device;
 mod device_array;
+mod driver_settings;
 mod error;
 mod event;
 mod global;

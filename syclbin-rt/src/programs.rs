@@ -1,6 +1,7 @@
 //! Programs: built once for a device and values of constants, in a process and between processes.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use sha2::{Digest as _, Sha256};
@@ -8,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::backend::opencl::{BuildError, Context, Ir, Program};
 use crate::cache::{Cache, Key};
 use crate::device::{DeviceKind, Facts};
+use crate::driver_settings;
 
 /// Where a program came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +44,8 @@ pub(crate) fn get(
     sharing: Sharing,
     cache: Option<&Cache>,
 ) -> Result<(Arc<Program>, Origin), BuildError> {
-    let key = key(context.device().facts(), modules);
+    let settings = driver_settings::of_environment();
+    let key = key(context.device().facts(), &settings, modules);
     if sharing == Sharing::None {
         let (program, origin) = build(context, modules, &key, cache)?;
         return Ok((Arc::new(program), origin));
@@ -102,7 +105,7 @@ fn build(
 }
 
 /// Everything that decides over the code that a driver makes.
-fn key(facts: &Facts, modules: &[Ir<'_>]) -> Key {
+fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Ir<'_>]) -> Key {
     let mut hash = Sha256::new();
     // Each part with its length before it, so that two lists of parts never look alike.
     let mut add = |part: &[u8]| {
@@ -123,6 +126,11 @@ fn key(facts: &Facts, modules: &[Ir<'_>]) -> Key {
     if facts.kind == DeviceKind::Cpu {
         add(features().as_bytes());
     }
+    for (name, value) in environment {
+        add(name.as_encoded_bytes());
+        add(value.as_encoded_bytes());
+    }
+    add(b"end");
     for module in modules {
         add(module.spirv);
         for setting in &module.settings {
@@ -199,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_code_constants_and_devices_apart() {
+    fn keys_tell_code_constants_settings_and_devices_apart() {
         let facts = Facts::default();
         let other = Facts {
             driver_version: "2".to_owned(),
@@ -220,19 +228,27 @@ mod tests {
             };
             [module(a), module(b)]
         };
+        let plain = |facts, modules: &[Ir<'_>]| key(facts, &[], modules);
+        let set = |name: &str, value: &str| {
+            let environment = [(name.into(), value.into())];
+            key(&facts, &environment, &ir(b"ab"))
+        };
         let keys = [
-            key(&facts, &ir(b"ab")),
-            key(&other, &ir(b"ab")),
-            key(&facts, &ir(b"abc")),
-            key(&facts, &with(1, 1)),
-            key(&facts, &with(1, 2)),
-            key(&facts, &with(2, 1)),
-            key(&facts, &two(b"a", b"b")),
-            key(&facts, &two(b"", b"ab")),
+            plain(&facts, &ir(b"ab")),
+            plain(&other, &ir(b"ab")),
+            plain(&facts, &ir(b"abc")),
+            plain(&facts, &with(1, 1)),
+            plain(&facts, &with(1, 2)),
+            plain(&facts, &with(2, 1)),
+            plain(&facts, &two(b"a", b"b")),
+            plain(&facts, &two(b"", b"ab")),
+            set("IGC_A", "1"),
+            set("IGC_A", "2"),
+            set("IGC_B", "1"),
         ];
         let distinct: std::collections::BTreeSet<Key> = keys.into();
         assert_eq!(distinct.len(), keys.len());
-        assert_eq!(key(&facts, &ir(b"ab")), keys[0]);
+        assert_eq!(plain(&facts, &ir(b"ab")), keys[0]);
     }
 
     #[test]
@@ -273,7 +289,9 @@ mod tests {
         assert_eq!(get(), Origin::Built);
         assert_eq!(std::fs::read(&entry).unwrap().len(), whole.len());
         // Whole, and of no use to the driver.
-        cache.write(&key(context.device().facts(), &ir(&spirv)), b"\x7fELF no");
+        let settings = driver_settings::of_environment();
+        let key = key(context.device().facts(), &settings, &ir(&spirv));
+        cache.write(&key, b"\x7fELF no");
         assert_eq!(get(), Origin::Built);
         assert_eq!(get(), Origin::Cache);
         std::fs::remove_dir_all(folder).unwrap();

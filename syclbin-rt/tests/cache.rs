@@ -20,10 +20,15 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn start(cache: &str) -> Child {
+    start_with(cache, &[])
+}
+
+fn start_with(cache: &str, environment: &[(&str, &str)]) -> Child {
     Command::new(std::env::current_exe().expect("the test program"))
         .args(["--exact", "a_child_runs_a_kernel", "--nocapture"])
         .env("SYCLBIN_CACHE", cache)
         .env(CHILD, "1")
+        .envs(environment.iter().copied())
         .stderr(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
@@ -82,6 +87,25 @@ fn a_second_process_takes_what_the_first_has_built() {
     assert!(second.contains("compiled it in an earlier run"), "{second}");
     assert!(!second.contains("compiles it"), "{second}");
     assert_eq!(entries(&folder), kept);
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn a_process_with_other_settings_of_the_driver_takes_nothing_of_the_others() {
+    if common::queue().is_none() {
+        return;
+    }
+    let folder = folder("settings");
+    let cache = folder.to_str().expect("UTF-8").to_owned();
+    // The CPU device then makes code for any x86-64.
+    let settings = [("CL_CONFIG_CPU_TARGET_ARCH", "corei7")];
+    said(start(&cache));
+    let kept = entries(&folder);
+    let other = said(start_with(&cache, &settings));
+    assert!(other.contains("chosen: the driver compiles it"), "{other}");
+    assert_eq!(entries(&folder), 2 * kept);
+    let again = said(start_with(&cache, &settings));
+    assert!(!again.contains("compiles it"), "{again}");
     std::fs::remove_dir_all(folder).expect("removed");
 }
 
