@@ -8,7 +8,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::metadata::{Bfloat16, ModuleMetadata};
+use syclbin::metadata::{ArgumentMask, Bfloat16, ModuleMetadata};
 use syclbin::signature::mangled;
 use syclbin::signature::spirv::{self as code, Import};
 use syclbin::{AbstractModule, Syclbin};
@@ -23,6 +23,9 @@ pub(crate) struct Files<'a> {
     facts: &'a Facts,
     /// Filled when the first image imports anything.
     index: OnceCell<Index>,
+    /// Of the file that is loaded, which images have a kernel; filled when native code has no SPIR-V
+    /// beside it.
+    kernels: OnceCell<BTreeMap<String, Vec<Place>>>,
 }
 
 /// Which images have a symbol. A map, as a hostile file may have a hundred thousand of them.
@@ -61,6 +64,7 @@ impl<'a> Files<'a> {
             files: files.into_iter().map(units).collect(),
             facts,
             index: OnceCell::new(),
+            kernels: OnceCell::new(),
         }
     }
 
@@ -87,6 +91,33 @@ impl<'a> Files<'a> {
             Some(code) => code.as_ref().map_err(Clone::clone),
             None => Err("there is no such image".to_owned()),
         }
+    }
+
+    /// SPIR-V of a kernel in the file that is loaded, with the arguments that `mask` leaves: native
+    /// code of it in a module of its own was made from the same.
+    pub(crate) fn code_of(
+        &self,
+        kernel: &str,
+        mask: Option<&ArgumentMask>,
+    ) -> Option<&code::Module> {
+        let kernels = self.kernels.get_or_init(|| {
+            let mut kernels: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+            for place in self.places(0) {
+                let names = self.code(place).map(code::Module::kernels);
+                for name in names.into_iter().flatten() {
+                    kernels.entry(name.to_owned()).or_default().push(place);
+                }
+            }
+            kernels
+        });
+        let takes_the_same = |place: &&Place| {
+            let metadata = self
+                .unit(**place)
+                .and_then(|unit| unit.metadata.as_ref().ok());
+            metadata.is_some_and(|metadata| metadata.argument_masks.get(kernel) == mask)
+        };
+        let place = kernels.get(kernel)?.iter().find(takes_the_same)?;
+        self.code(*place).ok()
     }
 
     /// `start` and all images that it needs, those that these need included.

@@ -1,5 +1,6 @@
 //! Loading: an abstract module becomes a built program, or the reasons why no image of it does.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use syclbin::Image;
@@ -26,6 +27,8 @@ pub(crate) struct Part {
     pub(crate) kernels: Vec<Symbol>,
     /// The built program, or why each image was passed over.
     pub(crate) program: Result<Arc<Program>, Vec<String>>,
+    /// Whether the program is native code of the file.
+    pub(crate) native: bool,
     pub(crate) choice: ImageChoice,
     /// What a saved file says of it; empty where there is no program.
     pub(crate) properties: PropertySets<'static>,
@@ -38,11 +41,23 @@ pub(crate) struct Loading<'l> {
     constants: &'l [(String, Vec<u8>)],
     variables: Vec<Variable>,
     cache: Option<Cache>,
+    /// The kernels that there is native code of, and its modules.
+    native_kernels: BTreeMap<&'l str, usize>,
+    /// The variables of those modules.
+    native_globals: BTreeSet<&'l str>,
+}
+
+/// A module, and what has become of it so far.
+struct Attempt<'l> {
+    unit: &'l Unit<'l>,
+    choice: ImageChoice,
+    built: Option<(Vec<Symbol>, Built<'l>)>,
 }
 
 /// A program, and what the file and the code say of it.
 struct Built<'l> {
     program: Arc<Program>,
+    native: bool,
     /// What the SPIR-V says; native code says nothing of its kernels.
     code: Option<&'l code::Module>,
     metadata: &'l ModuleMetadata,
@@ -63,6 +78,8 @@ impl<'l> Loading<'l> {
             constants,
             variables: Vec::new(),
             cache: Cache::of_environment(),
+            native_kernels: BTreeMap::new(),
+            native_globals: BTreeSet::new(),
         }
     }
 
@@ -71,89 +88,86 @@ impl<'l> Loading<'l> {
         self.variables
     }
 
-    /// Loads a module of the file.
-    pub(crate) fn part(&mut self, module: usize, unit: &'l Unit<'l>) -> Part {
-        let names = unit.kernels();
-        let (built, choice) = self.choose(module, unit);
-        match built {
-            Ok(built) => Part {
-                kernels: symbols(unit, &built),
-                program: Ok(built.program),
-                choice,
-                properties: built.properties,
-            },
-            Err(reason) => {
-                let what = format!("module {module} ({names})");
-                let mut reasons: Vec<String> = (choice.verdicts().enumerate())
-                    .map(|(index, (image, verdict))| {
-                        format!("{what}, image {index} ({image}): {verdict}")
-                    })
-                    .collect();
-                if reasons.is_empty() {
-                    reasons.push(format!("{what}, {reason}"));
-                }
-                let symbol = |name: &str| Symbol {
-                    name: name.to_owned(),
-                    ..Symbol::default()
-                };
-                Part {
-                    kernels: unit.module.kernel_names().map(symbol).collect(),
-                    program: Err(reasons),
-                    choice,
-                    properties: PropertySets::default(),
-                }
+    /// Loads the modules of the file.
+    ///
+    /// Compilers file native code for some targets as a module of its own, and the same kernels as
+    /// SPIR-V in another. So all native code is tried before any SPIR-V is compiled.
+    pub(crate) fn parts(&mut self) -> Vec<Part> {
+        let units = self.files.loaded().iter().enumerate();
+        let mut attempts: Vec<Attempt<'l>> = units
+            .map(|(module, unit)| Attempt::new(module, unit))
+            .collect();
+        for native in [true, false] {
+            for attempt in &mut attempts {
+                self.attempt(attempt, native);
             }
         }
+        attempts.into_iter().map(Attempt::into_part).collect()
     }
 
-    /// Builds the first image that fits, of the native ones or else of the others.
-    fn choose(
-        &mut self,
-        module: usize,
-        unit: &'l Unit<'l>,
-    ) -> (Result<Built<'l>, String>, ImageChoice) {
-        let mut choice = ImageChoice {
-            module,
-            kernels: unit.kernels(),
-            chosen: None,
-            images: Vec::new(),
+    /// Builds the first image of a module that fits, of the native ones or of the others.
+    fn attempt(&mut self, attempt: &mut Attempt<'l>, native: bool) {
+        let unit = attempt.unit;
+        let Ok(metadata) = &unit.metadata else {
+            return;
         };
-        let metadata = match &unit.metadata {
-            Ok(metadata) => metadata,
-            Err(malformed) => return (Err(malformed.clone()), choice),
+        let module = attempt.choice.module;
+        let unneeded = match attempt.built.is_none() && !native {
+            true => self.native_elsewhere(unit, metadata),
+            false => None,
         };
-        let images = unit.module.images.iter();
-        choice.images = images
-            .map(|image| ImageVerdict {
-                image: image::describe(image),
-                verdict: String::new(),
-            })
-            .collect();
-        let images = || unit.module.images.iter().enumerate();
-        let native = images().filter(|(_, image)| image.native);
-        let mut built = None;
-        for (index, image) in native.chain(images().filter(|(_, image)| !image.native)) {
+        let images = unit.module.images.iter().enumerate();
+        for (index, image) in images.filter(|(_, image)| image.native == native) {
             let place = Place {
                 file: 0,
                 module,
                 image: index,
             };
-            let verdict = match built {
-                Some(_) => format!("not needed, as image {} fits", choice.chosen.unwrap_or(0)),
-                None => match self.image(place, image, unit, metadata) {
-                    Ok((done, reason)) => {
-                        choice.chosen = Some(index);
-                        built = Some(done);
+            let verdict = match (attempt.choice.chosen, &unneeded) {
+                (Some(chosen), _) => format!("not needed, as image {chosen} fits"),
+                (None, Some(other)) => {
+                    format!("not needed, as module {other} has native code of its kernels")
+                }
+                (None, None) => match self.image(place, image, unit, metadata) {
+                    Ok((built, reason)) => {
+                        attempt.choice.chosen = Some(index);
+                        if native {
+                            self.record(module, unit, metadata);
+                        }
+                        attempt.built = Some((self.symbols(unit, &built), built));
                         format!("chosen: {reason}")
                     }
                     Err(reason) => reason,
                 },
             };
-            if let Some(image) = choice.images.get_mut(index) {
+            if let Some(image) = attempt.choice.images.get_mut(index) {
                 image.verdict = verdict;
             }
         }
-        (built.ok_or_else(|| "it holds no image".to_owned()), choice)
+    }
+
+    /// Notes what there is native code of.
+    fn record(&mut self, module: usize, unit: &'l Unit<'l>, metadata: &'l ModuleMetadata) {
+        for kernel in unit.module.kernel_names() {
+            self.native_kernels.entry(kernel).or_insert(module);
+        }
+        let globals = metadata.device_globals.names();
+        self.native_globals.extend(globals);
+    }
+
+    /// A module with native code of this one's kernels, if all of them and all of its variables are
+    /// in some.
+    fn native_elsewhere(&self, unit: &Unit<'_>, metadata: &ModuleMetadata) -> Option<usize> {
+        let mut globals = metadata.device_globals.names();
+        if !globals.all(|name| self.native_globals.contains(name)) {
+            return None;
+        }
+        let mut found = None;
+        for kernel in unit.module.kernel_names() {
+            let module = self.native_kernels.get(kernel)?;
+            found = found.or(Some(*module));
+        }
+        found
     }
 
     /// Builds an image, and says why it may be the one.
@@ -227,12 +241,38 @@ impl<'l> Loading<'l> {
         let constants = self.constants;
         let built = Built {
             program,
+            native: image.native,
             code,
             metadata,
             properties: save::properties(&unit.module, metadata, &linked, constants, id_range),
             id_range,
         };
         Ok((built, reason))
+    }
+
+    /// The kernels of a module.
+    fn symbols(&self, unit: &Unit<'_>, built: &Built<'_>) -> Vec<Symbol> {
+        let metadata = built.metadata;
+        let mut names: Vec<String> = unit.module.kernel_names().map(str::to_owned).collect();
+        if names.is_empty() {
+            // Files from before 2025 have no list of kernels; the driver makes one.
+            names = built.program.kernel_names().unwrap_or_default();
+        }
+        let symbol = |name: String| {
+            let mask = metadata.argument_masks.get(&name);
+            let code = built.code.or_else(|| self.files.code_of(&name, mask));
+            let parameters = code.and_then(|code| code.parameters(&name));
+            Symbol {
+                eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
+                parameters: (parameters.into_iter().flatten())
+                    .map(|parameter| parameter.ty)
+                    .collect(),
+                sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
+                id_range: built.id_range,
+                name,
+            }
+        };
+        names.into_iter().map(symbol).collect()
     }
 
     /// What a driver is to compile of a SPIR-V image.
@@ -247,29 +287,64 @@ impl<'l> Loading<'l> {
     }
 }
 
-/// The kernels of a module.
-fn symbols(unit: &Unit<'_>, built: &Built<'_>) -> Vec<Symbol> {
-    let Built { code, metadata, .. } = built;
-    let mut names: Vec<String> = unit.module.kernel_names().map(str::to_owned).collect();
-    if names.is_empty() {
-        // Files from before 2025 have no list of kernels; the driver makes one.
-        names = built.program.kernel_names().unwrap_or_default();
+impl<'l> Attempt<'l> {
+    fn new(module: usize, unit: &'l Unit<'l>) -> Self {
+        // What has no meaning is not looked at further.
+        let images = unit.metadata.iter().flat_map(|_| &unit.module.images);
+        let images = images.map(|image| ImageVerdict {
+            image: image::describe(image),
+            verdict: String::new(),
+        });
+        Self {
+            unit,
+            choice: ImageChoice {
+                module,
+                kernels: unit.kernels(),
+                chosen: None,
+                images: images.collect(),
+            },
+            built: None,
+        }
     }
-    let symbol = |name: String| Symbol {
-        eliminated: (metadata.argument_masks.get(&name))
-            .map(|mask| mask.removed.clone())
-            .unwrap_or_default(),
-        parameters: (code
-            .and_then(|code| code.parameters(&name))
-            .into_iter()
-            .flatten())
-        .map(|parameter| parameter.ty)
-        .collect(),
-        sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
-        id_range: built.id_range,
-        name,
-    };
-    names.into_iter().map(symbol).collect()
+
+    fn into_part(self) -> Part {
+        let Self {
+            unit,
+            choice,
+            built,
+        } = self;
+        if let Some((kernels, built)) = built {
+            return Part {
+                kernels,
+                program: Ok(built.program),
+                native: built.native,
+                choice,
+                properties: built.properties,
+            };
+        }
+        let what = format!("module {} ({})", choice.module, choice.kernels);
+        let mut reasons: Vec<String> = (choice.verdicts().enumerate())
+            .map(|(index, (image, verdict))| format!("{what}, image {index} ({image}): {verdict}"))
+            .collect();
+        if reasons.is_empty() {
+            let reason = match &unit.metadata {
+                Ok(_) => "it holds no image",
+                Err(malformed) => malformed,
+            };
+            reasons.push(format!("{what}, {reason}"));
+        }
+        let symbol = |name: &str| Symbol {
+            name: name.to_owned(),
+            ..Symbol::default()
+        };
+        Part {
+            kernels: unit.module.kernel_names().map(symbol).collect(),
+            program: Err(reasons),
+            native: false,
+            choice,
+            properties: PropertySets::default(),
+        }
+    }
 }
 
 pub(crate) fn build_failure(error: BuildError) -> String {

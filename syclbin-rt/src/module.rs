@@ -21,8 +21,9 @@ use crate::specialization;
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
 /// From every abstract module of the file one image is built at once: the first native one that is
-/// for this device and that its driver takes, else the first SPIR-V one. [`Module::images`] tells
-/// which, and why.
+/// for this device and that its driver takes, else the first SPIR-V one. SPIR-V is left alone where
+/// another module has native code of all its kernels; of two modules with one kernel the native one
+/// runs. [`Module::images`] tells which images were chosen, and why.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);
 
@@ -95,10 +96,7 @@ impl Module {
         let metadata = files.units().filter_map(|unit| unit.metadata.as_ref().ok());
         specialization::check(constants, metadata)?;
         let mut loading = Loading::new(queue, &files, constants);
-        let units = files.loaded().iter().enumerate();
-        let parts: Vec<Part> = units
-            .map(|(index, unit)| loading.part(index, unit))
-            .collect();
+        let parts = loading.parts();
         if !parts.is_empty() && parts.iter().all(|part| part.program.is_err()) {
             let reasons = parts.into_iter().filter_map(|part| part.program.err());
             return Err(ErrorKind::NoImage {
@@ -132,6 +130,8 @@ impl Module {
         if holders.is_empty() {
             holders = self.holders(&format!("{KERNEL_PREFIX}{name}"));
         }
+        // The first native one was compiled for this device ahead of time.
+        holders.sort_by_key(|(part, _)| !part.native);
         let mut reasons = Vec::new();
         for (part, symbol) in &holders {
             match &part.program {

@@ -5,7 +5,7 @@
 mod common;
 
 use syclbin::metadata::ModuleMetadata;
-use syclbin::{Aspect, Image, Syclbin};
+use syclbin::{AbstractModule, Aspect, Image, State, Syclbin};
 use syclbin_rt::{Arg, Device, DeviceKind, ErrorKind, Launch, Module, NdRange, Queue, Result};
 
 /// A queue of a CPU, as native code at hand is for one.
@@ -223,6 +223,115 @@ fn native_code_comes_before_spirv_and_the_choice_says_why() -> Result<()> {
             ]
         );
     }
+    Ok(())
+}
+
+/// The modules of `vector_ops` as SPIR-V, in which `iota` counts down, and as native code, in which it
+/// counts up.
+fn apart() -> [Vec<AbstractModule<'static>>; 2] {
+    const F_ADD: u32 = 5 << 16 | 129;
+    const F_SUB: u32 = 5 << 16 | 131;
+    let modules = |state: &str| {
+        let bytes = common::testfile(&format!("vector_ops.{state}.syclbin"));
+        let file = syclbin::read::parse(&bytes).expect("a good file");
+        file.into_owned().modules
+    };
+    let mut spirv = modules("object");
+    let mut changed = false;
+    for module in &mut spirv {
+        let code = module.images[0].bytes.to_mut();
+        for word in code.as_chunks_mut::<4>().0 {
+            if *word == F_ADD.to_le_bytes() {
+                *word = F_SUB.to_le_bytes();
+                changed = true;
+            }
+        }
+    }
+    assert!(changed, "nothing is added");
+    [spirv, modules("executable")]
+}
+
+fn load_modules(queue: &Queue, modules: Vec<AbstractModule<'static>>) -> Result<Module> {
+    let mut file = Syclbin::new(State::Executable);
+    file.modules = modules;
+    common::load(queue, &common::written(&file))
+}
+
+/// What `iota` does from 0.5 on.
+fn counted(queue: &Queue, module: &Module) -> Result<Vec<f32>> {
+    let kernel = module.kernel("_ZN18__sycl_kernel_fill4iotaEfPfi");
+    let mut out = queue.zeroed::<f32>(3)?;
+    let args = [Arg::scalar(0.5f32), Arg::write(&mut out), Arg::scalar(3i32)];
+    // SAFETY: three elements.
+    unsafe { Launch::new(&kernel, &["start", "out", "count"], args).launch(3)? };
+    queue.download(&out)
+}
+
+#[test]
+fn native_code_in_modules_of_its_own_runs_and_the_same_spirv_is_not_compiled() -> Result<()> {
+    let Some(queue) = queue() else { return Ok(()) };
+    let [spirv, native] = apart();
+    let only_spirv = load_modules(&queue, spirv.clone())?;
+    assert_eq!(counted(&queue, &only_spirv)?, [0.5, -0.5, -1.5]);
+    for modules in [
+        [spirv.clone(), native.clone()].concat(),
+        [native.clone(), spirv.clone()].concat(),
+    ] {
+        let is_native: Vec<bool> = modules
+            .iter()
+            .map(|module| module.images[0].native)
+            .collect();
+        let module = load_modules(&queue, modules)?;
+        for (choice, is_native) in module.images().zip(is_native) {
+            let text = choice.to_string();
+            match is_native {
+                true => assert!(text.contains("chosen: the driver takes this"), "{text}"),
+                false => {
+                    assert_eq!(choice.image(), None, "{text}");
+                    assert!(text.contains("has native code of its kernels"), "{text}");
+                }
+            }
+        }
+        assert_eq!(counted(&queue, &module)?, [0.5, 1.5, 2.5]);
+        let saved = module.to_syclbin()?;
+        let saved = syclbin::read::parse(&saved).expect("a good file");
+        assert_eq!(saved.modules.len(), native.len());
+        // What it takes is known from the SPIR-V all the same.
+        let kernel = module.kernel("_ZN18__sycl_kernel_fill4iotaEfPfi");
+        let mut out = queue.zeroed::<f32>(3)?;
+        let args = [Arg::scalar(0.5f64), Arg::write(&mut out), Arg::scalar(3i32)];
+        let launch = Launch::new(&kernel, &["start", "out", "count"], args);
+        // SAFETY: three elements.
+        let refused = unsafe { launch.launch(3) }.expect_err("a number of another kind");
+        assert!(refused.to_string().contains("start"), "{refused}");
+    }
+    Ok(())
+}
+
+#[test]
+fn spirv_with_a_kernel_more_is_compiled_and_native_code_of_the_others_runs() -> Result<()> {
+    let Some(queue) = queue() else { return Ok(()) };
+    let [mut spirv, native] = apart();
+    for module in &mut spirv {
+        module.add_kernel_name("of_spirv_alone");
+    }
+    let module = load_modules(&queue, [spirv.clone(), native].concat())?;
+    for choice in module.images() {
+        assert_eq!(choice.image(), Some(0), "{choice}");
+    }
+    assert_eq!(counted(&queue, &module)?, [0.5, 1.5, 2.5]);
+    Ok(())
+}
+
+#[test]
+fn native_code_in_modules_of_its_own_that_does_not_fit_leaves_the_spirv() -> Result<()> {
+    let Some(queue) = queue() else { return Ok(()) };
+    let [spirv, mut native] = apart();
+    for module in &mut native {
+        module.images = vec![Image::native("pvc", "spir64_gen-unknown-unknown", vec![1])];
+    }
+    let module = load_modules(&queue, [native, spirv].concat())?;
+    assert_eq!(counted(&queue, &module)?, [0.5, -0.5, -1.5]);
     Ok(())
 }
 
