@@ -126,6 +126,49 @@ fn functions_call_across_three_files_and_back() {
     );
 }
 
+/// A function that is `inline`, as headers have them, in a kernel's own file.
+const INLINE: &str = r#"
+#include <sycl/sycl.hpp>
+SYCL_EXTERNAL __attribute__((noinline)) inline int scaled(int x) { return 3 * x + 1; }
+"#;
+
+#[test]
+fn an_inline_function_may_be_in_each_of_the_modules_that_are_linked() {
+    let Some(queue) = queue() else { return };
+    let user = |name: &str| {
+        compile(&format!(
+            "{INLINE}SYCL_EXTERNAL int {name}(int x) {{ return scaled(x); }}"
+        ))
+    };
+    let [step, base] = [user("step"), user("other")];
+    let kernel = compile(KERNEL);
+    // Two files have it, and either may be taken.
+    let builder = Module::builder(&queue).link(&step).link(&base);
+    // SAFETY: they were compiled for this test.
+    let module = unsafe { builder.load(&kernel) }.unwrap();
+    assert_eq!(filled(&queue, &module), [1, 4, 7, 10]);
+    // Two modules of one program have it.
+    let own = KERNEL.replace("SYCL_EXTERNAL int scaled(int x);", "");
+    let own = own.replace("#include <sycl/sycl.hpp>", INLINE);
+    let own = own.replace("= scaled(", "= step(1) + scaled(");
+    let own = compile(&own.replace(
+        "SYCL_EXTERNAL int base()",
+        "SYCL_EXTERNAL int step(int x);\nint base()",
+    ));
+    let builder = Module::builder(&queue).link(&step);
+    // SAFETY: as above.
+    let module = unsafe { builder.load(&own) }.unwrap();
+    let choice = module.images().next().unwrap().to_string();
+    assert!(choice.contains("of linked file 1"), "{choice}");
+    assert_eq!(filled(&queue, &module), [5, 8, 11, 14]);
+    // Nor is one that is not `inline` elsewhere in the way.
+    let strong = compile(&INLINE.replace("inline int", "int"));
+    let builder = Module::builder(&queue).link(&strong).link(&step);
+    // SAFETY: as above.
+    let module = unsafe { builder.load(&kernel) }.unwrap();
+    assert_eq!(filled(&queue, &module), [1, 4, 7, 10]);
+}
+
 #[test]
 fn a_function_that_two_needed_modules_define_is_refused() {
     let Some(queue) = queue() else { return };

@@ -1,7 +1,8 @@
 //! Linking: which images together have all the symbols that one of them uses.
 //!
 //! Symbols are looked for in the file of the image that imports them, then in all other files.
-//! What is found may import in turn, also from where the search began. Only the SPIR-V is asked:
+//! What is found may import in turn, also from where the search began. A function that is `inline` in
+//! C++ may be in several of them. Only the SPIR-V is asked:
 //! the property sets of a file say what its compiler meant to offer, the code what is there. All is
 //! found out before a driver sees any of it, because some end the process over an open import.
 
@@ -31,8 +32,10 @@ pub(crate) struct Files<'a> {
 /// Which images have a symbol. A map, as a hostile file may have a hundred thousand of them.
 #[derive(Default)]
 struct Index {
-    /// Those whose code has it.
+    /// Those whose code has it alone.
     exported: BTreeMap<String, Vec<Place>>,
+    /// Those whose code has it, as others may: one of each file, and of each form of a device library.
+    weak: BTreeMap<String, Vec<Place>>,
     /// The others of modules that are to have it, as their files say.
     claimed: BTreeMap<String, Vec<Place>>,
 }
@@ -159,14 +162,18 @@ impl<'a> Files<'a> {
         &'c self,
         place: Place,
         chosen: &mut Vec<Place>,
-        defined: &mut BTreeMap<&'c str, Place>,
+        defined: &mut BTreeMap<&'c str, Option<Place>>,
     ) -> Result<(), String> {
         chosen.push(place);
         let code = self.code(place)?;
+        // A linker takes any of these, or the one that is not weak.
+        for symbol in code.weak_exports() {
+            defined.entry(symbol).or_insert(None);
+        }
         // Either may list a kernel.
-        let symbols: BTreeSet<&str> = code.exports().chain(code.kernels()).collect();
+        let symbols: BTreeSet<&str> = strong_exports(code).chain(code.kernels()).collect();
         for symbol in symbols {
-            if let Some(other) = defined.insert(symbol, place) {
+            if let Some(Some(other)) = defined.insert(symbol, Some(place)) {
                 return Err(format!(
                     "{} is defined by {} and by {}, and both are needed; compile it once",
                     called(symbol),
@@ -185,17 +192,31 @@ impl<'a> Files<'a> {
     /// When several have it.
     fn exporter(&self, importer: Place, symbol: &str) -> Result<Option<Place>, String> {
         let index = self.index.get_or_init(|| self.index());
-        let places = index.exported.get(symbol).map_or(&[][..], Vec::as_slice);
+        let places = |map: &BTreeMap<String, Vec<Place>>| -> Vec<Place> {
+            map.get(symbol).cloned().unwrap_or_default()
+        };
+        let (strong, weak) = (places(&index.exported), places(&index.weak));
         let near = |place: &Place| place.file == importer.file;
-        let has_near = places.iter().any(near);
-        let mut candidates: Vec<Place> = places.to_vec();
-        candidates.retain(|place| near(place) == has_near);
+        let has_near = strong.iter().chain(&weak).any(near);
+        let nearest = |places: Vec<Place>| -> Vec<Place> {
+            let places = places.into_iter();
+            places.filter(|place| near(place) == has_near).collect()
+        };
+        let mut candidates = nearest(strong);
+        let is_weak = candidates.is_empty();
+        if is_weak {
+            candidates = nearest(weak);
+        }
         // A device library comes in two forms; one of instructions has been found to fit.
         if candidates
             .iter()
             .any(|place| self.is_of_instructions(*place))
         {
             candidates.retain(|place| self.is_of_instructions(*place));
+        }
+        if is_weak {
+            // They all mean the same.
+            return Ok(candidates.first().copied());
         }
         let Some((first, others)) = candidates.split_first() else {
             return Ok(None);
@@ -230,9 +251,20 @@ impl<'a> Files<'a> {
         let places = (0..self.files.len()).flat_map(|file| self.places(file));
         for place in places {
             if let Ok(code) = self.code(place) {
-                for symbol in code.exports().collect::<BTreeSet<_>>() {
+                for symbol in strong_exports(code).collect::<BTreeSet<_>>() {
                     let places = index.exported.entry(symbol.to_owned()).or_default();
                     places.push(place);
+                }
+                for symbol in code.weak_exports() {
+                    let places = index.weak.entry(symbol.to_owned()).or_default();
+                    let alike = |other: &Place| {
+                        other.file == place.file
+                            && self.is_of_instructions(*other) == self.is_of_instructions(place)
+                    };
+                    // In memory for each file, not for each module.
+                    if !places.iter().any(alike) {
+                        places.push(place);
+                    }
                 }
             }
             let metadata = self
@@ -350,6 +382,12 @@ impl<'a> Unit<'a> {
             names => names.join(", "),
         }
     }
+}
+
+/// What no other module of a program may define.
+fn strong_exports(code: &code::Module) -> impl Iterator<Item = &str> {
+    let weak: BTreeSet<&str> = code.weak_exports().collect();
+    code.exports().filter(move |symbol| !weak.contains(symbol))
 }
 
 fn check_constants(code: &code::Module) -> Result<(), String> {

@@ -16,16 +16,32 @@ pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item 
     flagged(module, set::EXPORTED_SYMBOLS)
 }
 
+/// What of it other modules may offer as well, such as a function that is `inline` in C++. Only the code
+/// tells, and native code is not linked any more, so whatever it offers meets no other.
+pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTreeSet<&'m str>> {
+    let mut shared: BTreeSet<&str> = exports(module).collect();
+    if module.images.is_empty() {
+        return Ok(BTreeSet::new()); // it is all in the properties
+    }
+    for code in module.images.iter().filter_map(|image| image.spirv()) {
+        let code = parsed(code)?;
+        let weak: BTreeSet<&str> = code.weak_exports().collect();
+        shared.retain(|symbol| weak.contains(symbol));
+    }
+    Ok(shared)
+}
+
+fn parsed(code: &[u8]) -> Result<spirv::Module> {
+    spirv::Module::parse(code).or_else(|error| own(format!("there is no valid SPIR-V: {error}")))
+}
+
 /// What a module needs from others: what its properties say, and what its code says.
 pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     let mut imports: BTreeSet<_> = flagged(module, set::IMPORTED_SYMBOLS)
         .map(str::to_owned)
         .collect();
     for code in module.images.iter().filter_map(|image| image.spirv()) {
-        match spirv::unresolved_imports(code) {
-            Ok(found) => imports.extend(found),
-            Err(error) => return own(format!("there is no valid SPIR-V: {error}")),
-        }
+        imports.extend(parsed(code)?.imports().map(str::to_owned));
     }
     Ok(imports)
 }
@@ -38,6 +54,14 @@ fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item 
     properties.map(|(symbol, _)| symbol)
 }
 
+/// A result, whose error says of which input it is.
+pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
+    result.or_else(|error| match error {
+        crate::Failure::Own(text) => own(format!("'{name}': {text}")),
+        other => Err(other),
+    })
+}
+
 /// Refuses code that nobody can link any more: in every state what needs DPC++'s device library, and in
 /// an executable what nothing in the file exports.
 pub(crate) fn check(parts: &[Part], state: State) -> Result<()> {
@@ -46,10 +70,7 @@ pub(crate) fn check(parts: &[Part], state: State) -> Result<()> {
     for part in parts {
         for module in &part.file.modules {
             exported.extend(exports(module).map(str::to_owned));
-            let imports = of_module(module).or_else(|error| match error {
-                crate::Failure::Own(text) => own(format!("'{}': {text}", part.name)),
-                other => Err(other),
-            })?;
+            let imports = named_with(&part.name, of_module(module))?;
             for symbol in imports {
                 imported.entry(symbol).or_default().insert(&part.name);
             }

@@ -95,8 +95,8 @@ pub(crate) fn join(parts: Vec<Part>, state: State) -> Result<Syclbin<'static>> {
     Ok(whole)
 }
 
-/// That no kernel and no device function comes from two inputs. A file may have one kernel in several
-/// modules, one for each target.
+/// That no kernel and no device function comes from two inputs, but for functions that may. A file may
+/// have one kernel in several modules, one for each target.
 fn check_once(parts: &[Part]) -> Result<()> {
     let mut kernels = BTreeMap::new();
     let mut functions = BTreeMap::new();
@@ -105,7 +105,8 @@ fn check_once(parts: &[Part]) -> Result<()> {
             for kernel in module.kernel_names() {
                 once(&mut kernels, "kernel", kernel, index, parts)?;
             }
-            for symbol in imports::exports(module) {
+            let shared = imports::named_with(&part.name, imports::shared_exports(module))?;
+            for symbol in imports::exports(module).filter(|symbol| !shared.contains(symbol)) {
                 let what = "device function or variable";
                 once(
                     &mut functions,
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
     use crate::Failure;
     use syclbin::property::Value;
-    use syclbin::{AbstractModule, Container};
+    use syclbin::{AbstractModule, Container, Image, IrType};
 
     fn part(name: &str, kernels: &[&'static str]) -> Part {
         let mut file = Syclbin::new(State::Object);
@@ -193,6 +194,42 @@ mod tests {
             text.contains("shape(float) is in 'a.cpp' and in 'b.cpp'"),
             "{text}"
         );
+    }
+
+    /// SPIR-V that defines `_Z5shapef` with a linkage: 0 for its own, 2 for one that others may have.
+    fn spirv(linkage: u32) -> Vec<u8> {
+        let name = b"_Z5shapef\0\0\0";
+        let mut words = vec![0x0723_0203, 0x0001_0400, 0, 8, 0];
+        words.extend([7 << 16 | 71, 5, 41]);
+        words.extend(name.as_chunks().0.iter().copied().map(u32::from_le_bytes));
+        words.push(linkage);
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn an_inline_function_of_two_inputs_is_none_and_one_of_two_meanings_still_is() {
+        let with = |images: [Image<'static>; 2]| {
+            let mut parts = vec![part("a.cpp", &["a"]), part("b.cpp", &["b"])];
+            for (part, image) in parts.iter_mut().zip(images) {
+                let module = &mut part.file.modules[0];
+                let symbols = set::EXPORTED_SYMBOLS;
+                module.metadata.insert(symbols, "_Z5shapef", Value::U32(1));
+                module.images.push(image);
+            }
+            parts
+        };
+        let ir = |linkage| Image::ir(IrType::SpirV, "spir64-unknown-unknown", spirv(linkage));
+        for state in [State::Object, State::Executable] {
+            assert!(join(with([ir(2), ir(2)]), state).is_ok());
+            assert!(join(with([ir(2), ir(0)]), state).is_ok());
+            let text = said(join(with([ir(0), ir(0)]), state));
+            assert!(
+                text.contains("shape(float) is in 'a.cpp' and in 'b.cpp'"),
+                "{text}"
+            );
+        }
+        let native = || Image::native("corei7", "spir64_x86_64-unknown-unknown", vec![1]);
+        assert!(join(with([native(), native()]), State::Executable).is_ok());
     }
 
     #[test]

@@ -56,6 +56,8 @@ const DECORATION_ALIGNMENT: u32 = 44;
 const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
 const LINKAGE_EXPORT: u32 = 0;
 const LINKAGE_IMPORT: u32 = 1;
+/// `LinkOnceODR`, of `SPV_KHR_linkonce_odr`.
+const LINKAGE_LINK_ONCE: u32 = 2;
 
 /// `FuncParamAttr` values.
 const ATTRIBUTE_ZEXT: u32 = 0;
@@ -97,6 +99,7 @@ pub struct Module {
     spec_constants: BTreeMap<u32, TypeId>,
     imports: Vec<(u32, String)>,
     exports: Vec<String>,
+    weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
     /// Instructions of extended sets: result, set, number, operands.
@@ -334,6 +337,7 @@ impl Module {
                 match *rest.first()? {
                     LINKAGE_IMPORT => self.imports.push((target, name)),
                     LINKAGE_EXPORT => self.exports.push(name),
+                    LINKAGE_LINK_ONCE => self.weak_exports.push(name),
                     _ => {}
                 }
             }
@@ -447,9 +451,16 @@ impl Module {
             .map(|(_, name)| name.as_str())
     }
 
-    /// The symbols the module offers to others.
+    /// The symbols the module offers to others, the weak ones included.
     pub fn exports(&self) -> impl Iterator<Item = &str> {
-        self.exports.iter().map(String::as_str)
+        let strong = self.exports.iter().map(String::as_str);
+        strong.chain(self.weak_exports())
+    }
+
+    /// Those of [`Self::exports`] that other modules may define as well: functions that are `inline`
+    /// in C++ and instances of templates, which are the same wherever they are.
+    pub fn weak_exports(&self) -> impl Iterator<Item = &str> {
+        self.weak_exports.iter().map(String::as_str)
     }
 
     /// The number of the extended instruction set called `name`.
@@ -657,6 +668,20 @@ mod tests {
             (op::DECORATE, &[5, DECORATION_BUILT_IN, 28]),
         ]);
         assert_eq!(unresolved_imports(&bytes).unwrap(), ["f"]);
+    }
+
+    #[test]
+    fn what_several_modules_may_define_is_exported_weakly() {
+        let [f, g] = [b"f\0\0\0", b"g\0\0\0"].map(|name| u32::from_le_bytes(*name));
+        let linkage = DECORATION_LINKAGE_ATTRIBUTES;
+        let bytes = module(&[
+            (op::DECORATE, &[5, linkage, f, LINKAGE_LINK_ONCE]),
+            (op::DECORATE, &[6, linkage, g, LINKAGE_EXPORT]),
+        ]);
+        let module = Module::parse(&bytes).unwrap();
+        assert!(module.exports().eq(["g", "f"]));
+        assert!(module.weak_exports().eq(["f"]));
+        assert_eq!(module.imports().count(), 0);
     }
 
     #[test]
