@@ -234,7 +234,10 @@ impl<'l> Loading<'l> {
         self.variables = variables;
         let linked = members.iter().skip(1);
         let linked: Vec<_> = linked
-            .filter_map(|place| Some(&self.files.unit(*place)?.module))
+            .filter_map(|place| {
+                let unit = self.files.unit(*place)?;
+                Some((&unit.module, unit.metadata.as_ref().ok()?))
+            })
             .collect();
         let ranges = described.iter().map(|metadata| metadata.misc.id_range);
         let id_range = ranges.min_by_key(|range| max_range(*range)).flatten();

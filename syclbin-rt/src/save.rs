@@ -1,6 +1,6 @@
 //! Saving: a loaded module as a file of state executable, with the native code of its device.
 
-use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata};
+use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
@@ -19,7 +19,7 @@ const TARGET: &str = "spir64-unknown-unknown";
 pub(crate) fn properties(
     module: &AbstractModule<'_>,
     metadata: &ModuleMetadata,
-    linked: &[&AbstractModule<'_>],
+    linked: &[(&AbstractModule<'_>, &ModuleMetadata)],
     constants: &[(String, Vec<u8>)],
     id_range: Option<IdRange>,
 ) -> PropertySets<'static> {
@@ -34,7 +34,7 @@ pub(crate) fn properties(
     // Everything has been found.
     sets.remove_set(set::IMPORTED_SYMBOLS);
     // The variables of all of them are in the program.
-    for other in linked {
+    for (other, _) in linked {
         for name in [set::DEVICE_GLOBALS, set::PROGRAM_METADATA, set::VARIABLES] {
             let Some(theirs) = other.metadata.set(name) else {
                 continue;
@@ -48,24 +48,71 @@ pub(crate) fn properties(
             }
         }
     }
-    set_values(&mut sets, metadata, constants);
+    let linked = || linked.iter().map(|(_, metadata)| *metadata);
+    // So is what they need of a device.
+    let mut requirements = metadata.requirements.clone();
+    for aspect in linked().flat_map(|other| &other.requirements.aspects) {
+        if !requirements.aspects.contains(aspect) {
+            requirements.aspects.push(*aspect);
+        }
+    }
+    if requirements != metadata.requirements {
+        requirements.write(&mut sets);
+    }
+    let mut specialization = metadata.specialization.clone();
+    for other in linked() {
+        add_constants(&mut specialization, &other.specialization);
+    }
+    set_values(&mut sets, specialization, constants);
     sets
+}
+
+/// Adds the constants of `other`, with their defaults and the values in force. Those whose values no
+/// file tells are left out, as they cannot be recorded.
+fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConstants) {
+    let Some(defaults) = &other.defaults else {
+        return;
+    };
+    if all.defaults.is_none() && !all.constants.is_empty() {
+        return;
+    }
+    let values = other.set_values.as_ref().unwrap_or(defaults);
+    // What is malformed has not come this far.
+    for (name, place) in other.layout().unwrap_or_default().iter() {
+        let bytes = |blob: &Vec<u8>| {
+            blob.get(place.start..)?
+                .get(..place.size)
+                .map(<[u8]>::to_vec)
+        };
+        let (None, Some(parts)) = (all.constants.get(name), other.constants.get(name)) else {
+            continue;
+        };
+        let (Some(default), Some(value)) = (bytes(defaults), bytes(values)) else {
+            continue;
+        };
+        let all_defaults = all.defaults.get_or_insert_default();
+        if default != value || all.set_values.is_some() {
+            let set = all.set_values.get_or_insert_with(|| all_defaults.clone());
+            set.extend(value);
+        }
+        all_defaults.extend(default);
+        all.constants.insert(name, parts.clone());
+    }
 }
 
 /// Records the values that are compiled in.
 fn set_values(
     sets: &mut PropertySets<'static>,
-    metadata: &ModuleMetadata,
+    mut specialization: SpecializationConstants,
     constants: &[(String, Vec<u8>)],
 ) {
-    let mut specialization = metadata.specialization.clone();
+    let mut is_set = specialization.set_values.is_some();
     let held = specialization.set_values.take();
     let Some(mut values) = held.or_else(|| specialization.defaults.clone()) else {
         return;
     };
     // What is malformed has not come this far.
     let layout = specialization.layout().unwrap_or_default();
-    let mut is_set = metadata.specialization.set_values.is_some();
     for (name, value) in constants {
         let place = layout.get(name).filter(|place| place.size == value.len());
         let bytes = place.and_then(|place| values.get_mut(place.start..place.start + place.size));
@@ -74,10 +121,8 @@ fn set_values(
             is_set = true;
         }
     }
-    if is_set {
-        specialization.set_values = Some(values);
-        specialization.write(sets);
-    }
+    specialization.set_values = is_set.then_some(values);
+    specialization.write(sets);
 }
 
 /// The file of a loaded module.

@@ -3,10 +3,10 @@
 
 mod common;
 
-use syclbin::metadata::{IdRange, MiscProperties};
+use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, Part};
 use syclbin::property::set;
 use syclbin::verify::{Severity, verify};
-use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+use syclbin::{AbstractModule, Aspect, Image, IrType, State, Syclbin};
 use syclbin_rt::{Arg, Launch, Module, Queue, Result};
 
 /// Saves `module`, and checks what every such file is.
@@ -148,6 +148,67 @@ fn of_linked_modules_the_one_that_counts_least_far_decides() -> Result<()> {
     assert_eq!(range_of(size, None)?, None);
     assert_eq!(range_of(None, size)?, None);
     assert_eq!(range_of(size, size)?, size);
+    Ok(())
+}
+
+#[test]
+fn constants_and_requirements_of_linked_files_are_those_of_the_saved_one() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let with = |name: &str, constant: &str, aspects: &[Aspect]| {
+        let bytes = common::testfile(name);
+        let mut file = syclbin::read::parse(&bytes).expect("a good file");
+        let sets = &mut file.modules[0].metadata;
+        let mut metadata = ModuleMetadata::read(sets).expect("good properties");
+        let (id, offset, size) = (0, 0, 4);
+        let part = Part { id, offset, size };
+        let specialization = &mut metadata.specialization;
+        specialization.constants.insert(constant, vec![part]);
+        specialization.defaults = Some(5i32.to_le_bytes().to_vec());
+        metadata.requirements.aspects = aspects.to_vec();
+        metadata.write(sets);
+        common::written(&file)
+    };
+    let aspects: Vec<Aspect> = queue.device().aspects().take(2).collect();
+    let exporting = with("export_side.object.syclbin", "shift", &aspects[1..]);
+    let importing = with("import_side.object.syclbin", "factor", &aspects[..1]);
+    let load = |values: &[(&str, i32)], file: &[u8], linked: Option<&[u8]>| {
+        let mut builder = Module::builder(&queue);
+        for (name, value) in values {
+            builder = builder.specialization_constant(*name, *value);
+        }
+        if let Some(linked) = linked {
+            builder = builder.link(linked);
+        }
+        // SAFETY: a compiler made the code of both.
+        unsafe { builder.load(file) }
+    };
+    let described = |bytes: &[u8]| {
+        let file = syclbin::read::parse(bytes).expect("a good file");
+        ModuleMetadata::read(&file.modules[0].metadata).expect("good properties")
+    };
+    let plain = saved(&load(&[], &importing, Some(&exporting))?)?;
+    let metadata = described(&plain);
+    assert_eq!(metadata.requirements.aspects, aspects);
+    assert!(
+        metadata
+            .specialization
+            .constants
+            .names()
+            .eq(["factor", "shift"])
+    );
+    assert_eq!(metadata.specialization.set_values, None);
+
+    let set = saved(&load(&[("shift", 7)], &importing, Some(&exporting))?)?;
+    let in_force = described(&set).specialization;
+    let seven = 7i32.to_le_bytes();
+    assert_eq!(in_force.value("shift").expect("a layout"), Some(&seven[..]));
+    load(&[("shift", 7)], &set, None)?;
+    for (file, values) in [(&set, [("shift", 5)]), (&plain, [("shift", 7)])] {
+        let refused = load(&values, file, None).expect_err("it is compiled in");
+        assert!(refused.to_string().contains("constant shift"), "{refused}");
+    }
     Ok(())
 }
 
