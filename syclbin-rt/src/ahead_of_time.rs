@@ -41,15 +41,21 @@ pub fn native_cpu() -> Result<Device> {
 /// Compiles a SPIR-V module for `device`, with options of `clBuildProgram`, and returns the code in
 /// the form of its driver.
 ///
-/// The module must be what a compiler made, as for [`Module::load`](crate::Module::load): some
-/// drivers end the process on others. So a caller does this in a process of its own.
-///
 /// # Errors
 ///
 /// When `spirv` is no SPIR-V or has unresolved imports, and when the driver does not build it, with
 /// its log.
+///
+/// # Safety
+///
+/// As of [`Module::load`](crate::Module::load): the module is what a compiler made. Some drivers end
+/// the process on others, or worse, so a caller that cannot know does this in a process of its own.
+#[allow(
+    unsafe_code,
+    reason = "what a driver does with code is beyond every check; the duty is the caller's"
+)]
 #[doc(hidden)]
-pub fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
+pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     let refused = |reason: String| -> Error {
         ErrorKind::NoImage {
             device: device.to_string(),

@@ -1,9 +1,15 @@
 //! Native code of the CPU device, beside that which the reference runtime saved.
 #![allow(clippy::unwrap_used)] // a test may
+#![allow(unsafe_code, reason = "handing code to a driver is unsafe")]
 
 mod common;
 
-use syclbin_rt::{build_native, native_cpu};
+use syclbin_rt::{Device, Result, native_cpu};
+
+fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
+    // SAFETY: the modules are of compilers, and what is none is refused.
+    unsafe { syclbin_rt::build_native(device, spirv, options) }
+}
 
 #[test]
 fn native_code_has_the_form_that_the_reference_runtime_saves() {

@@ -2,7 +2,7 @@
 //!
 //! The interface is not published; it is described by what was measured on the pinned version, so
 //! any other file is refused before a single function of it runs. This is the one module of the
-//! workspace's build side with unsafe code.
+//! workspace's build side with unsafe code, so what the library made goes from here to a driver, too.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char};
@@ -291,6 +291,16 @@ fn byte_array(bytes: &[u8]) -> Value {
         },
         None => Value::from(Vec::new()),
     }
+}
+
+/// Compiles a SPIR-V module to native code on the CPU device. For the process that does nothing else.
+pub(crate) fn build_for_cpu(code: &[u8], options: &str) -> syclbin_rt::Result<Vec<u8>> {
+    let device = syclbin_rt::native_cpu()?;
+    // SAFETY: the library made the module, or another compiler did whose file the user asks to link: as
+    // with every input of a linker, that it is one is the user's to vouch for. Should it be none, no
+    // more than this process is the driver's to spoil: it holds no secret, and the one that waits for
+    // it takes nothing but a file and an exit status.
+    unsafe { syclbin_rt::build_native(&device, code, options) }
 }
 
 #[cfg(test)]

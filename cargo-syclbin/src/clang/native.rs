@@ -11,6 +11,7 @@ use syclbin::{AbstractModule, Image, State, Syclbin};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use crate::imports;
+use crate::library;
 use crate::options::Show;
 use crate::steps::{self, Step};
 use crate::symbols::{named, spelled};
@@ -334,8 +335,7 @@ fn add_to_module(
 pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Result<()> {
     let code = std::fs::read(spirv)
         .or_else(|error| own(format!("'{}' cannot be read: {error}", spirv.display())))?;
-    let built = syclbin_rt::native_cpu()
-        .and_then(|device| syclbin_rt::build_native(&device, &code, options))
+    let built = library::build_for_cpu(&code, options)
         .or_else(|error| own(format!("target spir64_x86_64: {error}")))?;
     write(output, &built)
 }
