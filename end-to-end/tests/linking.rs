@@ -161,12 +161,15 @@ fn an_inline_function_may_be_in_each_of_the_modules_that_are_linked() {
     let choice = module.images().next().unwrap().to_string();
     assert!(choice.contains("of linked file 1"), "{choice}");
     assert_eq!(filled(&queue, &module), [5, 8, 11, 14]);
-    // Nor is one that is not `inline` elsewhere in the way.
-    let strong = compile(&INLINE.replace("inline int", "int"));
-    let builder = Module::builder(&queue).link(&strong).link(&step);
+    // Nor is one in the way that is not `inline` elsewhere.
+    let strong = INLINE.replace("inline int", "int");
+    let strong = compile(&format!(
+        "{strong}SYCL_EXTERNAL int step(int x) {{ return scaled(x); }}"
+    ));
+    let builder = Module::builder(&queue).link(&strong);
     // SAFETY: as above.
-    let module = unsafe { builder.load(&kernel) }.unwrap();
-    assert_eq!(filled(&queue, &module), [1, 4, 7, 10]);
+    let module = unsafe { builder.load(&own) }.unwrap();
+    assert_eq!(filled(&queue, &module), [5, 8, 11, 14]);
 }
 
 #[test]
