@@ -130,8 +130,8 @@ impl Reader {
             Treatment::Pass => self.clang.push(argument),
             Treatment::Inner => {
                 let xclang = || "-Xclang".to_owned();
-                self.clang
-                    .extend([xclang(), name.to_owned(), xclang(), value]);
+                let name = format!("-{}", name.trim_matches(['-', '=']));
+                self.clang.extend([xclang(), name, xclang(), value]);
             }
             Treatment::Unused => self.warnings.unused(&spelled),
             Treatment::Refused(why) => {
@@ -193,15 +193,15 @@ impl Reader {
                 self.warnings.look_at(name);
                 self.clang.push(name.to_owned());
             }
-            "-o" => self.output = Some(PathBuf::from(value)),
+            "-o" | "--output" | "--output=" => self.output = Some(PathBuf::from(value)),
             "-MD" => self.kind = Some(Kind::All),
             "-MMD" => self.kind = Some(Kind::OfUser),
             "-MP" => self.phony = true,
             "-MF" => self.depfile = Some(PathBuf::from(value)),
             "-MT" => self.rule_targets.push(value),
             "-MQ" => self.rule_targets.push(depfile::quoted(Path::new(&value))),
-            "-x" if ["c++", "none"].contains(&value.as_str()) => {}
-            "-x" => {
+            "-x" | "--language" if ["c++", "none"].contains(&value.as_str()) => {}
+            "-x" | "--language" => {
                 return own(format!(
                     "option '{spelled}' is not supported: sources are taken for SYCL C++ whatever they \
                      are called"
@@ -218,9 +218,12 @@ impl Reader {
         let mut options = Vec::new();
         let mut parts = value.split(',');
         while let Some(part) = parts.next() {
+            if part.is_empty() {
+                continue; // no argument, and so no input called ''
+            }
             options.push(part.to_owned());
             if ["-MD", "-MMD"].contains(&part)
-                && let Some(file) = parts.next()
+                && let Some(file) = parts.next().filter(|file| !file.is_empty())
             {
                 options.extend(["-MF".to_owned(), file.to_owned()]);
             }

@@ -23,7 +23,8 @@ pub(crate) enum Treatment {
     Join,
     /// Clang gets it as it is spelled.
     Pass,
-    /// Clang gets it and its value behind `-Xclang`, as the library loses the value otherwise.
+    /// Clang gets it and its value behind `-Xclang`, with one dash, as the library loses the value
+    /// otherwise.
     Inner,
     /// It says what is the case anyway.
     Nothing,
@@ -44,7 +45,7 @@ const NOT_64: &str = "SYCL device code is 64-bit here";
 /// Options of a kind.
 type Row = (&'static [&'static str], Form, Treatment);
 
-const ROWS: [Row; 38] = [
+const ROWS: [Row; 45] = [
     // Read here.
     (
         &["-fsyclbin", "-fsycl-link", "-v", "--verbose", "-###"],
@@ -68,6 +69,8 @@ const ROWS: [Row; 38] = [
         Ours,
     ),
     (&["-o", "-MF", "-MT", "-MQ", "-x"], Either, Ours),
+    (&["--output", "--language"], Separate, Ours),
+    (&["--output="], Joined, Ours),
     (
         &["-Xsycl-target-backend", "-Xsycl-target-frontend"],
         Separate,
@@ -98,7 +101,14 @@ const ROWS: [Row; 38] = [
         Join,
     ),
     (&["-stdlib++-isystem"], Either, Join),
+    (
+        &["-iframework", "-iframeworkwithsysroot", "-iwithsysroot"],
+        Either,
+        Join,
+    ),
     (&["-include", "-imacros"], Either, Inner),
+    (&["--include", "--imacros"], Separate, Inner),
+    (&["--include=", "--imacros="], Joined, Inner),
     (
         &[
             "-Xclang",
@@ -111,6 +121,24 @@ const ROWS: [Row; 38] = [
         Pass,
     ),
     (&["--sysroot"], Separate, Pass),
+    (
+        &[
+            "--include-directory",
+            "--include-directory-after",
+            "--define-macro",
+            "--undefine-macro",
+            "--prefix",
+            "-resource-dir",
+            "-serialize-diagnostics",
+            "--serialize-diagnostics",
+            "--system-header-prefix",
+            "--no-system-header-prefix",
+            "-ftrapv-handler",
+            "-mthread-model",
+        ],
+        Separate,
+        Pass,
+    ),
     (&["-undef", "-emit-pch"], Flag, Pass), // so that they are not taken for -u and -e
     // True anyway.
     (
@@ -130,6 +158,10 @@ const ROWS: [Row; 38] = [
             "-Xlinker",
             "-Xassembler",
             "-Xarch_host",
+            "-Xanalyzer",
+            "-Xcuda-fatbinary",
+            "-Xcuda-ptxas",
+            "-Xopenmp-target",
             "-rpath",
             "-z",
             "-u",
@@ -171,9 +203,14 @@ const ROWS: [Row; 38] = [
         Refused("the compiler library counts nothing in device code"),
     ),
     (
-        &["-mllvm"],
-        Separate,
+        &["-mllvm", "-ivfsoverlay", "-isystem-after"],
+        Either,
         Refused("the compiler library passes it over"),
+    ),
+    (
+        &["--config"],
+        Joined,
+        Refused("this program would not see what is in it; name the file as @FILE"),
     ),
     (
         &["-arch"],
@@ -193,7 +230,7 @@ const ROWS: [Row; 38] = [
         Refused(ONLY_SYCLBIN),
     ),
     (
-        &["-M", "-MM", "-MG", "-MV", "-MJ"],
+        &["-M", "-MM", "-MG", "-MV", "-MJ", "-dependency-file"],
         Flag,
         Refused("a depfile is written with -MD or -MMD, beside the SYCLBIN file"),
     ),
@@ -232,6 +269,8 @@ const ROWS: [Row; 38] = [
     (
         &[
             "-Xsycl-target-linker",
+            "-Xdevice-post-link",
+            "-Xoffload-linker",
             "-fsycl-link-",
             "-fsycl-link=",
             "--no-offload-arch=",
@@ -315,5 +354,7 @@ mod tests {
         assert_eq!(found("-Wall"), None);
         assert_eq!(found("-static-pie"), None);
         assert_eq!(found("-fsycl-unnamed-lambda"), None);
+        assert_eq!(found("--include=x"), Some(("--include=", Some("x"), false)));
+        assert_eq!(found("--include-directory=x"), None);
     }
 }

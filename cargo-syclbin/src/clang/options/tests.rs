@@ -72,6 +72,43 @@ fn options_for_the_preprocessor_are_read_as_any_others() {
 }
 
 #[test]
+fn a_value_in_the_next_argument_is_no_input() {
+    for option in [
+        "-iframework",
+        "-iframeworkwithsysroot",
+        "-iwithsysroot",
+        "--include-directory",
+        "--include-directory-after",
+        "--define-macro",
+        "--undefine-macro",
+        "--include",
+        "--imacros",
+        "--prefix",
+        "-resource-dir",
+        "-serialize-diagnostics",
+        "--system-header-prefix",
+        "-ftrapv-handler",
+        "-mthread-model",
+        "-Xanalyzer",
+        "-Xcuda-ptxas",
+        "-Xopenmp-target",
+    ] {
+        let options = options(&format!("-fsyclbin {option} value k.cpp"));
+        assert_eq!(options.inputs, [PathBuf::from("k.cpp")], "{option}");
+    }
+    for line in ["--output k.out", "--output=k.out", "-o k.out"] {
+        let options = options(&format!("-fsyclbin {line} --language c++ k.cpp"));
+        assert_eq!(options.inputs, [PathBuf::from("k.cpp")], "{line}");
+        assert_eq!(options.output, PathBuf::from("k.out"), "{line}");
+        assert!(options.clang.is_empty(), "{line}");
+    }
+    let options = options("-fsyclbin -Wp, -Wp,,-DX, --include a.hpp --imacros=b.hpp k.cpp");
+    assert_eq!(options.inputs, [PathBuf::from("k.cpp")]);
+    let expected = "-DX -Xclang -include -Xclang a.hpp -Xclang -imacros -Xclang b.hpp".split(' ');
+    assert_eq!(options.clang, expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn targets_of_a_rule_are_quoted_where_that_is_asked_for() {
     let options = options("-fsyclbin -MD -MP -MT $(OUT) -MQ a$b k.cpp");
     let depfile = options.depfile.unwrap();
@@ -124,6 +161,15 @@ fn what_cannot_be_done_is_refused_by_name() {
         ("-fsyclbin -E a.cpp", "option '-E' is not supported"),
         ("-fsyclbin -M a.cpp", "written with -MD"),
         ("-fsyclbin -m32 a.cpp", "64-bit"),
+        ("-fsyclbin -ivfsoverlay x a.cpp", "passes it over"),
+        ("-fsyclbin --config x a.cpp", "as @FILE"),
+        ("-fsyclbin -dependency-file x a.cpp", "written with -MD"),
+        ("-fsyclbin -Xdevice-post-link x a.cpp", "no such step"),
+        ("-fsyclbin -Xoffload-linker-spir64 x a.cpp", "no such step"),
+        (
+            "-fsyclbin --language c a.cpp",
+            "'--language c' is not supported",
+        ),
         ("-fsyclbin -fsycl-device-only a.cpp", "wins over -fsyclbin"),
         (
             "-fsyclbin -include-pch x a.cpp",
