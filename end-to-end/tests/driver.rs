@@ -555,6 +555,29 @@ fn what_is_not_right_is_named_and_no_file_changes() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_takes_the_file_as_well() {
+    let folder = sources();
+    let folder = folder.path();
+    run(folder, "-fsyclbin two.cpp -o k.syclbin").unwrap();
+    let pipe = folder.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
+    // A limit, so that waiting for a second reader is a failure here.
+    let output = Command::new("timeout")
+        .arg("300")
+        .arg(clang::program())
+        .args(["-fsyclbin", "two.cpp", "-o", "pipe"])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let expected = std::fs::read(folder.join("k.syclbin")).unwrap();
+    assert!(reader.join().unwrap() == expected);
+}
+
 #[test]
 fn help_names_every_topic() {
     let output = clang(&["--help"], Path::new("/"));

@@ -51,6 +51,9 @@ This program:
   --version, --help
 
 Options for a linker (-L, -l, -Wl, -shared ...) have no effect here and are warned of. Others go to clang,
-which refuses those it does not know. It ends with 0 if all is well, with 1 if not, and with 254 if
-the compiler crashed.
+which refuses those it does not know.
+
+It ends with 0 if all is well, and with 1 if not, or with what another compiler ended with. A compiler
+that crashes on one of several inputs, or on a native target, makes it end with 254; a crash on a
+single source is its own, and ends it by a signal.
 ";

@@ -75,9 +75,10 @@ impl Folder {
     }
 }
 
-/// What is shown for that folder where there is none.
+/// What is shown for that folder where there is none: the current one, so that a shell can do what is
+/// shown.
 fn example_folder() -> PathBuf {
-    std::env::temp_dir().join("syclbin-clang-0")
+    PathBuf::new()
 }
 
 /// Refuses at once what would fail after minutes, or destroy an input.
@@ -152,8 +153,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
 /// What remains to be done when all is compiled, as a process that would do it.
 fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step> {
     let mut arguments = vec![format!("-fsyclbin={}", states::name(options.state))];
-    let targets: Vec<_> = options.targets.all().iter().map(Target::triple).collect();
-    arguments.push(format!("-fsycl-targets={}", targets.join(",")));
+    arguments.extend(options.targets.arguments());
     arguments.extend(inputs.iter().enumerate().map(|(index, input)| match input {
         Input::Source(_) => parts::between(folder, index)[0].display().to_string(),
         Input::Syclbin(path) => path.display().to_string(),
@@ -182,14 +182,12 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
     Ok(())
 }
 
-/// Writes a file, or marks it as new where it has these bytes: make and Ninja go by times.
+/// Writes a file, or marks it as new where it has these bytes: make and Ninja go by times. What is no
+/// file, such as a pipe, is not opened twice: nobody may be at its other end any more.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = file::replace(path, bytes).and_then(|()| {
-        let file = std::fs::File::open(path)?;
-        match file.metadata()?.is_file() {
-            true => file.set_modified(SystemTime::now()),
-            false => Ok(()),
-        }
+    let written = file::replace(path, bytes).and_then(|()| match path.metadata()?.is_file() {
+        true => std::fs::File::open(path)?.set_modified(SystemTime::now()),
+        false => Ok(()),
     });
     written.or_else(|error| own(format!("{} cannot be written: {error}", path.display())))
 }

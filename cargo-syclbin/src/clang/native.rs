@@ -157,6 +157,7 @@ impl Backend {
 
     /// The process that makes `output` of `spirv`.
     pub(crate) fn step(&self, subject: &str, spirv: &Path, output: &Path) -> Result<Step> {
+        let (reads, writes) = (Some(spirv.to_owned()), vec![output.to_owned()]);
         let [spirv, output] = [spirv, output].map(|path| path.display().to_string());
         match &self.tool {
             Tool::CpuDevice { variables } => {
@@ -164,6 +165,7 @@ impl Backend {
                 let arguments = vec!["--build-for-cpu".to_owned(), spirv, output, options];
                 let mut step = Step::of_own(subject, arguments)?;
                 step.variables.clone_from(variables);
+                (step.reads, step.writes) = (reads, writes);
                 Ok(step)
             }
             Tool::Ocloc(program) => {
@@ -182,6 +184,8 @@ impl Backend {
                     arguments,
                     variables: Vec::new(),
                     subject: subject.to_owned(),
+                    reads,
+                    writes,
                 })
             }
         }

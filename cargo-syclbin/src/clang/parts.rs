@@ -17,8 +17,8 @@ use crate::{Result, own};
 /// Where the file and the depfile of input number `index` lie until they are joined.
 pub(crate) fn between(folder: &Path, index: usize) -> [PathBuf; 2] {
     [
-        folder.join(format!("{index}.syclbin")),
-        folder.join(format!("{index}.d")),
+        folder.join(format!("part-{index}.syclbin")),
+        folder.join(format!("part-{index}.d")),
     ]
 }
 
@@ -43,10 +43,17 @@ pub(crate) fn compile_step(
     index: usize,
     folder: &Path,
 ) -> Result<Step> {
-    let state = state(options, inputs);
+    let is_one_step = is_one_step(options, inputs);
+    let state = match is_one_step {
+        true => options.state,
+        // What is shown as the last step takes it, and it takes no executables.
+        false => options.dependencies.state_of_part(options.state),
+    };
     let source = inputs[index].path().display().to_string();
     let [mut output, mut depfile] = between(folder, index);
-    if is_one_step(options, inputs) {
+    let mut writes = vec![output.clone(), depfile.clone()];
+    if is_one_step {
+        writes.clear();
         output.clone_from(&options.output);
         if let Some(wanted) = &options.depfile {
             depfile.clone_from(&wanted.path);
@@ -68,7 +75,9 @@ pub(crate) fn compile_step(
     }
     arguments.extend(["-o".to_owned(), output.display().to_string()]);
     arguments.extend(["--".to_owned(), source.clone()]);
-    Step::of_own(&source, arguments)
+    let mut step = Step::of_own(&source, arguments)?;
+    step.writes = writes;
+    Ok(step)
 }
 
 /// The parts of the file in the order of the inputs, and the files that were read for each source.

@@ -18,6 +18,10 @@ pub(crate) struct Step {
     pub(crate) variables: Vec<(&'static str, String)>,
     /// What it works on, for messages.
     pub(crate) subject: String,
+    /// A file in between that it reads. Such files go when this program ends.
+    pub(crate) reads: Option<PathBuf>,
+    /// Files in between that it writes.
+    pub(crate) writes: Vec<PathBuf>,
 }
 
 impl Step {
@@ -30,7 +34,27 @@ impl Step {
             arguments,
             variables: Vec::new(),
             subject: subject.to_owned(),
+            reads: None,
+            writes: Vec::new(),
         })
+    }
+
+    /// The same without files that are about to go: it reads a copy, and writes into the current folder.
+    fn to_repeat(&self) -> Self {
+        let mut step = self.clone();
+        for argument in &mut step.arguments {
+            let path = Path::new(argument);
+            if self.reads.as_deref() == Some(path) {
+                if let Some(copy) = kept_copy(path) {
+                    *argument = copy.display().to_string();
+                }
+            } else if self.writes.iter().any(|file| file == path)
+                && let Some(name) = path.file_name()
+            {
+                *argument = name.to_string_lossy().into_owned();
+            }
+        }
+        step
     }
 
     /// As clang shows it: a line, with every word in quotes.
@@ -94,7 +118,7 @@ impl Step {
                     self.program.display(),
                     self.subject,
                     output.status,
-                    self.line()
+                    self.to_repeat().line()
                 );
                 Err(Failure::Reported(CRASHED))
             }
@@ -105,10 +129,24 @@ impl Step {
 /// What clang ends with when a process of its own crashed.
 const CRASHED: u8 = 254;
 
+/// A copy that stays, as clang leaves what it crashed on.
+fn kept_copy(path: &Path) -> Option<PathBuf> {
+    let mut name = std::ffi::OsString::from("-");
+    name.push(path.file_name()?);
+    let mut builder = tempfile::Builder::new();
+    let mut copy = builder
+        .prefix("syclbin-clang-crash-")
+        .suffix(&name)
+        .tempfile()
+        .ok()?;
+    copy.write_all(&std::fs::read(path).ok()?).ok()?;
+    Some(copy.keep().ok()?.1)
+}
+
 fn quoted(word: &str) -> String {
     let mut quoted = String::from("\"");
     for c in word.chars() {
-        if ['"', '\\', '$'].contains(&c) {
+        if ['"', '\\', '$', '`'].contains(&c) {
             quoted.push('\\');
         }
         quoted.push(c);
@@ -182,16 +220,36 @@ mod tests {
             arguments: vec!["-c".into(), script.into()],
             variables: vec![("WHERE", "a b".into())],
             subject: "k.cpp".into(),
+            reads: None,
+            writes: Vec::new(),
         }
     }
 
     #[test]
     fn a_step_is_shown_so_that_a_shell_repeats_it() {
-        let line = shell("echo \"$WHERE\"").line();
+        let line = shell("echo \"$WHERE`\"").line();
         assert_eq!(
             line,
-            " WHERE=\"a b\" \"/bin/sh\" \"-c\" \"echo \\\"\\$WHERE\\\"\""
+            " WHERE=\"a b\" \"/bin/sh\" \"-c\" \"echo \\\"\\$WHERE\\`\\\"\""
         );
+    }
+
+    #[test]
+    fn a_crash_is_repeated_without_the_folder_in_between() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, output] = ["0.spv", "0.native"].map(|name| folder.path().join(name));
+        std::fs::write(&input, "code").unwrap();
+        let text = |path: &Path| path.display().to_string();
+        let mut step = shell("");
+        step.arguments = vec![text(&input), "-o".into(), text(&output)];
+        step.reads = Some(input);
+        step.writes = vec![output];
+        let again = step.to_repeat();
+        drop(folder);
+        assert_eq!(again.arguments[1..], ["-o", "0.native"]);
+        let copy = Path::new(&again.arguments[0]);
+        assert_eq!(std::fs::read(copy).unwrap(), b"code");
+        std::fs::remove_file(copy).unwrap();
     }
 
     #[test]

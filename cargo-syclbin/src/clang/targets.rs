@@ -44,6 +44,22 @@ impl Target {
     pub(crate) fn is_native(&self) -> bool {
         *self != Self::Spirv
     }
+
+    /// What `-fsycl-targets` calls it; `None` where only `--offload-arch` can say which processor.
+    fn listed_name(&self) -> Option<String> {
+        match self {
+            Self::Cpu { processor: Some(_) } => None,
+            Self::Gpu {
+                device: Some(device),
+            } => Some(format!("intel_gpu_{device}")),
+            other => Some(other.name().to_owned()),
+        }
+    }
+
+    /// Whether an option means it by `name`: its kind, or the very GPU.
+    fn is_named(&self, name: &str) -> bool {
+        name == self.name() || self.listed_name().as_deref() == Some(name)
+    }
 }
 
 /// The targets of a command line, and the options for their compilers.
@@ -53,7 +69,8 @@ pub(crate) struct Targets {
     listed: Vec<Target>,
     /// Those named by `--offload-arch`, all of which count.
     added: Vec<Target>,
-    backend: Vec<(Option<String>, Vec<String>)>,
+    /// Options for compilers, in one text as they were given.
+    backend: Vec<(Option<String>, String)>,
 }
 
 impl Targets {
@@ -77,8 +94,11 @@ impl Targets {
 
     /// Takes options for the compiler of a target; without one, of the only native target there is.
     pub(crate) fn add_backend(&mut self, target: Option<&str>, options: &str) {
-        let target = target.map(|target| first_part(target).to_owned());
-        self.backend.push((target, words(options)));
+        let target = target.map(|name| match target_named(name) {
+            Some(target) => target.listed_name().unwrap_or_default(),
+            None => first_part(name).to_owned(),
+        });
+        self.backend.push((target, options.to_owned()));
     }
 
     /// All targets, in order and each once. SPIR-V, if none is named.
@@ -98,9 +118,37 @@ impl Targets {
 
     /// The options for the compiler of `target`.
     pub(crate) fn backend(&self, target: &Target) -> Vec<String> {
-        let meant = |named: &Option<String>| named.as_deref().is_none_or(|n| n == target.name());
+        let meant = |named: &Option<String>| named.as_deref().is_none_or(|n| target.is_named(n));
         let backend = self.backend.iter().filter(|(named, _)| meant(named));
-        backend.flat_map(|(_, options)| options.clone()).collect()
+        backend.flat_map(|(_, options)| words(options)).collect()
+    }
+
+    /// Arguments that say all of this once more.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let all = self.all();
+        let mut listed = Vec::new();
+        let mut processors = Vec::new();
+        for target in &all {
+            match target {
+                Target::Cpu {
+                    processor: Some(name),
+                } => processors.push(format!("--offload-arch={name}")),
+                other => listed.extend(other.listed_name()),
+            }
+        }
+        let mut arguments = Vec::new();
+        if !listed.is_empty() {
+            arguments.push(format!("-fsycl-targets={}", listed.join(",")));
+        }
+        arguments.extend(processors);
+        for (named, options) in &self.backend {
+            let option = match named {
+                Some(name) => format!("-Xsycl-target-backend={name}"),
+                None => "-Xsycl-target-backend".to_owned(),
+            };
+            arguments.extend([option, options.clone()]);
+        }
+        arguments
     }
 
     /// That a file of `state` can have code for them, and that each option for a compiler has one that
@@ -124,8 +172,7 @@ impl Targets {
         }
         let mut kinds: Vec<_> = native.iter().map(Target::name).collect();
         kinds.dedup();
-        for (named, options) in &self.backend {
-            let shown = options.join(" ");
+        for (named, shown) in &self.backend {
             match named.as_deref() {
                 Some("spir64") => {
                     return own(format!(
@@ -133,7 +180,7 @@ impl Targets {
                          runs, and the file has no place for options; leave it out"
                     ));
                 }
-                Some(name) if !kinds.contains(&name) => {
+                Some(name) if !native.iter().any(|target| target.is_named(name)) => {
                     return own(format!(
                         "-Xsycl-target-backend={name} '{shown}': {name} is no target of this file; add it \
                          to -fsycl-targets"
@@ -180,12 +227,28 @@ fn first_part(triple: &str) -> &str {
     triple.split('-').next().unwrap_or_default()
 }
 
-fn target(name: &str, option: &str) -> Result<Target> {
+/// The target of this name, in every spelling there is for it.
+fn target_named(name: &str) -> Option<Target> {
     match first_part(name) {
-        "spir64" => return Ok(Target::Spirv),
-        "spir64_x86_64" => return Ok(Target::Cpu { processor: None }),
-        "spir64_gen" => return Ok(Target::Gpu { device: None }),
-        _ => {}
+        "spir64" => Some(Target::Spirv),
+        "spir64_x86_64" => Some(Target::Cpu { processor: None }),
+        "spir64_gen" => Some(Target::Gpu { device: None }),
+        gpu if gpu.starts_with("intel_gpu_") => gpu_named(gpu),
+        _ => None,
+    }
+}
+
+fn gpu_named(name: &str) -> Option<Target> {
+    let known = Architecture::from_name(name).filter(|a| a.family() == Family::IntelGpu);
+    let device = known?.name()?.strip_prefix("intel_gpu_")?;
+    Some(Target::Gpu {
+        device: Some(device),
+    })
+}
+
+fn target(name: &str, option: &str) -> Result<Target> {
+    if let Some(target) = target_named(name) {
+        return Ok(target);
     }
     if name.starts_with("intel_gpu_") {
         return gpu(name, option);
@@ -240,14 +303,8 @@ fn architecture(name: &str, option: &str) -> Result<Target> {
 }
 
 fn gpu(name: &str, option: &str) -> Result<Target> {
-    let known = Architecture::from_name(name).filter(|a| a.family() == Family::IntelGpu);
-    let device = known
-        .and_then(Architecture::name)
-        .and_then(|name| name.strip_prefix("intel_gpu_"));
-    match device {
-        Some(device) => Ok(Target::Gpu {
-            device: Some(device),
-        }),
+    match gpu_named(name) {
+        Some(gpu) => Ok(gpu),
         None => own(format!(
             "'{option}': '{name}' is no Intel GPU that is known here; for a newer one use \
              -fsycl-targets=spir64_gen -Xsycl-target-backend=spir64_gen '-device NAME'"
@@ -350,5 +407,41 @@ mod tests {
         targets.add_backend(Some("spir64"), "-x");
         assert!(said(targets.check(State::Executable)).contains("when the program runs"));
         assert!(said(listed("spir64_gen")).contains("for which GPU"));
+    }
+
+    #[test]
+    fn options_for_a_gpu_name_it_as_the_targets_do() {
+        let mut targets = Targets::default();
+        targets
+            .list("spir64,intel_gpu_pvc,intel_gpu_bmg_g21")
+            .unwrap();
+        targets.add_backend(Some("intel_gpu_12_60_7"), "-q");
+        assert_eq!(targets.check(State::Executable), Ok(()));
+        assert_eq!(targets.backend(&PVC), ["-q"]);
+        let other = Target::Gpu {
+            device: Some("bmg_g21"),
+        };
+        assert!(targets.backend(&other).is_empty());
+        targets.add_backend(Some("intel_gpu_dg1"), "-q");
+        assert!(said(targets.check(State::Executable)).contains("intel_gpu_dg1 is no target"));
+    }
+
+    #[test]
+    fn arguments_of_targets_mean_the_same_targets() {
+        assert_eq!(Targets::default().arguments(), ["-fsycl-targets=spir64"]);
+        let mut targets = Targets::default();
+        targets.list("spir64_gen-unknown-unknown").unwrap();
+        targets.add("pvc,avx2").unwrap();
+        targets.add_backend(Some("spir64_gen"), "-options '-a -b'");
+        targets.add_backend(None, "-q");
+        let expected = [
+            "-fsycl-targets=spir64_gen,intel_gpu_pvc",
+            "--offload-arch=core-avx2",
+            "-Xsycl-target-backend=spir64_gen",
+            "-options '-a -b'",
+            "-Xsycl-target-backend",
+            "-q",
+        ];
+        assert_eq!(targets.arguments(), expected);
     }
 }
