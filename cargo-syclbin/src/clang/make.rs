@@ -29,19 +29,21 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     // A crash of the library ends this process, and no folder must stay behind then.
     let in_this_process = matches!(inputs.as_slice(), [Input::Source(_)]);
     let mut folder = Folder::default();
-    let (parts, read) = match in_this_process {
+    let (mut parts, read) = match in_this_process {
         true => parts::compile(options, &inputs, &example_folder())?,
         false => parts::compile(options, &inputs, folder.path()?)?,
     };
+    let mut warnings = native::sift(&mut parts, &backends, options.state)?;
     let mut whole = link::join(parts, options.state)?;
     if !backends.is_empty() {
         let keep_spirv = options.targets.all().contains(&Target::Spirv);
         let folder = folder.path()?;
-        let warnings = native::add(&mut whole, &backends, keep_spirv, folder, options.show)?;
-        let mut of_modules = options.warnings.without_texts();
-        warnings.into_iter().for_each(|text| of_modules.add(text));
-        of_modules.show()?;
+        let of_modules = native::add(&mut whole, &backends, keep_spirv, folder, options.show)?;
+        warnings.extend(of_modules);
     }
+    let mut late = options.warnings.without_texts();
+    warnings.into_iter().for_each(|text| late.add(text));
+    late.show()?;
     if !parts::is_one_step(options, &inputs) {
         let folder = match in_this_process {
             true => example_folder(),

@@ -4,6 +4,8 @@
 //! A CPU image stands beside the SPIR-V in its module, as its target says what it is for. The image of a
 //! GPU has a module of its own, because the property that names the GPU is one of modules.
 
+mod brought;
+
 use std::path::{Path, PathBuf};
 
 use syclbin::property::{key, set};
@@ -17,6 +19,8 @@ use crate::steps::{self, Step};
 use crate::symbols::{named, spelled};
 use crate::targets::{Target, Targets, processor, processors};
 use crate::{Failure, Result, own};
+
+pub(crate) use brought::sift;
 
 /// The variable that tells Intel's CPU device which processor to compile for.
 const PROCESSOR_VARIABLE: &str = "CL_CONFIG_CPU_TARGET_ARCH";

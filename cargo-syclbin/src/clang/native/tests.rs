@@ -2,7 +2,7 @@ use super::*;
 use syclbin::IrType;
 use syclbin::property::Value;
 
-fn module(kernel: &'static str) -> AbstractModule<'static> {
+pub(super) fn module(kernel: &'static str) -> AbstractModule<'static> {
     let mut module = AbstractModule::default();
     module.add_kernel_name(kernel);
     let target = "spir64-unknown-unknown";
@@ -12,7 +12,7 @@ fn module(kernel: &'static str) -> AbstractModule<'static> {
     module
 }
 
-fn backend(target: Target, arch: &str) -> Backend {
+pub(super) fn backend(target: Target, arch: &str) -> Backend {
     Backend {
         target,
         arch: arch.into(),
@@ -21,12 +21,12 @@ fn backend(target: Target, arch: &str) -> Backend {
     }
 }
 
-const CPU: Target = Target::Cpu { processor: None };
-const PVC: Target = Target::Gpu {
+pub(super) const CPU: Target = Target::Cpu { processor: None };
+pub(super) const PVC: Target = Target::Gpu {
     device: Some("pvc"),
 };
 
-fn targets_of(module: &AbstractModule<'_>) -> Vec<&'static str> {
+pub(super) fn targets_of(module: &AbstractModule<'_>) -> Vec<&'static str> {
     let names = module.images.iter().map(|image| match image.kind() {
         syclbin::ImageKind::Native { target, .. } if target.starts_with("spir64_x86") => "cpu",
         syclbin::ImageKind::Native { .. } => "gpu",

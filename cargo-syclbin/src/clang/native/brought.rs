@@ -1,0 +1,207 @@
+//! Native images that inputs bring: those that stay, and those that are made anew or can be used by nobody.
+
+use std::collections::BTreeSet;
+
+use syclbin::{AbstractModule, Image, ImageKind, State};
+
+use super::{Backend, described, objection};
+use crate::imports;
+use crate::link::Part;
+use crate::targets::Target;
+use crate::{Result, own};
+
+/// Takes out of `parts` the native images that `backends` make anew and, where the file is an
+/// executable, those for GPUs: ocloc left them to be linked, and nothing here links them. What is lost
+/// for a GPU is said in warnings.
+///
+/// # Errors
+///
+/// When a kernel has nothing but an image that is to be linked.
+pub(crate) fn sift(parts: &mut [Part], backends: &[Backend], state: State) -> Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    for part in parts {
+        let mut with_spirv = BTreeSet::new();
+        let mut compiled_anew = BTreeSet::new();
+        for module in &part.file.modules {
+            if module.images.iter().any(|image| image.spirv().is_some()) {
+                with_spirv.extend(offered(module));
+                // What is wrong with damaged code is said when the parts are joined.
+                if matches!(objection(module), Ok(None)) {
+                    compiled_anew.extend(offered(module));
+                }
+            }
+        }
+        let mut lost = BTreeSet::new();
+        let mut emptied = Vec::new();
+        for module in &mut part.file.modules {
+            let of_module = offered(module);
+            let is_made_anew = of_module.is_subset(&compiled_anew);
+            let has_spirv = of_module.is_subset(&with_spirv);
+            let what = described(module);
+            let mut unlinked = None;
+            let before = module.images.len();
+            module.images.retain(|image| {
+                let ImageKind::Native { arch, target } = image.kind() else {
+                    return true;
+                };
+                if is_made_anew && backends.iter().any(|backend| backend.makes(image)) {
+                    return false;
+                }
+                if state != State::Executable || !is_for_gpu(target) {
+                    return true;
+                }
+                if has_spirv {
+                    lost.insert(arch.to_owned());
+                } else {
+                    unlinked = Some(arch.to_owned());
+                }
+                false
+            });
+            emptied.push(before > 0 && module.images.is_empty());
+            if let Some(arch) = unlinked {
+                return own(format!(
+                    "'{}': {what} has code for the GPU {arch} that is still to be linked, which nothing here \
+                     does, and no SPIR-V; add spir64 to the targets of the object",
+                    part.name
+                ));
+            }
+        }
+        let mut emptied = emptied.into_iter();
+        let keeps = |_: &AbstractModule<'_>| emptied.next() != Some(true);
+        part.file.modules.retain(keeps);
+        for arch in lost {
+            warnings.push(format!(
+                "'{}': its code for the GPU {arch} is still to be linked, which nothing here does, and is \
+                 left out; name the GPU in -fsycl-targets to have it compiled from SPIR-V",
+                part.name
+            ));
+        }
+    }
+    Ok(warnings)
+}
+
+/// The kernels and functions that a module has for others.
+fn offered(module: &AbstractModule<'_>) -> BTreeSet<String> {
+    let symbols = module.kernel_names().chain(imports::exports(module));
+    symbols.map(str::to_owned).collect()
+}
+
+fn is_for_gpu(target: &str) -> bool {
+    target.split('-').next() == Some(Target::Gpu { device: None }.name())
+}
+
+impl Backend {
+    /// Whether `image` is for the devices that this is for. A file has code for one processor.
+    fn makes(&self, image: &Image<'_>) -> bool {
+        let ImageKind::Native { arch, target } = image.kind() else {
+            return false;
+        };
+        let is_kind = target.split('-').next() == Some(self.target.name());
+        is_kind
+            && (!is_for_gpu(target)
+                || arch == self.arch
+                || self.arch.split(',').any(|gpu| gpu == arch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{CPU, PVC, backend, module, targets_of};
+    use super::*;
+    use crate::Failure;
+    use syclbin::property::set;
+    use syclbin::{IrType, Syclbin};
+
+    /// An object with a module for each of `images`, all with the kernel `k`.
+    fn object(images: Vec<Vec<Image<'static>>>) -> [Part; 1] {
+        let mut file = Syclbin::new(State::Object);
+        for images in images {
+            let mut module = module("k");
+            module.images = images;
+            file.modules.push(module);
+        }
+        let name = "o.syclbin".to_owned();
+        [Part { name, file }]
+    }
+
+    fn spirv() -> Image<'static> {
+        // A header: words of no function.
+        let words: [u32; 5] = [0x0723_0203, 0x0001_0400, 0, 1, 0];
+        let code: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        Image::ir(IrType::SpirV, "spir64-unknown-unknown", code)
+    }
+
+    fn native(target: &Target, arch: &'static str) -> Image<'static> {
+        Image::native(arch, &target.triple(), vec![1])
+    }
+
+    fn left(parts: &[Part]) -> Vec<Vec<&'static str>> {
+        parts[0].file.modules.iter().map(targets_of).collect()
+    }
+
+    #[test]
+    fn gpu_code_that_is_still_to_be_linked_stays_in_objects_alone() {
+        let both = || object(vec![vec![spirv()], vec![native(&PVC, "pvc")]]);
+        let mut parts = both();
+        assert_eq!(sift(&mut parts, &[], State::Object), Ok(Vec::new()));
+        assert_eq!(left(&parts), [["spirv"], ["gpu"]]);
+
+        let warnings = sift(&mut parts, &[], State::Executable).unwrap();
+        assert_eq!(left(&parts), [["spirv"]]);
+        assert!(
+            warnings.len() == 1 && warnings[0].contains("GPU pvc"),
+            "{warnings:?}"
+        );
+
+        for state in [State::Object, State::Executable] {
+            let mut parts = both();
+            let made = [backend(PVC, "pvc")];
+            assert_eq!(sift(&mut parts, &made, state), Ok(Vec::new()));
+            assert_eq!(left(&parts), [["spirv"]], "it is made anew: {state:?}");
+        }
+
+        let mut alone = object(vec![vec![native(&PVC, "pvc")]]);
+        let Err(Failure::Own(text)) = sift(&mut alone, &[], State::Executable) else {
+            panic!("kernel k has no code that is linked");
+        };
+        assert!(text.contains("kernel k has code for the GPU pvc"), "{text}");
+    }
+
+    #[test]
+    fn cpu_code_is_replaced_by_that_for_the_processor_that_is_asked_for() {
+        let made = [backend(CPU, "corei7")];
+        for images in [
+            vec![vec![spirv(), native(&CPU, "x86_64")]],
+            vec![vec![spirv()], vec![native(&CPU, "x86_64")]],
+        ] {
+            let mut parts = object(images);
+            assert_eq!(sift(&mut parts, &made, State::Executable), Ok(Vec::new()));
+            assert_eq!(left(&parts), [["spirv"]]);
+        }
+        let keeps = |mut parts: [Part; 1], made: &[Backend]| {
+            assert_eq!(sift(&mut parts, made, State::Executable), Ok(Vec::new()));
+            left(&parts)
+        };
+        let both = || object(vec![vec![spirv(), native(&CPU, "x86_64")]]);
+        let empty = object(vec![Vec::new()]);
+        assert_eq!(keeps(empty, &made).len(), 1, "it never had an image");
+        assert_eq!(keeps(both(), &[]), [["spirv", "cpu"]], "none is asked for");
+        let alone = object(vec![vec![native(&CPU, "x86_64")]]);
+        assert_eq!(
+            keeps(alone, &made),
+            [["cpu"]],
+            "there is nothing to make it of"
+        );
+        let mut with_constants = both();
+        with_constants[0].file.modules[0].metadata.insert(
+            set::SPECIALIZATION_CONSTANTS,
+            "c",
+            vec![0u8; 12],
+        );
+        assert_eq!(
+            keeps(with_constants, &made),
+            [["spirv", "cpu"]],
+            "it is not made"
+        );
+    }
+}
