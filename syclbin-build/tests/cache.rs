@@ -42,6 +42,7 @@ impl Cached {
         let file = fs::File::options().append(true).open(&path).unwrap();
         let before = SystemTime::now() - Duration::from_secs(3600);
         file.set_modified(before).unwrap();
+        settle();
         path
     }
 
@@ -68,6 +69,11 @@ impl Cached {
             .map(|file| file.path())
             .collect()
     }
+}
+
+/// No program can set when a file came to its place, so it has to become older than what comes next.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(30));
 }
 
 fn steps(more: &str) -> String {
@@ -191,6 +197,7 @@ fn headers_of_the_compiler_count_by_size_and_times_and_for_what_they_define() {
         let file = fs::File::options().append(true).open(&header).unwrap();
         let before = SystemTime::now() - Duration::from_secs(3600);
         file.set_modified(before).unwrap();
+        settle();
     };
     let compile = compile().replace(
         "include/a.hpp",
@@ -325,6 +332,19 @@ fn a_header_that_changes_while_the_compiler_runs_is_not_kept() {
     assert_eq!(build(), 2);
     assert_eq!(build(), 2);
     assert!(cached.kept("entries").is_empty());
+}
+
+#[test]
+fn a_header_that_is_moved_to_its_place_while_the_compiler_runs_is_not_kept() {
+    let cached = Cached::new();
+    for moved in ["mv -f kept include/a.hpp", "ln -sf ../kept include/a.hpp"] {
+        cached.write("kept", "int other;\n");
+        // Both compiles try.
+        let moving = format!("{}; {moved} 2>/dev/null || :", compile());
+        let build = || cached.compiles_of(cached.script(&steps(""), &moving));
+        assert_eq!(build(), 2, "{moved}");
+        assert!(cached.kept("entries").is_empty(), "{moved}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -60,6 +61,20 @@ pub(crate) fn stamp(path: &Path) -> Option<Hash> {
         hash.update(metadata.ino().to_le_bytes());
     }
     Some(hash.finalize().into())
+}
+
+/// When a file became what it is. One that is moved or unpacked to its place keeps an old time of its text.
+fn latest(metadata: &Metadata) -> Option<SystemTime> {
+    let modified = metadata.modified().ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
+        Some(modified.max(UNIX_EPOCH.checked_add(since)?))
+    }
+    #[cfg(not(unix))]
+    Some(modified)
 }
 
 /// Files as they were at one time, each read once.
@@ -137,8 +152,12 @@ impl Files {
     pub(crate) fn is_older(&self, path: &Path, moment: SystemTime) -> bool {
         // Kernels stamp files with a clock that is behind by up to a tick.
         const TICK: Duration = Duration::from_millis(10);
-        let modified = path.metadata().and_then(|metadata| metadata.modified());
-        modified.is_ok_and(|modified| modified + TICK < moment)
+        // A link may have been turned to another file.
+        let of = [path.metadata(), path.symlink_metadata()];
+        let times = of.map(|metadata| metadata.ok().as_ref().and_then(latest));
+        times
+            .iter()
+            .all(|time| time.is_some_and(|time| time + TICK < moment))
     }
 
     /// What the texts of the system, of which only few are read closely, mean for those that are not.
