@@ -1,5 +1,6 @@
 //! The compiler of a build, and running it.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -13,8 +14,32 @@ use crate::error::{Ended, Error, Result};
 use crate::process::Process;
 use crate::search::{Found, Memory, Origin, Outcome, Problem, Search};
 
-/// Where clang itself looks for headers.
-pub(crate) const READ_BY_CLANG: [&str; 2] = ["CPATH", "CPLUS_INCLUDE_PATH"];
+/// What clang, icpx and gcc's part of them read of the environment.
+const READ_BY_CLANG: [&str; 10] = [
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "C_INCLUDE_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "SDKROOT",
+    "SYSROOT",
+    "CCC_OVERRIDE_OPTIONS",
+    "__INTEL_PRE_CFLAGS",
+    "__INTEL_POST_CFLAGS",
+];
+
+/// Variables that name a file with arguments, or a folder of such.
+const CONFIGURATIONS: [&str; 4] = [
+    "CLANG_CONFIG_FILE_SYSTEM_DIR",
+    "CLANG_CONFIG_FILE_USER_DIR",
+    "ICPXCFG",
+    "ICXCFG",
+];
+
+/// All variables that a compiler reads.
+pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
+    READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
+}
 
 /// How many seconds a compile may take.
 pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
@@ -34,7 +59,7 @@ impl Compiler {
     /// The compiler that `forced` names, else the first that [`Search`] finds; `folder` keeps the
     /// answers of compilers. Cargo is told what decides.
     pub(crate) fn find(forced: Option<&Path>, folder: &Path) -> Result<Self> {
-        for variable in READ_BY_CLANG {
+        for variable in variables() {
             cargo::env(variable);
         }
         let outcome = Search {
@@ -72,6 +97,7 @@ impl Compiler {
             _ => {}
         }
         parts.extend(found.candidate.files().map(Path::to_owned));
+        parts.extend(configurations(found.candidate.files()));
         Ok(Self { found, parts })
     }
 
@@ -217,6 +243,28 @@ impl Running {
             source,
         }
     }
+}
+
+/// The files with arguments that programs read by themselves: beside them, and where variables say.
+fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<PathBuf> {
+    let mut folders = BTreeSet::new();
+    for program in programs {
+        let real = program.canonicalize().ok();
+        let both = [Some(program), real.as_deref()].into_iter().flatten();
+        folders.extend(both.filter_map(Path::parent).map(Path::to_owned));
+    }
+    let named = CONFIGURATIONS
+        .iter()
+        .filter_map(|name| cargo::env_again(name));
+    let (files, more): (Vec<PathBuf>, Vec<PathBuf>) =
+        named.map(PathBuf::from).partition(|path| path.is_file());
+    folders.extend(more);
+    let entries = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok());
+    let paths = entries.flatten().flatten().map(|entry| entry.path());
+    let beside = paths.filter(|path| path.extension().is_some_and(|end| end == "cfg"));
+    beside.chain(files).collect()
 }
 
 /// An argument as a shell takes it.

@@ -174,6 +174,8 @@ fn what_depends_on_more_than_texts_is_compiled_each_time() {
         "-fsycl-targets=spir64,spir64_x86_64",
         "-fplugin=x.so",
         "@more",
+        "include/a.hpp",
+        "-mlink-builtin-bitcode",
     ] {
         for _ in 0..2 {
             let script = cached.script(&steps(&format!("flag {flag}\n")), &compile());
@@ -246,6 +248,54 @@ fn arguments_environment_and_compiler_each_matter() {
 }
 
 #[test]
+fn configuration_files_and_the_variables_of_intels_compiler_matter() {
+    let cached = Cached::new();
+    // The folder of the one that all tests share is not to be written to.
+    let text = fs::read_to_string(script::fake_clang_program()).unwrap();
+    let program = cached.package.write("tools/icpx", &text);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, mode).unwrap();
+    let beside = cached.write("tools/icpx.cfg", "");
+    let named = cached.write("named.config", "");
+    let with = |name: &str, value: &str| {
+        let script = cached.script(&steps(""), &compile());
+        script.env("SYCLBIN_CLANG", &program).env(name, value)
+    };
+    let build = || cached.compiles_of(with("ICPXCFG", "named.config"));
+    assert_eq!((build(), build()), (2, 0));
+    for (path, name) in [(beside, "tools/icpx.cfg"), (named, "named.config")] {
+        cached.write(name, "-DMORE\n");
+        assert_eq!((build(), build()), (2, 0), "{name}");
+        let ran = with("ICPXCFG", "named.config").run().succeeded();
+        let changed = ran.said("rerun-if-changed");
+        let told = changed.iter().any(|told| path.ends_with(told));
+        assert!(told, "{ran:?}");
+    }
+    for name in ["__INTEL_PRE_CFLAGS", "__INTEL_POST_CFLAGS"] {
+        for _ in 0..2 {
+            assert_eq!(cached.compiles_of(with(name, "-DMORE")), 2, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_header_named_by_an_argument_can_be_shadowed_too() {
+    for option in ["-include", "-imacros"] {
+        let cached = Cached::new();
+        let steps = steps(&format!("flag {option}\nflag a.hpp\n"));
+        let build = || cached.compiles_of(cached.script(&steps, &compile()));
+        cached.write("kernels/vector_ops.cpp", "int a;\n");
+        assert_eq!((build(), build()), (2, 0), "{option}");
+        for new in ["kernels/a.hpp", "a.hpp"] {
+            let path = cached.write(new, "int other;\n");
+            assert_eq!(build(), 2, "{option}: {new}");
+            fs::remove_file(path).unwrap();
+            assert_eq!(build(), 0, "{option}: {new} is gone again");
+        }
+    }
+}
+
+#[test]
 fn a_header_that_would_now_be_found_first_is_noticed() {
     let cached = Cached::new();
     cached.write(
@@ -265,6 +315,26 @@ fn a_header_that_would_now_be_found_first_is_noticed() {
         fs::remove_file(path).unwrap();
         assert_eq!(build(), 0, "{new} is gone again");
     }
+}
+
+#[test]
+fn a_header_asked_for_in_vain_is_looked_for_beside_the_compiler_too() {
+    let cached = Cached::new();
+    let tools = tempfile::tempdir().unwrap();
+    let program = tools.path().join("bin/clang++");
+    for folder in ["bin", "include"] {
+        fs::create_dir(tools.path().join(folder)).unwrap();
+    }
+    fs::copy(script::fake_clang_program(), &program).unwrap();
+    cached.write("include/a.hpp", "#if __has_include(<maybe.hpp>)\n#endif\n");
+    let build = || {
+        let script = cached.script(&steps(""), &compile());
+        cached.compiles_of(script.env("SYCLBIN_CLANG", &program))
+    };
+    assert_eq!((build(), build()), (2, 0));
+    fs::write(tools.path().join("include/maybe.hpp"), "").unwrap();
+    settle();
+    assert_eq!((build(), build()), (2, 0));
 }
 
 #[test]

@@ -109,6 +109,18 @@ fn every_variable_that_is_read_is_announced_once() {
         "SYCLBIN_PREBUILT_ORDERS",
         "CPATH",
         "CPLUS_INCLUDE_PATH",
+        "C_INCLUDE_PATH",
+        "COMPILER_PATH",
+        "GCC_EXEC_PREFIX",
+        "SDKROOT",
+        "SYSROOT",
+        "CCC_OVERRIDE_OPTIONS",
+        "__INTEL_PRE_CFLAGS",
+        "__INTEL_POST_CFLAGS",
+        "CLANG_CONFIG_FILE_SYSTEM_DIR",
+        "CLANG_CONFIG_FILE_USER_DIR",
+        "ICPXCFG",
+        "ICXCFG",
     ];
     let expect = |ran: &script::Ran, rest: &[&str]| {
         assert_eq!(

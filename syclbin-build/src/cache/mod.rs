@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `text` | what of a text the compiler sees |
 //! | `setting` | all that decides but for headers: compiler, arguments, environment |
+//! | `arguments` | what arguments tell of files |
 //! | `condition` | what has to be as it was for a result to hold |
 //! | `manifest` | the results of one source and setting |
 //! | `entry` | a result as bytes |
@@ -19,6 +20,7 @@
 //!
 //! Whatever goes wrong here, the build goes on without.
 
+mod arguments;
 mod condition;
 mod entry;
 mod manifest;

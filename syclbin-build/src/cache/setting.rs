@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use super::arguments::Named;
 use super::condition::{Files, stamp};
 use super::text::Text;
-use crate::compiler::{Compiler, READ_BY_CLANG};
+use crate::compiler::{self, Compiler};
 use crate::search::hex;
 
 /// Names the folder of the cache, or is `off`.
@@ -17,52 +18,12 @@ pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
 /// Changes when entries mean something else.
 const FORMAT: &str = "syclbin kernels 1";
 
-/// What clang and gcc's part of it read, beside the variables that Cargo is told of.
-const VARIABLES: [&str; 8] = [
-    "C_INCLUDE_PATH",
+/// Variables with arguments, which are not looked through here.
+const ARGUMENTS: [&str; 3] = [
     "CCC_OVERRIDE_OPTIONS",
-    "CLANG_CONFIG_FILE_SYSTEM_DIR",
-    "CLANG_CONFIG_FILE_USER_DIR",
-    "COMPILER_PATH",
-    "GCC_EXEC_PREFIX",
-    "SDKROOT",
-    "SYSROOT",
+    "__INTEL_PRE_CFLAGS",
+    "__INTEL_POST_CFLAGS",
 ];
-
-/// Arguments by which files are read that no list of headers names, or written that nobody keeps, or
-/// programs run that are not the compiler.
-const UNFIT: [&str; 27] = [
-    "@",
-    "--config",
-    "--offload-arch",
-    "-E",
-    "-M",
-    "-S",
-    "-Wp,",
-    "-Xsycl-target",
-    "-fmodule",
-    "-fpass-plugin",
-    "-fplugin",
-    "-fprofile",
-    "-fsanitize",
-    "-fsycl-link",
-    "-ftime-trace",
-    "-fxray",
-    "-include-pch",
-    "--persistent-auto-pch",
-    "--auto-pch",
-    "-iprefix",
-    "-ivfsoverlay",
-    "-iwithprefix",
-    "-load",
-    "--specs",
-    "-o",
-    "-save-temps",
-    "-specs",
-];
-
-/// Targets whose images the compiler makes by itself.
-const TARGETS: [&str; 2] = ["spir64", "spir64-unknown-unknown"];
 
 /// Where the compilers of a system lie, in a folder a version: clang takes the newest one's headers.
 const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
@@ -78,6 +39,10 @@ pub(crate) struct Setting {
     hash: Sha256,
     /// The folders of headers that arguments and variables name, as they name them.
     folders: Vec<PathBuf>,
+    /// The folders that are searched last.
+    last: Vec<PathBuf>,
+    /// The headers that arguments name.
+    headers: Vec<PathBuf>,
     current: Option<PathBuf>,
     /// Where the compiler is installed.
     compiler: Option<PathBuf>,
@@ -106,25 +71,26 @@ impl Setting {
                 field(&mut hash, name.as_os_str().as_encoded_bytes());
             }
         }
-        let mut folders = folders_of(flags);
-        for variable in READ_BY_CLANG.iter().chain(&VARIABLES) {
+        let arguments: Option<Vec<&str>> = flags.iter().map(|flag| flag.to_str()).collect();
+        let arguments = arguments?;
+        let Named {
+            mut folders,
+            headers,
+        } = Named::read(arguments.iter().copied())?;
+        // From there, headers that are named by arguments are searched first.
+        folders.extend((!headers.is_empty()).then(|| PathBuf::from(".")));
+        for variable in compiler::variables() {
             let value = std::env::var_os(variable).unwrap_or_default();
+            if ARGUMENTS.contains(&variable) && !value.is_empty() {
+                return None;
+            }
             field(&mut hash, value.as_encoded_bytes());
             if variable.ends_with("PATH") {
                 folders.extend(std::env::split_paths(&value));
             }
         }
         let mut needs_lines = false;
-        for flag in flags {
-            let text = flag.to_str()?;
-            if UNFIT.iter().any(|unfit| text.starts_with(unfit)) {
-                return None;
-            }
-            if let Some(targets) = text.strip_prefix("-fsycl-targets=")
-                && !targets.split(',').all(|target| TARGETS.contains(&target))
-            {
-                return None;
-            }
+        for text in arguments {
             let meaning = Text::read(text.as_bytes());
             if meaning.unfit.is_some() {
                 return None;
@@ -137,15 +103,21 @@ impl Setting {
             // Debug information names the folder of the compile.
             field(&mut hash, current.as_ref()?.as_os_str().as_encoded_bytes());
         }
+        let compiler = program
+            .parent()
+            .and_then(Path::parent)
+            .filter(|folder| folder.components().count() > 1)
+            .map(Path::to_owned);
+        let of_compiler = compiler.iter().map(|folder| folder.join("include"));
+        let of_machine = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
+        let last = LAST.into_iter().chain([of_machine.as_str()]);
         Some(Self {
+            last: of_compiler.chain(last.map(PathBuf::from)).collect(),
             hash,
             folders,
+            headers,
             current,
-            compiler: program
-                .parent()
-                .and_then(Path::parent)
-                .filter(|folder| folder.components().count() > 1)
-                .map(Path::to_owned),
+            compiler,
             needs_lines,
         })
     }
@@ -182,8 +154,8 @@ impl Setting {
     ) -> BTreeSet<PathBuf> {
         let mut folders: BTreeSet<&Path> = self.folders.iter().map(PathBuf::as_path).collect();
         folders.extend(own.iter().filter_map(|path| path.parent()));
-        folders.extend(LAST.map(Path::new));
-        let mut names: BTreeSet<PathBuf> = BTreeSet::new();
+        folders.extend(self.last.iter().map(PathBuf::as_path));
+        let mut names: BTreeSet<PathBuf> = self.headers.iter().cloned().collect();
         for path in own {
             let text = files.text(path);
             let headers = text.into_iter().flat_map(|text| text.headers.iter());
@@ -224,30 +196,4 @@ fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
         }
     }
     all
-}
-
-/// The folders in which arguments have headers searched.
-fn folders_of(flags: &[OsString]) -> Vec<PathBuf> {
-    const OPTIONS: [&str; 9] = [
-        "--include-directory-after=",
-        "--include-directory=",
-        "-isystem-after",
-        "-isystem",
-        "-iquote",
-        "-idirafter",
-        "-cxx-isystem",
-        "-I",
-        "-F",
-    ];
-    let mut folders = Vec::new();
-    let mut flags = flags.iter().filter_map(|flag| flag.to_str());
-    while let Some(flag) = flags.next() {
-        let value = OPTIONS.iter().find_map(|option| flag.strip_prefix(option));
-        match value {
-            Some("") => folders.extend(flags.next().map(PathBuf::from)),
-            Some(folder) => folders.push(PathBuf::from(folder)),
-            None => {}
-        }
-    }
-    folders
 }

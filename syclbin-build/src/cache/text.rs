@@ -95,6 +95,11 @@ impl<'t> Lexer<'t> {
         if has(b"??/") || has(b"??=") {
             text.unfit = Some("it has trigraphs");
         }
+        // One of old Macs ends a line to clang.
+        let mut returns = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\r');
+        if returns.any(|(at, _)| bytes.get(at + 1) != Some(&b'\n')) {
+            text.unfit = Some("it has a carriage return that ends no line");
+        }
         Self {
             bytes,
             at: 0,
@@ -332,12 +337,26 @@ impl<'t> Lexer<'t> {
                 self.text.words.insert(macro_name.clone());
                 self.defines = Some(macro_name);
             }
+            "error" | "warning" => self.message(),
             // `#line 3`, and the marks that preprocessors leave: `# 3 "a.hpp"`.
             "line" => self.text.needs_lines = true,
             number if number.starts_with(|c: char| c.is_ascii_digit()) => {
                 self.text.needs_lines = true;
             }
             _ => {}
+        }
+    }
+
+    /// The rest of a line that is no code, unless `#if 0` leaves it out: then a comment or a raw string
+    /// begins in it.
+    fn message(&mut self) {
+        let start = self.out.len();
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.copy();
+        }
+        let begins = |two: &[u8]| two == b"/*" || two == b"R\"";
+        if self.out[start..].windows(2).any(begins) {
+            self.text.unfit = Some("a comment or a string begins in a message of its own");
         }
     }
 

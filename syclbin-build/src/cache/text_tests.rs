@@ -66,6 +66,7 @@ fn strings_stay_as_they_are() {
     same("c = '\"'; // a\nd = '\"';", "c = '\"'; // b\nd = '\"';");
     same("c = '/*'; a; /* */", "c = '/*'; a;");
     // One that is not closed ends with its line, as in a text that is left out by `#if 0`.
+    differ("#warning a  b\n", "#warning a b\n");
     same("#error don't\nint a; // x's", "#error don't\nint a;");
     differ("don't // a", "don't // b");
     same("\"a\\\\\" // b", "\"a\\\\\" // c");
@@ -153,6 +154,11 @@ fn what_depends_on_more_than_texts_is_not_kept() {
         "#include HEADER\n",
         "#if __has_include(HEADER)\n",
         "a ??/\n",
+        "// note\rint x = 1;",
+        "int x;\r",
+        "#warning see /* here\nint a; /* */",
+        "#  error R\"(\n",
+        "#if 0\n#error /\\\n* a\n#endif\n",
     ] {
         assert!(read(text).unfit.is_some(), "{text}");
     }
@@ -161,6 +167,7 @@ fn what_depends_on_more_than_texts_is_not_kept() {
         "// #embed",
         "#include <a.hpp>",
         "a ? b : c ??",
+        "int a;\r\n#error // don't\r\n",
     ] {
         assert_eq!(read(text).unfit, None, "{text}");
     }

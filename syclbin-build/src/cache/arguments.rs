@@ -1,0 +1,181 @@
+//! Arguments: what they tell of the files that are read for them.
+
+use std::path::{Path, PathBuf};
+
+/// Arguments by which files are read that no list of headers names, or written that nobody keeps, or
+/// programs run that are not the compiler.
+const UNFIT: [&str; 31] = [
+    "@",
+    "--config",
+    "--include-prefix",
+    "--include-with-prefix",
+    "--offload-arch",
+    "-E",
+    "-M",
+    "-S",
+    "-Wp,",
+    "-Xsycl-target",
+    "-fembed",
+    "-fmodule",
+    "-fpass-plugin",
+    "-fplugin",
+    "-fprofile",
+    "-fsanitize",
+    "-fsycl-link",
+    "-ftime-trace",
+    "-fxray",
+    "-include-pch",
+    "--persistent-auto-pch",
+    "--auto-pch",
+    "-iprefix",
+    "-ivfsoverlay",
+    "-iwithprefix",
+    "-load",
+    "-mlink",
+    "--specs",
+    "-o",
+    "-save-temps",
+    "-specs",
+];
+
+/// Names targets.
+const TARGETS: &str = "-fsycl-targets=";
+
+/// Targets whose images the compiler makes by itself.
+const FIT_TARGETS: [&str; 2] = ["spir64", "spir64-unknown-unknown"];
+
+/// Arguments with the folders in which headers are searched. Long ones first: they begin with short ones.
+const FOLDERS: [&str; 9] = [
+    "--include-directory-after=",
+    "--include-directory=",
+    "-isystem-after",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-cxx-isystem",
+    "-I",
+    "-F",
+];
+
+/// Arguments with headers that are read before the source.
+const HEADERS: [&str; 6] = [
+    "--include=",
+    "--imacros=",
+    "--include",
+    "--imacros",
+    "-include",
+    "-imacros",
+];
+
+/// What the arguments of one compile name.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Named {
+    /// Folders in which headers are searched.
+    pub(crate) folders: Vec<PathBuf>,
+    /// Headers that are read before the source.
+    pub(crate) headers: Vec<PathBuf>,
+}
+
+impl Named {
+    /// `None` where the outcome depends on files that no list of headers names.
+    pub(crate) fn read<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let mut named = Self::default();
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            if is_unfit(argument) {
+                return None;
+            }
+            let of = |options: &[&str]| {
+                let mut options = options.iter();
+                options.find_map(|option| argument.strip_prefix(option))
+            };
+            let (list, value) = match (of(&FOLDERS), of(&HEADERS)) {
+                (Some(folder), _) => (&mut named.folders, folder),
+                (None, Some(header)) => (&mut named.headers, header),
+                (None, None) if names_file(argument) => return None,
+                (None, None) => continue,
+            };
+            list.extend(match value {
+                "" => arguments.next().map(PathBuf::from),
+                value => Some(PathBuf::from(value)),
+            });
+        }
+        Some(named)
+    }
+}
+
+fn is_unfit(argument: &str) -> bool {
+    let targets = argument.strip_prefix(TARGETS);
+    UNFIT.iter().any(|unfit| argument.starts_with(unfit))
+        || targets.is_some_and(|targets| !targets.split(',').all(|one| FIT_TARGETS.contains(&one)))
+}
+
+/// Whether a file is read for an argument, whatever it is to the compiler: `a.syclbin`, `-option=a.bc`.
+/// A macro can have the name of one, and alone reads none.
+fn names_file(argument: &str) -> bool {
+    let is_macro = argument.starts_with("-D") || argument.starts_with("-U");
+    let after = argument
+        .match_indices(['=', ','])
+        .map(|(at, _)| &argument[at + 1..]);
+    let parts = argument.split(['=', ',']);
+    !is_macro
+        && std::iter::once(argument)
+            .chain(after)
+            .chain(parts)
+            .any(|part| Path::new(part).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &str) -> Option<Named> {
+        Named::read(arguments.split(' '))
+    }
+
+    #[test]
+    fn folders_and_headers_are_found_however_they_are_named() {
+        let named = read(
+            "-O2 -Ia -I b -isystem c -iquoted --include-directory=e -include f.hpp -imacrosg.hpp \
+             --include=h.hpp -std=c++20",
+        );
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(
+            named,
+            Some(Named {
+                folders: paths(&["a", "b", "c", "d", "e"]),
+                headers: paths(&["f.hpp", "g.hpp", "h.hpp"]),
+            })
+        );
+    }
+
+    #[test]
+    fn an_argument_that_names_a_file_which_is_no_header_is_unfit() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("more.bc");
+        std::fs::write(&file, "").unwrap();
+        let (file, folder) = (file.display(), folder.path().display());
+        for unfit in [
+            format!("{file}"),
+            format!("-some-option={file}"),
+            format!("-Wl,--some,{file}"),
+            format!("-Wl,--some={file}"),
+            format!("-Xclang -mlink-bitcode-file -Xclang {file}"),
+            "-mlink-builtin-bitcode none".to_owned(),
+            "-fembed-offload-object=none".to_owned(),
+            "-fsycl-targets=spir64,spir64_x86_64".to_owned(),
+        ] {
+            assert_eq!(read(&unfit), None, "{unfit}");
+        }
+        for fit in [
+            format!("-include {file}"),
+            format!("-imacros {file}"),
+            format!("-DNAME={file}"),
+            format!("-some-option={folder}"),
+            "-some-option=none.bc".to_owned(),
+            "-fsycl-targets=spir64".to_owned(),
+        ] {
+            assert!(read(&fit).is_some(), "{fit}");
+        }
+    }
+}
