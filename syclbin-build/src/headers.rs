@@ -3,6 +3,7 @@
 //! They lie in this crate's own folder, where every build passes them to its compiler, and
 //! `cargo syclbin toolchain install` puts the same beside `syclbin-clang`.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -39,9 +40,41 @@ pub(crate) fn arguments() -> [OsString; 2] {
     ["-isystem".into(), folder().into()]
 }
 
+/// Stands for our include folder where another checkout may read it.
+const PLACE: &str = "<syclbin-build>";
+
+/// A path as it is wherever this crate lies.
+pub(crate) fn portable(path: &Path) -> Cow<'_, Path> {
+    match path.strip_prefix(folder()) {
+        Ok(rest) => Cow::Owned(Path::new(PLACE).join(rest)),
+        Err(_) => Cow::Borrowed(path),
+    }
+}
+
+/// The path here, of one that may be [`portable`].
+pub(crate) fn local(path: PathBuf) -> PathBuf {
+    match path.strip_prefix(PLACE) {
+        Ok(rest) => folder().join(rest),
+        Err(_) => path,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn our_headers_have_a_name_that_is_the_same_wherever_they_lie() {
+        let here = folder().join("syclbin/kernel.hpp");
+        let name = portable(&here).into_owned();
+        assert_eq!(name, Path::new("<syclbin-build>/syclbin/kernel.hpp"));
+        assert_eq!(local(name), here);
+        assert_eq!(local(portable(&folder()).into_owned()), folder());
+        for other in ["kernels/a.hpp", "/usr/include/syclbin/kernel.hpp", "-O2"] {
+            assert_eq!(portable(Path::new(other)), Path::new(other));
+            assert_eq!(local(other.into()), Path::new(other));
+        }
+    }
 
     #[test]
     fn every_header_in_the_folder_is_one_of_all() {

@@ -338,6 +338,29 @@ fn a_header_asked_for_in_vain_is_looked_for_beside_the_compiler_too() {
 }
 
 #[test]
+fn nothing_kept_names_the_place_of_our_own_headers() {
+    let cached = Cached::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let header = folder.join("syclbin/kernel.hpp");
+    let header = header.to_str().unwrap();
+    let compile = compile().replace("include/a.hpp", &format!("include/a.hpp {header}"));
+    for expected in [2, 0] {
+        let script = cached.script(&steps(""), &compile);
+        let (ran, count) = runs(&cached.package, || script.run().succeeded());
+        assert_eq!(count, expected);
+        assert!(ran.said("rerun-if-changed").contains(&header), "{ran:?}");
+    }
+    let kept = [cached.kept("entries"), cached.kept("manifests")].concat();
+    assert_eq!(kept.len(), 2);
+    for path in kept {
+        let bytes = fs::read(path).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains("<syclbin-build>/syclbin/kernel.hpp"));
+        assert!(!text.contains(header), "{text}");
+    }
+}
+
+#[test]
 fn warnings_are_told_again_as_they_were_and_their_lines_are_right() {
     let cached = Cached::new();
     let warn = format!("echo 'a.hpp:1:5: warning: unused' >&2; {}", compile());

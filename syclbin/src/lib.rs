@@ -67,3 +67,7 @@ pub use content::Content;
 pub use error::{Error, ErrorKind};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
 pub use property::{PropertySet, PropertySets, Value};
+
+/// Where the source of this crate lies. For `syclbin-build`: what it keeps was made by this code.
+#[doc(hidden)]
+pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");

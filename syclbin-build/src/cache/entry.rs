@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use syclbin::{AbstractModule, Container, State, Syclbin};
 
 use crate::compiled::Compiled;
+use crate::headers::{local, portable};
 
 const MAGIC: &[u8] = b"syclbin-entry 1\n";
 
@@ -21,7 +22,7 @@ pub(crate) fn encode(compiled: &Compiled) -> Option<Vec<u8>> {
         &syclbin::write::to_vec(&file, Container::default()).ok()?,
     );
     for path in &compiled.files {
-        field(&mut bytes, path.to_str()?.as_bytes());
+        field(&mut bytes, portable(path).to_str()?.as_bytes());
     }
     Some(bytes)
 }
@@ -53,7 +54,8 @@ pub(crate) fn open(id: &str, bytes: &[u8]) -> Option<Compiled> {
     let modules = modules.collect();
     let mut files = Vec::new();
     while !rest.is_empty() {
-        files.push(PathBuf::from(std::str::from_utf8(take(&mut rest)?).ok()?));
+        let path = std::str::from_utf8(take(&mut rest)?).ok()?;
+        files.push(local(PathBuf::from(path)));
     }
     Some(Compiled {
         modules,

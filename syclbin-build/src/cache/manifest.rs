@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::condition::{Condition, Mode};
 use super::text::Hash;
+use crate::headers::{local, portable};
 use crate::search::hex;
 
 /// Beyond this many, the oldest goes: a header that has had as many states is being worked on.
@@ -89,7 +90,7 @@ impl Manifest {
                 });
                 continue;
             }
-            let (hash, path) = (from_hex(first)?, PathBuf::from(second));
+            let (hash, path) = (from_hex(first)?, local(PathBuf::from(second)));
             let condition = match kind {
                 "raw" => Condition::Text(Mode::Raw, path, hash),
                 "folded" => Condition::Text(Mode::Folded, path, hash),
@@ -109,6 +110,7 @@ fn line(condition: &Condition) -> Option<String> {
         Condition::Text(Mode::Folded, path, hash) => (format!("folded {}", hex(hash)), path),
         Condition::Unchanged(path, hash) => (format!("unchanged {}", hex(hash)), path),
     };
+    let path = portable(path);
     let path = path.to_str()?;
     (!path.contains(['\n', '\r'])).then(|| format!("{start} {path}\n"))
 }

@@ -39,6 +39,7 @@ use syclbin_toolchain::{HOME_VARIABLE, Home};
 use crate::cargo;
 use crate::compiled::Compiled;
 use crate::compiler::Compiler;
+use crate::headers;
 use condition::{Condition, Files, Mode};
 use manifest::Record;
 pub use setting::CACHE_VARIABLE;
@@ -220,6 +221,8 @@ impl Cache {
 
 fn hash_of(paths: &BTreeSet<PathBuf>) -> Hash {
     let mut hash = Sha256::new();
+    // In an order that is the same wherever our own headers lie.
+    let paths: BTreeSet<_> = paths.iter().map(|path| headers::portable(path)).collect();
     for path in paths {
         hash.update(path.as_os_str().as_encoded_bytes());
         hash.update([0]);

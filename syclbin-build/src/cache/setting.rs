@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::arguments::Named;
 use super::condition::{Files, stamp};
-use super::text::Text;
+use super::text::{Hash, Text};
 use crate::compiler::{self, Compiler};
 use crate::search::hex;
 
@@ -24,6 +24,9 @@ const ARGUMENTS: [&str; 3] = [
     "__INTEL_PRE_CFLAGS",
     "__INTEL_POST_CFLAGS",
 ];
+
+/// The crates that make results of what a compiler makes.
+const MAKERS: [&str; 2] = [env!("CARGO_MANIFEST_DIR"), syclbin::FOLDER];
 
 /// Where the compilers of a system lie, in a folder a version: clang takes the newest one's headers.
 const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
@@ -55,6 +58,7 @@ impl Setting {
         let mut hash = Sha256::new();
         field(&mut hash, FORMAT.as_bytes());
         field(&mut hash, env!("CARGO_PKG_VERSION").as_bytes());
+        field(&mut hash, &code(&MAKERS.map(Path::new))?);
         field(&mut hash, compiler.version().as_bytes());
         for word in compiler.words() {
             field(&mut hash, word.as_encoded_bytes());
@@ -96,11 +100,17 @@ impl Setting {
                 return None;
             }
             needs_lines |= meaning.needs_lines || text.starts_with("-g");
-            field(&mut hash, text.as_bytes());
+            // Our headers are compared where a source reads them.
+            let word = crate::headers::portable(Path::new(text));
+            field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
         let current = std::env::current_dir().ok();
         if needs_lines {
-            // Debug information names the folder of the compile.
+            // Debug information names the folder of the compile, and those of headers.
+            field(
+                &mut hash,
+                crate::headers::folder().as_os_str().as_encoded_bytes(),
+            );
             field(&mut hash, current.as_ref()?.as_os_str().as_encoded_bytes());
         }
         let compiler = program
@@ -186,6 +196,30 @@ fn field(hash: &mut Sha256, bytes: &[u8]) {
     hash.update(bytes);
 }
 
+/// Files that Cargo puts beside a crate of a registry, and beside one that is vendored.
+const RELEASED: [&str; 2] = [".cargo-ok", ".cargo-checksum.json"];
+
+/// What tells that the code of crates did not change, beside their version, which is all there is to
+/// those that are released; `None` where the code is not there.
+fn code(crates: &[&Path]) -> Option<Hash> {
+    let mut hash = Sha256::new();
+    for folder in crates {
+        if RELEASED.iter().any(|name| folder.join(name).is_file()) {
+            continue;
+        }
+        let mut files = names(&folder.join("src"), 8);
+        files.retain(|path| path.extension().is_some_and(|end| end == "rs"));
+        if files.is_empty() {
+            return None;
+        }
+        for path in files {
+            field(&mut hash, path.as_os_str().as_encoded_bytes());
+            field(&mut hash, &stamp(&path)?);
+        }
+    }
+    Some(hash.finalize().into())
+}
+
 /// The names of all that lies in `folder`, down to a depth.
 fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
@@ -196,4 +230,45 @@ fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_other_code_are_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = || code(&[folder.path()]);
+        assert_eq!(of(), None, "there is none");
+        let path = folder.path().join("src/signature/mangled.rs");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "fn a() {}").unwrap();
+        let one = of();
+        assert!(one.is_some());
+        assert_eq!(of(), one);
+        std::fs::write(&path, "fn ab() {}").unwrap();
+        assert_ne!(of(), one);
+        let one = of();
+        std::fs::write(folder.path().join("src/lib.rs"), "").unwrap();
+        assert_ne!(of(), one);
+        // That of a release is told by its version, wherever it lies.
+        for name in RELEASED {
+            std::fs::write(folder.path().join(name), "").unwrap();
+            assert_eq!(of(), code(&[]), "{name}");
+            std::fs::remove_file(folder.path().join(name)).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_code_that_makes_results_is_found() {
+        let paths = MAKERS.map(Path::new);
+        assert!(code(&paths).is_some());
+        for (folder, file) in paths
+            .iter()
+            .zip(["src/compiled.rs", "src/signature/mod.rs"])
+        {
+            assert!(folder.join(file).is_file(), "{file}");
+        }
+    }
 }
