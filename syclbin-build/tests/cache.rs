@@ -479,6 +479,31 @@ fn a_cache_whose_folder_is_read_only_does_not_fail_a_build() {
     mode(0o755).unwrap();
 }
 
+#[test]
+fn a_cache_that_others_can_write_to_is_not_used_and_said() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let cached = Cached::new();
+    assert_eq!((cached.compiles(), cached.compiles()), (2, 0));
+    let mode = |mode| fs::set_permissions(cached.cache.path(), fs::Permissions::from_mode(mode));
+    mode(0o777).unwrap();
+    let script = cached.script(&steps(""), &compile());
+    let (ran, count) = runs(&cached.package, || script.run().succeeded());
+    assert_eq!(count, 2);
+    let warnings = ran.said("warning");
+    assert_eq!(warnings.len(), 1, "{ran:?}");
+    assert!(warnings[0].contains("others can write to it"), "{ran:?}");
+    mode(0o700).unwrap();
+    assert_eq!(cached.compiles(), 0);
+    // The same of one entry.
+    let entry = cached.kept("entries").pop().unwrap();
+    fs::set_permissions(&entry, fs::Permissions::from_mode(0o666)).unwrap();
+    assert_eq!(
+        (cached.compiles(), cached.compiles()),
+        (2, 0),
+        "it is made anew"
+    );
+}
+
 /// A limit on the size of files stands in for a full disk: both make `write` fail halfway.
 #[test]
 fn an_entry_that_does_not_fit_is_not_left_half_written() {

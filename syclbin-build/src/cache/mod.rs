@@ -17,6 +17,7 @@
 //! | `manifest` | the results of one source and setting |
 //! | `entry` | a result as bytes |
 //! | `store` | the folder: whole files, a lock, a bound |
+//! | `trust` | whose a file is |
 //!
 //! Whatever goes wrong here, the build goes on without.
 
@@ -27,6 +28,7 @@ mod manifest;
 mod setting;
 mod store;
 pub(crate) mod text;
+mod trust;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -86,6 +88,14 @@ impl Cache {
                 return None;
             }
         };
+        if folder.exists() && !trust::is_trusted(&folder) {
+            cargo::warning(&format!(
+                "the cache {} is not used, as others can write to it; give it to yourself alone \
+                 (chmod 700), or set {CACHE_VARIABLE} to another folder, or to off",
+                folder.display()
+            ));
+            return None;
+        }
         let size = cargo::env_again(SIZE_VARIABLE);
         let limit = match store::limit(size.as_deref()) {
             Ok(limit) => limit,

@@ -1,8 +1,9 @@
 //! The folder of the cache: files that are there whole or not at all, a lock for who writes, a bound.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,8 +12,8 @@ use syclbin_toolchain::Home;
 use super::entry;
 use super::manifest::{Manifest, Record};
 use super::setting::CACHE_VARIABLE;
+use super::trust::is_trusted;
 use crate::compiled::Compiled;
-use crate::file;
 
 /// How large the cache may become: bytes, or with K, M or G behind.
 pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
@@ -23,8 +24,9 @@ pub(crate) const LIMIT: u64 = 1 << 30;
 const MANIFESTS: &str = "manifests";
 const ENTRIES: &str = "entries";
 
-/// How long to wait for the lock: whoever has it writes two files.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for the lock: whoever has it writes two files. One who stands still must not hold up
+/// all others.
+const PATIENCE: Duration = Duration::from_millis(150);
 
 /// Where the cache is: in the folder that [`SYCLBIN_CACHE`](CACHE_VARIABLE) names, else in that of the
 /// toolchain; `None` where there is none.
@@ -70,11 +72,17 @@ pub(crate) fn limit(value: Option<&OsStr>) -> Result<u64, String> {
 pub struct Store {
     folder: PathBuf,
     limit: u64,
+    /// Whether the lock was not to be had once: then nothing more is kept.
+    has_given_up: Cell<bool>,
 }
 
 impl Store {
     pub(crate) fn new(folder: PathBuf, limit: u64) -> Self {
-        Self { folder, limit }
+        Self {
+            folder,
+            limit,
+            has_given_up: Cell::new(false),
+        }
     }
 
     /// The cache in `folder`, to ask for its size.
@@ -89,16 +97,16 @@ impl Store {
         self.files().iter().map(|file| file.size).sum()
     }
 
-    /// The manifest of that name, if there is a whole one.
+    /// The manifest of that name, if there is a whole one of this user.
     pub(crate) fn manifest(&self, key: &str) -> Option<Manifest> {
-        let text = std::fs::read_to_string(self.path(MANIFESTS, key)).ok()?;
-        Manifest::decode(&text, key)
+        let bytes = read(&self.path(MANIFESTS, key))?;
+        Manifest::decode(std::str::from_utf8(&bytes).ok()?, key)
     }
 
-    /// The entry of that name, if there is a whole one. One that is not is removed.
+    /// The entry of that name, if there is a whole one of this user. One that is damaged is removed.
     pub(crate) fn entry(&self, id: &str) -> Option<Compiled> {
         let path = self.path(ENTRIES, id);
-        let bytes = std::fs::read(&path).ok()?;
+        let bytes = read(&path)?;
         let compiled = entry::open(id, &bytes);
         if compiled.is_none() {
             let _ = std::fs::remove_file(path);
@@ -117,6 +125,9 @@ impl Store {
 
     /// Keeps a result. What cannot be written is not kept.
     pub(crate) fn put(&self, key: &str, record: Record, fields: &[u8]) {
+        if self.has_given_up.get() {
+            return;
+        }
         // A full disk, a folder that cannot be written, another that is slow: all the same to a build.
         let _ = self.try_put(key, record, fields);
     }
@@ -125,16 +136,16 @@ impl Store {
         let id = record.id.clone();
         let (manifest, entry) = (self.path(MANIFESTS, key), self.path(ENTRIES, &id));
         for folder in [manifest.parent(), entry.parent()].into_iter().flatten() {
-            std::fs::create_dir_all(folder)?;
+            create_private(folder)?;
         }
-        let lock = self.lock()?;
+        let lock = self.lock().inspect_err(|_| self.has_given_up.set(true))?;
         let sealed = entry::seal(&id, fields);
         // The entry first: a manifest that names none is believed too, but of no use.
-        file::replace(&entry, &sealed)?;
+        write(&entry, &sealed)?;
         let mut all = self.manifest(key).unwrap_or_default();
         all.add(record);
         let text = all.encode(key);
-        file::replace(&manifest, text.as_bytes())?;
+        write(&manifest, text.as_bytes())?;
         self.bound((sealed.len() + text.len()) as u64);
         drop(lock);
         Ok(())
@@ -148,7 +159,10 @@ impl Store {
     /// Held until it is dropped, also by the end of the process.
     fn lock(&self) -> io::Result<File> {
         let path = self.folder.join("lock");
-        let file = File::options().create(true).append(true).open(path)?;
+        let mut options = File::options();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.create(true).append(true).open(path)?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {
@@ -172,7 +186,7 @@ impl Store {
             Some(size) if size <= self.limit => size,
             _ => self.make_room(),
         };
-        let _ = file::replace(&note, format!("{size}\n").as_bytes());
+        let _ = write(&note, format!("{size}\n").as_bytes());
     }
 
     /// Removes what nobody used for longest, to nine tenths of the bound; how much is left.
@@ -212,6 +226,32 @@ impl Store {
         });
         kept.collect()
     }
+}
+
+/// What a file and its folder of this user hold.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let is_trusted = path.parent().is_some_and(is_trusted) && is_trusted(path);
+    is_trusted.then(|| std::fs::read(path).ok()).flatten()
+}
+
+/// Replaces a file, which only its user can read, by a whole one.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // With mode 0600, as all its files.
+    let mut file = tempfile::Builder::new()
+        .prefix(".syclbin-")
+        .tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Creates a folder that only its user can look into, and those above it.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// A file of the cache.
@@ -303,7 +343,40 @@ mod tests {
         let id = put(&store, "two", 10);
         assert!(!store.path(ENTRIES, &id).exists());
         drop(held);
-        let id = put(&store, "two", 10);
-        assert!(store.path(ENTRIES, &id).exists());
+        put(&store, "two", 10);
+        assert!(!store.path(ENTRIES, &id).exists(), "it waits once");
+        let next = Store::new(folder.path().to_owned(), LIMIT);
+        put(&next, "two", 10);
+        assert!(next.path(ENTRIES, &id).exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_kept_is_for_its_user_alone_and_what_others_can_write_is_not_believed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("kernels");
+        let store = Store::new(folder.clone(), LIMIT);
+        let id = put(&store, "key", 10);
+        let (manifest, entry) = (store.path(MANIFESTS, "key"), store.path(ENTRIES, &id));
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        for made in [&folder, entry.parent().unwrap(), manifest.parent().unwrap()] {
+            assert_eq!(mode(made), 0o700, "{}", made.display());
+        }
+        let (lock, size) = (folder.join("lock"), folder.join("size"));
+        for made in [&entry, &manifest, &lock, &size] {
+            assert_eq!(mode(made), 0o600, "{}", made.display());
+        }
+        assert!(store.manifest("key").is_some());
+        let set = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for path in [&manifest, manifest.parent().unwrap()] {
+            let before = mode(path);
+            set(path, 0o777);
+            assert_eq!(store.manifest("key"), None, "{}", path.display());
+            set(path, before);
+        }
+        assert!(store.manifest("key").is_some());
     }
 }
