@@ -128,27 +128,34 @@
 //! | `SYCLBIN_CACHE=/a/folder` | another folder; the path is absolute |
 //! | `SYCLBIN_CACHE_SIZE=500M` | how large it may become (`1G` if not told otherwise); what nobody used for longest goes first |
 //!
-//! **What decides.** The compiler (path, version, and size and times of what it is made of), the arguments,
-//! the variables that clang reads (`CPATH` and others), and every file that was read. Your texts are
+//! **What decides.** The compiler (path, version, and size and times of what it is made of, with the `.cfg`
+//! files beside it), the arguments, the variables that clang and icpx read (`CPATH` and others), this crate's
+//! own version and code, and every file that was read. Your texts are
 //! compared without comments and with white space folded, so a comment costs no compile. Headers of the
 //! compiler and the system (`/usr`, `/opt`) are compared by size and times, and only looked through for lines
-//! and times of the compile. A header that is new and would be found
-//! before one that was read counts, and so does one that `__has_include` asked for in vain. Paths are
-//! those that you gave: two checkouts share what they compile, unless an argument is an absolute path.
+//! and times of the compile. A header that is new and would be found before one that was read counts, also
+//! one that an argument names (`-include`), and so does one that `__has_include` asked for in vain, in your
+//! folders, in `include` beside the compiler, or in `/usr/include`; one that comes to a folder of the C++
+//! library does not. Paths are those that you gave: two checkouts share what they compile, unless an
+//! argument is an absolute path. Those of `<syclbin/...>` do not matter.
 //!
 //! **Where lines matter**, texts are compared byte by byte, all that a source reads:
 //! - one of them has `__LINE__`, `__builtin_LINE`, `source_location`, a name with `assert` in it (but for
-//!   `static_assert`), `#line`, or a macro of a system header that is made of one of these;
+//!   `static_assert`), `#line`, a macro of a system header that is made of one of these, or a function of
+//!   one that takes the line of its caller. Headers that are inside `syclbin-clang` cannot be looked through;
 //! - an argument has one, or begins with `-g`;
 //! - the compiler had warnings: they are told again as they were, with the right lines.
 //!
 //! **What is compiled each time**, as it depends on more than texts: `__DATE__`, `__TIME__`,
-//! `__TIMESTAMP__`, `#embed`, an `#include` or `__has_include` of a macro, trigraphs; arguments that name
-//! files of other kinds or other programs (`@file`, plugins, modules, profiles, `-fsycl-targets` other than
-//! `spir64`); and a file that changed while the compiler ran, or in the 10 ms before.
+//! `__TIMESTAMP__`, `#embed`, an `#include` or `__has_include` of a macro, trigraphs, a carriage return that
+//! ends no line; arguments that name files which are no headers, or other programs (`more.bc`, `@file`,
+//! plugins, modules, profiles, `-fsycl-targets` other than `spir64`), also in variables
+//! (`CCC_OVERRIDE_OPTIONS`, `__INTEL_PRE_CFLAGS`, `__INTEL_POST_CFLAGS`); and a file that changed or came to
+//! its place while the compiler ran, or in the 10 ms before.
 //!
-//! An entry is believed only if its hash is right; one that is damaged is made anew. A cache that cannot be
-//! read or written fails no build. Errors are not kept.
+//! An entry is believed only if its hash is right; one that is damaged is made anew. A cache that others can
+//! write to is not used, with a warning; what is kept is for its user alone. A cache that cannot be
+//! read or written, or that somebody else holds for more than a moment, fails no build. Errors are not kept.
 //!
 //! # Out of scope
 //!

@@ -217,6 +217,20 @@ fn headers_of_the_compiler_count_by_size_and_times_and_for_what_they_define() {
     assert_eq!(build("\nWHERE;\n"), 2, "lines matter to who uses it");
     system("#define WHERE f(__LINE__) // changed\n");
     assert_eq!(build("int b;\n"), 2);
+    for (text, user) in [
+        (
+            "#define WHERE_ __LINE__\n#define LOG() f(WHERE_)\n",
+            "LOG();\n",
+        ),
+        ("int at(int line = __builtin_LINE());\n", "int b = at();\n"),
+        ("#define CHECK(x) assert(x)\n", "CHECK(1);\n"),
+    ] {
+        system(text);
+        assert_eq!(build(user), 2, "{text}");
+        assert_eq!(build(&format!("\n{user}")), 2, "{text}");
+        assert_eq!(build("int b;\n"), 2);
+        assert_eq!(build("int b; // b\n"), 0, "{text}");
+    }
     system("#define NOW __TIME__\n");
     assert_eq!(build("int b;\n"), 2);
     assert_eq!(build("int b;\n"), 2, "never kept");

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};
 
+use super::system::System;
 use super::text::{Hash, Text};
 
 /// How the texts of a result are compared.
@@ -84,6 +86,7 @@ pub(crate) struct Files {
     stamps: BTreeMap<PathBuf, Option<Hash>>,
     exist: BTreeMap<PathBuf, bool>,
     listings: BTreeMap<PathBuf, BTreeSet<OsString>>,
+    systems: BTreeMap<Vec<PathBuf>, Rc<System>>,
 }
 
 impl Files {
@@ -160,29 +163,11 @@ impl Files {
             .all(|time| time.is_some_and(|time| time + TICK < moment))
     }
 
-    /// What the texts of the system, of which only few are read closely, mean for those that are not.
-    pub(crate) fn system(&self, paths: &[PathBuf]) -> System {
-        const SIGNS: [&str; 5] = [
-            "__LINE__",
-            "__builtin_LINE",
-            "__DATE__",
-            "__TIME__",
-            "__TIMESTAMP__",
-        ];
-        let mut all = System::default();
-        for path in paths {
-            let Ok(text) = std::fs::read(path) else {
-                continue;
-            };
-            let text = String::from_utf8_lossy(&text);
-            // The library searches faster than we read.
-            if SIGNS.iter().any(|sign| text.contains(sign)) {
-                let text = Text::read(text.as_bytes());
-                all.line_macros.extend(text.line_macros);
-                all.has_time |= text.has_time;
-            }
-        }
-        all
+    /// What these texts of the system mean: sources mostly have the same.
+    pub(crate) fn system(&mut self, paths: &[PathBuf]) -> Rc<System> {
+        let system = self.systems.entry(paths.to_vec());
+        let system = system.or_insert_with(|| Rc::new(System::read(paths)));
+        Rc::clone(system)
     }
 
     /// Whether a text uses one of these words.
@@ -190,13 +175,4 @@ impl Files {
         let text = self.text(path);
         text.is_some_and(|text| !text.words.is_disjoint(words))
     }
-}
-
-/// What matters of the texts of the system.
-#[derive(Default)]
-pub(crate) struct System {
-    /// The macros that are made of a line.
-    pub(crate) line_macros: BTreeSet<String>,
-    /// Whether the time of the compile is in one.
-    pub(crate) has_time: bool,
 }

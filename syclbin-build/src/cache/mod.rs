@@ -14,6 +14,7 @@
 //! | `setting` | all that decides but for headers: compiler, arguments, environment |
 //! | `arguments` | what arguments tell of files |
 //! | `condition` | what has to be as it was for a result to hold |
+//! | `system` | what headers of the system mean for those that use them |
 //! | `manifest` | the results of one source and setting |
 //! | `entry` | a result as bytes |
 //! | `store` | the folder: whole files, a lock, a bound |
@@ -27,6 +28,7 @@ mod entry;
 mod manifest;
 mod setting;
 mod store;
+mod system;
 pub(crate) mod text;
 mod trust;
 
@@ -203,8 +205,8 @@ impl Cache {
         if of_system.has_time {
             return None;
         }
-        let macros = &of_system.line_macros;
-        if own.iter().any(|path| after.uses(path, macros)) {
+        let mut own_texts = own.iter();
+        if of_system.needs_lines || own_texts.any(|path| after.uses(path, &of_system.words)) {
             mode = Mode::Raw;
         }
         let found = {

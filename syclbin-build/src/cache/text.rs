@@ -30,8 +30,6 @@ pub(crate) struct Text {
     pub(crate) headers: BTreeSet<String>,
     /// All its identifiers.
     pub(crate) words: BTreeSet<String>,
-    /// Macros it defines whose text needs lines.
-    pub(crate) line_macros: BTreeSet<String>,
 }
 
 impl Text {
@@ -47,9 +45,16 @@ impl Text {
     }
 }
 
+/// A text without its comments, and with white space folded.
+pub(crate) fn folded(text: &str) -> String {
+    let mut lexer = Lexer::new(text.as_bytes());
+    lexer.run();
+    String::from_utf8_lossy(&lexer.out).into_owned()
+}
+
 /// Whether an identifier stands for a line or a column, or for something that mostly has one. `assert`
 /// is a macro of a header, as are its relatives in other libraries.
-fn is_of_lines(word: &str) -> bool {
+pub(crate) fn is_of_lines(word: &str) -> bool {
     const EXACT: [&str; 5] = [
         "__LINE__",
         "__builtin_LINE",
@@ -57,14 +62,17 @@ fn is_of_lines(word: &str) -> bool {
         "source_location",
         "code_location",
     ];
-    let is_static = ["static_assert", "_Static_assert"].contains(&word);
     EXACT.contains(&word)
         || word.ends_with("source_location")
-        || (word.to_ascii_lowercase().contains("assert") && !is_static)
+        || (word.to_ascii_lowercase().contains("assert") && !is_static_assert(word))
+}
+
+pub(crate) fn is_static_assert(word: &str) -> bool {
+    ["static_assert", "_Static_assert"].contains(&word)
 }
 
 /// The time of the compile is in what these make.
-const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
+pub(crate) const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
 
 struct Lexer<'t> {
     bytes: &'t [u8],
@@ -74,8 +82,6 @@ struct Lexer<'t> {
     /// White space that is to be written before the next token.
     pending: Option<u8>,
     is_line_start: bool,
-    /// The macro that the present line defines.
-    defines: Option<String>,
 }
 
 impl<'t> Lexer<'t> {
@@ -89,7 +95,6 @@ impl<'t> Lexer<'t> {
             unfit: None,
             headers: BTreeSet::new(),
             words: BTreeSet::new(),
-            line_macros: BTreeSet::new(),
         };
         let has = |sign: &[u8]| bytes.windows(sign.len()).any(|window| window == sign);
         if has(b"??/") || has(b"??=") {
@@ -107,7 +112,6 @@ impl<'t> Lexer<'t> {
             text,
             pending: None,
             is_line_start: true,
-            defines: None,
         }
     }
 
@@ -177,7 +181,6 @@ impl<'t> Lexer<'t> {
                 self.next();
                 self.pending = Some(b'\n');
                 self.is_line_start = true;
-                self.defines = None;
             } else if is_blank(byte) {
                 self.next();
                 self.pending = self.pending.or(Some(b' '));
@@ -254,7 +257,6 @@ impl<'t> Lexer<'t> {
         }
         if is_of_lines(&word) {
             self.text.needs_lines = true;
-            self.text.line_macros.extend(self.defines.clone());
         }
         if TIMES.contains(&word.as_str()) {
             self.text.has_time = true;
@@ -334,8 +336,7 @@ impl<'t> Lexer<'t> {
             "define" => {
                 self.blanks();
                 let macro_name = self.read_word();
-                self.text.words.insert(macro_name.clone());
-                self.defines = Some(macro_name);
+                self.text.words.insert(macro_name);
             }
             "error" | "warning" => self.message(),
             // `#line 3`, and the marks that preprocessors leave: `# 3 "a.hpp"`.
