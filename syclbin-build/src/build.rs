@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use syclbin::metadata::Sources;
 use syclbin::{Container, Syclbin};
 use syclbin_toolchain::INSTALL_COMMAND;
 
@@ -296,18 +297,18 @@ impl Build {
         place: &Place,
         report: impl Fn(Outcome) -> Result<()>,
     ) -> Result<PathBuf> {
+        let begun = prebuilt::begin();
         let (mut whole, files) = self.compile_sources(compiler, place)?;
-        let made = place.write(&to_bytes(&whole)?)?;
-        let arguments = self.recorded_arguments(place);
-        prebuilt::record(
-            &mut whole,
-            &place.root,
-            &place.out_dir,
-            &files,
-            arguments,
-            compiler.version(),
-        )?;
+        let made = to_bytes(&whole)?;
+        let sources = Sources {
+            arguments: self.recorded_arguments(place),
+            compiler: compiler.version().to_owned(),
+            ..Sources::default()
+        };
+        let folders = (&*place.root, &*place.out_dir);
+        prebuilt::record(&mut whole, begun, folders, &files, sources)?;
         let bytes = to_bytes(&whole)?;
+        let made = place.write(&made)?;
         let is_new = std::fs::read(path).map_or(true, |old| old != bytes);
         file::replace(path, &bytes).map_err(|source| write_error(path, source))?;
         report(match is_new {

@@ -43,6 +43,10 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// A source or header that was written while `cargo syclbin build --commit` had it compiled, so
+    /// the compiler may have read another.
+    #[error("{} changed while it was compiled; run it again", .0.display())]
+    Changed(PathBuf),
     /// The one compiler that was asked for does not do.
     #[error("{}", unusable(.0))]
     Unusable(Box<PassedOver>),

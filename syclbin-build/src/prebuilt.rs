@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 use syclbin::metadata::Sources;
@@ -99,34 +101,65 @@ impl Prebuilt {
     }
 }
 
-/// What `file` was compiled from: `files` as the compiler names them, from the folder `root`.
+/// The time that a compile begins, for [`record`]: what is written before this is called has an older
+/// time, and what is written after it returns a newer one.
+pub(crate) fn begin() -> SystemTime {
+    let now = SystemTime::now();
+    // Kernels stamp files with a clock that is behind by up to a tick.
+    std::thread::sleep(Duration::from_millis(20));
+    now
+}
+
+/// What `file` was compiled from since `begun`: `files` as the compiler names them, from the folder
+/// `root`.
+///
+/// The files are read after the compiler read them, so one that changed meanwhile is an error: the
+/// record would say of old kernels that they are those of the new text.
 pub(crate) fn record(
     file: &mut Syclbin<'_>,
-    root: &Path,
-    out_dir: &Path,
+    begun: SystemTime,
+    (root, out_dir): (&Path, &Path),
     files: &BTreeSet<PathBuf>,
-    arguments: Vec<String>,
-    compiler: &str,
+    mut sources: Sources,
 ) -> Result<()> {
-    let mut sources = Sources {
-        arguments,
-        compiler: compiler.to_owned(),
-        ..Sources::default()
-    };
     // What this crate brings along is of no package.
     let own = crate::headers::folder();
     for path in files.iter().filter(|path| !path.starts_with(&own)) {
         let Some(name) = of_package(path, root, out_dir) else {
             continue;
         };
-        let bytes = std::fs::read(path).map_err(|source| Error::Source {
+        let unreadable = |source| Error::Source {
             path: path.clone(),
             source,
-        })?;
+        };
+        let bytes = std::fs::read(path).map_err(unreadable)?;
+        // After it was read, so nothing happens in between.
+        let metadata = path.metadata().map_err(unreadable)?;
+        let now = SystemTime::now();
+        // What has a time to come got it from somebody who set it, or from another clock.
+        if times(&metadata).any(|time| begun < time && time <= now) {
+            return Err(Error::Changed(path.clone()));
+        }
         sources.files.insert(name, hash(&bytes));
     }
     sources.write(&mut file.global);
     Ok(())
+}
+
+/// When a file was written, and when it came to its name: one that replaces another may have been
+/// written long before.
+fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
+    #[cfg(unix)]
+    let changed = {
+        use std::os::unix::fs::MetadataExt as _;
+        let seconds = u64::try_from(metadata.ctime()).ok();
+        let rest = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();
+        let since = |seconds| Duration::from_secs(seconds) + Duration::from_nanos(rest);
+        seconds.and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(since(seconds)))
+    };
+    #[cfg(not(unix))]
+    let changed = None;
+    metadata.modified().ok().into_iter().chain(changed)
 }
 
 /// SHA-256 of a text, whose lines may end as version control likes it.

@@ -262,6 +262,44 @@ fn a_commit_that_fails_leaves_the_file_as_it_was() {
     }
 }
 
+/// What the compiler read before is not what is recorded after.
+#[test]
+fn a_file_that_changes_while_it_is_compiled_is_not_committed() {
+    let changes = [
+        ("kernels/vector_ops.cpp", "echo '// new' >$changed"),
+        ("include/k.hpp", "echo 'int k = 2;' >$changed"),
+        // A version control may bring back a file with its old time.
+        ("include/k.hpp", "touch -d 2001-01-01 new; mv new $changed"),
+    ];
+    for (changed, change) in changes {
+        let package = package();
+        commit(&package);
+        let before = fs::read(package.path(KEPT)).unwrap();
+        let fake = format!(
+            "{}; changed={changed}; [ -n \"$debug\" ] || {{ {change}; }}",
+            compile_with_header()
+        );
+        let script = package.script(STEPS, &fake);
+        let (ran, outcomes) = order(&package, Order::Commit, script);
+        assert!(outcomes.is_empty(), "{outcomes:?}");
+        let error = format!("{changed} changed while it was compiled; run it again\n");
+        assert!(ran.failed().ends_with(&error), "{ran:?}");
+        assert!(fs::read(package.path(KEPT)).unwrap() == before);
+        let again = commit(&package);
+        assert_eq!(again, [Outcome::Written], "and the next time it is");
+    }
+}
+
+#[test]
+fn a_file_with_a_time_to_come_is_committed() {
+    let package = package();
+    let header = package.write("include/k.hpp", "int k;\n");
+    let header = fs::File::options().write(true).open(header).unwrap();
+    let tomorrow = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400);
+    header.set_modified(tomorrow).unwrap();
+    assert_eq!(commit(&package), [Outcome::Written]);
+}
+
 #[test]
 fn orders_for_other_packages_are_none_of_ours() {
     let package = package();
