@@ -19,6 +19,9 @@ use crate::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
 use crate::sources::{self, TARGETS, Wanted};
 
+/// Why there are no kernels where files are only checked.
+const CHECKED: &str = "`cargo syclbin build --check` compiles nothing";
+
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is compiled before `compile` is called"]
@@ -172,7 +175,7 @@ impl Build {
             if order == Some(Order::Check) {
                 // There is nothing to check, and perhaps nothing to compile with.
                 report(Outcome::NotKept)?;
-                return place.write(&prebuilt::placeholder()?);
+                return place.write(&prebuilt::placeholder(CHECKED)?);
             }
             let compiler = self.find_compiler(&place)?;
             let (whole, _) = self.compile_sources(&compiler, &place)?;
@@ -235,7 +238,7 @@ impl Build {
         };
         match kept {
             Some(kept) => place.write(&kept.bytes),
-            None => place.write(&prebuilt::placeholder()?),
+            None => place.write(&prebuilt::placeholder("DOCS_RS is set")?),
         }
     }
 
@@ -272,11 +275,11 @@ impl Build {
             Ok(Some(kept)) => kept,
             Ok(None) => {
                 report(Outcome::Stale("it is not there".to_owned()))?;
-                return place.write(&prebuilt::placeholder()?);
+                return place.write(&prebuilt::placeholder(CHECKED)?);
             }
             Err(Error::Prebuilt { problem, .. }) => {
                 report(Outcome::Stale(format!("it {problem}")))?;
-                return place.write(&prebuilt::placeholder()?);
+                return place.write(&prebuilt::placeholder(CHECKED)?);
             }
             Err(error) => return Err(error),
         };

@@ -212,17 +212,44 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
             .map(|root| (root, "$CARGO_MANIFEST_DIR")),
     );
     for (folder, name) in folders {
-        text = text.replace(&*folder.to_string_lossy(), name);
+        text = replaced(&text, &folder.to_string_lossy(), name);
     }
     // What is written to a file has no line breaks in it.
     text.replace(['\n', '\r'], " ")
 }
 
-/// The file that stands for kernels where there is nothing to compile with.
-pub(crate) fn placeholder() -> Result<Vec<u8>> {
+/// `text` with `name` for each path to `folder` or into it. `/p` is neither in `/p2` nor in `/home/p`.
+fn replaced(text: &str, folder: &str, name: &str) -> String {
+    let folder = folder.trim_end_matches(std::path::is_separator);
+    if folder.is_empty() {
+        // Each path leads into the root.
+        return text.to_owned();
+    }
+    let ends_path = |c: char| c.is_whitespace() || "=,:;\"'()".contains(c);
+    let mut replaced = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(folder) {
+        replaced.push_str(before);
+        // An option such as `-I` may stand right before a path.
+        let begins = replaced
+            .rsplit(ends_path)
+            .next()
+            .is_none_or(|before| !before.contains(std::path::is_separator));
+        let ends = after
+            .chars()
+            .next()
+            .is_none_or(|next| std::path::is_separator(next) || ends_path(next));
+        replaced.push_str(if begins && ends { name } else { folder });
+        rest = after;
+    }
+    replaced + rest
+}
+
+/// The file that stands for kernels where nothing is compiled, for this reason.
+pub(crate) fn placeholder(reason: &str) -> Result<Vec<u8>> {
     let mut file = Syclbin::new(State::Executable);
-    let why = Value::from("DOCS_RS is set");
-    file.global.insert(set::PLACEHOLDER, "reason", why);
+    let reason = Value::from(reason);
+    file.global.insert(set::PLACEHOLDER, "reason", reason);
     Ok(syclbin::write::to_vec(&file, Container::default())?)
 }
 
@@ -258,6 +285,27 @@ mod tests {
         assert_eq!(argument("-I/home/me/p/inc"), "-I$CARGO_MANIFEST_DIR/inc");
         assert_eq!(argument("-I/home/me/p/target/out/h"), "-I$OUT_DIR/h");
         assert_eq!(argument("-DTEXT=a\nb"), "-DTEXT=a b");
+        let map = argument("-fdebug-prefix-map=/home/me/p=/home/me/p/a");
+        let expected = "-fdebug-prefix-map=$CARGO_MANIFEST_DIR=$CARGO_MANIFEST_DIR/a";
+        assert_eq!(map, expected);
+        assert_eq!(argument("/home/me/p"), "$CARGO_MANIFEST_DIR");
+    }
+
+    #[test]
+    fn a_folder_that_only_begins_or_ends_like_the_package_is_another() {
+        let (root, out) = (Path::new("/home/me/p"), Path::new("/"));
+        for text in [
+            "-I/home/me/project2/inc",
+            "-I/home/me/p-2",
+            "-I/home/me/p.old/inc",
+            "-I/mnt/home/me/p/inc",
+            "-DPATHS=/a:/mnt/home/me/p",
+        ] {
+            assert_eq!(argument(OsStr::new(text), root, out), text);
+        }
+        let text = OsStr::new("-DPATHS=/a:/home/me/p");
+        let named = "-DPATHS=/a:$CARGO_MANIFEST_DIR";
+        assert_eq!(argument(text, root, out), named);
     }
 
     #[test]

@@ -339,7 +339,23 @@ fn on_docs_rs_without_a_committed_file_there_is_one_without_kernels() {
         assert_eq!(reasons.next(), None);
         let file = syclbin::read::parse(&made).unwrap();
         assert_eq!(file.kernel_names().count(), 0);
-        let placeholder = syclbin::property::set::PLACEHOLDER;
-        assert!(file.global.set(placeholder).is_some());
+        assert_eq!(reason(&package), "DOCS_RS is set");
     }
+}
+
+/// Why the file in `OUT_DIR` has no kernels.
+fn reason(package: &Package) -> String {
+    let made = fs::read(package.made("vector_ops")).unwrap();
+    let file = syclbin::read::parse(&made).unwrap();
+    let set = syclbin::property::set::PLACEHOLDER;
+    let reason = file.global.get(set, "reason").unwrap();
+    reason.as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_check_of_what_is_not_there_leaves_a_file_that_says_so() {
+    let package = package();
+    check(&package, STEPS);
+    let expected = "`cargo syclbin build --check` compiles nothing";
+    assert_eq!(reason(&package), expected);
 }
