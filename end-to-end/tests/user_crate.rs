@@ -191,7 +191,7 @@ fn the_readme_builds_runs_and_is_rebuilt_when_and_only_when_it_must() {
         "error: use of undeclared identifier 'z'",
         "kernels/saxpy.cpp:9:14",
         "^",
-        "error: kernels/saxpy.cpp does not compile; see the errors above",
+        "error: kernels/saxpy.cpp does not compile; see the compiler's errors",
     ] {
         assert!(log.contains(expected), "{expected}: {log}");
     }

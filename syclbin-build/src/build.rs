@@ -124,7 +124,8 @@ impl Build {
     ///
     /// # Errors
     ///
-    /// See [`Error`]. Nothing half-written is left: an older file of that name stays as it was.
+    /// See [`Error`]; [`Error::diagnostics`] has the errors of the compiler, which are not shown.
+    /// Nothing half-written is left: an older file of that name stays as it was.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || !name.chars().all(valid) {

@@ -149,6 +149,7 @@ impl Compiler {
             process,
             program: self.program().to_owned(),
             source: job.source.clone(),
+            log,
             line: self.line_to_repeat(job),
         })
     }
@@ -196,6 +197,7 @@ pub(crate) struct Running {
     process: Process,
     program: PathBuf,
     source: PathBuf,
+    log: PathBuf,
     line: String,
 }
 
@@ -238,8 +240,10 @@ impl Running {
     }
 
     fn lost(&self, source: std::io::Error) -> Error {
-        Error::Start {
+        Error::Lost {
             program: self.program.clone(),
+            source_file: self.source.clone(),
+            log: self.log.clone(),
             source,
         }
     }
@@ -288,5 +292,30 @@ mod tests {
         assert_eq!(quote("a b"), "'a b'");
         assert_eq!(quote("it's"), r"'it'\''s'");
         assert_eq!(quote(""), "''");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_compiler_whose_words_cannot_be_read_did_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("a.log");
+        // For writing only.
+        let stderr = std::fs::File::create(&log).unwrap();
+        let mut running = Running {
+            process: Process::start(Command::new("true"), stderr).unwrap(),
+            program: "icpx".into(),
+            source: "a.cpp".into(),
+            log: log.clone(),
+            line: String::new(),
+        };
+        let result = loop {
+            if let Some(result) = running.poll(LIMIT) {
+                break result;
+            }
+        };
+        let said = result.unwrap_err().to_string();
+        let begin = "icpx ran, but it cannot be told what became of a.cpp: ";
+        assert!(said.starts_with(begin), "{said}");
+        assert!(said.contains(log.to_str().unwrap()), "{said}");
     }
 }

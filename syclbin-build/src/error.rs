@@ -1,7 +1,7 @@
 //! What can go wrong in a build, each with the way out.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -66,15 +66,35 @@ pub enum Error {
     #[error(transparent)]
     NoHome(#[from] syclbin_toolchain::NoHome),
     /// The compiler could not be started.
-    #[error("{} could not be started: {source}", .program.display())]
+    #[error(
+        "{} could not be started: {source}; `cargo syclbin doctor` tells which compilers do",
+        .program.display()
+    )]
     Start {
         /// The program.
         program: PathBuf,
         /// What the system says.
         source: io::Error,
     },
-    /// The compiler found errors in the source. Its own words have been shown.
-    #[error("{} does not compile; see the errors above", .source_file.display())]
+    /// The compiler was started, and how it ended or what it said could not be found out.
+    #[error(
+        "{} ran, but it cannot be told what became of {}: {source}; see that the disk of OUT_DIR ({}) has room and can be read, and build again",
+        .program.display(),
+        .source_file.display(),
+        .log.display()
+    )]
+    Lost {
+        /// The program.
+        program: PathBuf,
+        /// The source that it compiled.
+        source_file: PathBuf,
+        /// The file with what it said.
+        log: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The compiler found errors in the source: [`Error::diagnostics`] has its own words.
+    #[error("{} does not compile; see the compiler's errors", .source_file.display())]
     Compile {
         /// The source.
         source_file: PathBuf,
@@ -113,7 +133,8 @@ pub enum Error {
         /// What it wrote before.
         diagnostics: String,
     },
-    /// Something is wrong with some of several sources. What the compiler said has been shown.
+    /// Something is wrong with some of several sources: [`Error::diagnostics`] has what the compiler
+    /// said.
     #[error("{}{summary}", each(.failures))]
     Sources {
         /// What is wrong with each.
@@ -160,7 +181,7 @@ pub enum Error {
         compiler: Box<Error>,
     },
     /// Two sources define a kernel of the same name.
-    #[error("kernel {symbol} is defined in {} and again in {}; a kernel may come from one source only", .first.display(), .second.display())]
+    #[error("kernel {symbol} is defined in {}", twice(.first, .second))]
     Duplicate {
         /// The kernel's symbol.
         symbol: String,
@@ -170,10 +191,12 @@ pub enum Error {
         second: PathBuf,
     },
     /// What the compiler made does not fit the format.
-    #[error("the SYCLBIN file cannot be made: {0}")]
+    #[error(
+        "the SYCLBIN file cannot be made: {0}; try another compiler (`cargo syclbin doctor` tells which ones do), and please report this one"
+    )]
     Format(#[from] syclbin::write::Error),
     /// A file in `OUT_DIR` could not be written.
-    #[error("{} cannot be written: {source}", .path.display())]
+    #[error("{} cannot be written: {source}; see that its folder is yours to write to, and has room", .path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
@@ -183,8 +206,21 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the compiler said, which is to be shown before the error.
-    pub(crate) fn diagnostics(&self) -> &str {
+    /// What the compiler said, in its own words and over many lines; empty where it said nothing. The
+    /// message of the error does not have it.
+    ///
+    /// [`Build::compile`](crate::Build::compile) shows it before the message. After
+    /// [`Build::try_compile`](crate::Build::try_compile) that is up to you:
+    ///
+    /// ```no_run
+    /// // build.rs
+    /// # let build = syclbin_build::Build::new();
+    /// if let Err(error) = build.try_compile("saxpy") {
+    ///     eprintln!("{}error: {error}", error.diagnostics());
+    /// }
+    /// ```
+    #[must_use]
+    pub fn diagnostics(&self) -> &str {
         match self {
             Self::Compile { diagnostics, .. }
             | Self::Crash { diagnostics, .. }
@@ -205,6 +241,19 @@ pub struct Undefined {
     pub name: String,
     /// The sources that use it.
     pub sources: Vec<PathBuf>,
+}
+
+/// Where a kernel is defined, and what to do.
+fn twice(first: &Path, second: &Path) -> String {
+    let first_name = first.display();
+    match first == second {
+        true => format!("{first_name}, which is given twice; give each source once"),
+        false => format!(
+            "{first_name} and again in {}; rename one, or leave `extern \"C\"` out and put each into a \
+             namespace of its own",
+            second.display()
+        ),
+    }
 }
 
 fn undefined(all: &[Undefined]) -> String {
@@ -272,3 +321,37 @@ impl std::fmt::Display for Ended {
 
 /// The result of a build.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_or_the_compiler_did_comes_with_the_way_out() {
+        let source = || io::Error::from(io::ErrorKind::PermissionDenied);
+
+        for (error, way_out) in [
+            (
+                Error::Start {
+                    program: "icpx".into(),
+                    source: source(),
+                },
+                "; `cargo syclbin doctor` tells which compilers do",
+            ),
+            (
+                Error::Write {
+                    path: "out".into(),
+                    source: source(),
+                },
+                "; see that its folder is yours to write to, and has room",
+            ),
+            (
+                Error::Format(syclbin::write::Error::Nul("a".to_owned())),
+                "; try another compiler (`cargo syclbin doctor` tells which ones do), and please report this one",
+            ),
+        ] {
+            let said = error.to_string();
+            assert!(said.ends_with(way_out), "{said}");
+        }
+    }
+}

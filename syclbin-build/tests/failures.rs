@@ -15,10 +15,36 @@ fn clangs_errors_appear_as_clang_wrote_them() {
     let package = Package::new();
     let errors = "kernels/vector_ops.cpp:9:14: error: use of undeclared identifier 'z'\n    9 |   z[i];\n      |   ^\n1 error generated.\n";
     let ran = package.run(&format!("cat >&2 <<'END'\n{errors}END\nexit 1"));
-    let expected =
-        format!("{errors}error: kernels/vector_ops.cpp does not compile; see the errors above\n");
+    let expected = format!(
+        "{errors}error: kernels/vector_ops.cpp does not compile; see the compiler's errors\n"
+    );
     assert_eq!(ran.failed(), expected);
     assert_eq!(package.left(), [""; 0]);
+}
+
+/// Of one source, and of several.
+#[test]
+fn a_script_that_goes_on_after_an_error_has_the_compilers_words() {
+    let package = Package::new();
+    package.write("kernels/b.cpp", "");
+    let fake = "echo \"$source:1:1: error: no\" >&2; exit 1";
+    for (sources, expected) in [
+        (
+            "source kernels/b.cpp",
+            "[kernels/b.cpp:1:1: error: no\n]kernels/b.cpp does not compile; see the compiler's errors",
+        ),
+        (
+            "source kernels/b.cpp\nsource kernels/vector_ops.cpp",
+            "[kernels/b.cpp:1:1: error: no\nkernels/vector_ops.cpp:1:1: error: no\n]\
+             2 errors in 2 of 2 sources: kernels/b.cpp, kernels/vector_ops.cpp",
+        ),
+    ] {
+        let steps = format!("{sources}\ntry_compile b\nsource kernels/b.cpp\ntry_compile c");
+        let ran = package.script(&steps, fake).run().succeeded();
+        assert!(ran.stderr.starts_with(expected), "{ran:?}");
+        let next = "]kernels/b.cpp does not compile; see the compiler's errors\n";
+        assert!(ran.stderr.ends_with(next), "{ran:?}");
+    }
 }
 
 #[test]
@@ -243,6 +269,9 @@ fn a_kernel_in_two_sources_is_an_error_that_names_both() {
         message.contains("is defined in kernels/vector_ops.cpp and again in more/vector_ops.cpp"),
         "{message}"
     );
+    let advice =
+        "; rename one, or leave `extern \"C\"` out and put each into a namespace of its own\n";
+    assert!(message.ends_with(advice), "{message}");
     assert_eq!(package.left(), [""; 0]);
 }
 
@@ -251,7 +280,8 @@ fn the_same_source_twice_is_an_error_too() {
     let package = Package::new();
     let steps = "source kernels/vector_ops.cpp\nsource kernels/vector_ops.cpp\ncompile both";
     let ran = package.script(steps, COMPILE).run();
-    assert!(ran.failed().contains("and again in"), "{ran:?}");
+    let advice = "kernels/vector_ops.cpp, which is given twice; give each source once\n";
+    assert!(ran.failed().ends_with(advice), "{ran:?}");
 }
 
 #[test]

@@ -58,6 +58,13 @@ fn runs_as_a_build_script() {
                 syclbin_build::Build::from_manifest().compile();
                 std::process::exit(0);
             }
+            // Goes on, with another file.
+            "try_compile" => {
+                if let Err(error) = build.try_compile(argument) {
+                    eprintln!("[{}]{error}", error.diagnostics());
+                }
+                syclbin_build::Build::new()
+            }
             "compile" => {
                 build.compile(argument);
                 std::process::exit(0);
