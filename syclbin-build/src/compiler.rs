@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
@@ -141,10 +141,11 @@ impl Compiler {
             .truncate(true)
             .open(&log)
             .map_err(|source| write_error(&log, source))?;
-        let process = Process::start(command, stderr).map_err(|source| Error::Start {
-            program: self.program().to_owned(),
-            source,
-        })?;
+        let process =
+            Process::start(command, Stdio::null(), stderr).map_err(|source| Error::Start {
+                program: self.program().to_owned(),
+                source,
+            })?;
         Ok(Running {
             process,
             program: self.program().to_owned(),
@@ -302,7 +303,7 @@ mod tests {
         // For writing only.
         let stderr = std::fs::File::create(&log).unwrap();
         let mut running = Running {
-            process: Process::start(Command::new("true"), stderr).unwrap(),
+            process: Process::start(Command::new("true"), Stdio::null(), stderr).unwrap(),
             program: "icpx".into(),
             source: "a.cpp".into(),
             log: log.clone(),

@@ -17,12 +17,16 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `command`. Its standard error goes to `stderr`: a pipe would have us wait for whatever
-    /// the program started and left behind.
-    pub(crate) fn start(mut command: Command, stderr: File) -> io::Result<Self> {
+    /// Starts `command`. What it says goes to files: a pipe would have us wait for whatever the program
+    /// started and left behind.
+    pub(crate) fn start(
+        mut command: Command,
+        stdout: impl Into<Stdio>,
+        stderr: File,
+    ) -> io::Result<Self> {
         let child = command
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(stdout)
             .stderr(stderr.try_clone()?)
             .spawn()?;
         Ok(Self {
@@ -44,12 +48,9 @@ impl Process {
         self.started.elapsed()
     }
 
-    /// What it has said so far.
+    /// What it has said on its standard error so far.
     pub(crate) fn said(&mut self) -> io::Result<String> {
-        let mut bytes = Vec::new();
-        self.stderr.rewind()?;
-        (&self.stderr).take(MOST_SAID).read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        text(&mut self.stderr)
     }
 
     /// Stops it, and what it started as far as that can be found.
@@ -69,6 +70,14 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// What a program wrote to `file`.
+pub(crate) fn text(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(MOST_SAID).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The processes that one started. A process group would find them too, but a compiler in a group of
@@ -130,7 +139,8 @@ mod tests {
         let script =
             "sleep 1000 & echo $! >>\"$0\"; sh -c 'sleep 1000 & echo $! >>\"$0\"; wait' \"$0\"";
         command.args(["-c", script]).arg(&list);
-        let mut process = Process::start(command, tempfile::tempfile().unwrap()).unwrap();
+        let mut process =
+            Process::start(command, Stdio::null(), tempfile::tempfile().unwrap()).unwrap();
         let started: Vec<u32> = loop {
             let text = std::fs::read_to_string(&list).unwrap_or_default();
             if text.ends_with('\n') && text.lines().count() == 2 {

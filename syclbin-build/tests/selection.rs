@@ -276,6 +276,33 @@ fn a_compiler_that_hangs_is_stopped_and_the_limit_named() {
     }
 }
 
+#[cfg(target_os = "linux")] // elsewhere what a program started is not found
+#[test]
+fn what_a_compiler_that_hangs_started_is_stopped_with_it() {
+    let package = Package::new();
+    let (list, survived) = (package.path("pid"), package.path("survived"));
+    let probe = format!(
+        "(sleep 20; : >'{}') & echo $! >'{}'; wait",
+        survived.display(),
+        list.display()
+    );
+    let script = package
+        .script(VECTOR_OPS, COMPILE)
+        .env("SYCLBIN_PROBE_SECONDS", "1")
+        .env("FAKE_CLANG_PROBE", probe);
+    assert!(script.run().failed().contains("and was stopped"));
+    let started = fs::read_to_string(list).unwrap();
+    // One that is dead and not yet collected by whoever adopted it counts as gone.
+    let is_gone = || {
+        let status = fs::read_to_string(format!("/proc/{}/stat", started.trim()));
+        status.map_or(true, |text| text.contains(") Z "))
+    };
+    while !is_gone() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(!survived.exists(), "it ran to its end");
+}
+
 #[test]
 fn a_compiler_that_hangs_before_another_is_a_warning_as_it_takes_time() {
     let package = Package::new();

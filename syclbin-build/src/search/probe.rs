@@ -1,12 +1,12 @@
 //! Asking a program what it is and whether it has `-fsyclbin`, within a limit of time.
 
 use std::fmt;
-use std::io::{Read as _, Seek as _};
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use super::{Candidate, LIMIT_VARIABLE};
 use crate::error::Ended;
+use crate::process::{self, Process};
 
 /// What speaks against a candidate, with the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,28 +163,20 @@ impl Said {
     }
 }
 
-/// Runs a program to its end, or to its limit.
-fn run(mut command: Command, question: &'static str, limit: Duration) -> Result<Said, Problem> {
+/// Runs a program to its end, or to its limit; what it started is stopped with it then.
+fn run(command: Command, question: &'static str, limit: Duration) -> Result<Said, Problem> {
     let lost = |error: std::io::Error| Problem::Start(error.to_string());
-    // Files, because a pipe would have us wait for whatever a stopped program started.
     let mut stdout = tempfile::tempfile().map_err(lost)?;
-    let mut stderr = tempfile::tempfile().map_err(lost)?;
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(stdout.try_clone().map_err(lost)?)
-        .stderr(stderr.try_clone().map_err(lost)?)
-        .spawn()
-        .map_err(lost)?;
-    let started = Instant::now();
+    let stderr = tempfile::tempfile().map_err(lost)?;
+    let copy = stdout.try_clone().map_err(lost)?;
+    let mut process = Process::start(command, copy, stderr).map_err(lost)?;
     let mut pause = Duration::from_micros(500);
     let status = loop {
-        if let Some(status) = child.try_wait().map_err(lost)? {
+        if let Some(status) = process.ended().map_err(lost)? {
             break status;
         }
-        if started.elapsed() >= limit {
-            // It may have ended by now, which is all that is wanted.
-            let _ = child.kill();
-            let _ = child.wait();
+        if process.runs_for() >= limit {
+            process.stop();
             return Err(Problem::Hangs { question, limit });
         }
         std::thread::sleep(pause);
@@ -192,17 +184,9 @@ fn run(mut command: Command, question: &'static str, limit: Duration) -> Result<
     };
     Ok(Said {
         status,
-        stdout: text(&mut stdout).map_err(lost)?,
-        stderr: text(&mut stderr).map_err(lost)?,
+        stdout: process::text(&mut stdout).map_err(lost)?,
+        stderr: process.said().map_err(lost)?,
     })
-}
-
-/// The beginning of a file: a version is no book.
-fn text(file: &mut std::fs::File) -> std::io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.take(1 << 20).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The first line that holds anything, as one that can be printed.
