@@ -9,6 +9,7 @@ use syclbin::metadata::Sources;
 use syclbin::{Container, Syclbin};
 use syclbin_toolchain::INSTALL_COMMAND;
 
+use crate::abandoned;
 use crate::cargo;
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
@@ -125,8 +126,17 @@ impl Build {
     /// # Errors
     ///
     /// See [`Error`]; [`Error::diagnostics`] has the errors of the compiler, which are not shown.
-    /// Nothing half-written is left: an older file of that name stays as it was.
+    /// Nothing half-written is left: an older file of that name stays as it was, and so do those of
+    /// other names.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
+        let made = self.make(name);
+        if made.is_err() {
+            abandoned::restore_others();
+        }
+        made
+    }
+
+    fn make(&self, name: &str) -> Result<PathBuf> {
         let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || !name.chars().all(valid) {
             return Err(Error::Name(name.into()));
@@ -141,8 +151,17 @@ impl Build {
             root: std::env::current_dir().map_err(|source| write_error(Path::new("."), source))?,
             out_dir,
         };
+        let folder_error = |source| write_error(&place.folder, source);
+        abandoned::claim(&place.out_dir, name).map_err(folder_error)?;
+        let made = self.make_in(&place, name)?;
+        abandoned::set_aside_others(&place.out_dir).map_err(folder_error)?;
+        Ok(made)
+    }
+
+    /// Makes the file, in whichever way is asked for.
+    fn make_in(&self, place: &Place, name: &str) -> Result<PathBuf> {
         if cargo::env("DOCS_RS").is_some() {
-            return self.on_docs_rs(&place);
+            return self.on_docs_rs(place, name);
         }
         for path in &self.sources {
             if path.to_string_lossy().contains(['\n', '\r']) {
@@ -156,8 +175,7 @@ impl Build {
             })?;
         }
         create(&place.folder)?;
-        listing::write(&place.out_dir, name, &self.sources)
-            .map_err(|source| write_error(&place.folder, source))?;
+        self.note(place, name)?;
         let orders = cargo::env(orders::VARIABLE).map(PathBuf::from);
         let order = orders
             .as_ref()
@@ -178,29 +196,35 @@ impl Build {
                 report(Outcome::NotKept)?;
                 return place.write(&prebuilt::placeholder(CHECKED)?);
             }
-            let compiler = self.find_compiler(&place)?;
-            let (whole, _) = self.compile_sources(&compiler, &place)?;
+            let compiler = self.find_compiler(place)?;
+            let (whole, _) = self.compile_sources(&compiler, place)?;
             return place.write(&to_bytes(&whole)?);
         };
         if kept.exists() {
             cargo::rerun_if_changed(kept);
         }
         match order {
-            Some(Order::Check) => self.check(kept, &place, report),
+            Some(Order::Check) => self.check(kept, place, report),
             Some(Order::Commit) => {
-                let compiler = self.find_compiler(&place)?;
-                self.commit(kept, &compiler, &place, report)
+                let compiler = self.find_compiler(place)?;
+                self.commit(kept, &compiler, place, report)
             }
-            None => match self.find_compiler(&place) {
+            None => match self.find_compiler(place) {
                 Ok(compiler) => {
-                    let (whole, _) = self.compile_sources(&compiler, &place)?;
+                    let (whole, _) = self.compile_sources(&compiler, place)?;
                     place.write(&to_bytes(&whole)?)
                 }
-                Err(none @ Error::NoCompiler { .. }) => self.take(kept, &place, none),
+                Err(none @ Error::NoCompiler { .. }) => self.take(kept, place, none),
                 // Somebody wanted that compiler.
                 Err(other) => Err(other),
             },
         }
+    }
+
+    /// Leaves a note for `cargo syclbin list`.
+    fn note(&self, place: &Place, name: &str) -> Result<()> {
+        listing::write(&place.out_dir, name, &self.sources)
+            .map_err(|source| write_error(&place.folder, source))
     }
 
     /// The kernels of all sources, and the files that these were read from.
@@ -228,8 +252,9 @@ impl Build {
     }
 
     /// The kept file, or one without kernels; nothing is looked for and nothing compiled.
-    fn on_docs_rs(&self, place: &Place) -> Result<PathBuf> {
+    fn on_docs_rs(&self, place: &Place, name: &str) -> Result<PathBuf> {
         create(&place.folder)?;
+        self.note(place, name)?;
         let kept = match &self.prebuilt {
             Some(path) => {
                 cargo::rerun_if_changed(path);

@@ -157,6 +157,10 @@
 //! write to is not used, with a warning; what is kept is for its user alone. A cache that cannot be
 //! read or written, or that somebody else holds for more than a moment, fails no build. Errors are not kept.
 //!
+//! What an earlier run of the script built and this one does not is taken away once this one has built
+//! something: `include_syclbin!` of a name that is gone is an error, not the kernels of yesterday. So one
+//! process builds all files of an `OUT_DIR`.
+//!
 //! # Out of scope
 //!
 //! Linking device code to one module, and code for NVIDIA's and AMD's GPUs.
@@ -166,6 +170,7 @@
 // A build script speaks to Cargo on its standard output.
 #![allow(clippy::print_stdout)]
 
+mod abandoned;
 mod build;
 #[doc(hidden)]
 pub mod cache;

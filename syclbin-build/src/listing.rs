@@ -17,15 +17,23 @@ pub(crate) fn folder(out_dir: &Path) -> PathBuf {
 /// The path of the file called `name`.
 #[must_use]
 pub fn file(out_dir: &Path, name: &str) -> PathBuf {
-    folder(out_dir).join(format!("{name}.syclbin"))
+    file_in(&folder(out_dir), name)
 }
 
-/// Notes what the file called `name` is compiled of, before it is: so that one which does not compile
-/// can be named, too.
+/// The path of the file called `name`, in the folder of our files.
+pub(crate) fn file_in(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.syclbin"))
+}
+
+/// The path of the note of it.
+pub(crate) fn note(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{PREFIX}{name}"))
+}
+
+/// Notes what the file called `name` is compiled of.
 pub(crate) fn write(out_dir: &Path, name: &str, sources: &[PathBuf]) -> io::Result<()> {
     let sources: Vec<_> = sources.iter().map(|path| path.to_string_lossy()).collect();
-    let note = folder(out_dir).join(format!("{PREFIX}{name}"));
-    file::replace(&note, sources.join("\0").as_bytes())
+    file::replace(&note(&folder(out_dir), name), sources.join("\0").as_bytes())
 }
 
 /// The names of all files, and their sources from the folder of the package.
@@ -34,20 +42,30 @@ pub(crate) fn write(out_dir: &Path, name: &str, sources: &[PathBuf]) -> io::Resu
 ///
 /// When the notes cannot be read.
 pub fn read(out_dir: &Path) -> io::Result<BTreeMap<String, Vec<PathBuf>>> {
-    let mut found = BTreeMap::new();
-    let entries = match std::fs::read_dir(folder(out_dir)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+    let folder = folder(out_dir);
+    let each = names(&folder)?.into_iter().map(|name| {
+        let text = std::fs::read_to_string(note(&folder, &name))?;
+        Ok((name, text.split('\0').map(PathBuf::from).collect()))
+    });
+    each.collect()
+}
+
+/// The names that have a note in a folder of our files.
+pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
+    let mut names = Vec::new();
     for entry in entries {
-        let entry = entry?;
-        if let Some(name) = entry.file_name().to_string_lossy().strip_prefix(PREFIX) {
-            let text = std::fs::read_to_string(entry.path())?;
-            let sources = text.split('\0').map(PathBuf::from).collect();
-            found.insert(name.to_owned(), sources);
-        }
+        let name = entry?.file_name();
+        names.extend(
+            name.to_string_lossy()
+                .strip_prefix(PREFIX)
+                .map(str::to_owned),
+        );
     }
-    Ok(found)
+    Ok(names)
 }
 
 #[cfg(test)]
