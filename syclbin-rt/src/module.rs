@@ -209,6 +209,9 @@ impl Module {
     /// out. Another device or another version of the driver may not take the file: keep the one
     /// that it was made of.
     ///
+    /// Save in a process that has loaded no native code before, and so with `SYCLBIN_CACHE=off`: what
+    /// Intel's CPU driver (2026.2) compiles after that, other processes may refuse to load.
+    ///
     /// ```no_run
     /// # let queue = syclbin_rt::Device::best()?.queue()?;
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();

@@ -90,18 +90,39 @@ fn build(
     let Some(cache) = cache else {
         return Ok((Program::build(context, modules)?, Origin::Built));
     };
-    if let Some(code) = cache.read(key) {
+    let here = kept_key(key);
+    // What any process made is good for all; what was made after native code was loaded only for those
+    // that have done so, too.
+    let keys = std::iter::once(*key).chain((here != *key).then_some(here));
+    for key in keys {
+        let Some(code) = cache.read(&key) else {
+            continue;
+        };
         match Program::from_binary(context, &code) {
             Ok(program) => return Ok((program, Origin::Cache)),
             // The driver is not the one it seemed to be.
-            Err(_) => cache.remove(key),
+            Err(_) => cache.remove(&key),
         }
     }
     let program = Program::build(context, modules)?;
     if let Ok(code) = program.binary() {
-        cache.write(key, &code);
+        // Asked again: another thread may have loaded native code meanwhile.
+        cache.write(&kept_key(key), &code);
     }
     Ok((program, Origin::Built))
+}
+
+/// The key under which this process keeps what it compiles.
+fn kept_key(key: &Key) -> Key {
+    match Program::compiles_for_all() {
+        true => *key,
+        false => {
+            let mut hash = Sha256::new();
+            hash.update(key);
+            hash.update(b"after native code");
+            hash.finalize().into()
+        }
+    }
 }
 
 /// Everything that decides over the code that a driver makes.
@@ -278,6 +299,10 @@ mod tests {
         let folder = folder("cache");
         let cache = Cache::in_folder(folder.clone(), 1 << 20);
         let get = || origin(context, &spirv, Sharing::None, Some(&cache)).1;
+        get();
+        assert_eq!(get(), Origin::Cache);
+        // From here on this process has loaded native code, and keeps what it compiles for such ones.
+        std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(get(), Origin::Built);
         assert_eq!(get(), Origin::Cache);
         let entry = std::fs::read_dir(&folder).unwrap();
@@ -291,7 +316,7 @@ mod tests {
         // Whole, and of no use to the driver.
         let settings = driver_settings::of_environment();
         let key = key(context.device().facts(), &settings, &ir(&spirv));
-        cache.write(&key, b"\x7fELF no");
+        cache.write(&kept_key(&key), b"\x7fELF no");
         assert_eq!(get(), Origin::Built);
         assert_eq!(get(), Origin::Cache);
         std::fs::remove_dir_all(folder).unwrap();

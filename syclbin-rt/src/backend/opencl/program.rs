@@ -1,7 +1,7 @@
 //! A program: code that the driver has built for one device, from SPIR-V or its own native code.
 
 use std::ffi::{CStr, CString};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use opencl_sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
@@ -22,10 +22,10 @@ pub(crate) struct Program {
     memory: Mutex<Vec<Arc<DeviceMemory>>>,
 }
 
-/// Held while native code goes to or comes from a driver. OpenCL allows both on all threads at once,
-/// but the CPU driver (2026.2) then frees memory twice: without this lock 11 of 25 runs of
-/// `tests/save.rs` ended so, with it none of 40.
-static NATIVE: Mutex<()> = Mutex::new(());
+/// Whether native code was loaded in this process. Read while a driver compiles, written while native
+/// code goes to or comes from it: OpenCL allows all of that on all threads at once, but the CPU driver
+/// (2026.2) then frees memory twice. Without a lock 11 of 25 runs of `tests/save.rs` died.
+static NATIVE: RwLock<bool> = RwLock::new(false);
 
 /// A SPIR-V module, and what is set in it before it is compiled.
 pub(crate) struct Ir<'i> {
@@ -58,6 +58,7 @@ impl Program {
     /// The modules must have no unresolved imports but from each other, and no two of them may
     /// define one symbol: the CPU driver ends the process over the former.
     pub(crate) fn build(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Self, BuildError> {
+        let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         if let [module] = modules {
             let program = Self::create(context, module)?;
             let built = program.compile("clBuildProgram", c"");
@@ -72,6 +73,13 @@ impl Program {
         Self::link(context, &objects)
     }
 
+    /// Whether what is compiled now is what another process would get. Once the CPU driver (2026.2) has
+    /// seen native code, it compiles the same SPIR-V to other code, which other processes may refuse
+    /// (`CL_INVALID_BINARY`).
+    pub(crate) fn compiles_for_all() -> bool {
+        !*NATIVE.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Builds one SPIR-V module with options of `clBuildProgram`.
     pub(crate) fn build_with(
         context: &Arc<Context>,
@@ -83,6 +91,7 @@ impl Program {
             let code = CL_INVALID_BUILD_OPTIONS;
             return Err(Failure { call, code }.into()); // a zero byte ends them
         };
+        let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         let program = Self::create(context, module)?;
         let built = program.compile(call, &options);
         program.or_log(built)
@@ -93,7 +102,8 @@ impl Program {
     pub(crate) fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let call = "clCreateProgramWithBinary";
         let (size, mut start) = (binary.len(), binary.as_ptr());
-        let _alone = NATIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut has_native = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        *has_native = true;
         let (mut status, mut code) = (0, 0);
         // SAFETY: there is one device, that of the context, and so one size, one pointer to as many
         // bytes, which the driver copies before it returns, and one status.
@@ -118,7 +128,7 @@ impl Program {
     pub(crate) fn binary(&self) -> Result<Vec<u8>, Failure> {
         let call = "clGetProgramInfo";
         let query = self.context.functions().clGetProgramInfo;
-        let _alone = NATIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         let sizes: Vec<usize> = info::values(call, &|size, value, returned| {
             // SAFETY: the program is alive and built; `value` is null or holds `size` bytes.
             unsafe { query(self.handle, CL_PROGRAM_BINARY_SIZES, size, value, returned) }
