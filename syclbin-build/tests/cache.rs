@@ -499,13 +499,16 @@ fn a_cache_that_others_can_write_to_is_not_used_and_said() {
     let cached = Cached::new();
     assert_eq!((cached.compiles(), cached.compiles()), (2, 0));
     let mode = |mode| fs::set_permissions(cached.cache.path(), fs::Permissions::from_mode(mode));
-    mode(0o777).unwrap();
-    let script = cached.script(&steps(""), &compile());
-    let (ran, count) = runs(&cached.package, || script.run().succeeded());
-    assert_eq!(count, 2);
-    let warnings = ran.said("warning");
-    assert_eq!(warnings.len(), 1, "{ran:?}");
-    assert!(warnings[0].contains("others can write to it"), "{ran:?}");
+    // All, or a group.
+    for writable in [0o777, 0o770] {
+        mode(writable).unwrap();
+        let script = cached.script(&steps(""), &compile());
+        let (ran, count) = runs(&cached.package, || script.run().succeeded());
+        assert_eq!(count, 2);
+        let warnings = ran.said("warning");
+        assert_eq!(warnings.len(), 1, "{ran:?}");
+        assert!(warnings[0].contains("others can write to it"), "{ran:?}");
+    }
     mode(0o700).unwrap();
     assert_eq!(cached.compiles(), 0);
     // The same of one entry.

@@ -18,9 +18,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
+use syclbin_toolchain::trust::is_private;
 use syclbin_toolchain::{HOME_VARIABLE, Home};
-
-use crate::trust::is_private;
 
 /// `off`, or another folder.
 const VARIABLE: &str = "SYCLBIN_CACHE";

@@ -89,7 +89,6 @@ mod save;
 mod search;
 mod select;
 mod specialization;
-mod trust;
 mod work_group;
 
 pub use syclbin_macros::include_syclbin;

@@ -8,10 +8,10 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use syclbin_toolchain::trust::is_trusted;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
 use crate::backend::opencl::Library;
-use crate::trust::is_trusted;
 
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";

@@ -18,6 +18,9 @@
 //! that, because a build script has to tell Cargo of every variable it reads.
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod trust;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,6 @@
 //! | `manifest` | the results of one source and setting |
 //! | `entry` | a result as bytes |
 //! | `store` | the folder: whole files, a lock, a bound |
-//! | `trust` | whose a file is |
 //!
 //! Whatever goes wrong here, the build goes on without.
 
@@ -30,7 +29,6 @@ mod setting;
 mod store;
 mod system;
 pub(crate) mod text;
-mod trust;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -38,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
-use syclbin_toolchain::{HOME_VARIABLE, Home};
+use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
 use crate::compiled::Compiled;
@@ -90,7 +88,7 @@ impl Cache {
                 return None;
             }
         };
-        if folder.exists() && !trust::is_trusted(&folder) {
+        if folder.exists() && !trust::is_private(&folder) {
             cargo::warning(&format!(
                 "the cache {} is not used, as others can write to it; give it to yourself alone \
                  (chmod 700), or set {CACHE_VARIABLE} to another folder, or to off",

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use syclbin_toolchain::Home;
+use syclbin_toolchain::trust::is_private;
 
 use super::entry;
 use super::manifest::{Manifest, Record};
 use super::setting::CACHE_VARIABLE;
-use super::trust::is_trusted;
 use crate::compiled::Compiled;
 
 /// How large the cache may become: bytes, or with K, M or G behind.
@@ -230,8 +230,8 @@ impl Store {
 
 /// What a file and its folder of this user hold.
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let is_trusted = path.parent().is_some_and(is_trusted) && is_trusted(path);
-    is_trusted.then(|| std::fs::read(path).ok()).flatten()
+    let is_own = path.parent().is_some_and(is_private) && is_private(path);
+    is_own.then(|| std::fs::read(path).ok()).flatten()
 }
 
 /// Replaces a file, which only its user can read, by a whole one.

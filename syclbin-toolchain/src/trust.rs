@@ -1,4 +1,5 @@
-//! Trust: whether a file or folder can only be what this user or root put there.
+//! Trust: whether a file or folder can only be what this user or root put there. A hash in a file is no
+//! proof of who wrote it.
 
 use std::path::Path;
 
@@ -7,12 +8,14 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Whether only this user, root or a group of theirs can have put `path` there. A group may keep one
 /// installation together.
-pub(crate) fn is_trusted(path: &Path) -> bool {
+#[must_use]
+pub fn is_trusted(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_ALL)
 }
 
 /// Whether only this user or root can have put `path` there, and no group.
-pub(crate) fn is_private(path: &Path) -> bool {
+#[must_use]
+pub fn is_private(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_OTHERS)
 }
 
@@ -43,8 +46,9 @@ mod tests {
 
     #[test]
     fn what_others_can_write_is_not_trusted() {
-        let folder = std::env::temp_dir().join(format!("syclbin-rt-trust-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("folder");
+        std::fs::create_dir(&folder).unwrap();
         let set_mode = |mode| {
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
         };
