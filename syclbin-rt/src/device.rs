@@ -10,6 +10,7 @@ use syclbin::architecture::Architecture;
 use crate::backend::opencl::Found;
 use crate::error::{ErrorKind, Result};
 use crate::queue::Queue;
+use crate::queue_options::QueueOptions;
 use crate::search::Search;
 use crate::select::Selector;
 
@@ -184,7 +185,16 @@ impl Device {
     ///
     /// When the driver refuses.
     pub fn queue(&self) -> Result<Queue> {
-        Queue::new(self)
+        self.queue_with(QueueOptions::new())
+    }
+
+    /// A new queue that is as `options` say.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] when the device has no such queues; and when the driver refuses.
+    pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
+        Queue::new(self, options)
     }
 
     /// Its name, as the driver gives it.

@@ -152,6 +152,18 @@ pub enum ErrorKind {
         /// The device of the queue.
         queue: String,
     },
+    /// A command is to wait for an event of another device.
+    #[error("event {index} to wait for ({event}) is on {device}, the queue is on {queue}")]
+    EventDevice {
+        /// The event, counted from 0.
+        index: usize,
+        /// What it is the event of.
+        event: String,
+        /// Its device.
+        device: String,
+        /// The device of the queue.
+        queue: String,
+    },
     /// A copy between a buffer and a slice of another length.
     #[error("the buffer has {buffer} elements, the slice has {slice}; they must be equal")]
     Length {
@@ -262,6 +274,18 @@ pub enum LaunchProblem {
         name: &'static str,
         /// The device of the buffer.
         buffer: String,
+        /// The device of the queue.
+        queue: String,
+    },
+    /// An event to wait for is of another device.
+    #[error("event {index} to wait for ({event}) is on {device}, queue is on {queue}")]
+    EventDevice {
+        /// The event, counted from 0.
+        index: usize,
+        /// What it is the event of.
+        event: String,
+        /// Its device.
+        device: String,
         /// The device of the queue.
         queue: String,
     },

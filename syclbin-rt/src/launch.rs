@@ -6,11 +6,11 @@ use std::sync::Arc;
 use syclbin::signature::spirv::ParameterType;
 
 use crate::arg::Arg;
-use crate::backend::opencl::Argument;
+use crate::backend::opencl::{Argument, WaitList};
 use crate::contract::{Broken, Given};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
-use crate::event::Event;
+use crate::event::{Event, What};
 use crate::kernel::Kernel;
 use crate::range::{Extent, NdRange};
 use crate::work_group;
@@ -41,6 +41,7 @@ pub struct Launch<'a, const N: usize, R = NdRange> {
     kernel: &'a Result<Kernel>,
     names: &'static [&'static str; N],
     args: [Arg<'a>; N],
+    after: &'a [&'a Event],
     range: PhantomData<fn(R)>,
 }
 
@@ -58,6 +59,7 @@ impl<'a, const N: usize> Launch<'a, N> {
             kernel,
             names,
             args,
+            after: &[],
             range: PhantomData,
         }
     }
@@ -78,21 +80,43 @@ impl<'a, const N: usize> Launch<'a, N> {
             kernel: self.kernel,
             names: self.names,
             args: self.args,
+            after: self.after,
             range: PhantomData,
         }
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
+    /// The same launch, to start only when all of `events` have finished, whatever queue of the
+    /// device their commands are in. A list that was given before is replaced.
+    ///
+    /// If one of their commands fails, the kernel does not run, and its own event says so.
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Launch, Result};
+    /// # fn coords(kernel: &Result<Kernel>, out: &mut Buffer<i32>, uploaded: &Event) -> Result<Event> {
+    /// let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
+    /// // SAFETY: `coords` writes an element for each work-item.
+    /// unsafe { launch.after(&[uploaded]).launch([4, 8, 16]) }
+    /// # }
+    /// ```
+    pub fn after(self, events: &'a [&'a Event]) -> Self {
+        Self {
+            after: events,
+            ..self
+        }
+    }
+
     /// Puts the kernel into the queue of its module, and returns without waiting for it.
     ///
-    /// It starts after everything that was put into that queue before. The path to the driver
-    /// allocates nothing.
+    /// It starts after everything that was put into that queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order), and after the events that
+    /// [`Launch::after`] names. The path to the driver allocates nothing if these are eight at most.
     ///
     /// # Errors
     ///
     /// When the kernel does not fit the device; when the number of arguments, the device of a
-    /// buffer or the range cannot be right ([`LaunchProblem`]); and when the driver refuses.
+    /// buffer or an event, or the range cannot be right ([`LaunchProblem`]); and when the driver refuses.
     ///
     /// # Safety
     ///
@@ -106,8 +130,9 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     /// - work-group memory and accessors reach as far as the kernel does;
     /// - the kernel stays inside the buffers, with these arguments, over this range;
     /// - buffers passed with [`Arg::read`] are only read;
-    /// - the work-items do not race with each other, and nothing on another queue uses a buffer
-    ///   that this kernel writes, nor writes one that it reads, until it has finished.
+    /// - the work-items do not race with each other, and nothing on another queue, or on this one if
+    ///   it is out of order, uses a buffer that this kernel writes, nor writes one that it reads,
+    ///   while it runs.
     #[allow(
         unsafe_code,
         reason = "what a kernel does is beyond every check; the duty is the caller's"
@@ -139,18 +164,28 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
             })
             .map_err(|problem| Error::launch(kernel.name(), problem))?;
 
+        let after = self.wait_list(kernel);
+        let after = after.map_err(|problem| Error::launch(kernel.name(), problem))?;
         let values = self.passed(kernel).map(|(_, value)| value);
         let global = range.global_extent();
         let local = local.as_ref().map(Extent::driver_order);
-        // SAFETY: `choose` gives as many dimensions as the range has; the rest is what the caller
-        // vouches for.
+        // SAFETY: `choose` gives as many dimensions as the range has, and `wait_list` only events of
+        // the context; the rest is what the caller vouches for.
         let launched = unsafe {
-            kernel
-                .raw()
-                .launch(kernel.queue().raw(), values, global.driver_order(), local)
+            kernel.raw().launch(
+                kernel.queue().raw(),
+                values,
+                global.driver_order(),
+                local,
+                &after,
+            )
         };
         match launched {
-            Ok(event) => Ok(Event::new(kernel, event)),
+            Ok(event) => Ok(Event::new(
+                kernel.queue(),
+                What::Kernel(kernel.clone()),
+                event,
+            )),
             Err((argument, failure)) => {
                 let action = match argument.and_then(|position| self.passed(kernel).nth(position)) {
                     Some((index, _)) => {
@@ -165,6 +200,20 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
                 Err(Error::driver(failure, action, kernel.queue().device()))
             }
         }
+    }
+
+    /// What the kernel waits for, for the driver.
+    fn wait_list(&self, kernel: &Kernel) -> Result<WaitList<'_>, LaunchProblem> {
+        let queue = kernel.queue();
+        Event::wait_list(self.after, queue).map_err(|index| {
+            let event = self.after[index];
+            LaunchProblem::EventDevice {
+                index,
+                event: event.what().to_string(),
+                device: event.queue().device().to_string(),
+                queue: queue.device().to_string(),
+            }
+        })
     }
 
     /// What the device gets, in its order: the index of the argument it comes from, and the value.
@@ -311,13 +360,15 @@ mod tests {
 
     use super::*;
     use crate::backend::opencl::Context;
+    use crate::buffer::Buffer;
     use crate::common;
     use crate::queue::Queue;
+    use crate::queue_options::QueueOptions;
 
     /// A public queue shares the context of its device; this one stands for another device.
     fn foreign_queue(device: &Device) -> Queue {
         let context = Context::new(device.found()).unwrap();
-        Queue::in_context(device, Arc::new(context)).unwrap()
+        Queue::in_context(device, Arc::new(context), QueueOptions::new()).unwrap()
     }
 
     #[test]
@@ -355,5 +406,38 @@ mod tests {
         let message = queue.download(&foreign).unwrap_err().to_string();
         assert!(message.starts_with("the buffer is on "), "{message}");
         Ok(())
+    }
+
+    #[test]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    fn an_event_of_another_context_is_refused_by_name() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        fn iota<'a>(kernel: &'a Result<Kernel>, out: &'a mut Buffer<f32>) -> Launch<'a, 3> {
+            let args = [Arg::scalar(0.0f32), Arg::write(out), Arg::scalar(2i32)];
+            Launch::new(kernel, &["start", "out", "count"], args)
+        }
+        let symbol = "_ZN18__sycl_kernel_fill4iotaEfPfi";
+        let file = "vector_ops.object.syclbin";
+        let foreign = foreign_queue(queue.device());
+        let there = common::kernel(&foreign, file, symbol);
+        let here = common::kernel(&queue, file, symbol);
+        let mut out = foreign.zeroed::<f32>(2)?;
+        // SAFETY: two elements are written, here and below.
+        let event = unsafe { iota(&there, &mut out).launch(1)? };
+        let mut out = queue.upload(&[7.0f32; 2])?;
+        // SAFETY: refused before the driver sees it.
+        let launched = unsafe { iota(&here, &mut out).after(&[&event]).launch(1) };
+        let device = queue.device();
+        assert_eq!(
+            launched.unwrap_err().to_string(),
+            format!(
+                "kernel fill::iota: event 0 to wait for (running kernel fill::iota) is on {device}, \
+                 queue is on {device}"
+            )
+        );
+        assert_eq!(queue.download(&out)?, [7.0; 2]);
+        event.wait()
     }
 }

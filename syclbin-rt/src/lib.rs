@@ -37,7 +37,7 @@
 //!
 //! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it, `aspects` tells
 //!   what it can do,
-//! - [`Queue`], [`Buffer`], [`DeviceArray`]: memory on a device,
+//! - [`Queue`] ([`QueueOptions`]), [`Buffer`], [`DeviceArray`]: memory on a device,
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
 //!   `image` and `native` decide which of its images fit ([`ImageChoice`]), `link` finds what they
 //!   import, `programs` and `cache` keep what was built, `save` writes it to a file; [`ModuleBuilder`] adds constants and files,
@@ -81,6 +81,7 @@ mod padding;
 mod places;
 mod programs;
 mod queue;
+mod queue_options;
 mod range;
 mod requirements;
 mod safe_launch;
@@ -123,6 +124,7 @@ pub use local::LocalMemory;
 pub use module::Module;
 pub use padding::{Padding, size_of_field};
 pub use queue::Queue;
+pub use queue_options::QueueOptions;
 pub use range::{Extent, GlobalRange, NdRange};
 pub use safe_launch::SafeLaunch;
 pub use sampler::{Addressing, Filtering, Sampler};

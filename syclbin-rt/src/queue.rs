@@ -9,12 +9,21 @@ use crate::backend::opencl;
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, What};
+use crate::queue_options::QueueOptions;
 
-/// An in-order queue of one device.
+/// What a barrier does, for messages.
+const BARRIER: &str = "waiting at a barrier";
+
+/// A queue of one device.
 ///
-/// What is put into a queue runs in that order, one after the other. Copies wait until they are
-/// done, kernels are only started. A clone is the same queue. Buffers and kernels can be used on
-/// every queue of their device, but only commands of one queue wait for each other.
+/// What is put into a queue runs in that order, one after the other, unless the queue was made
+/// [out of order](QueueOptions::out_of_order). Copies wait until they are done, kernels are only
+/// started. A clone is the same queue. Buffers can be used on every queue of their device, but a
+/// command waits for one of another queue only if it is told to, by [`Launch::after`] or
+/// [`Queue::barrier`].
+///
+/// [`Launch::after`]: crate::Launch::after
 #[derive(Clone)]
 pub struct Queue(Arc<Inner>);
 
@@ -24,15 +33,41 @@ struct Inner {
 }
 
 impl Queue {
-    pub(crate) fn new(device: &Device) -> Result<Self> {
+    pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
         let context = opencl::Context::shared(device.found())
             .map_err(|failure| Error::driver(failure, "creating a context", device))?;
-        Self::in_context(device, context)
+        Self::in_context(device, context, options)
     }
 
-    pub(crate) fn in_context(device: &Device, context: Arc<opencl::Context>) -> Result<Self> {
-        let raw = opencl::Queue::new(context)
-            .map_err(|failure| Error::driver(failure, "creating a queue", device))?;
+    pub(crate) fn in_context(
+        device: &Device,
+        context: Arc<opencl::Context>,
+        options: QueueOptions,
+    ) -> Result<Self> {
+        let failed = |failure| Error::driver(failure, "creating a queue", device);
+        if options != QueueOptions::new() {
+            let abilities = opencl::Queue::abilities(&context).map_err(failed)?;
+            let lacks = if options.out_of_order && !abilities.out_of_order {
+                Some((
+                    "out-of-order queues",
+                    "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE",
+                ))
+            } else if options.profiling && !abilities.profiling {
+                Some(("queues with profiling", "CL_QUEUE_PROFILING_ENABLE"))
+            } else {
+                None
+            };
+            if let Some((what, needs)) = lacks {
+                let device = device.to_string();
+                return Err(ErrorKind::Unsupported {
+                    what,
+                    needs,
+                    device,
+                }
+                .into());
+            }
+        }
+        let raw = opencl::Queue::new(context, options).map_err(failed)?;
         let device = device.clone();
         Ok(Self(Arc::new(Inner { device, raw })))
     }
@@ -41,6 +76,11 @@ impl Queue {
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.0.device
+    }
+
+    /// How it was made.
+    pub fn options(&self) -> QueueOptions {
+        self.0.raw.options()
     }
 
     /// A new buffer that holds `data`. An empty slice is fine.
@@ -117,6 +157,30 @@ impl Queue {
         written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
     }
 
+    /// Has everything that is put into this queue later wait for `events`, and for everything that
+    /// was put into it before. Gives the event of both. That is how two queues wait for each other:
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Event, Queue, Result};
+    /// # fn main() -> Result<()> {
+    /// # let queue = syclbin_rt::Device::best()?.queue()?;
+    /// let copies = queue.device().queue()?;
+    /// let done = queue.barrier(&[])?;
+    /// copies.barrier(&[&done])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When an event is of another device, or the driver refuses.
+    pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
+        let list = self.wait_list(events)?;
+        let raw = self.0.raw.barrier(&list);
+        let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
+        Ok(Event::new(self, What::Action(BARRIER), raw))
+    }
+
     /// Waits for everything that was put into this queue.
     ///
     /// # Errors
@@ -125,6 +189,20 @@ impl Queue {
     pub fn wait(&self) -> Result<()> {
         let finished = self.0.raw.finish();
         finished.map_err(|failure| Error::driver(failure, "waiting for the queue", self.device()))
+    }
+
+    /// `events` as a command of this queue waits for them.
+    pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<opencl::WaitList<'a>> {
+        Event::wait_list(events, self).map_err(|index| {
+            let event = events[index];
+            ErrorKind::EventDevice {
+                index,
+                event: event.what().to_string(),
+                device: event.queue().device().to_string(),
+                queue: self.device().to_string(),
+            }
+            .into()
+        })
     }
 
     pub(crate) fn raw(&self) -> &opencl::Queue {

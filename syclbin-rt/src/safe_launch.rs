@@ -20,7 +20,7 @@ use crate::range::NdRange;
 /// | no argument that is written is another one too | the borrow checker: the stub takes `&mut` |
 /// | accessors end inside of their buffers, and there is as much work-group memory as is asked for | checked at launch |
 /// | range and work-groups are ones that the kernel was compiled for, and no id is larger than it counts | checked at launch |
-/// | launches that use the same buffer do not race | the queue, which is in order; of several queues, the author |
+/// | launches that use the same buffer do not race | the queue, if it is in order; of several queues or one out of order, the author |
 /// | the kernel stays inside of buffers and work-group memory | the contract, and its author |
 /// | all else | the author of the contract |
 ///
@@ -32,7 +32,7 @@ use crate::range::NdRange;
 /// for
 ///
 /// - every value of an argument that the contract does not bound;
-/// - whatever the buffers and device globals hold, also if another queue or another work-item writes
+/// - whatever the buffers and device globals hold, also if another launch or another work-item writes
 ///   them while the kernel runs. A race may leave any numbers in a buffer, but not lead out of it: a
 ///   kernel reads an index from a buffer once, and then checks what it has read;
 /// - every value of a specialization constant;
@@ -69,6 +69,14 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
         contract: fn(&Given<'_>) -> Result<(), Broken>,
     ) -> Self {
         Self { launch, contract }
+    }
+
+    /// The same launch, to start only when all of `events` have finished, as of [`Launch::after`].
+    pub fn after(self, events: &'a [&'a Event]) -> Self {
+        Self {
+            launch: self.launch.after(events),
+            ..self
+        }
     }
 
     /// Puts the kernel into the queue of its module if the contract holds, and returns without

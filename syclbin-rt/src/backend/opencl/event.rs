@@ -38,6 +38,11 @@ impl Event {
         }
     }
 
+    /// Alive as long as this is.
+    pub(super) fn handle(&self) -> cl_event {
+        self.handle
+    }
+
     /// Blocks until the command has finished.
     pub(crate) fn wait(&self) -> Result<(), Failure> {
         // SAFETY: one event, and it is alive.

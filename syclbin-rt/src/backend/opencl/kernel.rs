@@ -15,6 +15,7 @@ use super::memory::Memory;
 use super::program::Program;
 use super::queue::Queue;
 use super::sampler::Sampler;
+use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, info};
 
 /// The value of one argument.
@@ -134,7 +135,8 @@ impl Kernel {
         self.local_memory
     }
 
-    /// Sets all arguments and queues the kernel. Sizes are in the driver's order, x first.
+    /// Sets all arguments and queues the kernel, to start when all of `after` has finished. Sizes
+    /// are in the driver's order, x first.
     ///
     /// # Errors
     ///
@@ -142,7 +144,7 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// `local` is as long as `global`. `values` are of the kinds the kernel takes, and whatever
+    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. `values` are of the kinds the kernel takes, and whatever
     /// the kernel does with them on this range is sound: it stays inside the buffers and races
     /// with nobody.
     pub(crate) unsafe fn launch<'a>(
@@ -151,6 +153,7 @@ impl Kernel {
         values: impl Iterator<Item = Argument<'a>>,
         global: &[usize],
         local: Option<&[usize]>,
+        after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
         let call = "clEnqueueNDRangeKernel";
         let context = self.program.context();
@@ -167,7 +170,7 @@ impl Kernel {
         }
         let mut event = std::ptr::null_mut();
         // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says
-        // (the caller vouches for `local`). The driver takes its own references to the kernel and
+        // (the caller vouches for `local`), and `after` as long as it says. The driver takes its own references to the kernel and
         // to the memory of its arguments, and copies the values, before it returns. What the
         // kernel then does, the caller vouches for.
         let code = unsafe {
@@ -178,8 +181,8 @@ impl Kernel {
                 std::ptr::null(),
                 global.as_ptr(),
                 local.map_or(std::ptr::null(), <[usize]>::as_ptr),
-                0,
-                std::ptr::null(),
+                after.count(),
+                after.pointer(),
                 &raw mut event,
             )
         };

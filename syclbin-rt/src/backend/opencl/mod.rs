@@ -26,6 +26,7 @@ mod sampler;
 mod sys;
 mod usm;
 mod variable;
+mod wait_list;
 
 pub(crate) use context::Context;
 pub(crate) use event::Event;
@@ -38,6 +39,7 @@ pub(crate) use program::{BuildError, Ir, Program};
 pub(crate) use queue::Queue;
 pub(crate) use sampler::Sampler;
 pub(crate) use usm::DeviceMemory;
+pub(crate) use wait_list::WaitList;
 
 use opencl3::error_codes::error_text;
 use opencl3::types::cl_int;

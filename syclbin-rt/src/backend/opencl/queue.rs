@@ -1,19 +1,32 @@
-//! An in-order command queue, and the copies it makes.
+//! A command queue, and the copies it makes.
 
 use std::sync::Arc;
 
+use opencl_sys::{
+    CL_DEVICE_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
+};
 use opencl3::error_codes::CL_INVALID_CONTEXT;
-use opencl3::types::{CL_TRUE, cl_command_queue, cl_event, cl_int};
+use opencl3::types::{CL_TRUE, cl_bitfield, cl_command_queue, cl_event, cl_int};
 
 use super::context::Context;
 use super::event::Event;
 use super::memory::Memory;
-use super::{Failure, check, check_handle};
+use super::wait_list::WaitList;
+use super::{Failure, check, check_handle, info};
+use crate::queue_options::QueueOptions;
 
 /// An owned queue.
 pub(crate) struct Queue {
     context: Arc<Context>,
     pub(super) handle: cl_command_queue,
+    options: QueueOptions,
+}
+
+/// Which queues a device can have beside plain ones.
+#[derive(Clone, Copy)]
+pub(crate) struct QueueAbilities {
+    pub(crate) out_of_order: bool,
+    pub(crate) profiling: bool,
 }
 
 // SAFETY: queues may be used from every thread (OpenCL 3.0, appendix A.2).
@@ -22,22 +35,52 @@ unsafe impl Send for Queue {}
 unsafe impl Sync for Queue {}
 
 impl Queue {
-    /// An in-order queue.
-    pub(crate) fn new(context: Arc<Context>) -> Result<Self, Failure> {
+    /// What the device of `context` says of its queues.
+    pub(crate) fn abilities(context: &Context) -> Result<QueueAbilities, Failure> {
+        let query = context.functions().clGetDeviceInfo;
+        let name = CL_DEVICE_QUEUE_PROPERTIES;
+        let bits: cl_bitfield = info::value("clGetDeviceInfo", &|size, value, returned| {
+            // SAFETY: the device is one of this library; `value` is null or holds `size` bytes.
+            unsafe { query(context.device().id, name, size, value, returned) }
+        })?;
+        Ok(QueueAbilities {
+            out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            profiling: bits & CL_QUEUE_PROFILING_ENABLE != 0,
+        })
+    }
+
+    /// A queue as `options` say, which the device is able to have.
+    pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure> {
+        let mut properties = 0;
+        if options.out_of_order {
+            properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+        }
+        if options.profiling {
+            properties |= CL_QUEUE_PROFILING_ENABLE;
+        }
         let mut code = 0;
-        // OpenCL 2.0 deprecates this function for one that takes more properties. None of them is
+        // OpenCL 2.0 deprecates this function for one that takes more properties. None of those is
         // wanted here, and every version has this one.
         // SAFETY: the device is the one of the context; only the status is written.
         let handle = unsafe {
             (context.functions().clCreateCommandQueue)(
                 context.handle,
                 context.device().id,
-                0,
+                properties,
                 &raw mut code,
             )
         };
         let handle = check_handle("clCreateCommandQueue", handle, code)?;
-        Ok(Self { context, handle })
+        Ok(Self {
+            context,
+            handle,
+            options,
+        })
+    }
+
+    /// How it was made.
+    pub(crate) fn options(&self) -> QueueOptions {
+        self.options
     }
 
     /// The context it belongs to.
@@ -51,7 +94,7 @@ impl Queue {
             return self.zeroed(0);
         }
         let memory = Memory::new(&self.context, bytes.len())?;
-        self.write(&memory, bytes)?;
+        self.fill(&memory, bytes)?;
         Ok(memory)
     }
 
@@ -88,6 +131,7 @@ impl Queue {
         if bytes.is_empty() {
             return self.finish();
         }
+        self.in_order()?;
         // SAFETY: queue and memory share a context; the driver refuses sizes beyond the memory;
         // the call blocks, so `bytes` outlives the copy.
         check("clEnqueueReadBuffer", unsafe {
@@ -107,11 +151,17 @@ impl Queue {
 
     /// Copies `bytes` to the start of `memory`, after everything queued before.
     pub(crate) fn write(&self, memory: &Memory, bytes: &[u8]) -> Result<(), Failure> {
-        let call = "clEnqueueWriteBuffer";
-        self.same_context(call, memory)?;
+        self.same_context("clEnqueueWriteBuffer", memory)?;
         if bytes.is_empty() {
             return self.finish();
         }
+        self.in_order()?;
+        self.fill(memory, bytes)
+    }
+
+    /// The same, at any time if this queue is out of order.
+    fn fill(&self, memory: &Memory, bytes: &[u8]) -> Result<(), Failure> {
+        let call = "clEnqueueWriteBuffer";
         let mut event = std::ptr::null_mut();
         // SAFETY: queue and memory share a context; the driver refuses sizes beyond the memory;
         // the call is a blocking one, so it is done with `bytes` when it returns.
@@ -146,6 +196,46 @@ impl Queue {
         let event = check_handle(call, event, code)?;
         // SAFETY: the call handed this reference over.
         unsafe { Event::from_owned(self.context.functions(), call, event) }.wait()
+    }
+
+    /// Has everything that is queued later wait for `events`, which are of this context, and for
+    /// everything queued so far.
+    pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+        if self.options.out_of_order && !events.is_empty() {
+            // With a list a barrier waits for what is in it alone (OpenCL 3.0,
+            // clEnqueueBarrierWithWaitList). The one without, below, then waits for this one too.
+            drop(self.enqueue_barrier(events)?);
+            return self.enqueue_barrier(&WaitList::empty());
+        }
+        self.enqueue_barrier(events)
+    }
+
+    fn enqueue_barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+        let call = "clEnqueueBarrierWithWaitList";
+        let functions = self.context.functions();
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the queue is alive, and the list as long as it says.
+        let code = unsafe {
+            (functions.clEnqueueBarrierWithWaitList)(
+                self.handle,
+                events.count(),
+                events.pointer(),
+                &raw mut event,
+            )
+        };
+        let event = check_handle(call, event, code)?;
+        // SAFETY: the call handed this reference over.
+        let event = unsafe { Event::from_owned(functions, call, event) };
+        self.flush()?;
+        Ok(event)
+    }
+
+    /// Has what is queued next come after everything queued so far.
+    pub(super) fn in_order(&self) -> Result<(), Failure> {
+        if self.options.out_of_order {
+            self.enqueue_barrier(&WaitList::empty())?;
+        }
+        Ok(())
     }
 
     /// Waits for everything queued so far.

@@ -66,6 +66,7 @@ functions! {
         clCreateCommandQueue: clCreateCommandQueue_fn,
         clRetainCommandQueue: clRetainCommandQueue_fn,
         clReleaseCommandQueue: clReleaseCommandQueue_fn,
+        clEnqueueBarrierWithWaitList: clEnqueueBarrierWithWaitList_fn,
         clFlush: clFlush_fn,
         clFinish: clFinish_fn,
         clCreateBuffer: clCreateBuffer_fn,

@@ -81,6 +81,7 @@ impl Queue {
         if len == 0 {
             return self.finish();
         }
+        self.in_order()?;
         let mut event = std::ptr::null_mut();
         // SAFETY: queue and memory share a context, and the memory has `len` bytes; the caller
         // vouches for those of the host, with which the call is done when it returns: it blocks.
@@ -163,6 +164,7 @@ impl Queue {
         if len == 0 {
             return self.finish();
         }
+        self.in_order()?;
         let mut event = std::ptr::null_mut();
         // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver
         // refuses names and sizes that it does not know; the caller vouches for the bytes of the
