@@ -164,6 +164,15 @@ pub enum ErrorKind {
         /// The device of the queue.
         queue: String,
     },
+    /// The times of a command are asked for, and its queue notes none.
+    #[error(
+        "no times were noted of {command}; make the queue by \
+         Device::queue_with(QueueOptions::new().profiling())"
+    )]
+    NoProfile {
+        /// What the command does.
+        command: String,
+    },
     /// A copy between a buffer and a slice of another length.
     #[error("the buffer has {buffer} elements, the slice has {slice}; they must be equal")]
     Length {

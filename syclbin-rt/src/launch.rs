@@ -10,8 +10,9 @@ use crate::backend::opencl::{Argument, WaitList};
 use crate::contract::{Broken, Given};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
-use crate::event::{Event, What};
+use crate::event::{Event, Unwaitable, What};
 use crate::kernel::Kernel;
+use crate::queue::FLUSHING;
 use crate::range::{Extent, NdRange};
 use crate::work_group;
 
@@ -164,8 +165,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
             })
             .map_err(|problem| Error::launch(kernel.name(), problem))?;
 
-        let after = self.wait_list(kernel);
-        let after = after.map_err(|problem| Error::launch(kernel.name(), problem))?;
+        let after = self.wait_list(kernel)?;
         let values = self.passed(kernel).map(|(_, value)| value);
         let global = range.global_extent();
         let local = local.as_ref().map(Extent::driver_order);
@@ -203,16 +203,20 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     }
 
     /// What the kernel waits for, for the driver.
-    fn wait_list(&self, kernel: &Kernel) -> Result<WaitList<'_>, LaunchProblem> {
+    fn wait_list(&self, kernel: &Kernel) -> Result<WaitList<'_>> {
         let queue = kernel.queue();
-        Event::wait_list(self.after, queue).map_err(|index| {
-            let event = self.after[index];
-            LaunchProblem::EventDevice {
-                index,
-                event: event.what().to_string(),
-                device: event.queue().device().to_string(),
-                queue: queue.device().to_string(),
+        Event::wait_list(self.after, queue).map_err(|unwaitable| match unwaitable {
+            Unwaitable::Foreign(index) => {
+                let event = self.after[index];
+                let problem = LaunchProblem::EventDevice {
+                    index,
+                    event: event.what().to_string(),
+                    device: event.queue().device().to_string(),
+                    queue: queue.device().to_string(),
+                };
+                Error::launch(kernel.name(), problem)
             }
+            Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, queue.device()),
         })
     }
 

@@ -41,8 +41,9 @@
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
 //!   `image` and `native` decide which of its images fit ([`ImageChoice`]), `link` finds what they
 //!   import, `programs` and `cache` keep what was built, `save` writes it to a file; [`ModuleBuilder`] adds constants and files,
-//! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`], [`Event`]: a kernel at work; `work_group`
-//!   checks sizes,
+//! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`]: a kernel at work; `work_group` checks sizes,
+//! - [`Event`] (`future` has its [`EventFuture`]), [`Profile`], [`Transfer`]: what is under way, and
+//!   when it ends,
 //! - [`SafeLaunch`]: the same with a contract; `contract` is what generated code is written against,
 //! - [`LocalMemory`], [`AccessorRange`], [`Sampler`]: what arguments are made of,
 //! - [`Padding`], [`DevicePointer`]: what structs are made of,
@@ -67,6 +68,7 @@ mod device_array;
 mod driver_settings;
 mod error;
 mod event;
+mod future;
 mod global;
 mod image;
 mod kernel;
@@ -79,6 +81,7 @@ mod native;
 mod number;
 mod padding;
 mod places;
+mod profile;
 mod programs;
 mod queue;
 mod queue_options;
@@ -90,6 +93,7 @@ mod save;
 mod search;
 mod select;
 mod specialization;
+mod transfer;
 mod work_group;
 
 pub use syclbin_macros::include_syclbin;
@@ -117,17 +121,20 @@ pub use device::{Device, DeviceChoice, DeviceKind};
 pub use device_array::DeviceArray;
 pub use error::{Error, ErrorKind, LaunchProblem, Result};
 pub use event::Event;
+pub use future::{EventFuture, TransferFuture};
 pub use global::Global;
 pub use kernel::Kernel;
 pub use launch::Launch;
 pub use local::LocalMemory;
 pub use module::Module;
 pub use padding::{Padding, size_of_field};
+pub use profile::Profile;
 pub use queue::Queue;
 pub use queue_options::QueueOptions;
 pub use range::{Extent, GlobalRange, NdRange};
 pub use safe_launch::SafeLaunch;
 pub use sampler::{Addressing, Filtering, Sampler};
+pub use transfer::Transfer;
 
 // The tests of this crate and those in `tests/` ask for a device in one way.
 #[cfg(test)]

@@ -9,11 +9,13 @@ use crate::backend::opencl;
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, What};
+use crate::event::{Event, Unwaitable, What};
 use crate::queue_options::QueueOptions;
 
 /// What a barrier does, for messages.
 const BARRIER: &str = "waiting at a barrier";
+/// What is done to the queue of an event that is to be waited for.
+pub(crate) const FLUSHING: &str = "flushing the queue of an event";
 
 /// A queue of one device.
 ///
@@ -22,6 +24,9 @@ const BARRIER: &str = "waiting at a barrier";
 /// started. A clone is the same queue. Buffers can be used on every queue of their device, but a
 /// command waits for one of another queue only if it is told to, by [`Launch::after`] or
 /// [`Queue::barrier`].
+///
+/// Its kernels, modules and events are handles of it too. When the last one goes, everything in the
+/// queue is waited for, so that nothing runs which nobody can see.
 ///
 /// [`Launch::after`]: crate::Launch::after
 #[derive(Clone)]
@@ -135,8 +140,7 @@ impl Queue {
     /// When the lengths differ, when the buffer is on another device, and when a kernel before it
     /// failed.
     pub fn read<T: Pod>(&self, buffer: &Buffer<T>, data: &mut [T]) -> Result<()> {
-        self.same_device(buffer)?;
-        same_length(buffer, data)?;
+        self.can_copy(buffer, data)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
         let size = bytes.len();
         let read = self.0.raw.read(buffer.memory(), bytes);
@@ -150,8 +154,7 @@ impl Queue {
     /// When the lengths differ, when the buffer is on another device, and when a kernel before it
     /// failed.
     pub fn write<T: Pod>(&self, buffer: &mut Buffer<T>, data: &[T]) -> Result<()> {
-        self.same_device(buffer)?;
-        same_length(buffer, data)?;
+        self.can_copy(buffer, data)?;
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let written = self.0.raw.write(buffer.memory(), bytes);
         written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
@@ -193,15 +196,15 @@ impl Queue {
 
     /// `events` as a command of this queue waits for them.
     pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<opencl::WaitList<'a>> {
-        Event::wait_list(events, self).map_err(|index| {
-            let event = events[index];
-            ErrorKind::EventDevice {
+        Event::wait_list(events, self).map_err(|unwaitable| match unwaitable {
+            Unwaitable::Foreign(index) => ErrorKind::EventDevice {
                 index,
-                event: event.what().to_string(),
-                device: event.queue().device().to_string(),
+                event: events[index].what().to_string(),
+                device: events[index].queue().device().to_string(),
                 queue: self.device().to_string(),
             }
-            .into()
+            .into(),
+            Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, self.device()),
         })
     }
 
@@ -209,9 +212,15 @@ impl Queue {
         &self.0.raw
     }
 
-    fn failed(&self, failure: opencl::Failure, action: &str, size: usize) -> Error {
+    pub(crate) fn failed(&self, failure: opencl::Failure, action: &str, size: usize) -> Error {
         let action = format!("{action} a buffer of {size} bytes");
         Error::driver(failure, action, self.device())
+    }
+
+    /// Whether a copy of all of `buffer` from or to `data` can be right.
+    pub(crate) fn can_copy<T: Pod>(&self, buffer: &Buffer<T>, data: &[T]) -> Result<()> {
+        self.same_device(buffer)?;
+        same_length(buffer, data)
     }
 
     fn same_device<T: Pod>(&self, buffer: &Buffer<T>) -> Result<()> {

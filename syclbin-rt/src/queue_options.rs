@@ -35,7 +35,8 @@ impl QueueOptions {
         }
     }
 
-    /// The device notes when commands were queued, started and ended. That may cost some time.
+    /// The device notes when commands were queued, started and ended, for
+    /// [`Event::profile`](crate::Event::profile). That may cost some time.
     pub fn profiling(self) -> Self {
         Self {
             profiling: true,

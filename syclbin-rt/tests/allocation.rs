@@ -68,6 +68,26 @@ fn a_launch_with_every_kind_of_check_allocates_nothing() -> Result<()> {
         launched?;
         assert_eq!(taken, 0, "a launch with a contract");
     }
+    let event = queue.barrier(&[])?;
+    let eight = [&event; 8];
+    let args = [
+        Arg::local_accessor::<f32>(32),
+        Arg::read_accessor(&input, 128),
+        Arg::write_accessor(&mut out, 128),
+        Arg::scalar(1.0f32),
+    ];
+    // SAFETY: as above.
+    let launch = || unsafe {
+        Launch::new(&kernel, names, args)
+            .after(&eight)
+            .launch(range)
+    };
+    let (taken, launched) = peak(launch);
+    launched?;
+    assert_eq!(taken, 0, "a launch that waits for eight events");
+    let (taken, barrier) = peak(|| queue.barrier(&eight));
+    barrier?;
+    assert_eq!(taken, 0, "a barrier");
     let kernel = common::kernel(&queue, "work_group.object.syclbin", "block_sum");
     let input = queue.upload(&[1i32; 64])?;
     let mut out = queue.zeroed::<i32>(1)?;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use opencl3::types::{cl_context, cl_context_properties};
 
 use super::platform::Found;
+use super::queue::Handle;
 use super::sys::Functions;
 use super::{Failure, check_handle};
 
@@ -12,6 +13,8 @@ use super::{Failure, check_handle};
 pub(crate) struct Context {
     device: &'static Found,
     pub(super) handle: cl_context,
+    /// Its queues, and maybe some that are gone.
+    queues: Mutex<Vec<Weak<Handle>>>,
 }
 
 // SAFETY: contexts may be used from every thread (OpenCL 3.0, appendix A.2).
@@ -64,12 +67,39 @@ impl Context {
             )
         };
         let handle = check_handle("clCreateContext", handle, code)?;
-        Ok(Self { device, handle })
+        Ok(Self {
+            device,
+            handle,
+            queues: Mutex::default(),
+        })
     }
 
     /// The device it is for.
     pub(crate) fn device(&self) -> &'static Found {
         self.device
+    }
+
+    /// Remembers a queue of this context as long as it lives.
+    pub(super) fn register(&self, queue: &Arc<Handle>) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue));
+    }
+
+    /// Waits for everything that was put into any queue of this context before. Threads that put
+    /// more into one meanwhile may have to wait or not: whoever needs more is to keep them away.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for host access to memory that any queue may use")
+    )]
+    pub(crate) fn finish_all(&self) -> Result<(), Failure> {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let live: Vec<Arc<Handle>> = queues.iter().filter_map(Weak::upgrade).collect();
+        // Waiting may take long, and nobody is to wait for that who makes a queue.
+        drop(queues);
+        // All are waited for, whatever one of them says.
+        let finished = live.iter().map(|queue| queue.finish());
+        finished.fold(Ok(()), Result::and)
     }
 
     pub(super) fn functions(&self) -> &'static Functions {

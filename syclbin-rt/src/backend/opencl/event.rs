@@ -1,24 +1,35 @@
 //! An event: the state of one queued command.
 
-use opencl_sys::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS};
-use opencl3::error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-use opencl3::types::{cl_event, cl_int};
+use opencl_sys::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END,
+    CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT,
+};
+use opencl3::types::{cl_event, cl_int, cl_ulong};
 
 use super::sys::Functions;
 use super::{Failure, check, info};
 
 /// An owned event.
 pub(crate) struct Event {
-    functions: &'static Functions,
+    pub(super) functions: &'static Functions,
     /// The call that queued the command.
-    call: &'static str,
-    handle: cl_event,
+    pub(super) call: &'static str,
+    pub(super) handle: cl_event,
 }
 
 // SAFETY: events may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Event {}
 // SAFETY: as for Send.
 unsafe impl Sync for Event {}
+
+/// When a command was queued, handed to the device, started and ended: nanoseconds of the device's
+/// clock.
+pub(crate) struct Times {
+    pub(crate) queued: u64,
+    pub(crate) submitted: u64,
+    pub(crate) started: u64,
+    pub(crate) ended: u64,
+}
 
 impl Event {
     /// Takes over one reference to the event of the command that `call` queued.
@@ -38,35 +49,76 @@ impl Event {
         }
     }
 
-    /// Alive as long as this is.
-    pub(super) fn handle(&self) -> cl_event {
-        self.handle
+    /// Another owner of the same event.
+    pub(crate) fn shared(&self) -> Result<Self, Failure> {
+        // SAFETY: the event is alive, and has one reference more from here on.
+        check("clRetainEvent", unsafe {
+            (self.functions.clRetainEvent)(self.handle)
+        })?;
+        Ok(Self { ..*self })
     }
 
     /// Blocks until the command has finished.
     pub(crate) fn wait(&self) -> Result<(), Failure> {
-        // SAFETY: one event, and it is alive.
-        let code = unsafe { (self.functions.clWaitForEvents)(1, &raw const self.handle) };
-        if code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST {
-            // That only says "one of them failed"; the event itself knows why.
-            self.is_complete()?;
-        }
-        check("clWaitForEvents", code)
+        let status = self.end()?;
+        self.finished(status)
     }
 
-    /// Whether the command has finished.
+    /// Blocks until the command has ended, well or not, and tells how: 0 or the error that ended it.
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not tell; the command may then go on.
+    pub(super) fn end(&self) -> Result<cl_int, Failure> {
+        // SAFETY: one event, and it is alive.
+        let code = unsafe { (self.functions.clWaitForEvents)(1, &raw const self.handle) };
+        let waited = check("clWaitForEvents", code);
+        // A failure may only say "one of them failed"; the event itself knows why. And the CPU driver
+        // (2026.2) calls the wait a success when what the command waited for has failed.
+        match self.status()? {
+            status if status <= CL_COMPLETE => Ok(status),
+            _ => waited.map(|()| CL_COMPLETE),
+        }
+    }
+
+    /// Whether the command has finished. Only commands that were flushed ever do.
     pub(crate) fn is_complete(&self) -> Result<bool, Failure> {
-        let query = self.functions.clGetEventInfo;
-        let name = CL_EVENT_COMMAND_EXECUTION_STATUS;
-        let status: cl_int = info::value("clGetEventInfo", &|size, value, returned| {
-            // SAFETY: the event is alive; `value` is null or holds `size` bytes.
-            unsafe { query(self.handle, name, size, value, returned) }
-        })?;
-        if status < 0 {
-            // A negative status is the error that ended the command.
-            check(self.call, status)?;
+        let status = self.status()?;
+        if status < CL_COMPLETE {
+            self.finished(status)?;
         }
         Ok(status == CL_COMPLETE)
+    }
+
+    /// A negative status is the error that ended the command.
+    pub(super) fn finished(&self, status: cl_int) -> Result<(), Failure> {
+        check(self.call, status)
+    }
+
+    fn status(&self) -> Result<cl_int, Failure> {
+        let query = self.functions.clGetEventInfo;
+        let name = CL_EVENT_COMMAND_EXECUTION_STATUS;
+        info::value("clGetEventInfo", &|size, value, returned| {
+            // SAFETY: the event is alive; `value` is null or holds `size` bytes.
+            unsafe { query(self.handle, name, size, value, returned) }
+        })
+    }
+
+    /// What the device noted of a command that has finished, on a queue with profiling.
+    pub(crate) fn times(&self) -> Result<Times, Failure> {
+        let query = self.functions.clGetEventProfilingInfo;
+        let time = |name| -> Result<cl_ulong, Failure> {
+            info::value("clGetEventProfilingInfo", &|size, value, returned| {
+                // SAFETY: the event is alive; `value` is null or holds `size` bytes.
+                unsafe { query(self.handle, name, size, value, returned) }
+            })
+        };
+        Ok(Times {
+            queued: time(CL_PROFILING_COMMAND_QUEUED)?,
+            submitted: time(CL_PROFILING_COMMAND_SUBMIT)?,
+            started: time(CL_PROFILING_COMMAND_START)?,
+            ended: time(CL_PROFILING_COMMAND_END)?,
+        })
     }
 }
 

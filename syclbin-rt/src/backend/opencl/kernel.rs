@@ -190,9 +190,6 @@ impl Kernel {
         let event = check_handle(call, event, code).map_err(|failure| (None, failure))?;
         // SAFETY: the call handed this reference over.
         let event = unsafe { Event::from_owned(functions, call, event) };
-        // A driver may hold queued commands back until somebody blocks or flushes
-        // (OpenCL 3.0, clFlush). A launch is meant to start now, and an event that is only asked
-        // whether it is complete must become so.
         queue.flush().map_err(|failure| (None, failure))?;
         Ok(event)
     }

@@ -12,6 +12,7 @@
 )]
 
 mod context;
+mod end;
 mod event;
 mod extensions;
 mod info;
@@ -24,12 +25,16 @@ mod program;
 mod queue;
 mod sampler;
 mod sys;
+mod transfer;
+#[cfg(test)]
+mod user_event;
 mod usm;
 mod variable;
 mod wait_list;
 
 pub(crate) use context::Context;
-pub(crate) use event::Event;
+pub(crate) use end::End;
+pub(crate) use event::{Event, Times};
 pub(crate) use kernel::{Argument, Kernel};
 pub(crate) use library::Library;
 pub(crate) use memory::Memory;
@@ -38,6 +43,9 @@ pub use pointer::DevicePointer;
 pub(crate) use program::{BuildError, Ir, Program};
 pub(crate) use queue::Queue;
 pub(crate) use sampler::Sampler;
+pub(crate) use transfer::Lent;
+#[cfg(test)]
+pub(crate) use user_event::UserEvent;
 pub(crate) use usm::DeviceMemory;
 pub(crate) use wait_list::WaitList;
 
@@ -54,6 +62,11 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// Whether it only says that something which was waited for failed.
+    pub(crate) fn is_of_dependency(self) -> bool {
+        self.code == opencl3::error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+    }
+
     /// The code by name, such as `CL_OUT_OF_RESOURCES`.
     pub(crate) fn name(self) -> &'static str {
         error_text(self.code)

@@ -11,15 +11,26 @@ use opencl3::types::{CL_TRUE, cl_bitfield, cl_command_queue, cl_event, cl_int};
 use super::context::Context;
 use super::event::Event;
 use super::memory::Memory;
+use super::sys::Functions;
 use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, info};
+use crate::device::DeviceKind;
 use crate::queue_options::QueueOptions;
 
-/// An owned queue.
+/// A queue of a context.
 pub(crate) struct Queue {
     context: Arc<Context>,
+    /// That of `owned`.
     pub(super) handle: cl_command_queue,
+    owned: Arc<Handle>,
     options: QueueOptions,
+    starts_by_itself: bool,
+}
+
+/// An owned queue: the context knows it too, to wait for it.
+pub(super) struct Handle {
+    functions: &'static Functions,
+    handle: cl_command_queue,
 }
 
 /// Which queues a device can have beside plain ones.
@@ -33,6 +44,35 @@ pub(crate) struct QueueAbilities {
 unsafe impl Send for Queue {}
 // SAFETY: as for Send.
 unsafe impl Sync for Queue {}
+// SAFETY: as for `Queue`.
+unsafe impl Send for Handle {}
+// SAFETY: as for `Queue`.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    /// Waits for everything queued so far.
+    pub(super) fn finish(&self) -> Result<(), Failure> {
+        // SAFETY: the queue is alive.
+        check("clFinish", unsafe {
+            (self.functions.clFinish)(self.handle)
+        })
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: `handle` is owned.
+        unsafe { (self.functions.clReleaseCommandQueue)(self.handle) };
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // Nothing of a queue is in flight that nobody can see any more. Nor can anybody be told
+        // what fails here. Not left to `Handle`: the context may keep that for a moment.
+        let _ = self.finish();
+    }
+}
 
 impl Queue {
     /// What the device of `context` says of its queues.
@@ -71,10 +111,21 @@ impl Queue {
             )
         };
         let handle = check_handle("clCreateCommandQueue", handle, code)?;
+        let owned = Arc::new(Handle {
+            functions: context.functions(),
+            handle,
+        });
+        context.register(&owned);
+        // Measured of version 2026.2: it starts each command as soon as it may run, and a flush costs
+        // a twentieth of a launch.
+        let facts = context.device().facts();
+        let starts_by_itself = facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL";
         Ok(Self {
             context,
             handle,
+            owned,
             options,
+            starts_by_itself,
         })
     }
 
@@ -231,23 +282,42 @@ impl Queue {
     }
 
     /// Has what is queued next come after everything queued so far.
+    ///
+    /// It is for what waits for its end in any case. Unlike a barrier it keeps what other threads queue
+    /// meanwhile from nothing.
     pub(super) fn in_order(&self) -> Result<(), Failure> {
-        if self.options.out_of_order {
-            self.enqueue_barrier(&WaitList::empty())?;
+        match self.options.out_of_order {
+            true => self.finish(),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Waits for everything queued so far.
     pub(crate) fn finish(&self) -> Result<(), Failure> {
-        // SAFETY: the queue is alive.
-        check("clFinish", unsafe {
-            (self.context.functions().clFinish)(self.handle)
-        })
+        self.owned.finish()
     }
 
-    /// Hands what is queued to the device.
+    /// Has what is queued start soon, though nobody waits for it. To be called after each command.
+    ///
+    /// A driver may hold queued commands back until somebody blocks or flushes (OpenCL 3.0, clFlush).
     pub(super) fn flush(&self) -> Result<(), Failure> {
+        match self.starts_by_itself {
+            true => Ok(()),
+            false => self.flush_now(),
+        }
+    }
+
+    /// Sees to it that what is queued is flushed, before somebody asks whether it has ended or a
+    /// command of another queue waits for it. Both want that of the letter, so also where
+    /// [`Queue::flush`] does nothing.
+    pub(crate) fn flushed(&self) -> Result<(), Failure> {
+        match self.starts_by_itself {
+            true => self.flush_now(),
+            false => Ok(()),
+        }
+    }
+
+    fn flush_now(&self) -> Result<(), Failure> {
         // SAFETY: the queue is alive.
         check("clFlush", unsafe {
             (self.context.functions().clFlush)(self.handle)
@@ -262,13 +332,5 @@ impl Queue {
             let code = CL_INVALID_CONTEXT;
             Err(Failure { call, code })
         }
-    }
-}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        // SAFETY: `handle` is owned. Queued commands still run: the queue is deleted when they
-        // have finished (OpenCL 3.0, clReleaseCommandQueue).
-        unsafe { (self.context.functions().clReleaseCommandQueue)(self.handle) };
     }
 }

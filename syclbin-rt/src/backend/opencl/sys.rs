@@ -90,7 +90,10 @@ functions! {
         clGetKernelWorkGroupInfo: clGetKernelWorkGroupInfo_fn,
         clEnqueueNDRangeKernel: clEnqueueNDRangeKernel_fn,
         clWaitForEvents: clWaitForEvents_fn,
+        clSetEventCallback: clSetEventCallback_fn,
         clGetEventInfo: clGetEventInfo_fn,
+        clGetEventProfilingInfo: clGetEventProfilingInfo_fn,
+        clRetainEvent: clRetainEvent_fn,
         clReleaseEvent: clReleaseEvent_fn,
     }
     optional {

@@ -26,11 +26,11 @@ impl<'a> WaitList<'a> {
         let mut list = Self::empty();
         list.count = events.len();
         if list.count > FEW {
-            list.many = events.map(Event::handle).collect();
+            list.many = events.map(|event| event.handle).collect();
             list.count = list.many.len();
         } else {
             for (place, event) in list.few.iter_mut().zip(events) {
-                *place = event.handle();
+                *place = event.handle;
             }
         }
         list

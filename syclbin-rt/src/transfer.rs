@@ -1,0 +1,137 @@
+//! Transfers: copies between a buffer and the host that nobody waits for at once.
+
+use std::fmt;
+
+use bytemuck::Pod;
+
+use crate::backend::opencl::Lent;
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::event::{Event, What};
+use crate::queue::Queue;
+
+/// What transfers do, for messages.
+const READING: &str = "reading a buffer";
+const WRITING: &str = "writing a buffer";
+
+/// A copy between a buffer and elements of the host, made by [`Queue::download_later`],
+/// [`Queue::read_later`] or [`Queue::write_later`].
+///
+/// It owns the elements until the copy has ended, and then gives them back: by
+/// [`Transfer::wait`], or by `.await`. Dropping it waits for the copy. If it is forgotten
+/// ([`std::mem::forget`]), its memory is never freed.
+///
+/// ```no_run
+/// # fn main() -> syclbin_rt::Result<()> {
+/// let queue = syclbin_rt::Device::best()?.queue()?;
+/// let mut buffer = queue.zeroed::<f32>(1000)?;
+/// let up = queue.write_later(&mut buffer, vec![1.0; 1000], &[])?;
+/// let down = queue.download_later(&buffer, &[])?;
+/// // ... something else, and then:
+/// assert_eq!(down.wait()?, up.wait()?);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropping it waits for the copy; `wait` gives the elements back"]
+pub struct Transfer<T: Pod> {
+    lent: Lent<T>,
+    event: Event,
+}
+
+impl<T: Pod> Transfer<T> {
+    fn new(queue: &Queue, action: &'static str, lent: Lent<T>) -> Result<Self> {
+        let raw = lent.event();
+        let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
+        let event = Event::new(queue, What::Action(action), raw);
+        Ok(Self { lent, event })
+    }
+
+    /// The event of the copy, for commands that are to wait for it.
+    #[must_use]
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Whether the copy has finished.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Event::is_complete`].
+    pub fn is_complete(&self) -> Result<bool> {
+        self.event.is_complete()
+    }
+
+    /// Waits until the copy has finished, and gives the elements back: those of the buffer after a
+    /// read, those that were given after a write.
+    ///
+    /// # Errors
+    ///
+    /// When the copy failed, or a command that it waited for. The elements are then gone.
+    pub fn wait(self) -> Result<Vec<T>> {
+        let data = self.lent.wait();
+        data.map_err(|failure| self.event.failed(failure))
+    }
+}
+
+impl Queue {
+    /// Starts to copy `buffer` to the host, and returns without waiting for it. The copy comes after
+    /// everything that was put into this queue before, unless it is
+    /// [out of order](crate::QueueOptions::out_of_order), and after the events of `after`.
+    ///
+    /// # Errors
+    ///
+    /// When the buffer or an event is of another device, or the driver refuses.
+    pub fn download_later<T: Pod>(
+        &self,
+        buffer: &Buffer<T>,
+        after: &[&Event],
+    ) -> Result<Transfer<T>> {
+        self.read_later(buffer, vec![T::zeroed(); buffer.len()], after)
+    }
+
+    /// The same into elements that are there, such as those of an earlier transfer.
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when the buffer or an event is of another device, or the driver
+    /// refuses. The elements are then gone.
+    pub fn read_later<T: Pod>(
+        &self,
+        buffer: &Buffer<T>,
+        data: Vec<T>,
+        after: &[&Event],
+    ) -> Result<Transfer<T>> {
+        self.can_copy(buffer, &data)?;
+        let after = self.wait_list(after)?;
+        let size = size_of_val(data.as_slice());
+        let lent = self.raw().read_later(buffer.memory(), data, &after);
+        let lent = lent.map_err(|failure| self.failed(failure, "reading", size))?;
+        Transfer::new(self, READING, lent)
+    }
+
+    /// Starts to copy `data` to `buffer`, and returns without waiting for it. The copy comes after
+    /// what [`Queue::download_later`] comes after.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::read_later`].
+    pub fn write_later<T: Pod>(
+        &self,
+        buffer: &mut Buffer<T>,
+        data: Vec<T>,
+        after: &[&Event],
+    ) -> Result<Transfer<T>> {
+        self.can_copy(buffer, &data)?;
+        let after = self.wait_list(after)?;
+        let size = size_of_val(data.as_slice());
+        let lent = self.raw().write_later(buffer.memory(), data, &after);
+        let lent = lent.map_err(|failure| self.failed(failure, "writing", size))?;
+        Transfer::new(self, WRITING, lent)
+    }
+}
+
+impl<T: Pod> fmt::Debug for Transfer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Transfer({})", self.event.what())
+    }
+}
