@@ -11,21 +11,23 @@ use cargo_metadata::MetadataCommand;
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
 /// The crates that need an installed compiler; plain `cargo build` and `cargo test` skip them.
-const NEED_TOOLCHAIN: [&str; 6] = [
+const NEED_TOOLCHAIN: [&str; 7] = [
     "saxpy",
     "blur",
     "histogram",
     "mandelbrot",
     "particles",
+    "pipeline",
     "end-to-end",
 ];
 
 /// The examples beside the demo, and what each says when device and Rust agree.
-const EXAMPLES: [(&str, &str); 4] = [
+const EXAMPLES: [(&str, &str); 5] = [
     ("blur", "radius 6  320 x 200 pixels as Rust computes them"),
     ("histogram", "all bins as Rust counts them"),
     ("mandelbrot", "those compared as Rust computes them"),
     ("particles", "positions  as in Rust"),
+    ("pipeline", "16 chunks of 65536, steps as Rust counts them"),
 ];
 
 /// Installs what is missing, then does the main job.

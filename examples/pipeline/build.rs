@@ -1,0 +1,7 @@
+//! Compiles kernels/collatz.cpp to the file that src/main.rs embeds.
+
+fn main() {
+    syclbin_build::Build::new()
+        .source("kernels/collatz.cpp")
+        .compile("collatz");
+}
