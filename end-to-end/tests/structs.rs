@@ -104,7 +104,7 @@ fn pointers_inside_of_structs_reach_their_arrays_by_value_and_by_pointer() {
     // SAFETY: the kernel stays below the count, and the array has as many elements.
     unsafe { kernels.fill_span(span(&a, 5), 10.0).launch(8) }.unwrap();
     let expected = [10.0, 11.0, 12.0, 13.0, 14.0, 0.0, 0.0, 0.0];
-    assert_eq!(a.download().unwrap(), expected);
+    assert_eq!(queue.download(&a).unwrap(), expected);
 
     let spans = queue
         .upload(&[span(&a, 5), span(&b, 3), span(&b, 0)])

@@ -63,11 +63,11 @@ impl Passing {
                 let pointee = types.pointee(pointee, depth);
                 match access {
                     Access::Read => borrowed(
-                        quote!(&'a #rt::Buffer<#pointee>),
+                        quote!(&'a #rt::DeviceSlice<#pointee>),
                         quote!(#rt::Arg::read(#name)),
                     ),
                     Access::ReadWrite => borrowed(
-                        quote!(&'a mut #rt::Buffer<#pointee>),
+                        quote!(&'a mut #rt::DeviceSlice<#pointee>),
                         quote!(#rt::Arg::write(#name)),
                     ),
                 }
@@ -108,11 +108,11 @@ impl Passing {
                 let element = types.pointee(element, depth);
                 let (buffer, constructor) = match access {
                     Access::Read => (
-                        quote!(&'a #rt::Buffer<#element>),
+                        quote!(&'a #rt::DeviceSlice<#element>),
                         quote!(#rt::Arg::read_accessor),
                     ),
                     Access::ReadWrite => (
-                        quote!(&'a mut #rt::Buffer<#element>),
+                        quote!(&'a mut #rt::DeviceSlice<#element>),
                         quote!(#rt::Arg::write_accessor),
                     ),
                 };

@@ -219,8 +219,8 @@ fn overloads_are_named_after_their_parameters() {
             declared("_Z15__sycl_kernel_gd"),
         ],
         &[
-            "f_float_ptr_int<'a>(&'a self, arg0: &'a mut ::syclbin_rt::Buffer<f32>, arg1: i32)",
-            "f_const_unsigned_char_ptr_unsigned_long<'a>(&'a self, arg0: &'a ::syclbin_rt::Buffer<u8>, arg1: u64)",
+            "f_float_ptr_int<'a>(&'a self, arg0: &'a mut ::syclbin_rt::DeviceSlice<f32>, arg1: i32)",
+            "f_const_unsigned_char_ptr_unsigned_long<'a>(&'a self, arg0: &'a ::syclbin_rt::DeviceSlice<u8>, arg1: u64)",
             "g(&self, arg0: f64)",
         ],
     );
@@ -234,7 +234,7 @@ fn instances_of_templates_are_named_after_their_arguments() {
             declared("_Z15__sycl_kernel_fIiLin4ELb1EEvT_"),
         ],
         &[
-            "scale_int<'a>(&'a self, arg0: &'a mut ::syclbin_rt::Buffer<i32>, arg1: i32)",
+            "scale_int<'a>(&'a self, arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>, arg1: i32)",
             "f_int_minus_4_true(&self, arg0: i32)",
         ],
     );
@@ -279,8 +279,8 @@ fn half_and_pointers_to_anything_are_passed() {
     assert_heads(
         vec![declared("_Z15__sycl_kernel_fPvPKvb")],
         &[
-            "f<'a>(&'a self, arg0: &'a mut ::syclbin_rt::Buffer<impl ::syclbin_rt::Pod>, \
-           arg1: &'a ::syclbin_rt::Buffer<impl ::syclbin_rt::Pod>, arg2: bool)",
+            "f<'a>(&'a self, arg0: &'a mut ::syclbin_rt::DeviceSlice<impl ::syclbin_rt::Pod>, \
+           arg1: &'a ::syclbin_rt::DeviceSlice<impl ::syclbin_rt::Pod>, arg2: bool)",
         ],
     );
 }
@@ -320,8 +320,8 @@ fn a_recorded_declaration_tells_unsigned_from_signed() {
     let declaration = Declaration::parse(text).unwrap();
     syclbin::signature::record(&mut module, [(&symbol.to_owned(), &declaration)]);
     let code = expanded(of_module(module));
-    let expected = "saxpy<'a>(&'a self, a: f32, x: &'a ::syclbin_rt::Buffer<f32>, \
-        y: &'a mut ::syclbin_rt::Buffer<f32>, n: u32)";
+    let expected = "saxpy<'a>(&'a self, a: f32, x: &'a ::syclbin_rt::DeviceSlice<f32>, \
+        y: &'a mut ::syclbin_rt::DeviceSlice<f32>, n: u32)";
     assert_eq!(heads(&code), [expected]);
     assert!(code.contains(text), "the documentation shows it: {code}");
     assert!(!code.contains("taken for signed"), "{code}");
@@ -364,8 +364,8 @@ fn every_type_has_a_rust_type() {
             };
         }
         let expected = format!(
-            "k<'a>(&'a self, v: {value}, r: &'a ::syclbin_rt::Buffer<{element}>, \
-             w: &'a mut ::syclbin_rt::Buffer<{element}>)"
+            "k<'a>(&'a self, v: {value}, r: &'a ::syclbin_rt::DeviceSlice<{element}>, \
+             w: &'a mut ::syclbin_rt::DeviceSlice<{element}>)"
         );
         assert_heads(vec![one], &[&expected]);
     }

@@ -45,16 +45,16 @@ use proc_macro::TokenStream;
 /// | an enumeration | the integer beneath it |
 /// | `sycl::vec<float, 2>`, `marray`, `id`, `range` | `[f32; 2]`, an array; a `vec` of three has the size of four |
 /// | `Particle`, a struct by value | `kernels::Particle`, or a type of your own |
-/// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&Buffer<T>` |
-/// | `T *` that it may write | `&mut Buffer<T>` |
-/// | `bool *`, a `bool` in a struct | `Buffer<u8>`, `u8`: every byte is 0 or 1 |
-/// | `void *`, a pointer to what the file does not describe | `&Buffer` or `&mut Buffer` of any `Pod` type |
+/// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&DeviceSlice<T>`: a `&Buffer<T>`, an array, a part of one |
+/// | `T *` that it may write | `&mut DeviceSlice<T>`: a `&mut Buffer<T>` ... |
+/// | `bool *`, a `bool` in a struct | `DeviceSlice<u8>`, `u8`: every byte is 0 or 1 |
+/// | `void *`, a pointer to what the file does not describe | `&DeviceSlice` or `&mut DeviceSlice` of any `Pod` type |
 /// | `T *` in a struct | `DevicePointer<T>` |
 /// | `work_group_memory` of a fixed size, `kernel_handler` | nothing: the function passes it |
 /// | `work_group_memory<T[]>`, `dynamic_work_group_memory` | `LocalMemory<T>` |
 /// | `local_accessor<T, 1>`, `local_accessor<T, 2>` | `usize`, `[usize; 2]`: how many elements |
-/// | `accessor<T, 1>` | `&Buffer<T>` or `&mut Buffer<T>`, all of it |
-/// | `accessor<T, 2>` | `(&Buffer<T>, [usize; 2])`: the buffer, and how its elements lie |
+/// | `accessor<T, 1>` | `&DeviceSlice<T>` or `&mut DeviceSlice<T>`, all of it |
+/// | `accessor<T, 2>` | `(&DeviceSlice<T>, [usize; 2])`: the elements, and how they lie |
 /// | `sampler` | `&Sampler` |
 ///
 /// A parameter that the compiler removed from the code is in the signature all the same. A kernel

@@ -3,8 +3,8 @@
 use bytemuck::{NoUninit, Pod};
 
 use crate::accessor::AccessorRange;
-use crate::backend::opencl::{Argument, DevicePointer, Memory};
-use crate::buffer::Buffer;
+use crate::backend::opencl::{Argument, DevicePointer};
+use crate::backend::slice::{DeviceSlice, Place};
 use crate::local::LocalMemory;
 use crate::sampler::Sampler;
 
@@ -35,15 +35,13 @@ enum Value<'a> {
     },
     Boxed(Box<[u8]>),
     Borrowed(&'a [u8]),
-    Buffer {
-        memory: &'a Memory,
-        /// How many bytes of it hold elements.
-        bytes: usize,
+    Slice {
+        place: &'a Place<[()]>,
+        written: bool,
     },
     Accessor {
-        memory: &'a Memory,
-        /// How many elements the buffer has.
-        elements: usize,
+        place: &'a Place<[()]>,
+        written: bool,
         range: AccessorRange,
     },
     /// Bytes of work-group memory.
@@ -117,24 +115,19 @@ impl<'a> Arg<'a> {
         Self(Value::Borrowed(bytemuck::bytes_of(value)))
     }
 
-    /// A pointer to a buffer that the kernel only reads.
+    /// A pointer to elements that the kernel only reads: those of a [`Buffer`](crate::Buffer), an
+    /// array such as a [`DeviceArray`](crate::DeviceArray), or a part of one.
     #[must_use]
-    pub fn read<T: Pod>(buffer: &'a Buffer<T>) -> Self {
-        Self::buffer(buffer)
+    pub fn read<T: Pod>(slice: &'a DeviceSlice<T>) -> Self {
+        let (place, written) = (slice.place(), false);
+        Self(Value::Slice { place, written })
     }
 
-    /// A pointer to a buffer that the kernel writes.
+    /// A pointer to elements that the kernel writes, as [`Arg::read`].
     #[must_use]
-    pub fn write<T: Pod>(buffer: &'a mut Buffer<T>) -> Self {
-        Self::buffer(buffer)
-    }
-
-    fn buffer<T: Pod>(buffer: &'a Buffer<T>) -> Self {
-        Self(Value::Buffer {
-            memory: buffer.memory(),
-            // A buffer is no larger than the address space.
-            bytes: buffer.len().saturating_mul(size_of::<T>()),
-        })
+    pub fn write<T: Pod>(slice: &'a mut DeviceSlice<T>) -> Self {
+        let (place, written) = (slice.place(), true);
+        Self(Value::Slice { place, written })
     }
 
     /// A pointer to device memory that has an address, such as a
@@ -144,29 +137,32 @@ impl<'a> Arg<'a> {
         Self(Value::Pointer(pointer.address()))
     }
 
-    /// An `accessor` of a buffer that the kernel only reads. `T` is the accessor's element, and
+    /// An `accessor` of elements that the kernel only reads. `T` is the accessor's element, and
     /// `range` says how the elements lie in one to three dimensions.
     ///
     /// The device takes it as four arguments, which count as one here.
     #[must_use]
-    pub fn read_accessor<T: Pod>(buffer: &'a Buffer<T>, range: impl Into<AccessorRange>) -> Self {
-        Self::accessor(buffer, range.into())
-    }
-
-    /// An `accessor` of a buffer that the kernel writes, as [`Arg::read_accessor`].
-    #[must_use]
-    pub fn write_accessor<T: Pod>(
-        buffer: &'a mut Buffer<T>,
+    pub fn read_accessor<T: Pod>(
+        slice: &'a DeviceSlice<T>,
         range: impl Into<AccessorRange>,
     ) -> Self {
-        Self::accessor(buffer, range.into())
+        Self(Value::Accessor {
+            place: slice.place(),
+            written: false,
+            range: range.into(),
+        })
     }
 
-    fn accessor<T: Pod>(buffer: &'a Buffer<T>, range: AccessorRange) -> Self {
+    /// An `accessor` of elements that the kernel writes, as [`Arg::read_accessor`].
+    #[must_use]
+    pub fn write_accessor<T: Pod>(
+        slice: &'a mut DeviceSlice<T>,
+        range: impl Into<AccessorRange>,
+    ) -> Self {
         Self(Value::Accessor {
-            memory: buffer.memory(),
-            elements: buffer.len(),
-            range,
+            place: slice.place(),
+            written: true,
+            range: range.into(),
         })
     }
 
@@ -223,10 +219,14 @@ impl<'a> Arg<'a> {
             Value::Inline { bytes, size } => Argument::Bytes(&bytes[..*size]),
             Value::Boxed(bytes) => Argument::Bytes(bytes),
             Value::Borrowed(bytes) => Argument::Bytes(bytes),
-            Value::Buffer { memory, .. } => Argument::Memory(memory),
+            Value::Slice { place, written } => Argument::Memory(place, *written),
             // The order of the lowering: the pointer, then the three sizes.
-            Value::Accessor { memory, range, .. } => match part.checked_sub(1) {
-                None => Argument::Memory(memory),
+            Value::Accessor {
+                place,
+                written,
+                range,
+            } => match part.checked_sub(1) {
+                None => Argument::Memory(place, *written),
                 Some(id) => Argument::Bytes(range.bytes(id)),
             },
             Value::LocalAccessor { bytes, range } => match part.checked_sub(1) {
@@ -244,9 +244,8 @@ impl<'a> Arg<'a> {
     /// the part of one that an accessor is for, of work-group memory. 0 if it is none of these.
     pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
         let bytes = match &self.0 {
-            Value::Buffer { bytes, .. }
-            | Value::Local(bytes)
-            | Value::LocalAccessor { bytes, .. } => *bytes,
+            Value::Slice { place, .. } => place.bytes(),
+            Value::Local(bytes) | Value::LocalAccessor { bytes, .. } => *bytes,
             Value::Accessor { range, .. } => return range.items(),
             _ => 0,
         };
@@ -276,9 +275,7 @@ impl<'a> Arg<'a> {
     /// Range and number of elements of the buffer, if it is an accessor of one.
     pub(crate) fn accessor_range(&self) -> Option<(&AccessorRange, usize)> {
         match &self.0 {
-            Value::Accessor {
-                elements, range, ..
-            } => Some((range, *elements)),
+            Value::Accessor { place, range, .. } => Some((range, place.len)),
             _ => None,
         }
     }
@@ -296,7 +293,7 @@ impl std::fmt::Debug for Arg<'_> {
             Value::Inline { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
             Value::Boxed(bytes) => write!(f, "Arg({bytes:02x?})"),
             Value::Borrowed(bytes) => write!(f, "Arg({bytes:02x?})"),
-            Value::Buffer { .. } => f.write_str("Arg(buffer)"),
+            Value::Slice { .. } => f.write_str("Arg(buffer)"),
             Value::Accessor { range, .. } => write!(f, "Arg(accessor of {range:?})"),
             Value::Local(bytes) => write!(f, "Arg({bytes} bytes of work-group memory)"),
             Value::LocalAccessor { bytes, .. } => {

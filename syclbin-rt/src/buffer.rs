@@ -2,60 +2,50 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
 use crate::backend::opencl::Memory;
-use crate::device::Device;
+use crate::backend::slice::{DeviceSlice, Place};
 
 /// `len` elements of `T` on a device, made by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
 ///
-/// It may be dropped while kernels that use it still run: the driver keeps the memory until they
-/// have finished (OpenCL 3.0, `clReleaseMemObject`).
+/// It is used as the [`DeviceSlice`] of all its elements. It may be dropped while kernels that use
+/// it still run: the driver keeps the memory until they have finished (OpenCL 3.0,
+/// `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
-    device: Device,
-    memory: Memory,
-    len: usize,
+    place: Place,
     element: PhantomData<T>,
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(device: &Device, memory: Memory, len: usize) -> Self {
+    pub(crate) fn new(memory: Memory, len: usize) -> Self {
         Self {
-            device: device.clone(),
-            memory,
-            len,
+            place: Place::new(Arc::new(memory), 0, len, size_of::<T>()),
             element: PhantomData,
         }
     }
+}
 
-    /// How many elements it has.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
+impl<T: Pod> Deref for Buffer<T> {
+    type Target = DeviceSlice<T>;
+
+    fn deref(&self) -> &DeviceSlice<T> {
+        self.place.as_slice()
     }
+}
 
-    /// Whether it has none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The device it lies on.
-    #[must_use]
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    pub(crate) fn memory(&self) -> &Memory {
-        &self.memory
+impl<T: Pod> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
+        self.place.as_mut_slice()
     }
 }
 
 impl<T: Pod> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let element = std::any::type_name::<T>();
-        write!(f, "Buffer({} x {element} on {})", self.len, self.device)
+        self.deref().describe("Buffer", f)
     }
 }

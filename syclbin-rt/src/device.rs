@@ -83,6 +83,8 @@ pub(crate) struct Facts {
     pub(crate) local_memory_bytes: u64,
     pub(crate) images: bool,
     pub(crate) compute_units: u32,
+    /// What the address of a part of a buffer must be a multiple of, in bytes.
+    pub(crate) buffer_alignment: usize,
     pub(crate) max_work_group_size: usize,
     /// In the driver's order: x first.
     pub(crate) max_work_item_sizes: [usize; 3],

@@ -189,6 +189,28 @@ pub enum ErrorKind {
         /// The size of one.
         element_bytes: usize,
     },
+    /// A part of memory that does not lie inside of it.
+    #[error("the range {start}..{end} is not inside of {len} elements")]
+    OutOfRange {
+        /// Where the part begins.
+        start: usize,
+        /// Where it ends.
+        end: usize,
+        /// How many elements there are.
+        len: usize,
+    },
+    /// A launch is recorded for another queue than that of its module.
+    #[error("kernel {kernel} is of a module on another queue than the one that records")]
+    RecordedQueue {
+        /// The kernel.
+        kernel: String,
+    },
+    /// The host asks for a view of memory that a prepared launch or a recording could change at any
+    /// time.
+    #[error(
+        "a prepared launch or a recording has this memory; drop it first, or download the memory instead"
+    )]
+    Held,
     /// Something that the device or its driver does not have.
     #[error("{what} need {needs}, which {device} does not have")]
     Unsupported {
@@ -285,6 +307,50 @@ pub enum LaunchProblem {
         buffer: String,
         /// The device of the queue.
         queue: String,
+    },
+    /// A part of a buffer begins where the device lets none begin.
+    #[error(
+        "argument {index} ({name}) begins at byte {offset} of its buffer; on {device} a part begins at a multiple of {alignment} bytes, \
+         or is one of an array with addresses, such as a DeviceArray"
+    )]
+    Misaligned {
+        /// The argument, counted from 0.
+        index: usize,
+        /// Its name.
+        name: &'static str,
+        /// Where the part begins, in bytes.
+        offset: usize,
+        /// What that must be a multiple of.
+        alignment: usize,
+        /// The device.
+        device: String,
+    },
+    /// A prepared launch is changed to one of another kernel.
+    #[error("the launch was prepared for kernel {prepared}; prepare another one")]
+    OtherKernel {
+        /// The kernel it was prepared for.
+        prepared: String,
+    },
+    /// The driver refused an argument when the prepared launch was changed, and it was not changed
+    /// since.
+    #[error(
+        "the driver refused an argument when this prepared launch was changed; change it again before it is launched"
+    )]
+    Incomplete,
+    /// A launch that waits for events is prepared or recorded.
+    #[error(
+        "what a prepared launch or a recording waits for is given to each launch (`launch_after`, `replay_after`), not by `after`"
+    )]
+    PreparedAfterEvents,
+    /// The host has a view of the memory, which the kernel would change.
+    #[error(
+        "argument {index} ({name}) is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, that was not dropped"
+    )]
+    Mapped {
+        /// The argument, counted from 0.
+        index: usize,
+        /// Its name.
+        name: &'static str,
     },
     /// An event to wait for is of another device.
     #[error("event {index} to wait for ({event}) is on {device}, queue is on {queue}")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
-use crate::backend::opencl::{DeviceMemory, Failure, Program};
+use crate::backend::opencl::{Failure, Memory, Program, Reach};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
@@ -38,7 +38,7 @@ pub(crate) struct Variable {
 #[derive(Clone)]
 enum Place {
     /// Outside of the programs, which hold a pointer to it.
-    Memory(Arc<DeviceMemory>),
+    Memory(Arc<Memory>),
     /// In each of the programs (`device_image_scope`).
     Programs(Vec<Arc<Program>>),
 }
@@ -80,7 +80,7 @@ impl<T: Pod> Global<T> {
         let bytes = bytemuck::bytes_of_mut(&mut value);
         let queue = self.queue.raw();
         let read = match &self.variable.place {
-            Place::Memory(memory) => queue.read_device(memory, bytes),
+            Place::Memory(memory) => queue.read(memory, 0, bytes),
             // All programs of a module are written alike.
             Place::Programs(programs) => match programs.first() {
                 Some(program) => queue.read_variable(program, &self.variable.id, bytes),
@@ -100,7 +100,7 @@ impl<T: Pod> Global<T> {
         let bytes = bytemuck::bytes_of(value);
         let queue = self.queue.raw();
         let written = match &self.variable.place {
-            Place::Memory(memory) => queue.write_device(memory, bytes),
+            Place::Memory(memory) => queue.write(memory, 0, bytes),
             Place::Programs(programs) => programs
                 .iter()
                 .try_for_each(|program| queue.write_variable(program, &self.variable.id, bytes)),
@@ -171,7 +171,7 @@ pub(crate) fn connect(
                             (cl_intel_unified_shared_memory) or clEnqueueWriteGlobalVariableINTEL";
                         return Err(fail(lacks.to_owned()));
                     }
-                    let memory = raw.zeroed_device(size);
+                    let memory = raw.zeroed_at_address(Reach::Device, size);
                     let memory = memory.map_err(|failure| fail(describe(failure)))?;
                     Place::Memory(Arc::new(memory))
                 };

@@ -52,7 +52,7 @@ impl Kernel {
             name: symbol.name.clone(),
             available: program.kernel_names().unwrap_or_default(),
         })?;
-        let raw = opencl::Kernel::new(program, &name).map_err(|failure| {
+        let raw = opencl::Kernel::new(program, name).map_err(|failure| {
             let action = format!("making kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
         })?;
@@ -136,6 +136,11 @@ impl Kernel {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    /// Whether both are the same kernel of the same module.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     pub(crate) fn raw(&self) -> &opencl::Kernel {

@@ -1,14 +1,11 @@
 //! Launches: a kernel with its arguments, checked before the driver sees them.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
-
-use syclbin::signature::spirv::ParameterType;
 
 use crate::arg::Arg;
-use crate::backend::opencl::{Argument, WaitList};
+use crate::backend::opencl::{Argument, Failure, WaitList};
+use crate::check::check;
 use crate::contract::{Broken, Given};
-use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::event::{Event, Unwaitable, What};
 use crate::kernel::Kernel;
@@ -40,9 +37,9 @@ use crate::work_group;
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a, const N: usize, R = NdRange> {
     kernel: &'a Result<Kernel>,
-    names: &'static [&'static str; N],
-    args: [Arg<'a>; N],
-    after: &'a [&'a Event],
+    pub(crate) names: &'static [&'static str; N],
+    pub(crate) args: [Arg<'a>; N],
+    pub(crate) after: &'a [&'a Event],
     range: PhantomData<fn(R)>,
 }
 
@@ -155,16 +152,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
         range: NdRange,
         contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
     ) -> Result<Event> {
-        let kernel = self.kernel.as_ref().map_err(Error::clone)?;
-        let local = self
-            .check(kernel)
-            .and_then(|()| work_group::choose(&range, kernel.limits(), kernel.queue().device()))
-            .and_then(|local| match contract(&Given::new(&self.args, &range)) {
-                Ok(()) => Ok(local),
-                Err(broken) => Err(LaunchProblem::contract(broken, self.names)),
-            })
-            .map_err(|problem| Error::launch(kernel.name(), problem))?;
-
+        let (kernel, local) = self.checked(range, contract)?;
         let after = self.wait_list(kernel)?;
         let values = self.passed(kernel).map(|(_, value)| value);
         let global = range.global_extent();
@@ -186,20 +174,39 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
                 What::Kernel(kernel.clone()),
                 event,
             )),
-            Err((argument, failure)) => {
-                let action = match argument.and_then(|position| self.passed(kernel).nth(position)) {
-                    Some((index, _)) => {
-                        let name = self.names[index];
-                        format!(
-                            "setting argument {index} ({name}) of kernel {}",
-                            kernel.name()
-                        )
-                    }
-                    None => format!("launching kernel {}", kernel.name()),
-                };
+            Err((Some(position), failure)) => Err(self.refused(kernel, position, failure)),
+            Err((None, failure)) => {
+                let action = format!("launching kernel {}", kernel.name());
                 Err(Error::driver(failure, action, kernel.queue().device()))
             }
         }
+    }
+
+    /// The kernel, and the work-group size it gets over `range`, if all that can be checked is right
+    /// and `contract` holds.
+    pub(crate) fn checked(
+        &self,
+        range: NdRange,
+        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+    ) -> Result<(&'a Kernel, Option<Extent>)> {
+        let kernel = self.kernel.as_ref().map_err(Error::clone)?;
+        let local = check(self, kernel)
+            .and_then(|()| work_group::choose(&range, kernel.limits(), kernel.queue().device()))
+            .and_then(|local| match contract(&Given::new(&self.args, &range)) {
+                Ok(()) => Ok(local),
+                Err(broken) => Err(LaunchProblem::contract(broken, self.names)),
+            });
+        let local = local.map_err(|problem| Error::launch(kernel.name(), problem))?;
+        Ok((kernel, local))
+    }
+
+    /// The error of a driver that refuses what it gets at `position`.
+    pub(crate) fn refused(&self, kernel: &Kernel, position: usize, failure: Failure) -> Error {
+        let index = self.passed(kernel).nth(position).map(|(index, _)| index);
+        let (index, name) = index.map_or((position, "?"), |index| (index, self.names[index]));
+        let kernel_name = kernel.name();
+        let action = format!("setting argument {index} ({name}) of kernel {kernel_name}");
+        Error::driver(failure, action, kernel.queue().device())
     }
 
     /// What the kernel waits for, for the driver.
@@ -221,7 +228,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     }
 
     /// What the device gets, in its order: the index of the argument it comes from, and the value.
-    fn passed(&self, kernel: &Kernel) -> impl Iterator<Item = (usize, Argument<'_>)> {
+    pub(crate) fn passed(&self, kernel: &Kernel) -> impl Iterator<Item = (usize, Argument<'_>)> {
         let args = self.args.iter().enumerate();
         let lowered = args
             .flat_map(|(index, arg)| (0..arg.lowered()).map(move |part| (index, arg.raw(part))));
@@ -230,132 +237,6 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
         let passed = numbered.filter(|(number, _)| !kernel.is_eliminated(*number));
         passed.map(|(_, value)| value)
     }
-
-    /// Checks number, kinds, sizes and whereabouts of the arguments.
-    fn check(&self, kernel: &Kernel) -> Result<(), LaunchProblem> {
-        // The mask of removed arguments may be longer than the list; only what stands in the list
-        // counts.
-        if self.passed(kernel).count() != kernel.raw().arguments() {
-            return Err(LaunchProblem::ArgumentCount {
-                takes: kernel.takes(),
-                given: self.args.iter().map(Arg::lowered).sum(),
-                names: self.names,
-            });
-        }
-        for (index, (arg, name)) in self.args.iter().zip(self.names).enumerate() {
-            if let Some((range, elements)) = arg.accessor_range() {
-                range
-                    .check(elements)
-                    .map_err(|problem| LaunchProblem::Accessor {
-                        index,
-                        name,
-                        problem,
-                    })?;
-            }
-        }
-        let context = kernel.queue().raw().context();
-        let mut local = kernel.raw().local_memory();
-        for (position, (index, value)) in self.passed(kernel).enumerate() {
-            let name = self.names[index];
-            if let Some(takes) = kernel.parameter(position) {
-                check_kind(index, name, value, takes)?;
-            }
-            let lies_in = match value {
-                Argument::Memory(memory) => memory.context(),
-                Argument::Sampler(sampler) => sampler.context(),
-                Argument::Local(bytes) => {
-                    local = check_local(kernel, index, name, bytes, local)?;
-                    continue;
-                }
-                Argument::Bytes(_) | Argument::Pointer(_) | Argument::Null => continue,
-            };
-            if !Arc::ptr_eq(lies_in, context) {
-                return Err(LaunchProblem::ArgumentDevice {
-                    index,
-                    name,
-                    buffer: Device::new(lies_in.device()).to_string(),
-                    queue: kernel.queue().device().to_string(),
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Checks that the kernel takes such an argument at all: a driver reads the bytes of a number as a
-/// handle where it expects one. The size of a value is checked by the driver.
-fn check_kind(
-    index: usize,
-    name: &'static str,
-    value: Argument<'_>,
-    takes: &ParameterType,
-) -> Result<(), LaunchProblem> {
-    let fits = match (value, takes) {
-        (Argument::Local(_), takes) => matches!(takes, ParameterType::LocalPointer { .. }),
-        (Argument::Sampler(_), takes) => *takes == ParameterType::Sampler,
-        // What is not known may be anything else.
-        (_, ParameterType::Other) => true,
-        (Argument::Memory(_) | Argument::Pointer(_), takes) => {
-            matches!(takes, ParameterType::GlobalPointer { .. })
-        }
-        (Argument::Bytes(_), takes) => matches!(
-            takes,
-            ParameterType::Int { .. } | ParameterType::Float { .. } | ParameterType::ByValue { .. }
-        ),
-        // Free functions take a handler as a struct; lambdas and functors take the pointer in it.
-        (Argument::Null, takes) => matches!(
-            takes,
-            ParameterType::ByValue { .. } | ParameterType::GlobalPointer { .. }
-        ),
-    };
-    if fits {
-        return Ok(());
-    }
-    Err(LaunchProblem::ArgumentKind {
-        index,
-        name,
-        given: match value {
-            Argument::Local(_) => "work-group memory",
-            Argument::Memory(_) => "a buffer",
-            Argument::Bytes(_) => "a value",
-            Argument::Sampler(_) => "a sampler",
-            Argument::Pointer(_) => "a pointer",
-            Argument::Null => "a kernel handler",
-        },
-        takes: match takes {
-            ParameterType::Int { .. } | ParameterType::Float { .. } => "a number",
-            ParameterType::GlobalPointer { .. } => "a buffer",
-            ParameterType::LocalPointer { .. } => "work-group memory",
-            ParameterType::ByValue { .. } => "a struct by value",
-            ParameterType::Sampler => "a sampler",
-            ParameterType::Other => "something else",
-        },
-    })
-}
-
-/// How much work-group memory is in use with `bytes` more.
-fn check_local(
-    kernel: &Kernel,
-    index: usize,
-    name: &'static str,
-    bytes: usize,
-    used: u64,
-) -> Result<u64, LaunchProblem> {
-    let device = kernel.queue().device();
-    let max = device.local_memory_bytes();
-    let requested = bytes as u64;
-    let total = used.saturating_add(requested);
-    if total <= max {
-        return Ok(total);
-    }
-    Err(LaunchProblem::LocalMemory {
-        index,
-        name,
-        requested,
-        used,
-        max,
-        device: device.to_string(),
-    })
 }
 
 #[cfg(test)]
@@ -366,6 +247,7 @@ mod tests {
     use crate::backend::opencl::Context;
     use crate::buffer::Buffer;
     use crate::common;
+    use crate::device::Device;
     use crate::queue::Queue;
     use crate::queue_options::QueueOptions;
 

@@ -37,11 +37,13 @@
 //!
 //! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it, `aspects` tells
 //!   what it can do,
-//! - [`Queue`] ([`QueueOptions`]), [`Buffer`], [`DeviceArray`]: memory on a device,
+//! - [`Queue`] ([`QueueOptions`]), [`Buffer`], [`DeviceArray`], [`SharedArray`]: memory on a device, used as a
+//!   [`DeviceSlice`]; `copy` fills and moves it, `map` lets the host see it,
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
 //!   `image` and `native` decide which of its images fit ([`ImageChoice`]), `link` finds what they
 //!   import, `programs` and `cache` keep what was built, `save` writes it to a file; [`ModuleBuilder`] adds constants and files,
-//! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`]: a kernel at work; `work_group` checks sizes,
+//! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`]: a kernel at work; `check` and `work_group` check,
+//! - [`Prepared`], [`Recording`]: launches that are repeated, over `fixed`,
 //! - [`Event`] (`future` has its [`EventFuture`]), [`Profile`], [`Transfer`]: what is under way, and
 //!   when it ends,
 //! - [`SafeLaunch`]: the same with a contract; `contract` is what generated code is written against,
@@ -55,19 +57,22 @@
 mod accessor;
 mod ahead_of_time;
 mod arg;
+mod array;
 mod aspects;
 mod backend;
 mod buffer;
 mod builder;
 mod cache;
+mod check;
 mod choice;
 #[doc(hidden)]
 pub mod contract;
+mod copy;
 mod device;
-mod device_array;
 mod driver_settings;
 mod error;
 mod event;
+mod fixed;
 mod future;
 mod global;
 mod image;
@@ -76,22 +81,26 @@ mod launch;
 mod link;
 mod load;
 mod local;
+mod map;
 mod module;
 mod native;
 mod number;
 mod padding;
 mod places;
+mod prepared;
 mod profile;
 mod programs;
 mod queue;
 mod queue_options;
 mod range;
+mod recording;
 mod requirements;
 mod safe_launch;
 mod sampler;
 mod save;
 mod search;
 mod select;
+mod slice;
 mod specialization;
 mod transfer;
 mod work_group;
@@ -111,14 +120,16 @@ pub use accessor::AccessorRange;
 #[doc(hidden)]
 pub use ahead_of_time::{build_native, native_cpu};
 pub use arg::{Arg, Scalar};
-pub use backend::opencl::DevicePointer;
+pub use array::{DeviceArray, HostArray, SharedArray};
+pub use backend::opencl::{DevicePointer, Mapped, MappedMut};
+pub use backend::slice::DeviceSlice;
 pub use buffer::Buffer;
 pub use builder::{Embedded, ModuleBuilder};
 pub use bytemuck::{self, NoUninit, Pod};
 pub use choice::ImageChoice;
 pub use contract::Broken as BrokenContract;
+pub use copy::After;
 pub use device::{Device, DeviceChoice, DeviceKind};
-pub use device_array::DeviceArray;
 pub use error::{Error, ErrorKind, LaunchProblem, Result};
 pub use event::Event;
 pub use future::{EventFuture, TransferFuture};
@@ -128,12 +139,15 @@ pub use launch::Launch;
 pub use local::LocalMemory;
 pub use module::Module;
 pub use padding::{Padding, size_of_field};
+pub use prepared::{Prepared, SafePrepared};
 pub use profile::Profile;
 pub use queue::Queue;
 pub use queue_options::QueueOptions;
 pub use range::{Extent, GlobalRange, NdRange};
+pub use recording::{Recorder, Recording};
 pub use safe_launch::SafeLaunch;
 pub use sampler::{Addressing, Filtering, Sampler};
+pub use slice::{SliceMut, SliceRef};
 pub use transfer::Transfer;
 
 // The tests of this crate and those in `tests/` ask for a device in one way.

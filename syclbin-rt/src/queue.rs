@@ -3,10 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytemuck::Pod;
-
 use crate::backend::opencl;
-use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Unwaitable, What};
@@ -34,7 +31,7 @@ pub struct Queue(Arc<Inner>);
 
 struct Inner {
     device: Device,
-    raw: opencl::Queue,
+    raw: Arc<opencl::Queue>,
 }
 
 impl Queue {
@@ -52,17 +49,7 @@ impl Queue {
         let failed = |failure| Error::driver(failure, "creating a queue", device);
         if options != QueueOptions::new() {
             let abilities = opencl::Queue::abilities(&context).map_err(failed)?;
-            let lacks = if options.out_of_order && !abilities.out_of_order {
-                Some((
-                    "out-of-order queues",
-                    "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE",
-                ))
-            } else if options.profiling && !abilities.profiling {
-                Some(("queues with profiling", "CL_QUEUE_PROFILING_ENABLE"))
-            } else {
-                None
-            };
-            if let Some((what, needs)) = lacks {
+            if let Some((what, needs)) = options.beyond(abilities) {
                 let device = device.to_string();
                 return Err(ErrorKind::Unsupported {
                     what,
@@ -72,7 +59,7 @@ impl Queue {
                 .into());
             }
         }
-        let raw = opencl::Queue::new(context, options).map_err(failed)?;
+        let raw = Arc::new(opencl::Queue::new(context, options).map_err(failed)?);
         let device = device.clone();
         Ok(Self(Arc::new(Inner { device, raw })))
     }
@@ -86,78 +73,6 @@ impl Queue {
     /// How it was made.
     pub fn options(&self) -> QueueOptions {
         self.0.raw.options()
-    }
-
-    /// A new buffer that holds `data`. An empty slice is fine.
-    ///
-    /// # Errors
-    ///
-    /// When the device has not enough memory.
-    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
-        let memory = self.0.raw.upload(bytemuck::cast_slice(data));
-        let memory =
-            memory.map_err(|failure| self.failed(failure, "uploading to", size_of_val(data)))?;
-        Ok(Buffer::new(self.device(), memory, data.len()))
-    }
-
-    /// A new buffer of `len` elements whose bytes are all zero. 0 is fine.
-    ///
-    /// # Errors
-    ///
-    /// When the device has not enough memory.
-    pub fn zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
-        let size = len.checked_mul(size_of::<T>());
-        // No allocation of Rust's is larger either, so that every buffer can be downloaded.
-        let size = size.filter(|size| isize::try_from(*size).is_ok());
-        let Some(size) = size else {
-            return Err(ErrorKind::TooLarge {
-                elements: len,
-                element_bytes: size_of::<T>(),
-            }
-            .into());
-        };
-        let memory = self.0.raw.zeroed(size);
-        let memory = memory.map_err(|failure| self.failed(failure, "zeroing", size))?;
-        Ok(Buffer::new(self.device(), memory, len))
-    }
-
-    /// The content of `buffer`, after everything that was put into this queue before.
-    ///
-    /// # Errors
-    ///
-    /// When the buffer is on another device, and when a kernel before it failed.
-    pub fn download<T: Pod>(&self, buffer: &Buffer<T>) -> Result<Vec<T>> {
-        self.same_device(buffer)?;
-        let mut data = vec![T::zeroed(); buffer.len()];
-        self.read(buffer, &mut data)?;
-        Ok(data)
-    }
-
-    /// Copies `buffer` to `data`, after everything that was put into this queue before.
-    ///
-    /// # Errors
-    ///
-    /// When the lengths differ, when the buffer is on another device, and when a kernel before it
-    /// failed.
-    pub fn read<T: Pod>(&self, buffer: &Buffer<T>, data: &mut [T]) -> Result<()> {
-        self.can_copy(buffer, data)?;
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
-        let size = bytes.len();
-        let read = self.0.raw.read(buffer.memory(), bytes);
-        read.map_err(|failure| self.failed(failure, "reading", size))
-    }
-
-    /// Copies `data` to `buffer`, after everything that was put into this queue before.
-    ///
-    /// # Errors
-    ///
-    /// When the lengths differ, when the buffer is on another device, and when a kernel before it
-    /// failed.
-    pub fn write<T: Pod>(&self, buffer: &mut Buffer<T>, data: &[T]) -> Result<()> {
-        self.can_copy(buffer, data)?;
-        let bytes: &[u8] = bytemuck::cast_slice(data);
-        let written = self.0.raw.write(buffer.memory(), bytes);
-        written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
     }
 
     /// Has everything that is put into this queue later wait for `events`, and for everything that
@@ -208,42 +123,14 @@ impl Queue {
         })
     }
 
-    pub(crate) fn raw(&self) -> &opencl::Queue {
+    /// Whether both are the same queue.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(crate) fn raw(&self) -> &Arc<opencl::Queue> {
         &self.0.raw
     }
-
-    pub(crate) fn failed(&self, failure: opencl::Failure, action: &str, size: usize) -> Error {
-        let action = format!("{action} a buffer of {size} bytes");
-        Error::driver(failure, action, self.device())
-    }
-
-    /// Whether a copy of all of `buffer` from or to `data` can be right.
-    pub(crate) fn can_copy<T: Pod>(&self, buffer: &Buffer<T>, data: &[T]) -> Result<()> {
-        self.same_device(buffer)?;
-        same_length(buffer, data)
-    }
-
-    fn same_device<T: Pod>(&self, buffer: &Buffer<T>) -> Result<()> {
-        if Arc::ptr_eq(buffer.memory().context(), self.0.raw.context()) {
-            return Ok(());
-        }
-        Err(ErrorKind::BufferDevice {
-            buffer: buffer.device().to_string(),
-            queue: self.device().to_string(),
-        }
-        .into())
-    }
-}
-
-fn same_length<T: Pod>(buffer: &Buffer<T>, data: &[T]) -> Result<()> {
-    if buffer.len() == data.len() {
-        return Ok(());
-    }
-    Err(ErrorKind::Length {
-        buffer: buffer.len(),
-        slice: data.len(),
-    }
-    .into())
 }
 
 impl fmt::Debug for Queue {

@@ -50,8 +50,11 @@ use crate::range::NdRange;
 #[must_use = "nothing runs before `launch`"]
 pub struct SafeLaunch<'a, const N: usize, R = NdRange> {
     launch: Launch<'a, N, R>,
-    contract: fn(&Given<'_>) -> Result<(), Broken>,
+    contract: Contract,
 }
+
+/// What tells whether a launch meets its contract.
+type Contract = fn(&Given<'_>) -> Result<(), Broken>;
 
 impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
     /// For generated code: `launch`, which is safe wherever `contract` holds.
@@ -93,5 +96,9 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
     pub fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: `new` was told that the duties are met where the contract holds.
         unsafe { self.launch.launch_if(range.into().into(), self.contract) }
+    }
+
+    pub(crate) fn parts(&self) -> (&Launch<'a, N, R>, Contract) {
+        (&self.launch, self.contract)
     }
 }

@@ -1,6 +1,7 @@
 //! Samplers: how a kernel reads images between their pixels.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::backend::opencl;
 use crate::error::{Error, ErrorKind, Result};
@@ -8,7 +9,7 @@ use crate::queue::Queue;
 
 /// A `sampler` of SYCL 1.2.1, for devices that have images.
 pub struct Sampler {
-    raw: opencl::Sampler,
+    raw: Arc<opencl::Sampler>,
 }
 
 /// What a [`Sampler`] reads beyond the edge of an image.
@@ -61,10 +62,10 @@ impl Sampler {
         let context = queue.raw().context();
         let raw = opencl::Sampler::new(context, addressing, filtering, normalized)
             .map_err(|failure| Error::driver(failure, "creating a sampler", device))?;
-        Ok(Self { raw })
+        Ok(Self { raw: Arc::new(raw) })
     }
 
-    pub(crate) fn raw(&self) -> &opencl::Sampler {
+    pub(crate) fn raw(&self) -> &Arc<opencl::Sampler> {
         &self.raw
     }
 }

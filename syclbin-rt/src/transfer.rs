@@ -5,7 +5,8 @@ use std::fmt;
 use bytemuck::Pod;
 
 use crate::backend::opencl::Lent;
-use crate::buffer::Buffer;
+use crate::backend::slice::DeviceSlice;
+use crate::copy::After;
 use crate::error::{Error, Result};
 use crate::event::{Event, What};
 use crate::queue::Queue;
@@ -25,8 +26,8 @@ const WRITING: &str = "writing a buffer";
 /// # fn main() -> syclbin_rt::Result<()> {
 /// let queue = syclbin_rt::Device::best()?.queue()?;
 /// let mut buffer = queue.zeroed::<f32>(1000)?;
-/// let up = queue.write_later(&mut buffer, vec![1.0; 1000], &[])?;
-/// let down = queue.download_later(&buffer, &[])?;
+/// let up = queue.write_later(&mut buffer, vec![1.0; 1000])?;
+/// let down = queue.download_later(&buffer)?;
 /// // ... something else, and then:
 /// assert_eq!(down.wait()?, up.wait()?);
 /// # Ok(())
@@ -73,60 +74,85 @@ impl<T: Pod> Transfer<T> {
     }
 }
 
+/// Transfers, which nobody waits for at once.
 impl Queue {
-    /// Starts to copy `buffer` to the host, and returns without waiting for it. The copy comes after
-    /// everything that was put into this queue before, unless it is
-    /// [out of order](crate::QueueOptions::out_of_order), and after the events of `after`.
+    /// Starts to copy `slice` to the host, and returns without waiting for it. It starts when
+    /// [`Queue::copy`] would.
     ///
     /// # Errors
     ///
-    /// When the buffer or an event is of another device, or the driver refuses.
-    pub fn download_later<T: Pod>(
-        &self,
-        buffer: &Buffer<T>,
-        after: &[&Event],
-    ) -> Result<Transfer<T>> {
-        self.read_later(buffer, vec![T::zeroed(); buffer.len()], after)
+    /// When the slice is of another device, or the driver refuses.
+    pub fn download_later<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
+        self.after(&[]).download_later(slice)
     }
 
     /// The same into elements that are there, such as those of an earlier transfer.
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when the buffer or an event is of another device, or the driver
-    /// refuses. The elements are then gone.
-    pub fn read_later<T: Pod>(
-        &self,
-        buffer: &Buffer<T>,
-        data: Vec<T>,
-        after: &[&Event],
-    ) -> Result<Transfer<T>> {
-        self.can_copy(buffer, &data)?;
-        let after = self.wait_list(after)?;
-        let size = size_of_val(data.as_slice());
-        let lent = self.raw().read_later(buffer.memory(), data, &after);
-        let lent = lent.map_err(|failure| self.failed(failure, "reading", size))?;
-        Transfer::new(self, READING, lent)
+    /// As of [`Queue::download_later`], and when the lengths differ. The elements are then gone.
+    pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
+        self.after(&[]).read_later(slice, data)
     }
 
-    /// Starts to copy `data` to `buffer`, and returns without waiting for it. The copy comes after
-    /// what [`Queue::download_later`] comes after.
+    /// Starts to copy `data` to `slice`, and returns without waiting for it. It starts when
+    /// [`Queue::copy`] would.
     ///
     /// # Errors
     ///
     /// As of [`Queue::read_later`].
     pub fn write_later<T: Pod>(
         &self,
-        buffer: &mut Buffer<T>,
+        slice: &mut DeviceSlice<T>,
         data: Vec<T>,
-        after: &[&Event],
     ) -> Result<Transfer<T>> {
-        self.can_copy(buffer, &data)?;
-        let after = self.wait_list(after)?;
+        self.after(&[]).write_later(slice, data)
+    }
+}
+
+impl After<'_> {
+    /// As [`Queue::download_later`], after the events.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::download_later`], and when an event is of another device.
+    pub fn download_later<T: Pod>(self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
+        self.queue.same_device(slice)?;
+        self.read_later(slice, vec![T::zeroed(); slice.len()])
+    }
+
+    /// As [`Queue::read_later`], after the events.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::read_later`], and when an event is of another device.
+    pub fn read_later<T: Pod>(self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
+        let queue = self.queue;
+        queue.can_copy(slice, data.len())?;
+        let after = self.wait_list()?;
         let size = size_of_val(data.as_slice());
-        let lent = self.raw().write_later(buffer.memory(), data, &after);
-        let lent = lent.map_err(|failure| self.failed(failure, "writing", size))?;
-        Transfer::new(self, WRITING, lent)
+        let lent = queue.raw().read_later(slice.place(), data, &after);
+        let lent = lent.map_err(|failure| queue.failed(failure, "reading", size))?;
+        Transfer::new(queue, READING, lent)
+    }
+
+    /// As [`Queue::write_later`], after the events.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::write_later`], and when an event is of another device.
+    pub fn write_later<T: Pod>(
+        self,
+        slice: &mut DeviceSlice<T>,
+        data: Vec<T>,
+    ) -> Result<Transfer<T>> {
+        let queue = self.queue;
+        queue.can_copy(slice, data.len())?;
+        let after = self.wait_list()?;
+        let size = size_of_val(data.as_slice());
+        let lent = queue.raw().write_later(slice.place(), data, &after);
+        let lent = lent.map_err(|failure| queue.failed(failure, "writing", size))?;
+        Transfer::new(queue, WRITING, lent)
     }
 }
 

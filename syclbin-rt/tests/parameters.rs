@@ -476,7 +476,7 @@ fn a_pointer_inside_of_a_struct_reaches_its_array() -> Result<()> {
     // SAFETY: the kernel checks its index against the count, and behind the pointer are 7 elements.
     unsafe { Launch::new(&kernel, &["out", "in", "unused"], args).launch(8)? };
     let expected = [-1.0, 0.5, -2.0, 65504.0, 0.0, 1.0, -1.0, -1.0];
-    assert_eq!(out.download()?, expected);
+    assert_eq!(queue.download(&out)?, expected);
     // The array waits for the kernel when it goes.
     let args = [Arg::value(span), Arg::read(&input), Arg::scalar(0i32)];
     // SAFETY: as above.
@@ -494,8 +494,8 @@ fn a_pointer_of_an_array_is_an_argument() -> Result<()> {
         return Ok(());
     };
     assert_eq!((x.len(), x.is_empty()), (4, false));
-    assert!(x.write(&[1.0]).is_err(), "another length");
-    x.write(&[1.0, 2.0, 3.0, 4.0])?;
+    assert!(queue.write(&mut x, &[1.0]).is_err(), "another length");
+    queue.write(&mut x, &[1.0, 2.0, 3.0, 4.0])?;
     let kernel = common::kernel(&queue, "vector_ops.object.syclbin", "saxpy");
     let mut y = queue.upload(&[10.0f32; 4])?;
     let args = [

@@ -12,7 +12,7 @@ fn bytes_come_back_as_they_went() -> Result<()> {
     let data: Vec<u64> = (0..10_000).map(|i| i * 0x0123_4567_89ab).collect();
     let mut buffer = queue.upload(&data)?;
     assert_eq!((buffer.len(), buffer.is_empty()), (10_000, false));
-    assert_eq!(buffer.device(), queue.device());
+    assert_eq!(&buffer.device(), queue.device());
     assert_eq!(queue.download(&buffer)?, data);
 
     let reversed: Vec<u64> = data.iter().rev().copied().collect();

@@ -71,13 +71,13 @@ fn run() -> Result<bool> {
 
         // Nothing of this slot is in use any more, so the upload waits for nothing: it runs while
         // the kernel works on the other slot.
-        let upload = uploads.write_later(&mut slot.numbers, numbers, &[])?;
+        let upload = uploads.write_later(&mut slot.numbers, numbers)?;
         let kernel = kernels
             .collatz(&slot.numbers, &mut slot.steps)
             .after(&[upload.event()])
             .launch(CHUNK as usize)?;
         // On the queue of the kernel, and so after it.
-        let download = work.download_later(&slot.steps, &[])?;
+        let download = work.download_later(&slot.steps)?;
         slot.under_way = Some(UnderWay {
             upload,
             kernel,

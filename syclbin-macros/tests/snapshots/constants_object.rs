@@ -46,8 +46,8 @@ pub mod kernels {
         /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
         pub fn blur<'a>(
             &'a self,
-            arg0: &'a ::syclbin_rt::Buffer<f32>,
-            arg1: &'a mut ::syclbin_rt::Buffer<f32>,
+            arg0: &'a ::syclbin_rt::DeviceSlice<f32>,
+            arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
             arg2: i32,
         ) -> ::syclbin_rt::Launch<'a, 4> {
             ::syclbin_rt::Launch::new(

@@ -52,7 +52,7 @@ pub mod kernels {
         /// that the caller vouches for.
         pub fn AddOne<'a>(
             &'a self,
-            arg0: &'a mut ::syclbin_rt::Buffer<i32>,
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
             arg1: i32,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
@@ -71,8 +71,8 @@ pub mod kernels {
         pub fn Triad<'a>(
             &'a self,
             arg0: impl ::core::convert::Into<::syclbin_rt::Extent>,
-            arg1: &'a ::syclbin_rt::Buffer<f32>,
-            arg2: &'a mut ::syclbin_rt::Buffer<f32>,
+            arg1: &'a ::syclbin_rt::DeviceSlice<f32>,
+            arg2: &'a mut ::syclbin_rt::DeviceSlice<f32>,
             arg3: f32,
         ) -> ::syclbin_rt::Launch<'a, 4> {
             ::syclbin_rt::Launch::new(

@@ -66,8 +66,8 @@ pub mod kernels {
         /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
         pub fn lookup<'a>(
             &'a self,
-            arg0: &'a ::syclbin_rt::Buffer<i32>,
-            arg1: &'a mut ::syclbin_rt::Buffer<f32>,
+            arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
+            arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
                 &self.lookup,

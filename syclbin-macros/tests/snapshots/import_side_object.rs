@@ -44,8 +44,8 @@ pub mod kernels {
         /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
         pub fn apply<'a>(
             &'a self,
-            arg0: &'a ::syclbin_rt::Buffer<f32>,
-            arg1: &'a mut ::syclbin_rt::Buffer<f32>,
+            arg0: &'a ::syclbin_rt::DeviceSlice<f32>,
+            arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
                 &self.apply,

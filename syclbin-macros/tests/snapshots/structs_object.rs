@@ -49,8 +49,8 @@ pub mod kernels {
         pub fn kinetic<'a>(
             &'a self,
             arg0: Particle,
-            arg1: &'a ::syclbin_rt::Buffer<Particle>,
-            arg2: &'a mut ::syclbin_rt::Buffer<f32>,
+            arg1: &'a ::syclbin_rt::DeviceSlice<Particle>,
+            arg2: &'a mut ::syclbin_rt::DeviceSlice<f32>,
             arg3: i64,
         ) -> ::syclbin_rt::Launch<'a, 4> {
             ::syclbin_rt::Launch::new(
@@ -76,7 +76,7 @@ pub mod kernels {
         pub fn widen<'a>(
             &'a self,
             arg0: Span,
-            arg1: &'a ::syclbin_rt::Buffer<::syclbin_rt::half::f16>,
+            arg1: &'a ::syclbin_rt::DeviceSlice<::syclbin_rt::half::f16>,
             arg2: i32,
         ) -> ::syclbin_rt::Launch<'a, 3> {
             ::syclbin_rt::Launch::new(

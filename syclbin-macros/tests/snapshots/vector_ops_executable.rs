@@ -55,7 +55,7 @@ pub mod kernels {
         /// that the caller vouches for.
         pub fn scale_double<'a>(
             &'a self,
-            arg0: &'a mut ::syclbin_rt::Buffer<f64>,
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<f64>,
             arg1: f64,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
@@ -75,7 +75,7 @@ pub mod kernels {
         /// that the caller vouches for.
         pub fn scale_int<'a>(
             &'a self,
-            arg0: &'a mut ::syclbin_rt::Buffer<i32>,
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
             arg1: i32,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
@@ -151,7 +151,7 @@ pub mod kernels {
             pub fn iota<'a>(
                 &'a self,
                 arg0: f32,
-                arg1: &'a mut ::syclbin_rt::Buffer<f32>,
+                arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
                 arg2: i32,
             ) -> ::syclbin_rt::Launch<'a, 3> {
                 ::syclbin_rt::Launch::new(

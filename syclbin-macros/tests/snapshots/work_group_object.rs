@@ -57,8 +57,8 @@ pub mod kernels {
         /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
         pub fn block_sum<'a>(
             &'a self,
-            arg0: &'a ::syclbin_rt::Buffer<i32>,
-            arg1: &'a mut ::syclbin_rt::Buffer<i32>,
+            arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
+            arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
         ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::GlobalRange<1>> {
             ::syclbin_rt::Launch::new(
                     &self.block_sum,
@@ -85,7 +85,7 @@ pub mod kernels {
         /// that the caller vouches for.
         pub fn coords<'a>(
             &'a self,
-            arg0: &'a mut ::syclbin_rt::Buffer<i32>,
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
         ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::GlobalRange<3>> {
             ::syclbin_rt::Launch::new(
                     &self.coords,
@@ -105,8 +105,8 @@ pub mod kernels {
         /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
         pub fn histogram<'a>(
             &'a self,
-            arg0: &'a ::syclbin_rt::Buffer<i8>,
-            arg1: &'a mut ::syclbin_rt::Buffer<i32>,
+            arg0: &'a ::syclbin_rt::DeviceSlice<i8>,
+            arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
                 &self.histogram,

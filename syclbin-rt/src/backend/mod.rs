@@ -4,3 +4,4 @@
 //! wrappers that own their handles. The rooms above know neither handles nor error numbers.
 
 pub(crate) mod opencl;
+pub(crate) mod slice;

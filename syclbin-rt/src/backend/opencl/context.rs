@@ -88,10 +88,6 @@ impl Context {
 
     /// Waits for everything that was put into any queue of this context before. Threads that put
     /// more into one meanwhile may have to wait or not: whoever needs more is to keep them away.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for host access to memory that any queue may use")
-    )]
     pub(crate) fn finish_all(&self) -> Result<(), Failure> {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<Arc<Handle>> = queues.iter().filter_map(Weak::upgrade).collect();

@@ -2,17 +2,33 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+use opencl_sys as cl;
+
 use opencl_sys::{
-    clDeviceMemAllocINTEL_t, clEnqueueMemFillINTEL_t, clEnqueueMemcpyINTEL_t,
-    clMemBlockingFreeINTEL_t, clSetKernelArgMemPointerINTEL_t,
+    clCommandCopyBufferKHR_t, clCommandFillBufferKHR_t, clCommandNDRangeKernelKHR_t,
+    clCreateCommandBufferKHR_t, clDeviceMemAllocINTEL_t, clEnqueueCommandBufferKHR_t,
+    clEnqueueMemFillINTEL_t, clEnqueueMemcpyINTEL_t, clFinalizeCommandBufferKHR_t,
+    clHostMemAllocINTEL_t, clMemBlockingFreeINTEL_t, clReleaseCommandBufferKHR_t,
+    clSetKernelArgMemPointerINTEL_t, clSharedMemAllocINTEL_t,
 };
 use opencl3::types::{
-    cl_bool, cl_command_queue, cl_event, cl_int, cl_platform_id, cl_program, cl_uint,
+    cl_bitfield, cl_bool, cl_command_queue, cl_device_id, cl_event, cl_int, cl_platform_id,
+    cl_program, cl_uint,
 };
 
+use super::info;
 use super::sys::{EntryPoint, Functions};
 
+type CreateCommandBuffer = <clCreateCommandBufferKHR_t as EntryPoint>::Function;
+type CommandKernel = <clCommandNDRangeKernelKHR_t as EntryPoint>::Function;
+type CommandCopy = <clCommandCopyBufferKHR_t as EntryPoint>::Function;
+type CommandFill = <clCommandFillBufferKHR_t as EntryPoint>::Function;
+type FinalizeCommandBuffer = <clFinalizeCommandBufferKHR_t as EntryPoint>::Function;
+type EnqueueCommandBuffer = <clEnqueueCommandBufferKHR_t as EntryPoint>::Function;
+type ReleaseCommandBuffer = <clReleaseCommandBufferKHR_t as EntryPoint>::Function;
 type DeviceMemAlloc = <clDeviceMemAllocINTEL_t as EntryPoint>::Function;
+type HostMemAlloc = <clHostMemAllocINTEL_t as EntryPoint>::Function;
+type SharedMemAlloc = <clSharedMemAllocINTEL_t as EntryPoint>::Function;
 type MemBlockingFree = <clMemBlockingFreeINTEL_t as EntryPoint>::Function;
 type SetKernelArgMemPointer = <clSetKernelArgMemPointerINTEL_t as EntryPoint>::Function;
 type EnqueueMemFill = <clEnqueueMemFillINTEL_t as EntryPoint>::Function;
@@ -39,11 +55,36 @@ type EnqueueReadGlobalVariable = EnqueueGlobalVariable<*mut c_void>;
 pub(super) struct Extensions {
     pub(super) usm: Option<Usm>,
     pub(super) globals: Option<Globals>,
+    pub(super) command_buffers: Option<CommandBuffers>,
+}
+
+/// Functions of `cl_khr_command_buffer`, and what the device does with it.
+pub(super) struct CommandBuffers {
+    pub(super) create: CreateCommandBuffer,
+    pub(super) kernel: CommandKernel,
+    pub(super) copy: CommandCopy,
+    pub(super) fill: CommandFill,
+    pub(super) finalize: FinalizeCommandBuffer,
+    pub(super) enqueue: EnqueueCommandBuffer,
+    pub(super) release: ReleaseCommandBuffer,
+    /// Whether one can be queued again before it has finished.
+    pub(super) simultaneous: bool,
+    /// Whether queues that are out of order can have one.
+    pub(super) out_of_order: bool,
+}
+
+/// What the device says of its command buffers.
+#[derive(Clone, Copy)]
+pub(super) struct CommandBufferAbilities {
+    pub(super) simultaneous: bool,
+    pub(super) out_of_order: bool,
 }
 
 /// Functions of `cl_intel_unified_shared_memory`.
 pub(super) struct Usm {
     pub(super) device_mem_alloc: DeviceMemAlloc,
+    pub(super) host_mem_alloc: HostMemAlloc,
+    pub(super) shared_mem_alloc: SharedMemAlloc,
     pub(super) mem_blocking_free: MemBlockingFree,
     pub(super) set_kernel_arg_mem_pointer: SetKernelArgMemPointer,
     pub(super) enqueue_mem_fill: EnqueueMemFill,
@@ -56,8 +97,53 @@ pub(super) struct Globals {
     pub(super) enqueue_read: EnqueueReadGlobalVariable,
 }
 
+impl CommandBufferAbilities {
+    /// What device `id` says; none where its extension is older than the functions here, and where it
+    /// asks for queues that are not usual.
+    ///
+    /// # Safety
+    ///
+    /// `id` is a device of the library of `functions`.
+    pub(super) unsafe fn of(functions: &Functions, id: cl_device_id) -> Option<Self> {
+        /// Since when all functions that record a command take properties: version 0.9.5.
+        const OLDEST: u32 = (9 << 12) | 5;
+        const NAME: &[u8] = b"cl_khr_command_buffer\0";
+        const SIMULTANEOUS_USE: cl_bitfield = 1 << 2;
+        const OUT_OF_ORDER: cl_bitfield = 1 << 3;
+        let call = "clGetDeviceInfo";
+        let device = |name| {
+            move |size, value, returned| {
+                // SAFETY: the caller vouches for `id`; `value` is null or holds `size` bytes.
+                unsafe { (functions.clGetDeviceInfo)(id, name, size, value, returned) }
+            }
+        };
+        // Entries of a number of 32 bits and a name of 64 bytes (OpenCL 3.0, cl_name_version).
+        let listed: Vec<u32> =
+            info::values(call, &device(cl::CL_DEVICE_EXTENSIONS_WITH_VERSION)).ok()?;
+        let version = listed.chunks_exact(17).find_map(|entry| {
+            let (version, name) = entry.split_first()?;
+            let name: &[u8] = bytemuck::cast_slice(name);
+            name.starts_with(NAME).then_some(*version)
+        })?;
+        let bits = |name| info::value::<cl_bitfield>(call, &device(name)).unwrap_or(0);
+        let required = bits(cl::CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR);
+        if version < OLDEST || required != 0 {
+            return None;
+        }
+        let abilities = bits(cl::CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR);
+        let supported = bits(cl::CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR);
+        Some(Self {
+            simultaneous: abilities & SIMULTANEOUS_USE != 0,
+            // An ability at first, a property since 0.9.6.
+            out_of_order: abilities & OUT_OF_ORDER != 0
+                || supported & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+        })
+    }
+}
+
 impl Extensions {
-    /// Looks them up for a device of `platform` that has unified shared memory or not.
+    /// Looks them up for a device of `platform` that has unified shared memory or not, and command
+    /// buffers or none.
     ///
     /// # Safety
     ///
@@ -66,6 +152,7 @@ impl Extensions {
         functions: &Functions,
         platform: cl_platform_id,
         has_usm: bool,
+        command_buffers: Option<CommandBufferAbilities>,
     ) -> Self {
         let Some(get) = functions.clGetExtensionFunctionAddressForPlatform else {
             return Self::default();
@@ -83,6 +170,12 @@ impl Extensions {
                 Usm {
                     device_mem_alloc: std::mem::transmute::<*mut c_void, DeviceMemAlloc>(address(
                         c"clDeviceMemAllocINTEL",
+                    )?),
+                    host_mem_alloc: std::mem::transmute::<*mut c_void, HostMemAlloc>(address(
+                        c"clHostMemAllocINTEL",
+                    )?),
+                    shared_mem_alloc: std::mem::transmute::<*mut c_void, SharedMemAlloc>(address(
+                        c"clSharedMemAllocINTEL",
                     )?),
                     mem_blocking_free: std::mem::transmute::<*mut c_void, MemBlockingFree>(
                         address(c"clMemBlockingFreeINTEL")?,
@@ -115,9 +208,41 @@ impl Extensions {
                 }
             })
         };
+        let recorded = |abilities: CommandBufferAbilities| {
+            // SAFETY: as for unified shared memory; the version of the extension is one whose
+            // functions have these types.
+            Some(unsafe {
+                CommandBuffers {
+                    create: std::mem::transmute::<*mut c_void, CreateCommandBuffer>(address(
+                        c"clCreateCommandBufferKHR",
+                    )?),
+                    kernel: std::mem::transmute::<*mut c_void, CommandKernel>(address(
+                        c"clCommandNDRangeKernelKHR",
+                    )?),
+                    copy: std::mem::transmute::<*mut c_void, CommandCopy>(address(
+                        c"clCommandCopyBufferKHR",
+                    )?),
+                    fill: std::mem::transmute::<*mut c_void, CommandFill>(address(
+                        c"clCommandFillBufferKHR",
+                    )?),
+                    finalize: std::mem::transmute::<*mut c_void, FinalizeCommandBuffer>(address(
+                        c"clFinalizeCommandBufferKHR",
+                    )?),
+                    enqueue: std::mem::transmute::<*mut c_void, EnqueueCommandBuffer>(address(
+                        c"clEnqueueCommandBufferKHR",
+                    )?),
+                    release: std::mem::transmute::<*mut c_void, ReleaseCommandBuffer>(address(
+                        c"clReleaseCommandBufferKHR",
+                    )?),
+                    simultaneous: abilities.simultaneous,
+                    out_of_order: abilities.out_of_order,
+                }
+            })
+        };
         Self {
             usm: has_usm.then(usm).flatten(),
             globals: globals(),
+            command_buffers: command_buffers.and_then(recorded),
         }
     }
 }

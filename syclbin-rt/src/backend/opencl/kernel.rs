@@ -1,58 +1,69 @@
 //! A kernel object: arguments are set and the launch is queued under one lock.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{
     CL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
-    CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE,
+    CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+    CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL, CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_NUM_ARGS,
+    CL_KERNEL_WORK_GROUP_SIZE,
 };
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
 use opencl3::types::{CL_TRUE, cl_bool, cl_kernel, cl_uint, cl_ulong};
 
 use super::event::Event;
-use super::memory::Memory;
+use super::memory::{Handle, Memory};
 use super::program::Program;
 use super::queue::Queue;
 use super::sampler::Sampler;
 use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, info};
+use crate::backend::slice::Place;
 
 /// The value of one argument.
 #[derive(Clone, Copy)]
 pub(crate) enum Argument<'a> {
     /// A value, byte by byte.
     Bytes(&'a [u8]),
-    /// The address of a buffer.
-    Memory(&'a Memory),
+    /// The address of elements, and whether the kernel writes them.
+    Memory(&'a Place<[()]>, bool),
     /// This many bytes for each work-group.
     Local(usize),
-    Sampler(&'a Sampler),
+    Sampler(&'a Arc<Sampler>),
     /// The address of something in device memory.
     Pointer(u64),
     /// No address: a pointer, or a struct of one.
     Null,
 }
 
-/// An owned kernel object, with what the driver says of it.
+/// An owned kernel object for all who launch it, with what the driver says of it.
 pub(crate) struct Kernel {
+    object: Mutex<KernelObject>,
     program: Arc<Program>,
-    handle: Mutex<Handle>,
+    symbol: CString,
     arguments: usize,
     required_local: Option<[usize; 3]>,
     max_local: usize,
     local_memory: u64,
 }
 
-struct Handle(cl_kernel);
+/// An owned kernel object, which keeps its arguments from one launch to the next.
+pub(crate) struct KernelObject {
+    program: Arc<Program>,
+    pub(super) handle: cl_kernel,
+    /// The objects of parts of buffers that are its arguments, by number.
+    parts: Vec<(usize, Memory)>,
+}
 
-// SAFETY: a kernel object may be used from every thread, but its arguments not be set by two at
-// once (OpenCL 3.0, appendix A.2); the `Mutex` around it sees to that.
-unsafe impl Send for Handle {}
+// SAFETY: a kernel object may be used from every thread, but its arguments not be set while another
+// one uses it (OpenCL 3.0, appendix A.2); setting them takes `&mut self`.
+unsafe impl Send for KernelObject {}
+// SAFETY: as for Send.
+unsafe impl Sync for KernelObject {}
 
-impl Kernel {
-    /// The kernel called `symbol`.
-    pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self, Failure> {
+impl KernelObject {
+    fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self, Failure> {
         let functions = program.context().functions();
         let mut code = 0;
         // SAFETY: the program is built and the name NUL-terminated; only the status is written.
@@ -60,15 +71,186 @@ impl Kernel {
             unsafe { (functions.clCreateKernel)(program.handle, symbol.as_ptr(), &raw mut code) };
         let handle = check_handle("clCreateKernel", handle, code)?;
         // From here on, Drop releases it.
-        let mut kernel = Self {
+        let object = Self {
             program: Arc::clone(program),
-            handle: Mutex::new(Handle(handle)),
-            arguments: 0,
-            required_local: None,
-            max_local: 0,
-            local_memory: 0,
+            handle,
+            parts: Vec::new(),
         };
+        // Pointers in variables and in values are no arguments, so the driver does not see what the
+        // kernel uses.
+        if program.context().device().extensions.usm.is_some()
+            && let Some(set) = functions.clSetKernelExecInfo
+        {
+            for name in [
+                CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+                CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+            ] {
+                let indirect: cl_bool = CL_TRUE;
+                // SAFETY: the device has the extension that knows these names; the value is a
+                // `cl_bool`, which the driver copies before it returns.
+                check("clSetKernelExecInfo", unsafe {
+                    set(
+                        handle,
+                        name,
+                        size_of_val(&indirect),
+                        (&raw const indirect).cast(),
+                    )
+                })?;
+            }
+        }
+        Ok(object)
+    }
 
+    pub(super) fn context(&self) -> &Arc<super::Context> {
+        self.program.context()
+    }
+
+    /// Gives argument `index` a value, which it keeps for every launch until it gets another one. The
+    /// memory of an argument is to live as long, but for a part's object, which is kept here.
+    ///
+    /// # Safety
+    ///
+    /// The value is of the kind the kernel takes.
+    pub(crate) unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+        let call = "clSetKernelArg";
+        let Self {
+            program,
+            handle: kernel,
+            parts,
+        } = self;
+        let context = program.context();
+        let in_context = |other: &Arc<super::Context>| {
+            let code = CL_INVALID_CONTEXT;
+            let same = Arc::ptr_eq(other, context);
+            same.then_some(()).ok_or(Failure { call, code })
+        };
+        let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
+        let set_address = |address: *const c_void| {
+            let call = "clSetKernelArgMemPointerINTEL";
+            let usm = context.device().extensions.usm.as_ref();
+            let code = CL_INVALID_OPERATION;
+            let usm = usm.ok_or(Failure { call, code })?;
+            // SAFETY: `&mut self` says that nobody else uses the object. What the kernel does with
+            // the address is a duty of whoever launches it.
+            check(call, unsafe {
+                (usm.set_kernel_arg_mem_pointer)(*kernel, number, address)
+            })
+        };
+        let mut new_part = None;
+        // The driver reads it before this returns.
+        let handle;
+        let (size, pointer) = match value {
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+            Argument::Memory(place, _) => {
+                in_context(place.memory.context())?;
+                handle = match place.memory.handle {
+                    Handle::Address { pointer, .. } => {
+                        return set_address(pointer.wrapping_byte_add(place.offset));
+                    }
+                    Handle::Object(object) if place.offset == 0 => object,
+                    // A part of nothing is nowhere, so the kernel gets all of it.
+                    Handle::Object(object) if place.len == 0 => object,
+                    Handle::Object(_) => {
+                        let part = place.memory.part(place.offset, place.bytes())?;
+                        let Handle::Object(object) = part.handle else {
+                            let code = CL_INVALID_OPERATION;
+                            return Err(Failure { call, code });
+                        };
+                        new_part = Some(part);
+                        object
+                    }
+                };
+                (size_of_val(&handle), (&raw const handle).cast())
+            }
+            Argument::Pointer(address) => {
+                let code = CL_INVALID_OPERATION;
+                let address = usize::try_from(address).map_err(|_| Failure { call, code })?;
+                return set_address(std::ptr::without_provenance(address));
+            }
+            // C++ allows a size of 0, OpenCL does not (OpenCL 3.0, clSetKernelArg).
+            Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
+            Argument::Sampler(sampler) => {
+                in_context(sampler.context())?;
+                let handle = &raw const sampler.handle;
+                (size_of_val(&sampler.handle), handle.cast())
+            }
+            // Read as a struct or as the handle of no buffer, whichever the kernel takes.
+            Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
+        };
+        // SAFETY: `&mut self` says that nobody else uses the object; `pointer` has `size` bytes,
+        // which the driver copies before it returns, or is null for work-group memory (OpenCL 3.0,
+        // clSetKernelArg). That handles and null only meet the parameters they are for is a duty of
+        // the caller.
+        check(call, unsafe {
+            (context.functions().clSetKernelArg)(*kernel, number, size, pointer)
+        })?;
+        parts.retain(|(of, _)| *of != index);
+        parts.extend(new_part.map(|part| (index, part)));
+        Ok(())
+    }
+
+    /// Queues the kernel with the arguments it has, to start when all of `after` has finished. Sizes
+    /// are in the driver's order, x first.
+    ///
+    /// # Safety
+    ///
+    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. All
+    /// arguments are set, of the kinds the kernel takes, their memory is alive, and whatever the
+    /// kernel does with them on this range is sound: it stays inside the buffers and races with
+    /// nobody.
+    pub(crate) unsafe fn enqueue(
+        &self,
+        queue: &Queue,
+        global: &[usize],
+        local: Option<&[usize]>,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Failure> {
+        let call = "clEnqueueNDRangeKernel";
+        let context = self.program.context();
+        if !Arc::ptr_eq(context, queue.context()) {
+            let code = CL_INVALID_CONTEXT;
+            return Err(Failure { call, code });
+        }
+        let dimensions = cl_uint::try_from(global.len()).unwrap_or(cl_uint::MAX);
+        let functions = context.functions();
+        let mut event = std::ptr::null_mut();
+        // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says
+        // (the caller vouches for `local`), and `after` as long as it says. The driver takes its own
+        // references to the kernel and to the memory of its arguments, and copies the values, before
+        // it returns. What the kernel then does, the caller vouches for.
+        let code = unsafe {
+            (functions.clEnqueueNDRangeKernel)(
+                queue.handle,
+                self.handle,
+                dimensions,
+                std::ptr::null(),
+                global.as_ptr(),
+                local.map_or(std::ptr::null(), <[usize]>::as_ptr),
+                after.count(),
+                after.pointer(),
+                &raw mut event,
+            )
+        };
+        let event = check_handle(call, event, code)?;
+        // SAFETY: the call handed this reference over.
+        Ok(unsafe { Event::from_owned(functions, call, event) })
+    }
+}
+
+impl Drop for KernelObject {
+    fn drop(&mut self) {
+        // SAFETY: the handle is owned; queued launches hold references of their own.
+        unsafe { (self.program.context().functions().clReleaseKernel)(self.handle) };
+    }
+}
+
+impl Kernel {
+    /// The kernel called `symbol`.
+    pub(crate) fn new(program: &Arc<Program>, symbol: CString) -> Result<Self, Failure> {
+        let functions = program.context().functions();
+        let object = KernelObject::new(program, &symbol)?;
+        let handle = object.handle;
         let arguments: cl_uint = info::value("clGetKernelInfo", &|size, value, returned| {
             // SAFETY: the kernel is alive; `value` is null or holds `size` bytes.
             unsafe {
@@ -89,30 +271,23 @@ impl Kernel {
         let call = "clGetKernelWorkGroupInfo";
         let required: [usize; 3] =
             info::value(call, &work_group(CL_KERNEL_COMPILE_WORK_GROUP_SIZE))?;
-        kernel.arguments = arguments as usize;
-        kernel.required_local = (required != [0; 3]).then_some(required);
-        kernel.max_local = info::value(call, &work_group(CL_KERNEL_WORK_GROUP_SIZE))?;
+        let max_local = info::value(call, &work_group(CL_KERNEL_WORK_GROUP_SIZE))?;
         // Asked before any argument is set: from then on some drivers count those too.
         let local_memory: cl_ulong = info::value(call, &work_group(CL_KERNEL_LOCAL_MEM_SIZE))?;
-        kernel.local_memory = local_memory;
-        // Pointers in variables and in values are no arguments, so the driver does not see what the
-        // kernel uses.
-        if program.context().device().extensions.usm.is_some()
-            && let Some(set) = functions.clSetKernelExecInfo
-        {
-            let indirect: cl_bool = CL_TRUE;
-            // SAFETY: the device has the extension that knows this name; the value is a `cl_bool`,
-            // which the driver copies before it returns.
-            check("clSetKernelExecInfo", unsafe {
-                set(
-                    handle,
-                    CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
-                    size_of_val(&indirect),
-                    (&raw const indirect).cast(),
-                )
-            })?;
-        }
-        Ok(kernel)
+        Ok(Self {
+            object: Mutex::new(object),
+            program: Arc::clone(program),
+            symbol,
+            arguments: arguments as usize,
+            required_local: (required != [0; 3]).then_some(required),
+            max_local,
+            local_memory,
+        })
+    }
+
+    /// An object of its own, with arguments of its own.
+    pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
+        KernelObject::new(&self.program, &self.symbol)
     }
 
     /// How many arguments it takes, without those the compiler removed.
@@ -144,9 +319,9 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. `values` are of the kinds the kernel takes, and whatever
-    /// the kernel does with them on this range is sound: it stays inside the buffers and races
-    /// with nobody.
+    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. `values`
+    /// are of the kinds the kernel takes, and whatever the kernel does with them on this range is
+    /// sound: it stays inside the buffers and races with nobody.
     pub(crate) unsafe fn launch<'a>(
         &self,
         queue: &Queue,
@@ -155,108 +330,37 @@ impl Kernel {
         local: Option<&[usize]>,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
-        let call = "clEnqueueNDRangeKernel";
-        let context = self.program.context();
-        if !Arc::ptr_eq(context, queue.context()) {
-            let code = CL_INVALID_CONTEXT;
-            return Err((None, Failure { call, code }));
-        }
-        let dimensions = cl_uint::try_from(global.len()).unwrap_or(cl_uint::MAX);
-        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        let functions = context.functions();
-        for (index, value) in values.enumerate() {
-            set_argument(functions, queue, &handle, index, value)
-                .map_err(|failure| (Some(index), failure))?;
-        }
-        let mut event = std::ptr::null_mut();
-        // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says
-        // (the caller vouches for `local`), and `after` as long as it says. The driver takes its own references to the kernel and
-        // to the memory of its arguments, and copies the values, before it returns. What the
-        // kernel then does, the caller vouches for.
-        let code = unsafe {
-            (functions.clEnqueueNDRangeKernel)(
-                queue.handle,
-                handle.0,
-                dimensions,
-                std::ptr::null(),
-                global.as_ptr(),
-                local.map_or(std::ptr::null(), <[usize]>::as_ptr),
-                after.count(),
-                after.pointer(),
-                &raw mut event,
-            )
-        };
-        drop(handle);
-        let event = check_handle(call, event, code).map_err(|failure| (None, failure))?;
-        // SAFETY: the call handed this reference over.
-        let event = unsafe { Event::from_owned(functions, call, event) };
+        let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as the caller says; the memory is borrowed until the driver has its own references.
+        let launched = unsafe { object.launch(queue, values, global, local, after) };
+        object.parts.clear();
+        drop(object);
+        let event = launched?;
         queue.flush().map_err(|failure| (None, failure))?;
         Ok(event)
     }
 }
 
-/// The bytes of a null pointer.
-static NULL: u64 = 0;
-
-fn set_argument(
-    functions: &super::sys::Functions,
-    queue: &Queue,
-    kernel: &Handle,
-    index: usize,
-    value: Argument<'_>,
-) -> Result<(), Failure> {
-    let call = "clSetKernelArg";
-    let index = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
-    let (size, pointer) = match value {
-        Argument::Pointer(address) => {
-            let call = "clSetKernelArgMemPointerINTEL";
-            let usm = queue.context().device().extensions.usm.as_ref();
-            let code = CL_INVALID_OPERATION;
-            let usm = usm.ok_or(Failure { call, code })?;
-            let pointer = std::ptr::without_provenance(
-                usize::try_from(address).map_err(|_| Failure { call, code })?,
-            );
-            // SAFETY: the caller holds the lock of the kernel. What the kernel does with the
-            // address is a duty of whoever calls `launch`.
-            return check(call, unsafe {
-                (usm.set_kernel_arg_mem_pointer)(kernel.0, index, pointer)
-            });
+impl KernelObject {
+    /// # Safety
+    ///
+    /// As of [`Kernel::launch`].
+    unsafe fn launch<'a>(
+        &mut self,
+        queue: &Queue,
+        values: impl Iterator<Item = Argument<'a>>,
+        global: &[usize],
+        local: Option<&[usize]>,
+        after: &WaitList<'_>,
+    ) -> Result<Event, (Option<usize>, Failure)> {
+        for (index, value) in values.enumerate() {
+            // SAFETY: as the caller says.
+            unsafe { self.set(index, value) }.map_err(|failure| (Some(index), failure))?;
         }
-        Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
-        Argument::Memory(memory) => {
-            queue.same_context(call, memory)?;
-            let handle = &raw const memory.handle;
-            (size_of_val(&memory.handle), handle.cast())
-        }
-        // C++ allows a size of 0, OpenCL does not (OpenCL 3.0, clSetKernelArg).
-        Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
-        Argument::Sampler(sampler) => {
-            if !Arc::ptr_eq(queue.context(), sampler.context()) {
-                let code = CL_INVALID_CONTEXT;
-                return Err(Failure { call, code });
-            }
-            let handle = &raw const sampler.handle;
-            (size_of_val(&sampler.handle), handle.cast())
-        }
-        // Read as a struct or as the handle of no buffer, whichever the kernel takes.
-        Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
-    };
-    // SAFETY: the caller holds the lock of the kernel; `pointer` has `size` bytes, which the
-    // driver copies before it returns, or is null for work-group memory (OpenCL 3.0,
-    // clSetKernelArg). That handles and null only meet the parameters they are for is a duty of
-    // whoever calls `launch`.
-    check(call, unsafe {
-        (functions.clSetKernelArg)(kernel.0, index, size, pointer)
-    })
-}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        let handle = self
-            .handle
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the handle is owned; queued launches hold references of their own.
-        unsafe { (self.program.context().functions().clReleaseKernel)(handle.0) };
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue(queue, global, local, after) }.map_err(|failure| (None, failure))
     }
 }
+
+/// The bytes of a null pointer.
+static NULL: u64 = 0;

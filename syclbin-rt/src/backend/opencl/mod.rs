@@ -11,13 +11,16 @@
     reason = "OpenCL is a C interface; its wrappers are the only unsafe code of this crate"
 )]
 
+mod command_buffer;
 mod context;
+mod copy;
 mod end;
 mod event;
 mod extensions;
 mod info;
 mod kernel;
 mod library;
+mod mapping;
 mod memory;
 mod platform;
 mod pointer;
@@ -28,25 +31,27 @@ mod sys;
 mod transfer;
 #[cfg(test)]
 mod user_event;
-mod usm;
 mod variable;
 mod wait_list;
 
+pub(crate) use command_buffer::CommandBuffer;
 pub(crate) use context::Context;
+pub(crate) use copy::pattern;
 pub(crate) use end::End;
 pub(crate) use event::{Event, Times};
-pub(crate) use kernel::{Argument, Kernel};
+pub(crate) use kernel::{Argument, Kernel, KernelObject};
 pub(crate) use library::Library;
-pub(crate) use memory::Memory;
+pub(crate) use mapping::NoView;
+pub use mapping::{Mapped, MappedMut};
+pub(crate) use memory::{Held, Memory, Reach};
 pub(crate) use platform::Found;
 pub use pointer::DevicePointer;
 pub(crate) use program::{BuildError, Ir, Program};
-pub(crate) use queue::Queue;
+pub(crate) use queue::{Queue, QueueAbilities};
 pub(crate) use sampler::Sampler;
 pub(crate) use transfer::Lent;
 #[cfg(test)]
 pub(crate) use user_event::UserEvent;
-pub(crate) use usm::DeviceMemory;
 pub(crate) use wait_list::WaitList;
 
 use opencl3::error_codes::error_text;

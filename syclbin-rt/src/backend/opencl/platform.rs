@@ -9,7 +9,7 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulon
 
 use syclbin::architecture::Architecture;
 
-use super::extensions::Extensions;
+use super::extensions::{CommandBufferAbilities, Extensions};
 use super::library::Library;
 use super::sys::Functions;
 use super::{Failure, info};
@@ -192,6 +192,7 @@ impl Library {
             )?,
             images,
             compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
+            buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
             max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
             max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
             sub_group_sizes,
@@ -199,11 +200,16 @@ impl Library {
             architecture,
             extensions,
         };
+        let command_buffers = facts
+            .has("cl_khr_command_buffer")
+            // SAFETY: `id` is a device of this library.
+            .then(|| unsafe { CommandBufferAbilities::of(&self.functions, id) })
+            .flatten();
         // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
         // OpenCL 1.2 may have nothing where the loader forwards the call.
         let extensions = if version_at_least(&facts.version, (1, 2)) {
             // SAFETY: `platform` is one of this library.
-            unsafe { Extensions::load(&self.functions, platform, has_usm) }
+            unsafe { Extensions::load(&self.functions, platform, has_usm, command_buffers) }
         } else {
             Extensions::default()
         };

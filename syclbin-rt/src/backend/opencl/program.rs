@@ -10,7 +10,7 @@ use opencl3::error_codes::{CL_INVALID_BUILD_OPTIONS, CL_INVALID_OPERATION, CL_IN
 use opencl3::types::{cl_program, cl_uint};
 
 use super::context::Context;
-use super::usm::DeviceMemory;
+use super::memory::Memory;
 use super::{Failure, check, check_handle, info};
 use crate::specialization::Setting;
 
@@ -19,7 +19,7 @@ pub(crate) struct Program {
     context: Arc<Context>,
     pub(super) handle: cl_program,
     /// What its variables point to.
-    memory: Mutex<Vec<Arc<DeviceMemory>>>,
+    memory: Mutex<Vec<Arc<Memory>>>,
 }
 
 /// Whether native code was loaded in this process. Read while a driver compiles, written while native
@@ -307,7 +307,7 @@ impl Program {
     }
 
     /// Keeps `memory` as long as the program.
-    pub(super) fn keep(&self, memory: &Arc<DeviceMemory>) {
+    pub(super) fn keep(&self, memory: &Arc<Memory>) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(Arc::clone(memory));
     }

@@ -1,4 +1,4 @@
-//! A command queue, and the copies it makes.
+//! A command queue, and how its commands wait for each other.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use opencl_sys::{
     CL_DEVICE_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
 };
 use opencl3::error_codes::CL_INVALID_CONTEXT;
-use opencl3::types::{CL_TRUE, cl_bitfield, cl_command_queue, cl_event, cl_int};
+use opencl3::types::{cl_bitfield, cl_command_queue, cl_event, cl_int};
 
 use super::context::Context;
 use super::event::Event;
@@ -139,99 +139,6 @@ impl Queue {
         &self.context
     }
 
-    /// New memory that holds `bytes`.
-    pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Memory, Failure> {
-        if bytes.is_empty() {
-            return self.zeroed(0);
-        }
-        let memory = Memory::new(&self.context, bytes.len())?;
-        self.fill(&memory, bytes)?;
-        Ok(memory)
-    }
-
-    /// New memory that holds `size` zero bytes.
-    pub(crate) fn zeroed(&self, size: usize) -> Result<Memory, Failure> {
-        // OpenCL has no buffer of no bytes, and a kernel argument needs a buffer.
-        let size = size.max(1);
-        let memory = Memory::new(&self.context, size)?;
-        let call = "clEnqueueFillBuffer";
-        let pattern = 0u8;
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue and memory share a context, the memory has `size` bytes, and the driver
-        // copies the pattern before it returns (OpenCL 3.0, clEnqueueFillBuffer).
-        let code = unsafe {
-            (self.context.functions().clEnqueueFillBuffer)(
-                self.handle,
-                memory.handle,
-                (&raw const pattern).cast(),
-                size_of_val(&pattern),
-                0,
-                size,
-                0,
-                std::ptr::null(),
-                &raw mut event,
-            )
-        };
-        self.wait_for(call, event, code)?;
-        Ok(memory)
-    }
-
-    /// Copies the start of `memory` into `bytes`, after everything queued before.
-    pub(crate) fn read(&self, memory: &Memory, bytes: &mut [u8]) -> Result<(), Failure> {
-        self.same_context("clEnqueueReadBuffer", memory)?;
-        if bytes.is_empty() {
-            return self.finish();
-        }
-        self.in_order()?;
-        // SAFETY: queue and memory share a context; the driver refuses sizes beyond the memory;
-        // the call blocks, so `bytes` outlives the copy.
-        check("clEnqueueReadBuffer", unsafe {
-            (self.context.functions().clEnqueueReadBuffer)(
-                self.handle,
-                memory.handle,
-                CL_TRUE,
-                0,
-                bytes.len(),
-                bytes.as_mut_ptr().cast(),
-                0,
-                std::ptr::null(),
-                std::ptr::null_mut(),
-            )
-        })
-    }
-
-    /// Copies `bytes` to the start of `memory`, after everything queued before.
-    pub(crate) fn write(&self, memory: &Memory, bytes: &[u8]) -> Result<(), Failure> {
-        self.same_context("clEnqueueWriteBuffer", memory)?;
-        if bytes.is_empty() {
-            return self.finish();
-        }
-        self.in_order()?;
-        self.fill(memory, bytes)
-    }
-
-    /// The same, at any time if this queue is out of order.
-    fn fill(&self, memory: &Memory, bytes: &[u8]) -> Result<(), Failure> {
-        let call = "clEnqueueWriteBuffer";
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue and memory share a context; the driver refuses sizes beyond the memory;
-        // the call is a blocking one, so it is done with `bytes` when it returns.
-        let code = unsafe {
-            (self.context.functions().clEnqueueWriteBuffer)(
-                self.handle,
-                memory.handle,
-                CL_TRUE,
-                0,
-                bytes.len(),
-                bytes.as_ptr().cast(),
-                0,
-                std::ptr::null(),
-                &raw mut event,
-            )
-        };
-        self.wait_for(call, event, code)
-    }
-
     /// Waits for a command that fills memory.
     ///
     /// The memory may be used on another queue next, which would not wait for the command. That
@@ -300,7 +207,7 @@ impl Queue {
     /// Has what is queued start soon, though nobody waits for it. To be called after each command.
     ///
     /// A driver may hold queued commands back until somebody blocks or flushes (OpenCL 3.0, clFlush).
-    pub(super) fn flush(&self) -> Result<(), Failure> {
+    pub(crate) fn flush(&self) -> Result<(), Failure> {
         match self.starts_by_itself {
             true => Ok(()),
             false => self.flush_now(),

@@ -4,13 +4,14 @@ use std::mem::ManuallyDrop;
 
 use bytemuck::Pod;
 use opencl3::error_codes::CL_SUCCESS;
-use opencl3::types::{CL_FALSE, cl_event, cl_int};
+use opencl3::types::CL_FALSE;
 
+use super::copy::Queued;
 use super::event::Event;
-use super::memory::Memory;
 use super::queue::Queue;
 use super::wait_list::WaitList;
 use super::{Failure, check_handle};
+use crate::backend::slice::Place;
 
 /// Elements that a queued command reads or writes. Nobody sees them before it has ended; dropping
 /// this waits for that. If it is forgotten instead, its memory is never freed.
@@ -45,70 +46,43 @@ impl<T> Drop for Lent<T> {
 }
 
 impl Queue {
-    /// Queues a copy of the start of `memory` into all of `data`, after the commands of `after`,
+    /// Queues a copy of `place` into all of `data`, which is as long, after the commands of `after`,
     /// which are of this context.
     pub(crate) fn read_later<T: Pod>(
         &self,
-        memory: &Memory,
+        place: &Place<[()]>,
         mut data: Vec<T>,
         after: &WaitList<'_>,
     ) -> Result<Lent<T>, Failure> {
-        let call = "clEnqueueReadBuffer";
-        self.same_context(call, memory)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
         if bytes.is_empty() {
             return self.nothing_later(data, after);
         }
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue and memory share a context; the driver refuses sizes beyond the memory;
-        // nobody touches or frees the bytes before the command has ended, which `Lent` sees to. The
-        // list is as long as it says.
-        let code = unsafe {
-            (self.context().functions().clEnqueueReadBuffer)(
-                self.handle,
-                memory.handle,
-                CL_FALSE,
-                0,
-                bytes.len(),
-                bytes.as_mut_ptr().cast(),
-                after.count(),
-                after.pointer(),
-                &raw mut event,
-            )
-        };
-        self.lend(call, data, event, code)
+        let (to, size) = (bytes.as_mut_ptr().cast(), bytes.len());
+        // SAFETY: nobody touches or frees the bytes before the command has ended, which `Lent` sees
+        // to.
+        let queued =
+            unsafe { self.enqueue_read(&place.memory, place.offset, to, size, CL_FALSE, after) };
+        self.lend(data, queued?)
     }
 
-    /// Queues a copy of all of `data` to the start of `memory`, after the commands of `after`, which
-    /// are of this context.
+    /// Queues a copy of all of `data` to `place`, which is as long, after the commands of `after`,
+    /// which are of this context.
     pub(crate) fn write_later<T: Pod>(
         &self,
-        memory: &Memory,
+        place: &Place<[()]>,
         data: Vec<T>,
         after: &WaitList<'_>,
     ) -> Result<Lent<T>, Failure> {
-        let call = "clEnqueueWriteBuffer";
-        self.same_context(call, memory)?;
         let bytes: &[u8] = bytemuck::cast_slice(&data);
         if bytes.is_empty() {
             return self.nothing_later(data, after);
         }
-        let mut event = std::ptr::null_mut();
+        let (from, size) = (bytes.as_ptr().cast(), bytes.len());
         // SAFETY: as of `read_later`.
-        let code = unsafe {
-            (self.context().functions().clEnqueueWriteBuffer)(
-                self.handle,
-                memory.handle,
-                CL_FALSE,
-                0,
-                bytes.len(),
-                bytes.as_ptr().cast(),
-                after.count(),
-                after.pointer(),
-                &raw mut event,
-            )
-        };
-        self.lend(call, data, event, code)
+        let queued =
+            unsafe { self.enqueue_write(&place.memory, place.offset, from, size, CL_FALSE, after) };
+        self.lend(data, queued?)
     }
 
     /// OpenCL has no copy of no bytes. What waits for one waits for what it would have.
@@ -118,14 +92,9 @@ impl Queue {
         Ok(Lent { data, event })
     }
 
-    /// What the copy that `call` queued uses `data` for.
-    fn lend<T>(
-        &self,
-        call: &'static str,
-        data: Vec<T>,
-        event: cl_event,
-        code: cl_int,
-    ) -> Result<Lent<T>, Failure> {
+    /// What the copy that a call queued uses `data` for.
+    fn lend<T>(&self, data: Vec<T>, queued: Queued) -> Result<Lent<T>, Failure> {
+        let Queued { call, event, code } = queued;
         let data = ManuallyDrop::new(data);
         let event = match check_handle(call, event, code) {
             Ok(event) => event,

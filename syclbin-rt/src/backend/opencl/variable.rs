@@ -1,6 +1,6 @@
-//! What a queue copies to and from memory with an address and variables of programs.
+//! What a queue copies to and from variables of programs.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_INVALID_VALUE};
@@ -8,96 +8,14 @@ use opencl3::types::CL_TRUE;
 
 use super::Failure;
 use super::extensions::{EnqueueGlobalVariable, Globals};
+use super::memory::Memory;
 use super::program::Program;
 use super::queue::Queue;
-use super::usm::DeviceMemory;
 
 impl Queue {
     /// Whether the driver has functions that read and write variables.
     pub(crate) fn reaches_variables(&self) -> bool {
         self.context().device().extensions.globals.is_some()
-    }
-
-    /// Whether the device has memory with addresses.
-    pub(crate) fn has_addresses(&self) -> bool {
-        self.context().device().extensions.usm.is_some()
-    }
-
-    /// New device memory that holds `size` zero bytes.
-    pub(crate) fn zeroed_device(&self, size: usize) -> Result<DeviceMemory, Failure> {
-        let memory = DeviceMemory::new(self, size)?;
-        let pattern = 0u8;
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue and memory share a context, the memory has that many bytes, and the driver
-        // copies the pattern before it returns (cl_intel_unified_shared_memory).
-        let code = unsafe {
-            (memory.functions().enqueue_mem_fill)(
-                self.handle,
-                memory.pointer,
-                (&raw const pattern).cast(),
-                size_of_val(&pattern),
-                memory.size(),
-                0,
-                std::ptr::null(),
-                &raw mut event,
-            )
-        };
-        self.wait_for("clEnqueueMemFillINTEL", event, code)?;
-        Ok(memory)
-    }
-
-    /// Copies `bytes` to the start of `memory`, after everything queued before.
-    pub(crate) fn write_device(&self, memory: &DeviceMemory, bytes: &[u8]) -> Result<(), Failure> {
-        // SAFETY: `bytes` may be read; `copy` checks that as many are inside of the memory.
-        unsafe { self.copy(memory, memory.pointer, bytes.as_ptr().cast(), bytes.len()) }
-    }
-
-    /// Copies the start of `memory` into `bytes`, after everything queued before.
-    pub(crate) fn read_device(
-        &self,
-        memory: &DeviceMemory,
-        bytes: &mut [u8],
-    ) -> Result<(), Failure> {
-        let to = bytes.as_mut_ptr().cast();
-        // SAFETY: `bytes` may be written; `copy` checks that as many are inside of the memory.
-        unsafe { self.copy(memory, to, memory.pointer, bytes.len()) }
-    }
-
-    /// Copies `len` bytes between the start of `memory` and the host.
-    ///
-    /// # Safety
-    ///
-    /// One of the pointers is that of `memory`, and the other one good for `len` bytes until this
-    /// returns.
-    unsafe fn copy(
-        &self,
-        memory: &DeviceMemory,
-        to: *mut c_void,
-        from: *const c_void,
-        len: usize,
-    ) -> Result<(), Failure> {
-        let call = "clEnqueueMemcpyINTEL";
-        self.inside(call, memory, len)?;
-        if len == 0 {
-            return self.finish();
-        }
-        self.in_order()?;
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue and memory share a context, and the memory has `len` bytes; the caller
-        // vouches for those of the host, with which the call is done when it returns: it blocks.
-        let code = unsafe {
-            (memory.functions().enqueue_memcpy)(
-                self.handle,
-                CL_TRUE,
-                to,
-                from,
-                len,
-                0,
-                std::ptr::null(),
-                &raw mut event,
-            )
-        };
-        self.wait_for(call, event, code)
     }
 
     /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
@@ -106,16 +24,21 @@ impl Queue {
         &self,
         program: &Program,
         name: &CStr,
-        memory: &Arc<DeviceMemory>,
+        memory: &Arc<Memory>,
     ) -> Result<(), Failure> {
         if !Arc::ptr_eq(memory.context(), program.context()) {
             let call = "clEnqueueWriteGlobalVariableINTEL";
             let code = CL_INVALID_CONTEXT;
             return Err(Failure { call, code });
         }
+        let Some(address) = memory.address() else {
+            let call = "clEnqueueWriteGlobalVariableINTEL";
+            let code = CL_INVALID_VALUE;
+            return Err(Failure { call, code });
+        };
         // Kept first: a pointer to memory that is gone must never be in the program.
         program.keep(memory);
-        self.write_variable(program, name, &memory.address().to_ne_bytes())
+        self.write_variable(program, name, &address.to_ne_bytes())
     }
 
     /// Copies `bytes` to the start of the variable `name`, after everything queued before.
@@ -195,16 +118,5 @@ impl Queue {
         let globals = self.context().device().extensions.globals.as_ref();
         let code = CL_INVALID_OPERATION;
         globals.ok_or(Failure { call, code })
-    }
-
-    fn inside(&self, call: &'static str, memory: &DeviceMemory, len: usize) -> Result<(), Failure> {
-        let code = if !Arc::ptr_eq(self.context(), memory.context()) {
-            CL_INVALID_CONTEXT
-        } else if len > memory.size() {
-            CL_INVALID_VALUE
-        } else {
-            return Ok(());
-        };
-        Err(Failure { call, code })
     }
 }

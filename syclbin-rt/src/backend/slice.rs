@@ -1,0 +1,93 @@
+//! Device slices: some elements on a device, as a type that only exists behind a reference.
+#![allow(
+    unsafe_code,
+    reason = "a reference to an unsized wrapper is made by a cast, as `str` is of bytes"
+)]
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::opencl::Memory;
+
+/// Some elements of `T` in memory of a device: to a [`Buffer`](crate::Buffer) what `[T]` is to a
+/// `Vec<T>`.
+///
+/// Buffers and arrays dereference to it, so `&buffer` and `&mut buffer` are taken wherever a kernel
+/// or a copy takes a slice. A part is got by [`DeviceSlice::slice`] and [`DeviceSlice::slice_mut`].
+///
+/// It only exists behind references, so that two of them cannot be swapped: that something may be
+/// written is known of the memory that was borrowed for it.
+#[repr(transparent)]
+pub struct DeviceSlice<T> {
+    element: PhantomData<fn() -> T>,
+    place: Place<[()]>,
+}
+
+/// Where some elements are.
+pub(crate) struct Place<Tail: ?Sized = [(); 0]> {
+    pub(crate) memory: Arc<Memory>,
+    /// In bytes.
+    pub(crate) offset: usize,
+    /// In elements.
+    pub(crate) len: usize,
+    /// How many bytes an element has.
+    pub(crate) element_bytes: usize,
+    /// Nothing; of an unknown length it makes the type unsized.
+    _tail: Tail,
+}
+
+impl Place {
+    pub(crate) fn new(
+        memory: Arc<Memory>,
+        offset: usize,
+        len: usize,
+        element_bytes: usize,
+    ) -> Self {
+        Self {
+            memory,
+            offset,
+            len,
+            element_bytes,
+            _tail: [],
+        }
+    }
+
+    /// It as a slice of `T`, whose size is that of its elements.
+    pub(crate) fn as_slice<T>(&self) -> &DeviceSlice<T> {
+        let place: &Place<[()]> = self;
+        // SAFETY: the slice is `repr(transparent)` over the place, and the lifetimes are the same.
+        unsafe { &*(std::ptr::from_ref(place) as *const DeviceSlice<T>) }
+    }
+
+    /// The same, to be written.
+    pub(crate) fn as_mut_slice<T>(&mut self) -> &mut DeviceSlice<T> {
+        let place: &mut Place<[()]> = self;
+        // SAFETY: as above, and the reference is the only one.
+        unsafe { &mut *(std::ptr::from_mut(place) as *mut DeviceSlice<T>) }
+    }
+}
+
+impl<Tail: ?Sized> Place<Tail> {
+    /// How many bytes it has.
+    pub(crate) fn bytes(&self) -> usize {
+        // It lies inside of memory, so that does not overflow.
+        self.len.saturating_mul(self.element_bytes)
+    }
+
+    /// A place of its own in the same memory.
+    pub(crate) fn part(&self, first: usize, len: usize) -> Place {
+        let offset = first.saturating_mul(self.element_bytes);
+        Place::new(
+            Arc::clone(&self.memory),
+            self.offset.saturating_add(offset),
+            len,
+            self.element_bytes,
+        )
+    }
+}
+
+impl<T> DeviceSlice<T> {
+    pub(crate) fn place(&self) -> &Place<[()]> {
+        &self.place
+    }
+}

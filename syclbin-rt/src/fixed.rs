@@ -1,0 +1,180 @@
+//! Kernels with arguments that stay: what prepared launches and recordings are made of.
+
+use std::sync::Arc;
+
+use crate::backend::opencl::{self, Argument, Held, KernelObject};
+use crate::contract::{Broken, Given};
+use crate::error::{Error, LaunchProblem, Result};
+use crate::kernel::Kernel;
+use crate::launch::Launch;
+use crate::range::{Extent, NdRange};
+
+/// A kernel object of its own, whose arguments are set, and what it keeps alive.
+pub(crate) struct Fixed {
+    pub(crate) kernel: Kernel,
+    pub(crate) object: KernelObject,
+    /// What each argument is, in the order of the device.
+    values: Vec<Kept>,
+    pub(crate) global: Extent,
+    pub(crate) local: Option<Extent>,
+}
+
+/// The value of an argument, kept.
+enum Kept {
+    /// None yet, or what the driver refused.
+    Unset,
+    Bytes(Vec<u8>),
+    Memory {
+        held: Held,
+        offset: usize,
+        bytes: usize,
+        written: bool,
+    },
+    Local(usize),
+    Sampler(Arc<opencl::Sampler>),
+    Pointer(u64),
+    Null,
+}
+
+impl Fixed {
+    /// `launch` over `range`, if it is right and `contract` holds.
+    pub(crate) fn new<const N: usize, R: Into<NdRange>>(
+        launch: &Launch<'_, N, R>,
+        range: NdRange,
+        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+    ) -> Result<Self> {
+        let (kernel, local) = checked(launch, range, contract)?;
+        let object = kernel.raw().object().map_err(|failure| {
+            let action = format!("making kernel {}", kernel.name());
+            Error::driver(failure, action, kernel.queue().device())
+        })?;
+        let mut fixed = Self {
+            kernel: kernel.clone(),
+            object,
+            values: Vec::new(),
+            global: range.global_extent(),
+            local,
+        };
+        fixed
+            .values
+            .extend(launch.passed(kernel).map(|_| Kept::Unset));
+        fixed.set(launch)?;
+        Ok(fixed)
+    }
+
+    /// Becomes `launch` over `range`, if that is of the same kernel, right, and `contract` holds. Only
+    /// what differs is set.
+    ///
+    /// # Errors
+    ///
+    /// It is as it was, unless the driver refuses an argument: then it is not
+    /// [complete](Fixed::check_complete).
+    pub(crate) fn change<const N: usize, R: Into<NdRange>>(
+        &mut self,
+        launch: &Launch<'_, N, R>,
+        range: NdRange,
+        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+    ) -> Result<()> {
+        let (kernel, local) = checked(launch, range, contract)?;
+        if !kernel.is(&self.kernel) {
+            let problem = LaunchProblem::OtherKernel {
+                prepared: self.kernel.name().to_owned(),
+            };
+            return Err(Error::launch(kernel.name(), problem));
+        }
+        self.set(launch)?;
+        self.global = range.global_extent();
+        self.local = local;
+        Ok(())
+    }
+
+    #[allow(unsafe_code, reason = "kinds of arguments are checked above")]
+    fn set<const N: usize, R: Into<NdRange>>(&mut self, launch: &Launch<'_, N, R>) -> Result<()> {
+        let Self {
+            kernel,
+            object,
+            values,
+            ..
+        } = self;
+        let passed = launch.passed(kernel).enumerate();
+        for ((position, (_, value)), kept) in passed.zip(values) {
+            if kept.is(value) {
+                continue;
+            }
+            // The old one is let go only when the driver has the new one.
+            let old = std::mem::replace(kept, Kept::Unset);
+            // SAFETY: `checked` has seen that the kernel takes such an argument.
+            let set = unsafe { object.set(position, value) };
+            set.map_err(|failure| launch.refused(kernel, position, failure))?;
+            *kept = Kept::new(value);
+            drop(old);
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    ///
+    /// When an argument is not set, because the driver refused it.
+    pub(crate) fn check_complete(&self) -> Result<()> {
+        if !self.values.iter().any(|value| matches!(value, Kept::Unset)) {
+            return Ok(());
+        }
+        Err(Error::launch(self.kernel.name(), LaunchProblem::Incomplete))
+    }
+}
+
+fn checked<'a, const N: usize, R: Into<NdRange>>(
+    launch: &Launch<'a, N, R>,
+    range: NdRange,
+    contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+) -> Result<(&'a Kernel, Option<Extent>)> {
+    let (kernel, local) = launch.checked(range, contract)?;
+    if launch.after.is_empty() {
+        return Ok((kernel, local));
+    }
+    Err(Error::launch(
+        kernel.name(),
+        LaunchProblem::PreparedAfterEvents,
+    ))
+}
+
+impl Kept {
+    fn new(value: Argument<'_>) -> Self {
+        match value {
+            Argument::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
+            Argument::Memory(place, written) => Self::Memory {
+                held: Held::new(&place.memory, written),
+                offset: place.offset,
+                bytes: place.bytes(),
+                written,
+            },
+            Argument::Local(bytes) => Self::Local(bytes),
+            Argument::Sampler(sampler) => Self::Sampler(Arc::clone(sampler)),
+            Argument::Pointer(address) => Self::Pointer(address),
+            Argument::Null => Self::Null,
+        }
+    }
+
+    fn is(&self, value: Argument<'_>) -> bool {
+        match (self, value) {
+            (Self::Bytes(kept), Argument::Bytes(bytes)) => kept == bytes,
+            (
+                Self::Memory {
+                    held,
+                    offset,
+                    bytes,
+                    written,
+                },
+                Argument::Memory(place, writes),
+            ) => {
+                Arc::ptr_eq(held.memory(), &place.memory)
+                    && (*offset, *bytes, *written) == (place.offset, place.bytes(), writes)
+            }
+            (Self::Local(kept), Argument::Local(bytes)) => *kept == bytes,
+            (Self::Sampler(kept), Argument::Sampler(sampler)) => Arc::ptr_eq(kept, sampler),
+            (Self::Pointer(kept), Argument::Pointer(address)) => *kept == address,
+            (Self::Null, Argument::Null) => true,
+            _ => false,
+        }
+    }
+}

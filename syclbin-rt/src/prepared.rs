@@ -1,0 +1,225 @@
+//! Prepared launches: checked once, launched often, and changed where they change.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::contract::{Broken, Given};
+use crate::error::{Error, Result};
+use crate::event::{Event, What};
+use crate::fixed::Fixed;
+use crate::launch::Launch;
+use crate::range::{Extent, NdRange};
+use crate::safe_launch::SafeLaunch;
+
+/// A kernel whose arguments and range are checked and set, to be launched again and again. Made by
+/// [`Launch::prepare`].
+///
+/// It keeps the memory of its arguments, so buffers may be dropped, and other launches and copies may
+/// use them. What they hold when the kernel runs is what it sees. Two of them that swap their buffers
+/// make the steps of a simulation:
+///
+/// ```no_run
+/// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
+/// # fn steps(kernel: &Result<Kernel>, a: &mut Buffer<f32>, b: &mut Buffer<f32>) -> Result<()> {
+/// # fn step<'a>(
+/// #     kernel: &'a Result<Kernel>, from: &'a Buffer<f32>, to: &'a mut Buffer<f32>,
+/// # ) -> Launch<'a, 2> {
+/// #     Launch::new(kernel, &["from", "to"], [Arg::read(from), Arg::write(to)])
+/// # }
+/// let there = step(kernel, a, b).prepare(1024)?;
+/// let back = step(kernel, b, a).prepare(1024)?;
+/// for _ in 0..1000 {
+///     // SAFETY: both buffers have 1024 elements.
+///     unsafe {
+///         there.launch()?;
+///         back.launch()?;
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Threads may launch one at the same time, and wait for nothing when they do.
+#[must_use = "nothing runs before `launch`"]
+pub struct Prepared<const N: usize, R = NdRange> {
+    fixed: Fixed,
+    range: PhantomData<fn(R)>,
+}
+
+/// A prepared launch with a contract, which held when it was prepared. Made by
+/// [`SafeLaunch::prepare`].
+#[must_use = "nothing runs before `launch`"]
+pub struct SafePrepared<const N: usize, R = NdRange> {
+    prepared: Prepared<N, R>,
+}
+
+impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+    /// Checks the launch over `range` and sets all arguments, to launch it often. What is checked is
+    /// not checked again: a [`Prepared::launch`] costs one call of the driver.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::launch`], and when it has events to wait for ([`Launch::after`]), which each
+    /// launch gets by itself ([`Prepared::launch_after`]).
+    pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<N, R>> {
+        Prepared::new(&self, range.into().into(), |_| Ok(()))
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+    /// As [`Launch::prepare`], if the contract holds. It holds for every launch then: a contract
+    /// speaks of the arguments and the range, which stay.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::prepare`] and [`SafeLaunch::launch`].
+    pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<N, R>> {
+        let (launch, contract) = self.parts();
+        let prepared = Prepared::new(launch, range.into().into(), contract)?;
+        Ok(SafePrepared { prepared })
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
+    fn new(
+        launch: &Launch<'_, N, R>,
+        range: NdRange,
+        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+    ) -> Result<Self> {
+        Ok(Self {
+            fixed: Fixed::new(launch, range, contract)?,
+            range: PhantomData,
+        })
+    }
+
+    /// Puts the kernel into the queue of its module, and returns without waiting for it. As
+    /// [`Launch::launch`].
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses, and when it refused an argument of the last
+    /// [change](Prepared::change).
+    ///
+    /// # Safety
+    ///
+    /// As of [`Launch::launch`].
+    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    pub unsafe fn launch(&self) -> Result<Event> {
+        // SAFETY: the duties are the same.
+        unsafe { self.launch_after(&[]) }
+    }
+
+    /// The same, to start only when all of `events` have finished. As [`Launch::after`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Prepared::launch`], and when an event is of another device.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Launch::launch`].
+    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
+        let Fixed {
+            kernel,
+            object,
+            global,
+            local,
+            ..
+        } = &self.fixed;
+        self.fixed.check_complete()?;
+        let queue = kernel.queue();
+        let after = queue.wait_list(events)?;
+        let local = local.as_ref().map(Extent::driver_order);
+        // SAFETY: the sizes were chosen together, the events are of this context, and the arguments
+        // are set, checked and kept; the rest is what the caller vouches for.
+        let launched = unsafe {
+            object
+                .enqueue(queue.raw(), global.driver_order(), local, &after)
+                .and_then(|event| queue.raw().flush().map(|()| event))
+        };
+        let event = launched.map_err(|failure| {
+            let action = format!("launching kernel {}", kernel.name());
+            Error::driver(failure, action, queue.device())
+        })?;
+        Ok(Event::new(queue, What::Kernel(kernel.clone()), event))
+    }
+
+    /// Becomes `launch` over `range`: the same kernel with other arguments. All is checked again, and
+    /// only the arguments that differ are set.
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
+    /// # fn growing(kernel: &Result<Kernel>, y: &mut Buffer<f32>) -> Result<()> {
+    /// # fn scale<'a>(kernel: &'a Result<Kernel>, by: f32, y: &'a mut Buffer<f32>) -> Launch<'a, 2> {
+    /// #     Launch::new(kernel, &["by", "y"], [Arg::scalar(by), Arg::write(y)])
+    /// # }
+    /// let mut prepared = scale(kernel, 1.0, y).prepare(1024)?;
+    /// for by in [1.5, 2.0, 2.5] {
+    ///     prepared.change(scale(kernel, by, y), 1024)?;
+    ///     // SAFETY: the buffer has 1024 elements.
+    ///     unsafe { prepared.launch()? };
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::prepare`], and when `launch` is of another kernel. It is then as it was,
+    /// unless the driver refused an argument: it cannot be launched then before it is changed again.
+    pub fn change(&mut self, launch: Launch<'_, N, R>, range: impl Into<R>) -> Result<()> {
+        let range = range.into().into();
+        self.fixed.change(&launch, range, |_| Ok(()))
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> SafePrepared<N, R> {
+    /// Puts the kernel into the queue of its module, and returns without waiting for it. As
+    /// [`SafeLaunch::launch`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Prepared::launch`].
+    pub fn launch(&self) -> Result<Event> {
+        self.launch_after(&[])
+    }
+
+    /// The same, to start only when all of `events` have finished. As [`SafeLaunch::after`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Prepared::launch_after`].
+    #[allow(
+        unsafe_code,
+        reason = "launching is unsafe; whoever wrote the contract vouches for it"
+    )]
+    pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
+        // SAFETY: the contract held of the arguments and the range, which are the same since.
+        unsafe { self.prepared.launch_after(events) }
+    }
+
+    /// Becomes `launch` over `range`, if its contract holds. As [`Prepared::change`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Prepared::change`] and [`SafeLaunch::launch`].
+    pub fn change(&mut self, launch: SafeLaunch<'_, N, R>, range: impl Into<R>) -> Result<()> {
+        let (launch, contract) = launch.parts();
+        let range = range.into().into();
+        self.prepared.fixed.change(launch, range, contract)
+    }
+}
+
+impl<const N: usize, R> fmt::Debug for Prepared<N, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fixed { kernel, global, .. } = &self.fixed;
+        write!(f, "Prepared({kernel:?} over {:?})", global.sycl_order())
+    }
+}
+
+impl<const N: usize, R> fmt::Debug for SafePrepared<N, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.prepared.fmt(f)
+    }
+}

@@ -1,0 +1,345 @@
+//! Recordings: launches and copies that are put into a queue together, again and again.
+
+use std::fmt;
+
+use bytemuck::Pod;
+
+use crate::backend::opencl::{self, CommandBuffer, Failure, Held, WaitList, pattern};
+use crate::backend::slice::{DeviceSlice, Place};
+use crate::contract::{Broken, Given};
+use crate::copy::same_length;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, What};
+use crate::fixed::Fixed;
+use crate::launch::Launch;
+use crate::queue::Queue;
+use crate::range::{Extent, NdRange};
+use crate::safe_launch::SafeLaunch;
+
+/// What a replay does, for messages.
+const REPLAY: &str = "replaying a recording";
+
+/// Takes launches and copies, to make a [`Recording`] of them. Made by [`Queue::record`].
+///
+/// Nothing runs while it records. It keeps the memory of what it was given, so buffers may be
+/// dropped.
+#[must_use = "nothing runs before the recording is replayed"]
+pub struct Recorder {
+    queue: Queue,
+    steps: Vec<Step>,
+}
+
+/// Launches and copies, checked once, that run one after the other each time they are replayed.
+///
+/// ```no_run
+/// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Queue, Result};
+/// # fn run(queue: &Queue, kernel: &Result<Kernel>) -> Result<()> {
+/// # fn step<'a>(kernel: &'a Result<Kernel>, x: &'a mut Buffer<f32>) -> Launch<'a, 1> {
+/// #     Launch::new(kernel, &["x"], [Arg::write(x)])
+/// # }
+/// let mut x = queue.zeroed::<f32>(1024)?;
+/// let mut last = queue.zeroed::<f32>(1024)?;
+/// let mut recorder = queue.record();
+/// // SAFETY: the buffer has 1024 elements, whenever it is replayed.
+/// unsafe { step(kernel, &mut x).record(&mut recorder, 1024)? };
+/// recorder.copy(&x, &mut last)?;
+/// let recording = recorder.finish()?;
+/// for _ in 0..1000 {
+///     recording.replay()?;
+/// }
+/// let last = queue.download(&last)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Where the device has `cl_khr_command_buffer`, a replay is one call of the driver
+/// ([`Recording::is_one_call`]); else the commands are put into the queue one after the other.
+pub struct Recording {
+    // Dropped first: it waits until nothing runs that uses the steps.
+    buffer: Option<CommandBuffer>,
+    steps: Vec<Step>,
+    queue: Queue,
+}
+
+/// One command.
+enum Step {
+    Launch(Box<Fixed>),
+    Copy {
+        from: Place,
+        to: Place,
+        _held: [Held; 2],
+    },
+    Fill {
+        place: Place,
+        pattern: Vec<u8>,
+        _held: Held,
+    },
+}
+
+impl Queue {
+    /// Starts to record launches and copies for this queue.
+    pub fn record(&self) -> Recorder {
+        Recorder {
+            queue: self.clone(),
+            steps: Vec::new(),
+        }
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+    /// Records the launch over `range` instead of launching it.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::prepare`], and when the recorder is for another queue than that of the kernel.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Launch::launch`], each time that the recording is replayed.
+    #[allow(
+        unsafe_code,
+        reason = "what a kernel does is beyond every check; the duty is the caller's"
+    )]
+    pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
+        recorder.add(&self, range.into().into(), |_| Ok(()))
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+    /// Records the launch over `range` instead of launching it, if the contract holds.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::record`] and [`SafeLaunch::launch`].
+    pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
+        let (launch, contract) = self.parts();
+        recorder.add(launch, range.into().into(), contract)
+    }
+}
+
+impl Recorder {
+    fn add<const N: usize, R: Into<NdRange>>(
+        &mut self,
+        launch: &Launch<'_, N, R>,
+        range: NdRange,
+        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+    ) -> Result<()> {
+        let fixed = Fixed::new(launch, range, contract)?;
+        if !fixed.kernel.queue().is(&self.queue) {
+            return Err(ErrorKind::RecordedQueue {
+                kernel: fixed.kernel.name().to_owned(),
+            }
+            .into());
+        }
+        self.steps.push(Step::Launch(Box::new(fixed)));
+        Ok(())
+    }
+
+    /// Records a copy of `from` to `to`, as [`Queue::copy`].
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when one of them is on another device, and when one is of a
+    /// [`Buffer`](crate::Buffer) and the other of an array: such a copy is of two commands.
+    pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
+        self.queue.same_device(from)?;
+        self.queue.same_device(to)?;
+        same_length(from.len(), to.len())?;
+        let (from, to) = (from.place(), to.place());
+        if from.memory.address().is_some() != to.memory.address().is_some() {
+            return Err(ErrorKind::Unsupported {
+                what: "recorded copies",
+                needs: "two buffers or two arrays with addresses",
+                device: self.queue.device().to_string(),
+            }
+            .into());
+        }
+        // A driver refuses to copy nothing.
+        if from.bytes() > 0 {
+            self.steps.push(Step::Copy {
+                from: from.part(0, from.len),
+                to: to.part(0, to.len),
+                _held: [Held::new(&from.memory, false), Held::new(&to.memory, true)],
+            });
+        }
+        Ok(())
+    }
+
+    /// Records that all elements of `slice` get the value `value`, as [`Queue::fill`].
+    ///
+    /// # Errors
+    ///
+    /// When the slice is on another device, and for elements that devices do not fill memory with:
+    /// those of more than 128 bytes, or of a number of bytes that is no power of two.
+    pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
+        self.queue.same_device(slice)?;
+        let place = slice.place();
+        if place.bytes() == 0 {
+            return Ok(());
+        }
+        let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
+            return Err(ErrorKind::Unsupported {
+                what: "recorded fills",
+                needs: "elements of 1, 2, 4, 8, 16, 32, 64 or 128 bytes",
+                device: self.queue.device().to_string(),
+            }
+            .into());
+        };
+        self.steps.push(Step::Fill {
+            place: place.part(0, place.len),
+            pattern: pattern.to_vec(),
+            _held: Held::new(&place.memory, true),
+        });
+        Ok(())
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses.
+    pub fn finish(self) -> Result<Recording> {
+        let Self { queue, steps } = self;
+        let buffer = one_call(&queue, &steps).map_err(|failure| {
+            Error::driver(failure, "recording launches and copies", queue.device())
+        })?;
+        Ok(Recording {
+            buffer,
+            steps,
+            queue,
+        })
+    }
+}
+
+/// The steps as one call, where the device has such; none where it has not, or not for all of them.
+#[allow(
+    unsafe_code,
+    reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+)]
+fn one_call(queue: &Queue, steps: &[Step]) -> Result<Option<CommandBuffer>, Failure> {
+    if steps.is_empty() {
+        return Ok(None);
+    }
+    let Some(mut buffer) = CommandBuffer::new(queue.raw())? else {
+        return Ok(None);
+    };
+    for step in steps {
+        let taken = match step {
+            Step::Launch(fixed) => {
+                let local = fixed.local.as_ref().map(Extent::driver_order);
+                // SAFETY: the sizes were chosen together, and the arguments are set, checked and
+                // kept; the rest is what those vouch for who recorded it.
+                unsafe { buffer.add_kernel(&fixed.object, fixed.global.driver_order(), local)? };
+                true
+            }
+            Step::Copy { from, to, .. } => buffer.add_copy(from, to)?,
+            Step::Fill { place, pattern, .. } => buffer.add_fill(place, pattern)?,
+        };
+        if !taken {
+            return Ok(None);
+        }
+    }
+    buffer.finish()?;
+    Ok(Some(buffer))
+}
+
+impl Recording {
+    /// Puts everything into the queue, and returns without waiting for it.
+    ///
+    /// It starts after everything that was put into the queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). Its commands come one after the other in
+    /// either case. Where the device has only one replay at a time in a queue, this waits for the one
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses. If a replay is not one call, some of the commands may run then.
+    pub fn replay(&self) -> Result<Event> {
+        self.replay_after(&[])
+    }
+
+    /// The same, to start only when all of `events` have finished.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Recording::replay`], and when an event is of another device.
+    #[allow(
+        unsafe_code,
+        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+    )]
+    pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
+        let after = self.queue.wait_list(events)?;
+        let replayed = match &self.buffer {
+            // SAFETY: the recording has ended; its memory and kernels are kept here, and those who
+            // recorded them vouch for what they do.
+            Some(buffer) => unsafe { buffer.enqueue(&after) },
+            None => self.one_by_one(&after),
+        };
+        let raw =
+            replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
+        Ok(Event::new(&self.queue, What::Action(REPLAY), raw))
+    }
+
+    #[allow(
+        unsafe_code,
+        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+    )]
+    fn one_by_one(&self, after: &WaitList<'_>) -> Result<opencl::Event, Failure> {
+        let raw = self.queue.raw();
+        // All come after this one, and the last event after all.
+        let mut last = raw.barrier(after)?;
+        let nothing = WaitList::empty();
+        for step in &self.steps {
+            if self.queue.options().out_of_order {
+                raw.barrier(&nothing)?;
+            }
+            last = match step {
+                Step::Launch(fixed) => {
+                    let local = fixed.local.as_ref().map(Extent::driver_order);
+                    let global = fixed.global.driver_order();
+                    // SAFETY: as in `one_call`.
+                    unsafe { fixed.object.enqueue(raw, global, local, &nothing)? }
+                }
+                Step::Copy { from, to, .. } => raw.start_copy(from, to, &nothing)?,
+                Step::Fill { place, pattern, .. } => raw.start_fill(place, pattern, &nothing)?,
+            };
+        }
+        raw.flush()?;
+        Ok(last)
+    }
+
+    /// Whether a replay is one call of the driver.
+    #[must_use]
+    pub fn is_one_call(&self) -> bool {
+        self.buffer.is_some()
+    }
+
+    /// How many launches and copies it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Recorder({} steps for {:?})",
+            self.steps.len(),
+            self.queue
+        )
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recording({} steps for {:?})", self.len(), self.queue)
+    }
+}

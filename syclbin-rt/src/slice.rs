@@ -1,0 +1,169 @@
+//! Parts of memory on a device, as values.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Bound, Deref, DerefMut, RangeBounds};
+
+use bytemuck::Pod;
+
+use crate::backend::slice::{DeviceSlice, Place};
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A part of memory on a device, to be read: what `&data[2..8]` is of a slice on the host. Made by
+/// [`DeviceSlice::slice`].
+///
+/// ```no_run
+/// # fn main() -> syclbin_rt::Result<()> {
+/// let queue = syclbin_rt::Device::best()?.queue()?;
+/// let all = queue.upload(&[1, 2, 3, 4])?;
+/// let middle = all.slice(1..3)?;
+/// assert_eq!(queue.download(&middle)?, [2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct SliceRef<'a, T> {
+    place: Place,
+    whole: PhantomData<&'a DeviceSlice<T>>,
+}
+
+/// A part of memory on a device, to be read and written: what `&mut data[2..8]` is of a slice on the
+/// host. Made by [`DeviceSlice::slice_mut`] and [`DeviceSlice::split_at_mut`].
+pub struct SliceMut<'a, T> {
+    place: Place,
+    whole: PhantomData<&'a mut DeviceSlice<T>>,
+}
+
+impl<T: Pod> DeviceSlice<T> {
+    /// How many elements it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.place().len
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The device it lies on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        Device::new(self.place().memory.context().device())
+    }
+
+    /// The elements of `range`.
+    ///
+    /// Copies take any part. A kernel gets a part of a [`Buffer`](crate::Buffer) where the device
+    /// lets one begin, as a rule at a multiple of 128 bytes
+    /// ([`LaunchProblem::Misaligned`](crate::LaunchProblem::Misaligned) says otherwise); of an array,
+    /// such as a [`DeviceArray`](crate::DeviceArray), it gets any.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfRange`] when `range` does not lie inside.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<SliceRef<'_, T>> {
+        let (first, len) = self.checked(&range)?;
+        Ok(SliceRef {
+            place: self.place().part(first, len),
+            whole: PhantomData,
+        })
+    }
+
+    /// The elements of `range`, to be written too.
+    ///
+    /// # Errors
+    ///
+    /// As of [`DeviceSlice::slice`].
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
+        let (first, len) = self.checked(&range)?;
+        Ok(SliceMut {
+            place: self.place().part(first, len),
+            whole: PhantomData,
+        })
+    }
+
+    /// The first `mid` elements, and the others.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfRange`] when it has no `mid` elements.
+    pub fn split_at_mut(&mut self, mid: usize) -> Result<(SliceMut<'_, T>, SliceMut<'_, T>)> {
+        self.checked(&(..mid))?;
+        let part = |first, len| SliceMut {
+            place: self.place().part(first, len),
+            whole: PhantomData,
+        };
+        Ok((part(0, mid), part(mid, self.len() - mid)))
+    }
+
+    fn checked(&self, range: &impl RangeBounds<usize>) -> Result<(usize, usize)> {
+        let start = match range.start_bound() {
+            Bound::Included(first) => Some(*first),
+            Bound::Excluded(before) => before.checked_add(1),
+            Bound::Unbounded => Some(0),
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last.checked_add(1),
+            Bound::Excluded(end) => Some(*end),
+            Bound::Unbounded => Some(self.len()),
+        };
+        if let (Some(start), Some(end)) = (start, end)
+            && start <= end
+            && end <= self.len()
+        {
+            return Ok((start, end - start));
+        }
+        Err(Error::from(ErrorKind::OutOfRange {
+            start: start.unwrap_or(usize::MAX),
+            end: end.unwrap_or(usize::MAX),
+            len: self.len(),
+        }))
+    }
+
+    pub(crate) fn describe(&self, what: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let element = std::any::type_name::<T>();
+        write!(f, "{what}({} x {element} on {})", self.len(), self.device())
+    }
+}
+
+impl<T: Pod> Deref for SliceRef<'_, T> {
+    type Target = DeviceSlice<T>;
+
+    fn deref(&self) -> &DeviceSlice<T> {
+        self.place.as_slice()
+    }
+}
+
+impl<T: Pod> Deref for SliceMut<'_, T> {
+    type Target = DeviceSlice<T>;
+
+    fn deref(&self) -> &DeviceSlice<T> {
+        self.place.as_slice()
+    }
+}
+
+impl<T: Pod> DerefMut for SliceMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
+        self.place.as_mut_slice()
+    }
+}
+
+impl<T: Pod> fmt::Debug for DeviceSlice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe("DeviceSlice", f)
+    }
+}
+
+impl<T: Pod> fmt::Debug for SliceRef<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe("SliceRef", f)
+    }
+}
+
+impl<T: Pod> fmt::Debug for SliceMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe("SliceMut", f)
+    }
+}
