@@ -65,16 +65,22 @@ impl Contestant for Stub {
         let [a, b, c] = inputs;
         let kernels = &self.kernels;
         // SAFETY: each kernel uses one element of each buffer.
-        let launched = unsafe {
+        unsafe {
             match arguments {
-                Arguments::Two => kernels.take_2(out, 1).launch(range()),
-                Arguments::Four => kernels.take_4(out, a, 1, 2.0).launch(range()),
-                Arguments::Ten => kernels
-                    .take_10(out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0)
-                    .launch(range()),
+                Arguments::Two => {
+                    kernels.take_2(out, 1).launch(range()).map_err(told)?;
+                }
+                Arguments::Four => {
+                    let launch = kernels.take_4(out, a, 1, 2.0);
+                    launch.launch(range()).map_err(told)?;
+                }
+                Arguments::Ten => {
+                    let launch = kernels.take_10(out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0);
+                    launch.launch(range()).map_err(told)?;
+                }
             }
-        };
-        launched.map(drop).map_err(told)
+        }
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<(), String> {
@@ -105,14 +111,20 @@ impl Contestant for SafeStub {
         let World { out, inputs, .. } = &mut self.world;
         let [a, b, c] = inputs;
         let kernels = &self.kernels;
-        let launched = match arguments {
-            Arguments::Two => kernels.take_2(out, 1).launch(range()),
-            Arguments::Four => kernels.take_4(out, a, 1, 2.0).launch(range()),
-            Arguments::Ten => kernels
-                .take_10(out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0)
-                .launch(range()),
-        };
-        launched.map(drop).map_err(told)
+        match arguments {
+            Arguments::Two => {
+                kernels.take_2(out, 1).launch(range()).map_err(told)?;
+            }
+            Arguments::Four => {
+                let launch = kernels.take_4(out, a, 1, 2.0);
+                launch.launch(range()).map_err(told)?;
+            }
+            Arguments::Ten => {
+                let launch = kernels.take_10(out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0);
+                launch.launch(range()).map_err(told)?;
+            }
+        }
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<(), String> {
