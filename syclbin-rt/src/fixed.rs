@@ -16,6 +16,8 @@ pub(crate) struct Fixed {
     values: Vec<Kept>,
     pub(crate) global: Extent,
     pub(crate) local: Option<Extent>,
+    /// Whether all arguments are set.
+    complete: bool,
 }
 
 /// The value of an argument, kept.
@@ -50,11 +52,11 @@ impl Fixed {
         let mut fixed = Self {
             kernel: kernel.clone(),
             object,
-            values: Vec::new(),
+            values: call.passed().map(|_| Kept::Unset).collect(),
             global: range.global_extent(),
             local,
+            complete: false,
         };
-        fixed.values.extend(call.passed().map(|_| Kept::Unset));
         fixed.set(call)?;
         Ok(fixed)
     }
@@ -87,6 +89,7 @@ impl Fixed {
 
     #[allow(unsafe_code, reason = "kinds of arguments are checked above")]
     fn set(&mut self, call: &Call<'_>) -> Result<()> {
+        self.complete = false;
         let Self { object, values, .. } = self;
         let passed = call.passed().enumerate();
         for ((position, (_, value)), kept) in passed.zip(values) {
@@ -101,6 +104,7 @@ impl Fixed {
             *kept = Kept::new(value);
             drop(old);
         }
+        self.complete = true;
         Ok(())
     }
 
@@ -108,7 +112,7 @@ impl Fixed {
     ///
     /// When an argument is not set, because the driver refused it.
     pub(crate) fn check_complete(&self) -> Result<()> {
-        if !self.values.iter().any(|value| matches!(value, Kept::Unset)) {
+        if self.complete {
             return Ok(());
         }
         Err(Error::launch(self.kernel.name(), LaunchProblem::Incomplete))
