@@ -1,6 +1,10 @@
 //! Compiles files of `testfiles/` and of the tests, as a user's build script would.
 
+#[path = "tests/scenarios/files.rs"]
+mod scenarios;
+
 fn main() {
+    scenarios::compile();
     syclbin_build::Build::new()
         .source("../testfiles/vector_ops.cpp")
         .compile("vector_ops");
