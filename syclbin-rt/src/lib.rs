@@ -36,7 +36,7 @@
 //! The map, in the order in which a program meets it:
 //!
 //! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it, `aspects` tells
-//!   what it can do,
+//!   what it can do, [`Partition`] divides it,
 //! - [`Queue`], [`Buffer`], [`DeviceArray`]: memory on a device,
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
 //!   `image` and `native` decide which of its images fit ([`ImageChoice`]), `link` finds what they
@@ -78,6 +78,7 @@ mod module;
 mod native;
 mod number;
 mod padding;
+mod partition;
 mod places;
 mod programs;
 mod queue;
@@ -122,6 +123,7 @@ pub use launch::Launch;
 pub use local::LocalMemory;
 pub use module::Module;
 pub use padding::{Padding, size_of_field};
+pub use partition::{Affinity, Partition};
 pub use queue::Queue;
 pub use range::{Extent, GlobalRange, NdRange};
 pub use safe_launch::SafeLaunch;

@@ -62,7 +62,12 @@ impl Search {
                 chosen = self.choose(|facts| term.choose(facts));
             }
             match chosen {
-                Some(device) if device.takes_spirv() => return Ok(device),
+                Some(device) if device.takes_spirv() => {
+                    return match term.part() {
+                        Some(part) => device.numbered_part(part),
+                        None => Ok(device),
+                    };
+                }
                 Some(device) => reason = reason.or(Some(format!("{device} takes no SPIR-V"))),
                 None => {}
             }
