@@ -48,6 +48,10 @@
 //! - [`Padding`], [`DevicePointer`]: what structs are made of,
 //! - `backend`: the only unsafe code, under safe wrappers.
 //!
+//! With the feature `log` the crate `log` is told, under the target `syclbin_rt`, which device was chosen
+//! and what was compiled (level info), which images and places were tried (debug), and what drivers warn
+//! of (warn). A launch or a copy says nothing.
+//!
 //! Out of scope in this version: images (pictures), streams, and devices that are not
 //! reached by OpenCL.
 
@@ -57,6 +61,7 @@ mod arg;
 mod aspects;
 mod backend;
 mod buffer;
+mod build_options;
 mod builder;
 mod cache;
 mod choice;
@@ -74,6 +79,7 @@ mod launch;
 mod link;
 mod load;
 mod local;
+mod log;
 mod module;
 mod native;
 mod number;

@@ -1,5 +1,6 @@
 //! Parts of a device: they are devices, with fewer compute units.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
+#![allow(clippy::panic, reason = "a test may")]
 
 mod common;
 
