@@ -19,6 +19,7 @@ fn main() {
         ("tests", "structs"),
         ("tests", "specialized"),
         ("tests", "slim"),
+        ("tests", "scratch"),
     ] {
         syclbin_build::Build::new()
             .source(format!("{folder}/{name}.cpp"))
@@ -47,4 +48,8 @@ fn main() {
         .source("../testfiles/export_side.cpp")
         .source("../testfiles/work_group.cpp")
         .compile("several");
+    syclbin_build::Build::new()
+        .source("tests/asserting.cpp")
+        .native_assert(true)
+        .compile("asserting");
 }
