@@ -38,7 +38,7 @@ use crate::work_group;
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a, const N: usize, R = NdRange> {
-    kernel: &'a Result<Kernel>,
+    pub(crate) kernel: &'a Result<Kernel>,
     names: &'static [&'static str; N],
     args: [Arg<'a>; N],
     range: PhantomData<fn(R)>,
@@ -168,7 +168,7 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     }
 
     /// What the device gets, in its order: the index of the argument it comes from, and the value.
-    fn passed(&self, kernel: &Kernel) -> impl Iterator<Item = (usize, Argument<'_>)> {
+    pub(crate) fn passed(&self, kernel: &Kernel) -> impl Iterator<Item = (usize, Argument<'_>)> {
         let args = self.args.iter().enumerate();
         let lowered = args
             .flat_map(|(index, arg)| (0..arg.lowered()).map(move |part| (index, arg.raw(part))));
@@ -179,7 +179,7 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     }
 
     /// Checks number, kinds, sizes and whereabouts of the arguments.
-    fn check(&self, kernel: &Kernel) -> Result<(), LaunchProblem> {
+    pub(crate) fn check(&self, kernel: &Kernel) -> Result<(), LaunchProblem> {
         // The mask of removed arguments may be longer than the list; only what stands in the list
         // counts.
         if self.passed(kernel).count() != kernel.raw().arguments() {

@@ -96,6 +96,7 @@ mod save;
 mod search;
 mod select;
 mod specialization;
+mod suggest;
 mod work_group;
 
 pub use syclbin_macros::include_syclbin;

@@ -35,15 +35,15 @@ pub(crate) enum Argument<'a> {
 
 /// An owned kernel object, with what the driver says of it.
 pub(crate) struct Kernel {
-    program: Arc<Program>,
-    handle: Mutex<Handle>,
+    pub(super) program: Arc<Program>,
+    pub(super) handle: Mutex<Handle>,
     arguments: usize,
     required_local: Option<[usize; 3]>,
     max_local: usize,
     local_memory: u64,
 }
 
-struct Handle(cl_kernel);
+pub(super) struct Handle(pub(super) cl_kernel);
 
 // SAFETY: a kernel object may be used from every thread, but its arguments not be set by two at
 // once (OpenCL 3.0, appendix A.2); the `Mutex` around it sees to that.
@@ -198,7 +198,7 @@ impl Kernel {
 /// The bytes of a null pointer.
 static NULL: u64 = 0;
 
-fn set_argument(
+pub(super) fn set_argument(
     functions: &super::sys::Functions,
     queue: &Queue,
     kernel: &Handle,

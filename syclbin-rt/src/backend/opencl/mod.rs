@@ -24,6 +24,7 @@ mod pointer;
 mod program;
 mod queue;
 mod sampler;
+mod suggest;
 mod sys;
 mod usm;
 mod variable;
