@@ -49,7 +49,7 @@ use crate::range::NdRange;
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct SafeLaunch<'a, const N: usize, R = NdRange> {
-    launch: Launch<'a, N, R>,
+    pub(crate) launch: Launch<'a, N, R>,
     contract: fn(&Given<'_>) -> Result<(), Broken>,
 }
 

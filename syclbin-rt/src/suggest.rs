@@ -1,20 +1,22 @@
 //! Suggestions: a good work-group size for a range, by the driver, or worked out.
 
+use syclbin::signature::spirv::ParameterType;
+
 use crate::backend::opencl::Argument;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::range::{Extent, NdRange};
+use crate::safe_launch::SafeLaunch;
 use crate::work_group::{self, Limits};
 
 impl Kernel {
     /// A good size of work-groups for `range`: the one that `range` has or the kernel was compiled for,
-    /// else the one that the driver suggests (`cl_khr_suggested_local_work_size`), else the largest that
-    /// divides the range, is within the limits, leaves no compute unit without a work-group and, if
-    /// there is one, is a multiple of what the driver prefers.
+    /// else the largest that divides the range, is within the limits, leaves no compute unit without a
+    /// work-group and, if there is one, is a multiple of what the driver prefers.
     ///
-    /// Some drivers, Intel's CPU device among them, suggest nothing before all arguments are set:
-    /// [`Launch::suggested_local_size`] does that, and so asks better.
+    /// The driver itself is asked by [`Launch::suggested_local_size`]: drivers want to know the
+    /// arguments first.
     ///
     /// ```no_run
     /// # fn sizes(kernel: &syclbin_rt::Kernel) -> syclbin_rt::Result<()> {
@@ -31,13 +33,15 @@ impl Kernel {
     ///
     /// When the range cannot be right for this kernel, as of a launch, and when the driver refuses.
     pub fn suggested_local_size(&self, range: impl Into<NdRange>) -> Result<Extent> {
-        suggested(self, &range.into(), std::iter::empty())
+        // Without arguments a driver would see those of the last launch, whose buffers may be gone.
+        suggested(self, &range.into(), None::<std::iter::Empty<_>>)
     }
 }
 
 impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
-    /// A good size of work-groups for this kernel with these arguments, as
-    /// [`Kernel::suggested_local_size`] has it.
+    /// The size of work-groups that the driver suggests for this kernel with these arguments
+    /// (`cl_khr_suggested_local_work_size`). Where it does not tell, and where the file does not tell
+    /// the types of all arguments, that of [`Kernel::suggested_local_size`].
     ///
     /// # Errors
     ///
@@ -46,15 +50,34 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
         let kernel = self.kernel.as_ref().map_err(Error::clone)?;
         self.check(kernel)
             .map_err(|problem| Error::launch(kernel.name(), problem))?;
-        let values = self.passed(kernel).map(|(_, value)| value);
-        suggested(kernel, &range.into().into(), values)
+        let values = || self.passed(kernel).map(|(_, value)| value);
+        // Here nobody vouches for the types of arguments, and a driver takes the bytes of a number for
+        // a handle where the kernel takes one. Those that are known have been checked.
+        let is_known = |position| {
+            let takes = kernel.parameter(position);
+            takes.is_some_and(|takes| *takes != ParameterType::Other)
+        };
+        let known = (0..values().count()).all(is_known);
+        suggested(kernel, &range.into().into(), known.then(values))
     }
 }
 
+impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+    /// As [`Launch::suggested_local_size`]. The contract is not asked.
+    ///
+    /// # Errors
+    ///
+    /// As of a launch. Nothing is launched.
+    pub fn suggested_local_size(&self, range: impl Into<R>) -> Result<Extent> {
+        self.launch.suggested_local_size(range)
+    }
+}
+
+/// With the values of the arguments the driver is asked, without it is not.
 fn suggested<'a>(
     kernel: &Kernel,
     range: &NdRange,
-    values: impl Iterator<Item = Argument<'a>>,
+    values: Option<impl Iterator<Item = Argument<'a>>>,
 ) -> Result<Extent> {
     let queue = kernel.queue();
     let limits = kernel.limits();
@@ -67,10 +90,15 @@ fn suggested<'a>(
         Error::driver(failure, action, queue.device())
     };
     let global = range.global_extent();
-    let told = kernel
-        .raw()
-        .suggested_local(queue.raw(), values, global.driver_order());
-    if let Some(sizes) = told.map_err(failed)? {
+    let told = match values {
+        Some(values) => {
+            let raw = kernel.raw();
+            raw.suggested_local(queue.raw(), values, global.driver_order())
+                .map_err(failed)?
+        }
+        None => None,
+    };
+    if let Some(sizes) = told {
         let local = Extent::from_driver(sizes, global.dimensions());
         // What no launch would take is no suggestion.
         let range = NdRange::new(global).local(local);

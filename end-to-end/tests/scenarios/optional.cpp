@@ -1,13 +1,13 @@
 // A kernel for every device, one for those that have `double`, and one for GPUs.
-#include <sycl/sycl.hpp>
-namespace syclexp = sycl::ext::oneapi::experimental;
+#include <sycl/aspects.hpp>
+#include <syclbin/kernel.hpp>
 
-extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))
+extern "C" SYCLBIN_PROPERTY(single_task_kernel)
 void whole(int *out, int n) {
   for (int i = 0; i < n; ++i) out[i] = i;
 }
 
-extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))
+extern "C" SYCLBIN_PROPERTY(single_task_kernel)
 void halved(int *out, int n) {
   for (int i = 0; i < n; ++i) {
     double x = i;
@@ -19,7 +19,7 @@ struct [[__sycl_detail__::__uses_aspects__(sycl::aspect::gpu)]] OfGpus {
   int factor = -1;
 };
 
-extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))
+extern "C" SYCLBIN_PROPERTY(single_task_kernel)
 void of_gpus(int *out, int n) {
   OfGpus of;
   for (int i = 0; i < n; ++i) out[i] = i * of.factor;

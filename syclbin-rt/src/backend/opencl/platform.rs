@@ -31,7 +31,8 @@ pub(crate) struct Found {
 }
 
 // SAFETY: both handles name devices and their platforms, which exist as long as the library: roots by
-// themselves, parts because they are never released. The library is never unloaded. OpenCL allows every call from every thread, except those that
+// themselves, parts because they are never released. The library is never unloaded. OpenCL allows
+// every call from every thread, except those that
 // set kernel arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
 unsafe impl Send for Found {}
 // SAFETY: as for Send.

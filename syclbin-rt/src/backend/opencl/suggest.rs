@@ -23,8 +23,8 @@ impl Kernel {
     /// The work-group size that the driver would choose for `global`, in its order, x first; nothing
     /// where it does not tell.
     ///
-    /// Drivers may want all arguments to be set, as sizes may depend on them, so `values` are set first;
-    /// a launch sets its own. Without any, a driver that wants them does not tell.
+    /// Drivers want all arguments to be set, as sizes may depend on them, so `values` are set first; a
+    /// launch sets its own. They are for all parameters, and of the kinds that the kernel takes.
     pub(crate) fn suggested_local<'a>(
         &self,
         queue: &Queue,
@@ -64,8 +64,9 @@ impl Kernel {
         }
         let mut local = [1; 3];
         let dimensions = global.len().min(local.len());
-        // SAFETY: queue and kernel share a context and are alive; both lists have as many elements as
-        // there are dimensions, and without offsets the range begins at 0.
+        // SAFETY: queue and kernel share a context and are alive; what was set is borrowed until after
+        // the call; both lists have as many elements as there are dimensions, and without offsets the
+        // range begins at 0.
         let code = unsafe {
             get(
                 queue.handle,
