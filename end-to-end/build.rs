@@ -1,6 +1,10 @@
 //! Compiles files of `testfiles/` and of the tests, as a user's build script would.
 
+#[path = "tests/scenarios/files.rs"]
+mod scenarios;
+
 fn main() {
+    scenarios::compile();
     syclbin_build::Build::new()
         .source("../testfiles/vector_ops.cpp")
         .compile("vector_ops");
@@ -15,6 +19,7 @@ fn main() {
         ("tests", "structs"),
         ("tests", "specialized"),
         ("tests", "slim"),
+        ("tests", "scratch"),
     ] {
         syclbin_build::Build::new()
             .source(format!("{folder}/{name}.cpp"))
@@ -43,4 +48,8 @@ fn main() {
         .source("../testfiles/export_side.cpp")
         .source("../testfiles/work_group.cpp")
         .compile("several");
+    syclbin_build::Build::new()
+        .source("tests/asserting.cpp")
+        .native_assert(true)
+        .compile("asserting");
 }

@@ -247,8 +247,28 @@ fn an_assert_in_a_kernel_names_the_way_out() {
         void check(int *p) { assert(*p == 1); }\n";
     std::fs::write(folder.path().join("k.cpp"), kernel).unwrap();
     let output = clang(&["-fsyclbin", "-o", "/dev/null", "k.cpp"], folder.path());
-    assert!(said(&output).contains("define NDEBUG"), "{}", said(&output));
-    let arguments = ["-fsyclbin", "-DNDEBUG", "-o", "/dev/null", "k.cpp"];
-    let output = clang(&arguments, folder.path());
+    let text = said(&output);
+    assert!(
+        text.contains("'k.cpp' has an `assert`") && text.contains("define NDEBUG"),
+        "{text}"
+    );
+    for define in ["-DNDEBUG", "-DSYCLBIN_NATIVE_ASSERT"] {
+        let arguments = ["-fsyclbin", define, "-o", "k.syclbin", "k.cpp"];
+        let output = clang(&arguments, folder.path());
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    // It came to the object on purpose.
+    let object = [
+        "-fsyclbin=object",
+        "-DSYCLBIN_NATIVE_ASSERT",
+        "-o",
+        "o.syclbin",
+        "k.cpp",
+    ];
+    assert!(clang(&object, folder.path()).status.success());
+    let output = clang(
+        &["-fsyclbin", "-o", "linked.syclbin", "o.syclbin"],
+        folder.path(),
+    );
     assert!(output.status.success(), "{}", said(&output));
 }

@@ -587,6 +587,7 @@ fn help_names_every_topic() {
         "Sources:",
         "Language and code:",
         "Targets:",
+        "Asserts:",
         "Rules for make:",
         "This program:",
     ] {

@@ -61,6 +61,22 @@ impl Build {
         })
     }
 
+    /// Keeps `assert` in kernels: defines `SYCLBIN_NATIVE_ASSERT`, without which `syclbin-clang` refuses a
+    /// source that has one in its device code (a DPC++ `clang++` keeps it in any case). If not told
+    /// otherwise, define `NDEBUG` to leave asserts out.
+    ///
+    /// **A failed assert ends the process.** The driver prints the condition, the file, the line and the
+    /// ids of the work-item to standard error, and aborts: the program that launched the kernel is gone,
+    /// and no `Err` is returned. OpenCL has no other way, so this is for finding mistakes, not for a
+    /// release. A device without the extension `cl_intel_devicelib_assert` does not load such kernels,
+    /// with an error that says so; Intel's CPU device has it.
+    pub fn native_assert(self, yes: bool) -> Self {
+        match yes {
+            true => self.define("SYCLBIN_NATIVE_ASSERT", None),
+            false => self,
+        }
+    }
+
     /// Adds an argument of the compiler, such as `-std=c++20`. The default is `-O2`.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.arguments.push(flag.into());

@@ -5,6 +5,7 @@
 use syclbin::{Image, IrType};
 
 use crate::backend::opencl::{Context, Ir, Program};
+use crate::build_options::BuildOptions;
 use crate::device::{Device, DeviceKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image;
@@ -78,6 +79,7 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     let module = Ir {
         spirv,
         settings: Vec::new(),
+        options: BuildOptions::default(),
     };
     let program = Program::build_with(&context, &module, options)
         .map_err(|error| refused(build_failure(error)))?;

@@ -9,6 +9,7 @@ use syclbin::architecture::Architecture;
 
 use crate::backend::opencl::Found;
 use crate::error::{ErrorKind, Result};
+use crate::partition::Abilities as Partitions;
 use crate::queue::Queue;
 use crate::queue_options::QueueOptions;
 use crate::search::Search;
@@ -85,6 +86,7 @@ pub(crate) struct Facts {
     pub(crate) compute_units: u32,
     /// What the address of a part of a buffer must be a multiple of, in bytes.
     pub(crate) buffer_alignment: usize,
+    pub(crate) partitions: Partitions,
     pub(crate) max_work_group_size: usize,
     /// In the driver's order: x first.
     pub(crate) max_work_item_sizes: [usize; 3],
@@ -167,6 +169,7 @@ impl Device {
     /// | `gpu:1` | number 1 among the GPUs |
     /// | `arc`, `gpu:arc` | one (a GPU) with this in its name, vendor or platform, in either case |
     /// | `opencl:gpu`, `opencl:cpu:0`, `*:gpu` | the same with the backend in front; `opencl` or `*` alone is any device |
+    /// | `0.1`, `opencl:cpu:0.1` | part 1 of that device, counted from 0: by [`Affinity::Next`](crate::Affinity) where the device has it, else a compute unit each |
     /// | `nvidia,gpu,cpu` | the first of these alternatives that matches a device |
     ///
     /// # Errors
@@ -199,7 +202,7 @@ impl Device {
         Queue::new(self, options)
     }
 
-    /// Its name, as the driver gives it.
+    /// Its name, as the driver gives it: a part has that of the whole.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.facts().name
@@ -352,6 +355,11 @@ impl Hash for Device {
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = self.facts();
+        if let Some(part) = self.found().part() {
+            write!(f, "part {} of {} of ", part.index, part.of)?;
+            // Of parts of parts all are named.
+            return Self::new(part.parent).fmt(f);
+        }
         write!(
             f,
             "{} ({}, {})",

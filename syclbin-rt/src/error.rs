@@ -51,6 +51,14 @@ pub enum ErrorKind {
         /// The devices there are, by index.
         available: Vec<String>,
     },
+    /// A device cannot be divided in the way that was asked for.
+    #[error("{device} cannot be divided: {reason}")]
+    Partition {
+        /// The device.
+        device: String,
+        /// Why not.
+        reason: String,
+    },
     /// The bytes are no SYCLBIN file, or a damaged one.
     #[error("cannot read the SYCLBIN file: {0}")]
     File(#[source] syclbin::Error),

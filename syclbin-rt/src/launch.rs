@@ -32,7 +32,7 @@ use crate::range::NdRange;
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a, const N: usize, R = NdRange> {
-    kernel: &'a Result<Kernel>,
+    pub(crate) kernel: &'a Result<Kernel>,
     names: &'static [&'static str; N],
     args: [Arg<'a>; N],
     after: &'a [&'a Event],

@@ -36,7 +36,7 @@
 //! The map, in the order in which a program meets it:
 //!
 //! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it, `aspects` tells
-//!   what it can do,
+//!   what it can do, [`Partition`] divides it,
 //! - [`Queue`] ([`QueueOptions`]), [`Buffer`], [`DeviceArray`], [`SharedArray`]: memory on a device, used as a
 //!   [`DeviceSlice`]; `copy` fills and moves it, `map` lets the host see it,
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
@@ -51,6 +51,10 @@
 //! - [`Padding`], [`DevicePointer`]: what structs are made of,
 //! - `backend`: the only unsafe code, under safe wrappers.
 //!
+//! With the feature `log` the crate `log` is told, under the target `syclbin_rt`, which device was chosen
+//! and what was compiled (level info), which images and places were tried (debug), and what drivers warn
+//! of (warn). A launch or a copy says nothing.
+//!
 //! Out of scope in this version: images (pictures), streams, and devices that are not
 //! reached by OpenCL.
 
@@ -61,6 +65,7 @@ mod array;
 mod aspects;
 mod backend;
 mod buffer;
+mod build_options;
 mod builder;
 mod cache;
 mod call;
@@ -83,11 +88,13 @@ mod launch;
 mod link;
 mod load;
 mod local;
+mod log;
 mod map;
 mod module;
 mod native;
 mod number;
 mod padding;
+mod partition;
 mod places;
 mod prepared;
 mod profile;
@@ -104,6 +111,7 @@ mod search;
 mod select;
 mod slice;
 mod specialization;
+mod suggest;
 mod transfer;
 mod work_group;
 
@@ -141,6 +149,7 @@ pub use launch::Launch;
 pub use local::LocalMemory;
 pub use module::Module;
 pub use padding::{Padding, size_of_field};
+pub use partition::{Affinity, Partition};
 pub use prepared::{Prepared, SafePrepared};
 pub use profile::Profile;
 pub use queue::Queue;

@@ -11,12 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::metadata::{ArgumentMask, Bfloat16, ModuleMetadata};
 use syclbin::signature::mangled;
-use syclbin::signature::spirv::{self as code, Import};
+use syclbin::signature::spirv::{self as code, ASSERT_FAIL, Import};
 use syclbin::{AbstractModule, Syclbin};
 
 use crate::device::Facts;
 use crate::image;
 use crate::requirements;
+
+/// The extension of devices that have a function for failed asserts.
+const ASSERT: &str = "cl_intel_devicelib_assert";
 
 /// The file that is loaded, and those that were given to link with it.
 pub(crate) struct Files<'a> {
@@ -142,6 +145,9 @@ impl<'a> Files<'a> {
             for symbol in code.imports() {
                 if defined.contains_key(symbol) || missing.contains_key(symbol) {
                     continue;
+                }
+                if symbol == ASSERT_FAIL && self.facts.has(ASSERT) {
+                    continue; // the driver has it
                 }
                 match self.exporter(place, symbol)? {
                     Some(exporter) => self.choose(exporter, &mut chosen, &mut defined)?,
@@ -313,6 +319,11 @@ impl<'a> Files<'a> {
             importer if *importer == start => called(symbol),
             importer => format!("{} (used by {})", called(symbol), self.name(*importer)),
         });
+        if missing.contains_key(ASSERT_FAIL) {
+            return format!(
+                "it has an `assert`, and the device lacks {ASSERT}; compile it with NDEBUG defined"
+            );
+        }
         let mut message = format!(
             "it uses symbols that it does not hold: {}; nothing exports them in this file{}; load \
              it with the file that defines them (`Module::builder(&queue).link(..)`), or compile \
@@ -413,5 +424,71 @@ fn called(symbol: &str) -> String {
     match &name.parameters {
         Some(parameters) => format!("{}({}) [{symbol}]", name.qualified(), parameters.join(", ")),
         None => format!("{} [{symbol}]", name.qualified()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syclbin::{Image, IrType, State};
+
+    use super::*;
+
+    /// SPIR-V that does nothing but import a symbol.
+    fn importing(symbol: &str) -> Vec<u8> {
+        const DECORATE: u32 = 71;
+        const LINKAGE: u32 = 41;
+        const IMPORT: u32 = 1;
+        let mut name = symbol.as_bytes().to_vec();
+        name.resize(name.len() / 4 * 4 + 4, 0);
+        let name = name
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+        let mut operands = vec![1, LINKAGE];
+        operands.extend(name);
+        operands.push(IMPORT);
+        let length = u32::try_from(operands.len() + 1).unwrap();
+        let mut words = vec![0x0723_0203, 0x0001_0400, 0, 2, 0];
+        words.push(length << 16 | DECORATE);
+        words.extend(operands);
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    fn closure(symbol: &str, extensions: &str) -> Result<usize, String> {
+        let mut file = Syclbin::new(State::Executable);
+        let mut module = AbstractModule::default();
+        let code = importing(symbol);
+        let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", code);
+        module.images.push(image);
+        file.modules.push(module);
+        let facts = Facts {
+            takes_spirv: true,
+            extensions: extensions.to_owned(),
+            ..Facts::default()
+        };
+        let files = Files::new(vec![file], &facts);
+        let place = Place {
+            file: 0,
+            module: 0,
+            image: 0,
+        };
+        files.closure(place).map(|places| places.len())
+    }
+
+    #[test]
+    fn the_function_of_asserts_is_the_drivers_where_the_device_has_it() {
+        assert_eq!(closure(ASSERT_FAIL, "a cl_intel_devicelib_assert"), Ok(1));
+        assert_eq!(
+            closure(ASSERT_FAIL, "cl_khr_fp64"),
+            Err(
+                "it has an `assert`, and the device lacks cl_intel_devicelib_assert; compile it \
+                 with NDEBUG defined"
+                    .to_owned()
+            )
+        );
+        let other = closure("__devicelib_other", "cl_intel_devicelib_assert").unwrap_err();
+        assert!(
+            other.contains("symbols that it does not hold: __devicelib_other"),
+            "{other}"
+        );
     }
 }

@@ -9,12 +9,14 @@ use syclbin::property::PropertySets;
 use syclbin::signature::spirv as code;
 
 use crate::backend::opencl::{BuildError, Ir, Program};
+use crate::build_options::BuildOptions;
 use crate::cache::Cache;
 use crate::choice::{ImageChoice, ImageVerdict};
 use crate::global::{self, Variable};
 use crate::image;
 use crate::kernel::{Symbol, max_range};
 use crate::link::{Files, Place, Unit};
+use crate::log;
 use crate::native;
 use crate::programs::{self, Origin, Sharing};
 use crate::queue::Queue;
@@ -101,6 +103,10 @@ impl<'l> Loading<'l> {
             for attempt in &mut attempts {
                 self.attempt(attempt, native);
             }
+        }
+        for attempt in &attempts {
+            let device = self.queue.device();
+            log::debug(format_args!("for {device}, {}", attempt.choice));
         }
         attempts.into_iter().map(Attempt::into_part).collect()
     }
@@ -286,7 +292,12 @@ impl<'l> Loading<'l> {
         };
         let metadata = unit.metadata.as_ref().map_err(Clone::clone)?;
         let settings = specialization::settings(self.constants, &metadata.specialization, spirv)?;
-        Ok(Ir { spirv, settings })
+        let options = BuildOptions::of(&metadata.misc, self.queue.device().facts());
+        Ok(Ir {
+            spirv,
+            settings,
+            options,
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
@@ -10,6 +11,8 @@ use crate::backend::opencl::{BuildError, Context, Ir, Program};
 use crate::cache::{Cache, Key};
 use crate::device::{DeviceKind, Facts};
 use crate::driver_settings;
+use crate::load::build_failure;
+use crate::log;
 
 /// Where a program came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,7 @@ pub(crate) fn get(
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // As long as a program lives so does its context, and nothing else is at that address.
     if let Some(program) = kept.upgrade() {
+        log::debug(format_args!("a program is in use already"));
         return Ok((program, Origin::Process));
     }
     let (program, origin) = build(context, modules, &key, cache)?;
@@ -88,7 +92,7 @@ fn build(
     cache: Option<&Cache>,
 ) -> Result<(Program, Origin), BuildError> {
     let Some(cache) = cache else {
-        return Ok((Program::build(context, modules)?, Origin::Built));
+        return Ok((compile(context, modules)?, Origin::Built));
     };
     let here = kept_key(key);
     // What any process made is good for all; what was made after native code was loaded only for those
@@ -99,17 +103,39 @@ fn build(
             continue;
         };
         match Program::from_binary(context, &code) {
-            Ok(program) => return Ok((program, Origin::Cache)),
+            Ok(program) => {
+                log::debug(format_args!("a program was compiled in an earlier run"));
+                return Ok((program, Origin::Cache));
+            }
             // The driver is not the one it seemed to be.
-            Err(_) => cache.remove(&key),
+            Err(error) => {
+                log::warn(format_args!(
+                    "a program that was kept is compiled anew, as the driver does not take it: {}",
+                    build_failure(error)
+                ));
+                cache.remove(&key);
+            }
         }
     }
-    let program = Program::build(context, modules)?;
+    let program = compile(context, modules)?;
     if let Ok(code) = program.binary() {
         // Asked again: another thread may have loaded native code meanwhile.
         cache.write(&kept_key(key), &code);
     }
     Ok((program, Origin::Built))
+}
+
+fn compile(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Program, BuildError> {
+    let start = Instant::now();
+    let program = Program::build(context, modules)?;
+    let bytes: usize = modules.iter().map(|module| module.spirv.len()).sum();
+    log::info(format_args!(
+        "{} compiled {bytes} bytes of SPIR-V ({} modules) in {:.1?}",
+        context.device().facts().name,
+        modules.len(),
+        start.elapsed()
+    ));
+    Ok(program)
 }
 
 /// The key under which this process keeps what it compiles.
@@ -154,6 +180,8 @@ fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Ir<'_>]) 
     add(b"end");
     for module in modules {
         add(module.spirv);
+        add(module.options.compile.as_bytes());
+        add(module.options.link.as_bytes());
         for setting in &module.settings {
             add(&setting.id.to_le_bytes());
             add(&setting.bytes);
@@ -194,6 +222,7 @@ fn features() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build_options::BuildOptions;
     use crate::specialization::Setting;
     use std::path::PathBuf;
 
@@ -210,9 +239,16 @@ mod tests {
         folder
     }
 
+    fn of(spirv: &[u8]) -> Ir<'_> {
+        Ir {
+            spirv,
+            settings: Vec::new(),
+            options: BuildOptions::default(),
+        }
+    }
+
     fn ir(spirv: &[u8]) -> [Ir<'_>; 1] {
-        let settings = Vec::new();
-        [Ir { spirv, settings }]
+        [of(spirv)]
     }
 
     fn origin(
@@ -238,17 +274,21 @@ mod tests {
             let bytes = vec![value];
             let settings = vec![Setting { id, bytes }];
             [Ir {
-                spirv: b"ab",
                 settings,
+                ..of(b"ab")
             }]
         };
-        let two = |a: &'static [u8], b: &'static [u8]| {
-            let module = |spirv| Ir {
-                spirv,
-                settings: Vec::new(),
+        let optimized = |compile: &str, link: &str| {
+            let options = BuildOptions {
+                compile: compile.to_owned(),
+                link: link.to_owned(),
             };
-            [module(a), module(b)]
+            [Ir {
+                options,
+                ..of(b"ab")
+            }]
         };
+        let two = |a: &'static [u8], b: &'static [u8]| [of(a), of(b)];
         let plain = |facts, modules: &[Ir<'_>]| key(facts, &[], modules);
         let set = |name: &str, value: &str| {
             let environment = [(name.into(), value.into())];
@@ -261,6 +301,8 @@ mod tests {
             plain(&facts, &with(1, 1)),
             plain(&facts, &with(1, 2)),
             plain(&facts, &with(2, 1)),
+            plain(&facts, &optimized("-cl-opt-disable", "")),
+            plain(&facts, &optimized("", "-vc-codegen")),
             plain(&facts, &two(b"a", b"b")),
             plain(&facts, &two(b"", b"ab")),
             set("IGC_A", "1"),
@@ -270,6 +312,38 @@ mod tests {
         let distinct: std::collections::BTreeSet<Key> = keys.into();
         assert_eq!(distinct.len(), keys.len());
         assert_eq!(plain(&facts, &ir(b"ab")), keys[0]);
+    }
+
+    #[test]
+    fn options_reach_the_driver_whether_it_builds_or_links() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let context = queue.raw().context();
+        let spirv = spirv();
+        let linked = crate::common::testfile("vector_ops.object.syclbin");
+        let linked = syclbin::read::parse(&linked).unwrap();
+        let with = |options: &str| {
+            let options = BuildOptions {
+                compile: options.to_owned(),
+                link: String::new(),
+            };
+            let mut modules = vec![Ir {
+                options: options.clone(),
+                ..of(&spirv)
+            }];
+            let alone = get(context, &modules, Sharing::None, None).map(|_| ());
+            modules.push(Ir {
+                options,
+                ..of(&linked.modules[0].images[0].bytes)
+            });
+            let both = get(context, &modules, Sharing::None, None).map(|_| ());
+            [alone, both].map(|built| built.map_err(|error| error.failure.call))
+        };
+        assert_eq!(with("-cl-opt-disable"), [Ok(()), Ok(())]);
+        let refused = [Err("clBuildProgram"), Err("clCompileProgram")];
+        assert_eq!(with("-cl-no-such-option"), refused);
+        assert_eq!(with("a\0b"), refused);
     }
 
     #[test]

@@ -106,8 +106,9 @@ impl Extent {
         &self.sizes[..self.dimensions]
     }
 
-    /// In SYCL's order: the slowest dimension first. For messages.
-    pub(crate) fn sycl_order(&self) -> Vec<usize> {
+    /// Its sizes in SYCL's order: the slowest dimension first.
+    #[must_use]
+    pub fn sycl_order(&self) -> Vec<usize> {
         self.driver_order().iter().rev().copied().collect()
     }
 

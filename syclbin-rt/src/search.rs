@@ -4,6 +4,7 @@
 
 use crate::device::{Device, DeviceChoice, Facts};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log;
 use crate::places::{self, Place};
 use crate::select::{self, Selector};
 
@@ -46,6 +47,7 @@ impl Search {
             Some(device) => {
                 let facts: Vec<&Facts> = self.devices.iter().map(Device::facts).collect();
                 let reason = select::reason(&facts, device.facts());
+                log::info(format_args!("the best device is {device}: {reason}"));
                 Ok(DeviceChoice { device, reason })
             }
             None => Err(self.no_device()),
@@ -62,7 +64,14 @@ impl Search {
                 chosen = self.choose(|facts| term.choose(facts));
             }
             match chosen {
-                Some(device) if device.takes_spirv() => return Ok(device),
+                Some(device) if device.takes_spirv() => {
+                    let device = match term.part() {
+                        Some(part) => device.numbered_part(part)?,
+                        None => device,
+                    };
+                    log::info(format_args!("selector {text:?} takes {device}"));
+                    return Ok(device);
+                }
                 Some(device) => reason = reason.or(Some(format!("{device} takes no SPIR-V"))),
                 None => {}
             }
@@ -113,7 +122,9 @@ impl Search {
             }
             Err(reason) => reason,
         };
-        self.tried.push(format!("{}: {outcome}", place.name));
+        let tried = format!("{}: {outcome}", place.name);
+        log::debug(format_args!("looked for devices in {tried}"));
+        self.tried.push(tried);
     }
 
     fn choose(&self, choice: impl FnOnce(&[&Facts]) -> Option<usize>) -> Option<Device> {

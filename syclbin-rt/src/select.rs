@@ -4,8 +4,8 @@
 //! selector = term { "," term }            the first term that matches a device wins
 //! term     = [ backend ":" ] device       without a device, or "*": any
 //! backend  = "opencl" | "*"
-//! device   = index                        of `Device::all()`, from 0
-//!          | kind [ ":" ( index | text ) ]    the index counts devices of that kind
+//! device   = index [ "." part ]           of `Device::all()`, from 0
+//!          | kind [ ":" ( index [ "." part ] | text ) ]    the index counts devices of that kind
 //!          | text                         a part of the name, vendor or platform
 //! kind     = "gpu" | "cpu" | "accelerator" | "*"
 //! ```
@@ -25,6 +25,8 @@ pub(crate) struct Selector(Vec<Term>);
 pub(crate) struct Term {
     kind: Option<DeviceKind>,
     pick: Pick,
+    /// Which part of the device, where it asks for one.
+    part: Option<usize>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -101,12 +103,25 @@ impl Term {
                     .to_owned(),
             );
         }
-        let pick = match pick.parse() {
-            Ok(index) => Pick::Index(index),
-            Err(_) if pick == "*" => Pick::Any,
-            Err(_) => Pick::Text(pick.to_owned()),
+        // A name may have such numbers in it, but not be one.
+        let numbers: Option<Vec<usize>> = pick.split('.').map(|part| part.parse().ok()).collect();
+        let (pick, part) = match numbers.as_deref() {
+            Some([index]) => (Pick::Index(*index), None),
+            Some([index, part]) => (Pick::Index(*index), Some(*part)),
+            Some(_) => {
+                return Err(format!(
+                    "{pick} asks for a part of a part; the longest form is 0.1, for part 1 of device 0"
+                ));
+            }
+            None if pick == "*" => (Pick::Any, None),
+            None => (Pick::Text(pick.to_owned()), None),
         };
-        Ok(Self { kind, pick })
+        Ok(Self { kind, pick, part })
+    }
+
+    /// Which part of the device, where it asks for one.
+    pub(crate) fn part(&self) -> Option<usize> {
+        self.part
     }
 
     /// Whether a CPU device can match. The installed CPU driver is not loaded for other terms.
@@ -311,6 +326,25 @@ mod tests {
         let message = Selector::parse("opencl:gpu:0:1").unwrap_err();
         assert!(message.contains("too many colons"), "{message}");
         assert!(Selector::parse("opencl:").is_err());
+    }
+
+    #[test]
+    fn a_part_is_a_number_behind_that_of_its_device() {
+        let part = |selector| {
+            let selector = Selector::parse(selector).unwrap();
+            (selector.terms()[0].part(), selector.terms()[0].may_be_cpu())
+        };
+        assert_eq!(part("opencl:cpu:0.1"), (Some(1), true));
+        assert_eq!(part("gpu:1.12"), (Some(12), false));
+        assert_eq!(part("0.3"), (Some(3), true));
+        assert_eq!(part("cpu:0"), (None, true));
+        assert_eq!(part("pocl 3.1"), (None, true));
+        assert_eq!(
+            chosen("opencl:gpu:1.0", &machine()).unwrap(),
+            "Arc A750".to_owned()
+        );
+        let message = Selector::parse("cpu:0.1.2").unwrap_err();
+        assert!(message.contains("a part of a part"), "{message}");
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub(crate) fn test() -> Result<()> {
         examples.args(["--package", package]);
     }
     step("kernels from source, on a device", &mut examples)?;
+    let log = "test --package syclbin-rt --features log --test log";
+    step("what is said to loggers", cargo().args(log.split(' ')))?;
     run_examples()?;
     judge()?;
     demo()?;
@@ -165,6 +167,8 @@ fn lint_code() -> Result<()> {
         "lints",
         cargo().args("clippy --workspace --all-targets -- --deny warnings".split(' ')),
     )?;
+    let log = "clippy --package syclbin-rt --features log --all-targets -- --deny warnings";
+    step("lints with a logger", cargo().args(log.split(' ')))?;
     step(
         "documentation",
         cargo()

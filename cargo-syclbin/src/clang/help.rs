@@ -38,6 +38,11 @@ Targets:
                      own; for spir64_x86_64 -march=PROCESSOR and --bo=OPTION of clBuildProgram
   -Xsycl-target-frontend[=TARGET] OPTION  for clang, which compiles once for all targets
 
+Asserts:
+  -DNDEBUG                  leaves them out
+  -DSYCLBIN_NATIVE_ASSERT   keeps those of device code, which are refused if neither is defined: one that
+                     fails ends the process that launched the kernel
+
 Rules for make:
   -MD, -MMD          write a depfile, with or without system headers
   -MF FILE           its name (default: the output with suffix .d); for one source

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::property::{PropertySet, Value, set};
-use syclbin::signature::spirv::{self, Import};
+use syclbin::signature::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::{AbstractModule, State};
 
 use crate::link::Part;
@@ -62,6 +62,42 @@ pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
     })
 }
 
+/// The macro that keeps `assert` in kernels, defined as `NDEBUG` is that leaves it out.
+pub(crate) const NATIVE_ASSERT: &str = "SYCLBIN_NATIVE_ASSERT";
+
+/// Whether the arguments of clang define [`NATIVE_ASSERT`], whatever as.
+pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
+    let mut kept = false;
+    for (index, argument) in arguments.iter().enumerate() {
+        for (option, keeps) in [("-D", true), ("-U", false)] {
+            let name = match argument.strip_prefix(option) {
+                Some("") => arguments.get(index + 1).map(String::as_str),
+                name => name,
+            };
+            let name = name.and_then(|name| name.split('=').next());
+            if name == Some(NATIVE_ASSERT) {
+                kept = keeps;
+            }
+        }
+    }
+    kept
+}
+
+/// Refuses a source with an `assert`, as a failed one ends the process of whoever launched the kernel.
+pub(crate) fn check_asserts(part: &Part) -> Result<()> {
+    for module in &part.file.modules {
+        if named_with(&part.name, of_module(module))?.contains(ASSERT_FAIL) {
+            return own(format!(
+                "'{}' has an `assert` in its device code, and one that fails ends the whole process that \
+                 launched the kernel; define NDEBUG to leave it out, or {NATIVE_ASSERT} to keep it for \
+                 devices that can do that much",
+                part.name
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses code that nobody can link any more: in every state what needs DPC++'s device library, and in
 /// an executable what nothing in the file exports.
 pub(crate) fn check(parts: &[Part], state: State) -> Result<()> {
@@ -76,7 +112,8 @@ pub(crate) fn check(parts: &[Part], state: State) -> Result<()> {
             }
         }
     }
-    imported.retain(|symbol, _| !exported.contains(symbol));
+    // What is here has come past `check_asserts`, and a driver has the function.
+    imported.retain(|symbol, _| !exported.contains(symbol) && symbol != ASSERT_FAIL);
     let missing: Vec<&str> = imported.keys().map(String::as_str).collect();
     if missing
         .iter()
@@ -84,8 +121,7 @@ pub(crate) fn check(parts: &[Part], state: State) -> Result<()> {
     {
         return own(format!(
             "the device code calls functions of DPC++'s device library that this compiler does not \
-             link: {}; an `assert` does (define NDEBUG to leave it out), or use a DPC++ clang++ \
-             (SYCLBIN_CLANG)",
+             link: {}; do without them, or use a DPC++ clang++ (SYCLBIN_CLANG)",
             missing.join(", ")
         ));
     }
@@ -151,12 +187,42 @@ mod tests {
 
     #[test]
     fn what_needs_the_device_library_is_refused_in_every_state() {
-        let parts = [part("a.cpp", &["__devicelib_assert_fail"], &[])];
+        let parts = [part("a.cpp", &["__devicelib_ConvertBF16ToFINTEL"], &[])];
         for state in [State::Input, State::Object, State::Executable] {
             let Err(Failure::Own(text)) = check(&parts, state) else {
                 panic!("nobody has it");
             };
-            assert!(text.contains("define NDEBUG"), "{text}");
+            assert!(text.contains("__devicelib_ConvertBF16ToFINTEL"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_assert_is_refused_in_a_source_that_does_not_ask_for_it_and_linked_in_every_state() {
+        let asserting = part("a.cpp", &["__devicelib_assert_fail"], &[]);
+        let Err(Failure::Own(text)) = check_asserts(&asserting) else {
+            panic!("nobody asked for it");
+        };
+        assert!(
+            text.contains("define NDEBUG") && text.contains("'a.cpp'"),
+            "{text}"
+        );
+        assert_eq!(check_asserts(&part("b.cpp", &["_Z5shapef"], &[])), Ok(()));
+        for state in [State::Input, State::Object, State::Executable] {
+            assert_eq!(check(std::slice::from_ref(&asserting), state), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_macro_that_keeps_asserts_is_seen_however_it_is_defined() {
+        for (arguments, kept) in [
+            ("-DSYCLBIN_NATIVE_ASSERT", true),
+            ("-O2 -D SYCLBIN_NATIVE_ASSERT=1 -g", true),
+            ("-DSYCLBIN_NATIVE_ASSERT -USYCLBIN_NATIVE_ASSERT", false),
+            ("-DSYCLBIN_NATIVE_ASSERTS -DNDEBUG", false),
+            ("", false),
+        ] {
+            let arguments: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+            assert_eq!(keeps_asserts(&arguments), kept, "{arguments:?}");
         }
     }
 }

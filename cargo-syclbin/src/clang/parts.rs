@@ -6,6 +6,7 @@ use syclbin::State;
 
 use crate::compile;
 use crate::depfile;
+use crate::imports;
 use crate::inputs::Input;
 use crate::link::{self, Part};
 use crate::options::{Options, Show};
@@ -98,12 +99,16 @@ pub(crate) fn compile(
             clang.push("-v".to_owned());
         }
         let kind = options.depfile.as_ref().map(|depfile| depfile.kind);
+        let keeps_asserts = imports::keeps_asserts(&clang);
         let compiled = compile::compile(source, clang, state, kind)?;
         read.push(compiled.read);
         let part = Part {
             name: source.display().to_string(),
             file: compiled.file,
         };
+        if !keeps_asserts {
+            imports::check_asserts(&part)?;
+        }
         return Ok((vec![part], read));
     }
     let mut parts = Vec::new();

@@ -36,7 +36,12 @@ impl Devices {
             reason: reason.unwrap_or_default(),
             chosen: chosen.and_then(|choice| {
                 let best = choice.device();
-                let index = listed.iter().position(|device| device == best);
+                // Parts are not listed, but the devices that they are of.
+                let mut root = best.clone();
+                while let Some(whole) = root.parent() {
+                    root = whole;
+                }
+                let index = listed.iter().position(|device| *device == root);
                 index.ok_or_else(|| format!("{best} is chosen, but not listed"))
             }),
             all: all.map(|devices| devices.iter().map(Device::of).collect()),

@@ -37,6 +37,7 @@ use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -337,6 +338,7 @@ fn kernel(
     let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
     let absent = passed.is_none() && code.rank() > 0;
     let scratch = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
+    let is_ptx = matches!(code, Code::Ptx(_));
     let parameters = if listed && passed.is_none() {
         unsupported("the code exports it as a function and has no kernel of that name")
     } else if absent {
@@ -345,13 +347,20 @@ fn kernel(
         unsupported(
             "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
         )
-    } else if scratch.is_some() {
-        unsupported("work-group scratch memory, a hidden argument, is not supported")
+    } else if scratch.is_some() && is_ptx {
+        unsupported("work-group scratch memory, a hidden argument, is not supported in PTX")
     } else {
         match module.eliminated_arguments(symbol) {
             Ok(removed) => {
                 let passed = passed.unwrap_or(Passed::Unknown);
-                sources.parameters(declared, passed, &removed, names)
+                match scratch.map(|index| hidden_last(index.as_u32(), passed)) {
+                    None => sources.parameters(declared, passed, &removed, names),
+                    Some(visible) => visible.and_then(|visible| {
+                        let mut all = sources.parameters(declared, visible, &removed, names)?;
+                        all.push(scratch_memory());
+                        Ok(all)
+                    }),
+                }
             }
             Err(malformed) => unsupported(malformed.to_string()),
         }
@@ -401,6 +410,38 @@ fn required_local_size(
         .read::<Dimensions>(set::PROGRAM_METADATA, &name(key::WORK_GROUP_NUM_DIM))
         .map_err(malformed)?;
     Ok(Some(size.to_sycl(dimensions)))
+}
+
+/// What is passed but for the hidden argument at `index`, which has to be the last and work-group memory.
+fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Unsupported> {
+    let Passed::SpirV(parameters) = passed else {
+        return Ok(passed); // native code does not tell
+    };
+    match (index, parameters.split_last()) {
+        (Some(index), Some((last, visible)))
+            if index as usize == visible.len()
+                && matches!(last.ty, spirv::ParameterType::LocalPointer { .. }) =>
+        {
+            Ok(Passed::SpirV(visible))
+        }
+        _ => unsupported(
+            "its work-group scratch memory is recorded as another argument than the last of the code",
+        ),
+    }
+}
+
+/// The hidden argument of a kernel that calls `get_work_group_scratch_memory`: bytes, as many as the
+/// launch says.
+fn scratch_memory() -> Parameter {
+    Parameter {
+        name: Some("work_group_scratch_memory".into()),
+        ty: Type::LocalMemory {
+            element: Pointee::Element(Element::Scalar(Scalar::U8)),
+            size: None,
+        },
+        sign_known: true,
+        arguments: vec![Argument::Passed],
+    }
 }
 
 /// Whether it is a kernel that runs another over a range rounded up.

@@ -512,6 +512,10 @@ impl Import {
     }
 }
 
+/// The function of DPC++'s device library that a failed `assert` calls. Drivers with the OpenCL
+/// extension `cl_intel_devicelib_assert` have it themselves: it prints, and ends the process.
+pub const ASSERT_FAIL: &str = "__devicelib_assert_fail";
+
 /// Whether `target` is a triple of 64-bit SPIR-V, or empty: files from elsewhere may not say. An
 /// image without architecture is filed as SPIR-V whatever it is, and its triple gives it away.
 #[must_use]

@@ -13,7 +13,7 @@ use crate::model::State;
 use crate::property::{PropertySet, set};
 use crate::read::Owner;
 use crate::signature::ptx;
-use crate::signature::spirv::{self, Import};
+use crate::signature::spirv::{self, ASSERT_FAIL, Import};
 
 /// What the code of a module was seen to have.
 #[derive(Default)]
@@ -155,6 +155,10 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
                 Import::SpecializationConstant => (
                     Severity::Error,
                     "the compiler left it unlowered, and drivers cannot run it; compile with a DPC++ clang++ (-fsyclbin), or pass the value as an argument",
+                ),
+                Import::DeviceLibrary if import == ASSERT_FAIL => (
+                    Severity::Note,
+                    "an `assert` that fails ends the process, on devices with cl_intel_devicelib_assert; others do not load it",
                 ),
                 _ => (severity, remedy),
             };

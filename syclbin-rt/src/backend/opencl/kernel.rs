@@ -306,6 +306,10 @@ impl Kernel {
         })
     }
 
+    pub(super) fn context(&self) -> &Arc<super::Context> {
+        self.program.context()
+    }
+
     /// An object of its own, with arguments of its own.
     pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
         KernelObject::new(&self.program, &self.symbol)

@@ -11,10 +11,12 @@ use syclbin::architecture::Architecture;
 
 use super::extensions::{CommandBufferAbilities, Extensions};
 use super::library::Library;
+use super::partition::{BY_UNITS, Part};
 use super::sys::Functions;
 use super::{Failure, info};
 use crate::aspects::{self, Abilities};
 use crate::device::{DeviceKind, Facts};
+use crate::partition;
 
 /// A device of a loaded library. It lives as long as the process, like its library.
 pub(crate) struct Found {
@@ -24,10 +26,13 @@ pub(crate) struct Found {
     pub(super) id: cl_device_id,
     facts: Facts,
     pub(super) extensions: Extensions,
+    /// Whose part it is; none of a root device.
+    pub(super) part: Option<Part>,
 }
 
-// SAFETY: both handles name root devices and their platforms, which exist as long as the library,
-// and the library is never unloaded. OpenCL allows every call from every thread, except those that
+// SAFETY: both handles name devices and their platforms, which exist as long as the library: roots by
+// themselves, parts because they are never released. The library is never unloaded. OpenCL allows
+// every call from every thread, except those that
 // set kernel arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
 unsafe impl Send for Found {}
 // SAFETY: as for Send.
@@ -42,6 +47,27 @@ impl Found {
     /// The name of the library it was found through.
     pub(crate) fn library(&self) -> &'static str {
         self.library
+    }
+
+    /// Whose part it is.
+    pub(crate) fn part(&self) -> Option<Part> {
+        self.part
+    }
+
+    /// A part of a device.
+    pub(super) fn of_part(
+        part: Part,
+        id: cl_device_id,
+        facts: Facts,
+        extensions: Extensions,
+    ) -> Self {
+        Self {
+            id,
+            facts,
+            extensions,
+            part: Some(part),
+            ..*part.parent
+        }
     }
 }
 
@@ -60,7 +86,7 @@ impl Library {
                 Vec::new()
             });
             for id in ids {
-                match self.facts(platform, id) {
+                match facts(&self.functions, platform, id) {
                     Ok((facts, extensions)) => devices.push(Found {
                         functions: &self.functions,
                         library: self.name(),
@@ -68,6 +94,7 @@ impl Library {
                         id,
                         facts,
                         extensions,
+                        part: None,
                     }),
                     Err(failure) => {
                         failed.get_or_insert(failure);
@@ -97,124 +124,143 @@ impl Library {
         });
         none_if(CL_DEVICE_NOT_FOUND, devices)
     }
+}
 
-    fn facts(
-        &self,
-        platform: cl_platform_id,
-        id: cl_device_id,
-    ) -> Result<(Facts, Extensions), Failure> {
-        let device = |name| {
-            move |size, value, returned| {
-                // SAFETY: `id` is a device of this library; `value` is null or holds `size` bytes.
-                unsafe { (self.functions.clGetDeviceInfo)(id, name, size, value, returned) }
-            }
-        };
-        let text = |name| info::text("clGetDeviceInfo", &device(name));
-        let uint = |name| info::value::<cl_uint>("clGetDeviceInfo", &device(name));
-        let size = |name| info::value::<usize>("clGetDeviceInfo", &device(name));
+/// Everything a program asks of a device.
+pub(super) fn facts(
+    functions: &Functions,
+    platform: cl_platform_id,
+    id: cl_device_id,
+) -> Result<(Facts, Extensions), Failure> {
+    let device = |name| {
+        move |size, value, returned| {
+            // SAFETY: `id` is a device of this library; `value` is null or holds `size` bytes.
+            unsafe { (functions.clGetDeviceInfo)(id, name, size, value, returned) }
+        }
+    };
+    let text = |name| info::text("clGetDeviceInfo", &device(name));
+    let uint = |name| info::value::<cl_uint>("clGetDeviceInfo", &device(name));
+    let size = |name| info::value::<usize>("clGetDeviceInfo", &device(name));
 
-        let ty: cl_bitfield = info::value("clGetDeviceInfo", &device(cl::CL_DEVICE_TYPE))?;
-        let version = text(cl::CL_DEVICE_VERSION)?;
-        let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
-        let has = |extension| extensions.split_whitespace().any(|name| name == extension);
-        // Devices before OpenCL 1.2 may not know this query; they then have the extension or not.
-        let double_config: cl_bitfield =
-            info::value("clGetDeviceInfo", &device(cl::CL_DEVICE_DOUBLE_FP_CONFIG)).unwrap_or(0);
-        let sizes = info::values(
+    let ty: cl_bitfield = info::value("clGetDeviceInfo", &device(cl::CL_DEVICE_TYPE))?;
+    let version = text(cl::CL_DEVICE_VERSION)?;
+    let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
+    let has = |extension| extensions.split_whitespace().any(|name| name == extension);
+    // Devices before OpenCL 1.2 may not know this query; they then have the extension or not.
+    let double_config: cl_bitfield =
+        info::value("clGetDeviceInfo", &device(cl::CL_DEVICE_DOUBLE_FP_CONFIG)).unwrap_or(0);
+    let sizes = info::values(
+        "clGetDeviceInfo",
+        &device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES),
+    )?;
+    let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
+    let has_usm = has("cl_intel_unified_shared_memory");
+    // Each of these is there since OpenCL 1.2 or with an extension; where it is not, the device
+    // cannot do it.
+    let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
+    let bits = |name| info::value::<cl_bitfield>("clGetDeviceInfo", &device(name)).unwrap_or(0);
+    let memory = |name| if has_usm { bits(name) } else { 0 };
+    let kind = kind(ty);
+    let vendor = text(cl::CL_DEVICE_VENDOR)?;
+    let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
+    let aspects = aspects::held(&Abilities {
+        kind,
+        vendor: &vendor,
+        extensions: &extensions,
+        doubles: double_config != 0,
+        images,
+        compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
+        linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
+        profiling: bits(cl::CL_DEVICE_QUEUE_PROPERTIES) & cl::CL_QUEUE_PROFILING_ENABLE != 0,
+        host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
+        device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
+        shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
+        system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
+    });
+    let sub_group_sizes = match has("cl_intel_required_subgroup_size") {
+        true => info::values(
             "clGetDeviceInfo",
-            &device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES),
-        )?;
-        let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
-        let has_usm = has("cl_intel_unified_shared_memory");
-        // Each of these is there since OpenCL 1.2 or with an extension; where it is not, the device
-        // cannot do it.
-        let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
-        let bits = |name| info::value::<cl_bitfield>("clGetDeviceInfo", &device(name)).unwrap_or(0);
-        let memory = |name| if has_usm { bits(name) } else { 0 };
-        let kind = kind(ty);
-        let vendor = text(cl::CL_DEVICE_VENDOR)?;
-        let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
-        let aspects = aspects::held(&Abilities {
-            kind,
-            vendor: &vendor,
-            extensions: &extensions,
-            doubles: double_config != 0,
-            images,
-            compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
-            linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
-            profiling: bits(cl::CL_DEVICE_QUEUE_PROPERTIES) & cl::CL_QUEUE_PROFILING_ENABLE != 0,
-            host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
-            device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
-            shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
-            system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
-        });
-        let sub_group_sizes = match has("cl_intel_required_subgroup_size") {
-            true => info::values(
+            &device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL),
+        )
+        .unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let architecture = match kind {
+        DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
+        // The number of the hardware stands in the middle of SYCL's number.
+        DeviceKind::Gpu if has("cl_intel_device_attribute_query") => {
+            let ip = uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok();
+            ip.map(|version| Architecture(u64::from(version) << 8))
+        }
+        _ => None,
+    };
+    let facts = Facts {
+        name: text(cl::CL_DEVICE_NAME)?,
+        vendor,
+        platform: info::text("clGetPlatformInfo", &|size, value, returned| {
+            let name = cl::CL_PLATFORM_NAME;
+            // SAFETY: `platform` is one of this library; `value` is null or holds `size` bytes.
+            unsafe { (functions.clGetPlatformInfo)(platform, name, size, value, returned) }
+        })?,
+        driver_version: text(cl::CL_DRIVER_VERSION)?,
+        kind,
+        takes_spirv: functions.clCreateProgramWithIL.is_some()
+            && version_at_least(&version, (2, 1))
+            // Fails on devices that know no intermediate language at all.
+            && text(cl::CL_DEVICE_IL_VERSION).is_ok_and(|languages| languages.contains("SPIR-V")),
+        sets_constants: functions.clSetProgramSpecializationConstant.is_some()
+            && version_at_least(&version, (2, 2)),
+        version,
+        memory_bytes: info::value::<cl_ulong>(
+            "clGetDeviceInfo",
+            &device(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
+        )?,
+        local_memory_bytes: info::value::<cl_ulong>(
+            "clGetDeviceInfo",
+            &device(cl::CL_DEVICE_LOCAL_MEM_SIZE),
+        )?,
+        images,
+        compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
+        partitions: {
+            // Devices that cannot be divided may not know these queries.
+            let ways = info::values::<isize>(
                 "clGetDeviceInfo",
-                &device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL),
+                &device(cl::CL_DEVICE_PARTITION_PROPERTIES),
             )
-            .unwrap_or_default(),
-            false => Vec::new(),
-        };
-        let architecture = match kind {
-            DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
-            // The number of the hardware stands in the middle of SYCL's number.
-            DeviceKind::Gpu if has("cl_intel_device_attribute_query") => {
-                let ip = uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok();
-                ip.map(|version| Architecture(u64::from(version) << 8))
+            .unwrap_or_default();
+            partition::Abilities {
+                max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
+                equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
+                counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
+                units: ways.contains(&BY_UNITS),
+                affinities: match ways.contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN) {
+                    true => bits(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN),
+                    false => 0,
+                },
             }
-            _ => None,
-        };
-        let facts = Facts {
-            name: text(cl::CL_DEVICE_NAME)?,
-            vendor,
-            platform: info::text("clGetPlatformInfo", &|size, value, returned| {
-                let name = cl::CL_PLATFORM_NAME;
-                // SAFETY: `platform` is one of this library; `value` is null or holds `size` bytes.
-                unsafe { (self.functions.clGetPlatformInfo)(platform, name, size, value, returned) }
-            })?,
-            driver_version: text(cl::CL_DRIVER_VERSION)?,
-            kind,
-            takes_spirv: self.functions.clCreateProgramWithIL.is_some()
-                && version_at_least(&version, (2, 1))
-                // Fails on devices that know no intermediate language at all.
-                && text(cl::CL_DEVICE_IL_VERSION).is_ok_and(|languages| languages.contains("SPIR-V")),
-            sets_constants: self.functions.clSetProgramSpecializationConstant.is_some()
-                && version_at_least(&version, (2, 2)),
-            version,
-            memory_bytes: info::value::<cl_ulong>(
-                "clGetDeviceInfo",
-                &device(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
-            )?,
-            local_memory_bytes: info::value::<cl_ulong>(
-                "clGetDeviceInfo",
-                &device(cl::CL_DEVICE_LOCAL_MEM_SIZE),
-            )?,
-            images,
-            compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
-            buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
-            max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
-            max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
-            sub_group_sizes,
-            aspects,
-            architecture,
-            extensions,
-        };
-        let command_buffers = facts
-            .has("cl_khr_command_buffer")
-            // SAFETY: `id` is a device of this library.
-            .then(|| unsafe { CommandBufferAbilities::of(&self.functions, id) })
-            .flatten();
-        // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
-        // OpenCL 1.2 may have nothing where the loader forwards the call.
-        let extensions = if version_at_least(&facts.version, (1, 2)) {
-            // SAFETY: `platform` is one of this library.
-            unsafe { Extensions::load(&self.functions, platform, has_usm, command_buffers) }
-        } else {
-            Extensions::default()
-        };
-        Ok((facts, extensions))
-    }
+        },
+        buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
+        max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
+        max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
+        sub_group_sizes,
+        aspects,
+        architecture,
+        extensions,
+    };
+    let command_buffers = facts
+        .has("cl_khr_command_buffer")
+        // SAFETY: `id` is a device of this library.
+        .then(|| unsafe { CommandBufferAbilities::of(functions, id) })
+        .flatten();
+    // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
+    // OpenCL 1.2 may have nothing where the loader forwards the call.
+    let extensions = if version_at_least(&facts.version, (1, 2)) {
+        // SAFETY: `platform` is one of this library.
+        unsafe { Extensions::load(functions, platform, has_usm, command_buffers) }
+    } else {
+        Extensions::default()
+    };
+    Ok((facts, extensions))
 }
 
 /// An empty list where the driver answers "there is none" with an error.

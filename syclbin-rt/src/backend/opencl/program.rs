@@ -12,6 +12,8 @@ use opencl3::types::{cl_program, cl_uint};
 use super::context::Context;
 use super::memory::Memory;
 use super::{Failure, check, check_handle, info};
+use crate::build_options::BuildOptions;
+use crate::log;
 use crate::specialization::Setting;
 
 /// An owned, built program.
@@ -31,6 +33,7 @@ static NATIVE: RwLock<bool> = RwLock::new(false);
 pub(crate) struct Ir<'i> {
     pub(crate) spirv: &'i [u8],
     pub(crate) settings: Vec<Setting>,
+    pub(crate) options: BuildOptions,
 }
 
 /// A program the driver does not build.
@@ -60,17 +63,23 @@ impl Program {
     pub(crate) fn build(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Self, BuildError> {
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         if let [module] = modules {
+            let call = "clBuildProgram";
+            let options = terminated(call, &module.options.compile)?;
             let program = Self::create(context, module)?;
-            let built = program.compile("clBuildProgram", c"");
+            let built = program.compile(call, &options);
             return program.or_log(built);
         }
         let mut objects = Vec::new();
         for module in modules {
+            let call = "clCompileProgram";
+            let options = terminated(call, &module.options.compile)?;
             let object = Self::create(context, module)?;
-            let compiled = object.compile("clCompileProgram", c"");
+            let compiled = object.compile(call, &options);
             objects.push(object.or_log(compiled)?);
         }
-        Self::link(context, &objects)
+        // One program is one native code. As of the reference runtime the first module decides.
+        let options = modules.first().map(|module| module.options.link.as_str());
+        Self::link(context, &objects, options.unwrap_or_default())
     }
 
     /// Whether what is compiled now is what another process would get. Once the CPU driver (2026.2) has
@@ -87,10 +96,7 @@ impl Program {
         options: &str,
     ) -> Result<Self, BuildError> {
         let call = "clBuildProgram";
-        let Ok(options) = CString::new(options) else {
-            let code = CL_INVALID_BUILD_OPTIONS;
-            return Err(Failure { call, code }.into()); // a zero byte ends them
-        };
+        let options = terminated(call, options)?;
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         let program = Self::create(context, module)?;
         let built = program.compile(call, &options);
@@ -220,8 +226,9 @@ impl Program {
     }
 
     /// One program out of compiled ones.
-    fn link(context: &Arc<Context>, objects: &[Self]) -> Result<Self, BuildError> {
+    fn link(context: &Arc<Context>, objects: &[Self], options: &str) -> Result<Self, BuildError> {
         let call = "clLinkProgram";
+        let options = terminated(call, options)?;
         let handles: Vec<cl_program> = objects.iter().map(|object| object.handle).collect();
         let count = cl_uint::try_from(handles.len()).unwrap_or(cl_uint::MAX);
         let mut code = 0;
@@ -233,7 +240,7 @@ impl Program {
                 context.handle,
                 1,
                 &raw const context.device().id,
-                c"".as_ptr(),
+                options.as_ptr(),
                 count,
                 handles.as_ptr(),
                 None,
@@ -251,11 +258,26 @@ impl Program {
     /// The program, or what the driver says of its failure.
     fn or_log(self, done: Result<(), Failure>) -> Result<Self, BuildError> {
         match done {
-            Ok(()) => Ok(self),
+            Ok(()) => {
+                self.warn();
+                Ok(self)
+            }
             Err(failure) => Err(BuildError {
                 failure,
                 log: self.build_log().unwrap_or_default(),
             }),
+        }
+    }
+
+    /// Tells a logger what the driver warns of. Most say something in any case.
+    fn warn(&self) {
+        if !log::hears_warnings() {
+            return;
+        }
+        let text = self.build_log().unwrap_or_default();
+        if text.to_ascii_lowercase().contains("warning") {
+            let device = &self.context.device().facts().name;
+            log::warn(format_args!("the driver of {device} warns:\n{text}"));
         }
     }
 
@@ -315,6 +337,14 @@ impl Program {
     pub(super) fn context(&self) -> &Arc<Context> {
         &self.context
     }
+}
+
+/// Options as a driver takes them.
+fn terminated(call: &'static str, options: &str) -> Result<CString, Failure> {
+    CString::new(options).map_err(|_| {
+        let code = CL_INVALID_BUILD_OPTIONS; // a zero byte ends them
+        Failure { call, code }
+    })
 }
 
 impl Drop for Program {

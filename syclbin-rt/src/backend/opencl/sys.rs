@@ -61,6 +61,8 @@ functions! {
         clGetPlatformInfo: clGetPlatformInfo_fn,
         clGetDeviceIDs: clGetDeviceIDs_fn,
         clGetDeviceInfo: clGetDeviceInfo_fn,
+        clCreateSubDevices: clCreateSubDevices_fn,
+        clReleaseDevice: clReleaseDevice_fn,
         clCreateContext: clCreateContext_fn,
         clReleaseContext: clReleaseContext_fn,
         clCreateCommandQueue: clCreateCommandQueue_fn,
