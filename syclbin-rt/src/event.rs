@@ -182,7 +182,6 @@ mod tests {
 
     use super::*;
     use crate::backend::opencl::UserEvent;
-    use crate::queue_options::QueueOptions;
     use crate::{Arg, Buffer, Launch, common};
 
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
@@ -316,12 +315,7 @@ mod tests {
         let Some(queue) = common::queue() else {
             return Ok(());
         };
-        let others = [
-            queue.device().queue()?,
-            queue
-                .device()
-                .queue_with(QueueOptions::new().out_of_order())?,
-        ];
+        let others = [queue.device().queue()?, queue.device().queue()?];
         let mut events = Vec::new();
         for queue in [&queue, &others[0], &others[1]] {
             let mut out = queue.zeroed::<f32>(1 << 20)?;

@@ -52,17 +52,7 @@ impl Queue {
         let failed = |failure| Error::driver(failure, "creating a queue", device);
         if options != QueueOptions::new() {
             let abilities = opencl::Queue::abilities(&context).map_err(failed)?;
-            let lacks = if options.out_of_order && !abilities.out_of_order {
-                Some((
-                    "out-of-order queues",
-                    "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE",
-                ))
-            } else if options.profiling && !abilities.profiling {
-                Some(("queues with profiling", "CL_QUEUE_PROFILING_ENABLE"))
-            } else {
-                None
-            };
-            if let Some((what, needs)) = lacks {
+            if let Some((what, needs)) = options.beyond(abilities) {
                 let device = device.to_string();
                 return Err(ErrorKind::Unsupported {
                     what,

@@ -1,5 +1,7 @@
 //! Queue options: how a queue orders its commands, and what it notes of them.
 
+use crate::backend::opencl::QueueAbilities;
+
 /// How [`Device::queue_with`](crate::Device::queue_with) makes a queue: in order and without
 /// profiling, if nothing else is said.
 ///
@@ -42,5 +44,45 @@ impl QueueOptions {
             profiling: true,
             ..self
         }
+    }
+
+    /// What of it a device does not have, and what that needs.
+    pub(crate) fn beyond(self, device: QueueAbilities) -> Option<(&'static str, &'static str)> {
+        if self.out_of_order && !device.out_of_order {
+            return Some((
+                "queues out of order",
+                "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE",
+            ));
+        }
+        let lacks = self.profiling && !device.profiling;
+        lacks.then_some(("queues with profiling", "CL_QUEUE_PROFILING_ENABLE"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_device_does_not_have_is_named_and_nothing_else() {
+        let device = |out_of_order, profiling| QueueAbilities {
+            out_of_order,
+            profiling,
+        };
+        let plain = QueueOptions::new();
+        let both = plain.out_of_order().profiling();
+        assert_eq!(plain.beyond(device(false, false)), None);
+        assert_eq!(both.beyond(device(true, true)), None);
+        assert_eq!(
+            both.beyond(device(false, true)),
+            Some((
+                "queues out of order",
+                "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE"
+            ))
+        );
+        assert_eq!(
+            both.beyond(device(true, false)),
+            Some(("queues with profiling", "CL_QUEUE_PROFILING_ENABLE"))
+        );
     }
 }

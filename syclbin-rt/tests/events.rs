@@ -11,7 +11,8 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use syclbin_rt::{
-    Arg, Buffer, ErrorKind, Event, Kernel, Launch, Module, Queue, QueueOptions, Result,
+    Arg, Buffer, Event, EventFuture, Kernel, Launch, Module, Queue, QueueOptions, Result, Transfer,
+    TransferFuture,
 };
 
 /// Large enough for a kernel to be still at work when the next one is queued.
@@ -58,22 +59,8 @@ impl Kernels {
     }
 }
 
-/// A queue as `options` say, where there is a device that has such.
-fn queue_with(options: QueueOptions) -> Result<Option<Queue>> {
-    let Some(queue) = common::queue() else {
-        return Ok(None);
-    };
-    match queue.device().queue_with(options) {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
-            common::say_skipped(&error.to_string());
-            Ok(None)
-        }
-        queue => queue.map(Some),
-    }
-}
-
 fn out_of_order() -> Result<Option<Queue>> {
-    queue_with(QueueOptions::new().out_of_order())
+    common::queue_with(QueueOptions::new().out_of_order())
 }
 
 #[test]
@@ -552,8 +539,17 @@ fn a_waker_may_own_the_last_handles_and_launch_again() -> Result<()> {
 }
 
 #[test]
+fn events_transfers_and_their_futures_cross_threads() {
+    fn crosses<T: Send + Sync + Unpin + 'static>() {}
+    crosses::<Event>();
+    crosses::<EventFuture>();
+    crosses::<Transfer<f32>>();
+    crosses::<TransferFuture<f32>>();
+}
+
+#[test]
 fn a_profile_tells_when_a_command_ran() -> Result<()> {
-    let Some(queue) = queue_with(QueueOptions::new().profiling())? else {
+    let Some(queue) = common::queue_with(QueueOptions::new().profiling())? else {
         return Ok(());
     };
     let kernels = Kernels::load(&queue)?;

@@ -30,12 +30,9 @@ fn elements_go_there_and_come_back_later() -> Result<()> {
 
 #[test]
 fn copies_out_of_order_follow_the_events_they_name() -> Result<()> {
-    let Some(queue) = common::queue() else {
+    let Some(queue) = common::queue_with(QueueOptions::new().out_of_order())? else {
         return Ok(());
     };
-    let queue = queue
-        .device()
-        .queue_with(QueueOptions::new().out_of_order())?;
     let mut buffer = queue.zeroed::<u32>(N)?;
     for round in 1..20 {
         let up = queue.write_later(&mut buffer, vec![round; N], &[])?;

@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use syclbin_rt::{Device, Kernel, Module, Queue, Result};
+use syclbin_rt::{Device, ErrorKind, Kernel, Module, Queue, QueueOptions, Result};
 
 /// A queue of the best device.
 ///
@@ -20,6 +20,20 @@ pub(crate) fn queue() -> Option<Queue> {
             say_skipped(&error.to_string());
             None
         }
+    }
+}
+
+/// A queue as `options` say, where there is a device that has such.
+pub(crate) fn queue_with(options: QueueOptions) -> Result<Option<Queue>> {
+    let Some(queue) = queue() else {
+        return Ok(None);
+    };
+    match queue.device().queue_with(options) {
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+            say_skipped(&error.to_string());
+            Ok(None)
+        }
+        queue => queue.map(Some),
     }
 }
 

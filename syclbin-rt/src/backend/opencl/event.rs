@@ -95,13 +95,20 @@ impl Event {
         check(self.call, status)
     }
 
+    /// Asked after every wait, so in one call and without an allocation.
     fn status(&self) -> Result<cl_int, Failure> {
-        let query = self.functions.clGetEventInfo;
-        let name = CL_EVENT_COMMAND_EXECUTION_STATUS;
-        info::value("clGetEventInfo", &|size, value, returned| {
-            // SAFETY: the event is alive; `value` is null or holds `size` bytes.
-            unsafe { query(self.handle, name, size, value, returned) }
-        })
+        let mut status: cl_int = 0;
+        // SAFETY: the event is alive, and the status is written to as many bytes as it has.
+        check("clGetEventInfo", unsafe {
+            (self.functions.clGetEventInfo)(
+                self.handle,
+                CL_EVENT_COMMAND_EXECUTION_STATUS,
+                size_of_val(&status),
+                (&raw mut status).cast(),
+                std::ptr::null_mut(),
+            )
+        })?;
+        Ok(status)
     }
 
     /// What the device noted of a command that has finished, on a queue with profiling.

@@ -41,7 +41,7 @@ pub(crate) use memory::Memory;
 pub(crate) use platform::Found;
 pub use pointer::DevicePointer;
 pub(crate) use program::{BuildError, Ir, Program};
-pub(crate) use queue::Queue;
+pub(crate) use queue::{Queue, QueueAbilities};
 pub(crate) use sampler::Sampler;
 pub(crate) use transfer::Lent;
 #[cfg(test)]
