@@ -31,6 +31,7 @@ pub(crate) struct Queue {
 pub(super) struct Handle {
     functions: &'static Functions,
     handle: cl_command_queue,
+    out_of_order: bool,
 }
 
 /// Which queues a device can have beside plain ones.
@@ -52,10 +53,34 @@ unsafe impl Sync for Handle {}
 impl Handle {
     /// Waits for everything queued so far.
     pub(super) fn finish(&self) -> Result<(), Failure> {
+        if self.out_of_order {
+            // Intel's CPU driver (2026.2) crashes or hangs if a thread calls clFinish, or queues a
+            // marker, while others use the queue. It does not at barriers.
+            return self.barrier(&WaitList::empty())?.end().map(drop);
+        }
         // SAFETY: the queue is alive.
         check("clFinish", unsafe {
             (self.functions.clFinish)(self.handle)
         })
+    }
+
+    /// A barrier: of all of `events`, which are of this context; of everything queued so far if there
+    /// are none.
+    fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+        let call = "clEnqueueBarrierWithWaitList";
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the queue is alive, and the list as long as it says.
+        let code = unsafe {
+            (self.functions.clEnqueueBarrierWithWaitList)(
+                self.handle,
+                events.count(),
+                events.pointer(),
+                &raw mut event,
+            )
+        };
+        let event = check_handle(call, event, code)?;
+        // SAFETY: the call handed this reference over.
+        Ok(unsafe { Event::from_owned(self.functions, call, event) })
     }
 }
 
@@ -114,6 +139,7 @@ impl Queue {
         let owned = Arc::new(Handle {
             functions: context.functions(),
             handle,
+            out_of_order: options.out_of_order,
         });
         context.register(&owned);
         // Measured of version 2026.2: it starts each command as soon as it may run, and a flush costs
@@ -255,41 +281,24 @@ impl Queue {
         if self.options.out_of_order && !events.is_empty() {
             // With a list a barrier waits for what is in it alone (OpenCL 3.0,
             // clEnqueueBarrierWithWaitList). The one without, below, then waits for this one too.
-            drop(self.enqueue_barrier(events)?);
-            return self.enqueue_barrier(&WaitList::empty());
+            drop(self.owned.barrier(events)?);
+            return self.flushed_barrier(&WaitList::empty());
         }
-        self.enqueue_barrier(events)
+        self.flushed_barrier(events)
     }
 
-    fn enqueue_barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
-        let call = "clEnqueueBarrierWithWaitList";
-        let functions = self.context.functions();
-        let mut event = std::ptr::null_mut();
-        // SAFETY: the queue is alive, and the list as long as it says.
-        let code = unsafe {
-            (functions.clEnqueueBarrierWithWaitList)(
-                self.handle,
-                events.count(),
-                events.pointer(),
-                &raw mut event,
-            )
-        };
-        let event = check_handle(call, event, code)?;
-        // SAFETY: the call handed this reference over.
-        let event = unsafe { Event::from_owned(functions, call, event) };
+    fn flushed_barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+        let event = self.owned.barrier(events)?;
         self.flush()?;
         Ok(event)
     }
 
     /// Has what is queued next come after everything queued so far.
-    ///
-    /// It is for what waits for its end in any case. Unlike a barrier it keeps what other threads queue
-    /// meanwhile from nothing.
     pub(super) fn in_order(&self) -> Result<(), Failure> {
-        match self.options.out_of_order {
-            true => self.finish(),
-            false => Ok(()),
+        if self.options.out_of_order {
+            drop(self.owned.barrier(&WaitList::empty())?);
         }
+        Ok(())
     }
 
     /// Waits for everything queued so far.
