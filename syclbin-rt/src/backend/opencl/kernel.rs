@@ -144,9 +144,9 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. `values` are of the kinds the kernel takes, and whatever
-    /// the kernel does with them on this range is sound: it stays inside the buffers and races
-    /// with nobody.
+    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. `values`
+    /// are of the kinds the kernel takes, and whatever the kernel does with them on this range is
+    /// sound: it stays inside the buffers and races with nobody.
     pub(crate) unsafe fn launch<'a>(
         &self,
         queue: &Queue,
@@ -170,9 +170,9 @@ impl Kernel {
         }
         let mut event = std::ptr::null_mut();
         // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says
-        // (the caller vouches for `local`), and `after` as long as it says. The driver takes its own references to the kernel and
-        // to the memory of its arguments, and copies the values, before it returns. What the
-        // kernel then does, the caller vouches for.
+        // (the caller vouches for `local`), and `after` as long as it says. The driver takes its own
+        // references to the kernel and to the memory of its arguments, and copies the values,
+        // before it returns. What the kernel then does, the caller vouches for.
         let code = unsafe {
             (functions.clEnqueueNDRangeKernel)(
                 queue.handle,
