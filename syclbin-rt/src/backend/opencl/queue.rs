@@ -54,8 +54,8 @@ impl Handle {
     /// Waits for everything queued so far.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         if self.out_of_order {
-            // Intel's CPU driver (2026.2) crashes or hangs if a thread calls clFinish, or queues a
-            // marker, while others use the queue. It does not at barriers.
+            // Less to ask of a driver than clFinish, which Intel's CPU driver (2026.2) mostly crashes
+            // in if other threads use a queue out of order meanwhile.
             return self.barrier(&WaitList::empty())?.end().map(drop);
         }
         // SAFETY: the queue is alive.
@@ -116,8 +116,13 @@ impl Queue {
 
     /// A queue as `options` say, which the device is able to have.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure> {
+        let facts = context.device().facts();
+        let intels_cpu = facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL";
+        // Version 2026.2 of it loses commands, hangs or crashes when several threads use a queue that
+        // is out of order. One in order keeps every promise that the other gives.
+        let out_of_order = options.out_of_order && !intels_cpu;
         let mut properties = 0;
-        if options.out_of_order {
+        if out_of_order {
             properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
         }
         if options.profiling {
@@ -139,13 +144,12 @@ impl Queue {
         let owned = Arc::new(Handle {
             functions: context.functions(),
             handle,
-            out_of_order: options.out_of_order,
+            out_of_order,
         });
         context.register(&owned);
         // Measured of version 2026.2: it starts each command as soon as it may run, and a flush costs
         // a twentieth of a launch.
-        let facts = context.device().facts();
-        let starts_by_itself = facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL";
+        let starts_by_itself = intels_cpu;
         Ok(Self {
             context,
             handle,
@@ -155,7 +159,7 @@ impl Queue {
         })
     }
 
-    /// How it was made.
+    /// How it was asked for.
     pub(crate) fn options(&self) -> QueueOptions {
         self.options
     }
@@ -278,7 +282,7 @@ impl Queue {
     /// Has everything that is queued later wait for `events`, which are of this context, and for
     /// everything queued so far.
     pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
-        if self.options.out_of_order && !events.is_empty() {
+        if self.owned.out_of_order && !events.is_empty() {
             // With a list a barrier waits for what is in it alone (OpenCL 3.0,
             // clEnqueueBarrierWithWaitList). The one without, below, then waits for this one too.
             drop(self.owned.barrier(events)?);
@@ -295,7 +299,7 @@ impl Queue {
 
     /// Has what is queued next come after everything queued so far.
     pub(super) fn in_order(&self) -> Result<(), Failure> {
-        if self.options.out_of_order {
+        if self.owned.out_of_order {
             drop(self.owned.barrier(&WaitList::empty())?);
         }
         Ok(())
