@@ -30,6 +30,9 @@ impl QueueOptions {
     ///
     /// What waits for its end, such as [`Queue::read`](crate::Queue::read), still comes after
     /// everything that was put into the queue before.
+    ///
+    /// A device may run them in order all the same. Intel's CPU device (2026.2) does, as its driver
+    /// loses commands when several threads use a queue that is out of order.
     pub fn out_of_order(self) -> Self {
         Self {
             out_of_order: true,

@@ -243,6 +243,26 @@ fn many_threads_share_one_queue_out_of_order_and_one_module() -> Result<()> {
 }
 
 #[test]
+fn threads_wait_for_a_queue_out_of_order_while_others_use_it() -> Result<()> {
+    let Some(queue) = out_of_order()? else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    // Often, because a driver that cannot do this at once still can most of the time.
+    let work = |start: f32| -> Result<Vec<f32>> {
+        let (mut x, mut y) = (queue.zeroed(100)?, queue.zeroed(100)?);
+        for _ in 0..1000 {
+            y = queue.zeroed(100)?;
+            let first = kernels.iota(start, &mut x, &[])?;
+            kernels.saxpy(50.0, &x, &mut y, &[&first])?;
+            queue.wait()?;
+        }
+        queue.download(&y)
+    };
+    each_on_its_thread(work)
+}
+
+#[test]
 fn many_threads_have_queues_of_their_own_on_one_device() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());

@@ -31,6 +31,7 @@ pub(crate) struct Queue {
 pub(super) struct Handle {
     functions: &'static Functions,
     handle: cl_command_queue,
+    out_of_order: bool,
 }
 
 /// Which queues a device can have beside plain ones.
@@ -52,10 +53,34 @@ unsafe impl Sync for Handle {}
 impl Handle {
     /// Waits for everything queued so far.
     pub(super) fn finish(&self) -> Result<(), Failure> {
+        if self.out_of_order {
+            // Less to ask of a driver than clFinish, which Intel's CPU driver (2026.2) mostly crashes
+            // in if other threads use a queue out of order meanwhile.
+            return self.barrier(&WaitList::empty())?.end().map(drop);
+        }
         // SAFETY: the queue is alive.
         check("clFinish", unsafe {
             (self.functions.clFinish)(self.handle)
         })
+    }
+
+    /// A barrier: of all of `events`, which are of this context; of everything queued so far if there
+    /// are none.
+    fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+        let call = "clEnqueueBarrierWithWaitList";
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the queue is alive, and the list as long as it says.
+        let code = unsafe {
+            (self.functions.clEnqueueBarrierWithWaitList)(
+                self.handle,
+                events.count(),
+                events.pointer(),
+                &raw mut event,
+            )
+        };
+        let event = check_handle(call, event, code)?;
+        // SAFETY: the call handed this reference over.
+        Ok(unsafe { Event::from_owned(self.functions, call, event) })
     }
 }
 
@@ -91,8 +116,13 @@ impl Queue {
 
     /// A queue as `options` say, which the device is able to have.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure> {
+        let facts = context.device().facts();
+        let intels_cpu = facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL";
+        // Version 2026.2 of it loses commands, hangs or crashes when several threads use a queue that
+        // is out of order. One in order keeps every promise that the other gives.
+        let out_of_order = options.out_of_order && !intels_cpu;
         let mut properties = 0;
-        if options.out_of_order {
+        if out_of_order {
             properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
         }
         if options.profiling {
@@ -114,12 +144,12 @@ impl Queue {
         let owned = Arc::new(Handle {
             functions: context.functions(),
             handle,
+            out_of_order,
         });
         context.register(&owned);
         // Measured of version 2026.2: it starts each command as soon as it may run, and a flush costs
         // a twentieth of a launch.
-        let facts = context.device().facts();
-        let starts_by_itself = facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL";
+        let starts_by_itself = intels_cpu;
         Ok(Self {
             context,
             handle,
@@ -129,7 +159,7 @@ impl Queue {
         })
     }
 
-    /// How it was made.
+    /// How it was asked for.
     pub(crate) fn options(&self) -> QueueOptions {
         self.options
     }
@@ -159,44 +189,27 @@ impl Queue {
     /// Has everything that is queued later wait for `events`, which are of this context, and for
     /// everything queued so far.
     pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
-        if self.options.out_of_order && !events.is_empty() {
+        if self.owned.out_of_order && !events.is_empty() {
             // With a list a barrier waits for what is in it alone (OpenCL 3.0,
             // clEnqueueBarrierWithWaitList). The one without, below, then waits for this one too.
-            drop(self.enqueue_barrier(events)?);
-            return self.enqueue_barrier(&WaitList::empty());
+            drop(self.owned.barrier(events)?);
+            return self.flushed_barrier(&WaitList::empty());
         }
-        self.enqueue_barrier(events)
+        self.flushed_barrier(events)
     }
 
-    fn enqueue_barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
-        let call = "clEnqueueBarrierWithWaitList";
-        let functions = self.context.functions();
-        let mut event = std::ptr::null_mut();
-        // SAFETY: the queue is alive, and the list as long as it says.
-        let code = unsafe {
-            (functions.clEnqueueBarrierWithWaitList)(
-                self.handle,
-                events.count(),
-                events.pointer(),
-                &raw mut event,
-            )
-        };
-        let event = check_handle(call, event, code)?;
-        // SAFETY: the call handed this reference over.
-        let event = unsafe { Event::from_owned(functions, call, event) };
+    fn flushed_barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+        let event = self.owned.barrier(events)?;
         self.flush()?;
         Ok(event)
     }
 
     /// Has what is queued next come after everything queued so far.
-    ///
-    /// It is for what waits for its end in any case. Unlike a barrier it keeps what other threads queue
-    /// meanwhile from nothing.
     pub(super) fn in_order(&self) -> Result<(), Failure> {
-        match self.options.out_of_order {
-            true => self.finish(),
-            false => Ok(()),
+        if self.owned.out_of_order {
+            drop(self.owned.barrier(&WaitList::empty())?);
         }
+        Ok(())
     }
 
     /// Waits for everything queued so far.
