@@ -216,10 +216,6 @@ impl<'a> Arg<'a> {
     /// Number `part` of those arguments.
     pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
         match &self.0 {
-            Value::Inline { bytes, size } => Argument::Bytes(&bytes[..*size]),
-            Value::Boxed(bytes) => Argument::Bytes(bytes),
-            Value::Borrowed(bytes) => Argument::Bytes(bytes),
-            Value::Slice { place, written } => Argument::Memory(place, *written),
             // The order of the lowering: the pointer, then the three sizes.
             Value::Accessor {
                 place,
@@ -233,11 +229,25 @@ impl<'a> Arg<'a> {
                 None => Argument::Local(*bytes),
                 Some(id) => Argument::Bytes(range.bytes(id)),
             },
+            _ => self.single().unwrap_or(Argument::Null),
+        }
+    }
+
+    /// The one argument of the device that it is, if it is one only. For nearly all there are, this is
+    /// all that a launch looks at.
+    #[inline]
+    pub(crate) fn single(&self) -> Option<Argument<'_>> {
+        Some(match &self.0 {
+            Value::Inline { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
+            Value::Boxed(bytes) => Argument::Bytes(bytes),
+            Value::Borrowed(bytes) => Argument::Bytes(bytes),
+            Value::Slice { place, written } => Argument::Memory(place, *written),
             Value::Local(bytes) => Argument::Local(*bytes),
             Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
             Value::Pointer(address) => Argument::Pointer(*address),
             Value::Null => Argument::Null,
-        }
+            Value::Accessor { .. } | Value::LocalAccessor { .. } => return None,
+        })
     }
 
     /// How many elements of `element_bytes` the kernel can reach through it: those of a buffer, of

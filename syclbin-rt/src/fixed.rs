@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::backend::opencl::{self, Argument, Held, KernelObject};
-use crate::contract::{Broken, Given};
+use crate::call::{Call, Contract};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::kernel::Kernel;
-use crate::launch::Launch;
 use crate::range::{Extent, NdRange};
 
 /// A kernel object of its own, whose arguments are set, and what it keeps alive.
@@ -37,13 +36,13 @@ enum Kept {
 }
 
 impl Fixed {
-    /// `launch` over `range`, if it is right and `contract` holds.
-    pub(crate) fn new<const N: usize, R: Into<NdRange>>(
-        launch: &Launch<'_, N, R>,
-        range: NdRange,
-        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+    /// `call` over `range`, if it is right and `contract` holds.
+    pub(crate) fn new(
+        call: &Call<'_>,
+        range: &NdRange,
+        contract: Option<Contract>,
     ) -> Result<Self> {
-        let (kernel, local) = checked(launch, range, contract)?;
+        let (kernel, local) = (call.kernel, checked(call, range, contract)?);
         let object = kernel.raw().object().map_err(|failure| {
             let action = format!("making kernel {}", kernel.name());
             Error::driver(failure, action, kernel.queue().device())
@@ -55,48 +54,41 @@ impl Fixed {
             global: range.global_extent(),
             local,
         };
-        fixed
-            .values
-            .extend(launch.passed(kernel).map(|_| Kept::Unset));
-        fixed.set(launch)?;
+        fixed.values.extend(call.passed().map(|_| Kept::Unset));
+        fixed.set(call)?;
         Ok(fixed)
     }
 
-    /// Becomes `launch` over `range`, if that is of the same kernel, right, and `contract` holds. Only
+    /// Becomes `call` over `range`, if that is of the same kernel, right, and `contract` holds. Only
     /// what differs is set.
     ///
     /// # Errors
     ///
     /// It is as it was, unless the driver refuses an argument: then it is not
     /// [complete](Fixed::check_complete).
-    pub(crate) fn change<const N: usize, R: Into<NdRange>>(
+    pub(crate) fn change(
         &mut self,
-        launch: &Launch<'_, N, R>,
-        range: NdRange,
-        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
+        call: &Call<'_>,
+        range: &NdRange,
+        contract: Option<Contract>,
     ) -> Result<()> {
-        let (kernel, local) = checked(launch, range, contract)?;
+        let (kernel, local) = (call.kernel, checked(call, range, contract)?);
         if !kernel.is(&self.kernel) {
             let problem = LaunchProblem::OtherKernel {
                 prepared: self.kernel.name().to_owned(),
             };
             return Err(Error::launch(kernel.name(), problem));
         }
-        self.set(launch)?;
+        self.set(call)?;
         self.global = range.global_extent();
         self.local = local;
         Ok(())
     }
 
     #[allow(unsafe_code, reason = "kinds of arguments are checked above")]
-    fn set<const N: usize, R: Into<NdRange>>(&mut self, launch: &Launch<'_, N, R>) -> Result<()> {
-        let Self {
-            kernel,
-            object,
-            values,
-            ..
-        } = self;
-        let passed = launch.passed(kernel).enumerate();
+    fn set(&mut self, call: &Call<'_>) -> Result<()> {
+        let Self { object, values, .. } = self;
+        let passed = call.passed().enumerate();
         for ((position, (_, value)), kept) in passed.zip(values) {
             if kept.is(value) {
                 continue;
@@ -105,7 +97,7 @@ impl Fixed {
             let old = std::mem::replace(kept, Kept::Unset);
             // SAFETY: `checked` has seen that the kernel takes such an argument.
             let set = unsafe { object.set(position, value) };
-            set.map_err(|failure| launch.refused(kernel, position, failure))?;
+            set.map_err(|failure| call.refused(position, failure))?;
             *kept = Kept::new(value);
             drop(old);
         }
@@ -123,17 +115,13 @@ impl Fixed {
     }
 }
 
-fn checked<'a, const N: usize, R: Into<NdRange>>(
-    launch: &Launch<'a, N, R>,
-    range: NdRange,
-    contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
-) -> Result<(&'a Kernel, Option<Extent>)> {
-    let (kernel, local) = launch.checked(range, contract)?;
-    if launch.after.is_empty() {
-        return Ok((kernel, local));
+fn checked(call: &Call<'_>, range: &NdRange, contract: Option<Contract>) -> Result<Option<Extent>> {
+    let local = call.checked(range, contract)?;
+    if call.after.is_empty() {
+        return Ok(local);
     }
     Err(Error::launch(
-        kernel.name(),
+        call.kernel.name(),
         LaunchProblem::PreparedAfterEvents,
     ))
 }

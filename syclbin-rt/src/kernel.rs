@@ -10,6 +10,7 @@ use syclbin::signature::spirv::ParameterType;
 
 use crate::backend::opencl::{self, Program};
 use crate::error::{Error, ErrorKind, Result};
+use crate::kind::Kinds;
 use crate::queue::Queue;
 use crate::range::Extent;
 use crate::work_group::Limits;
@@ -25,6 +26,8 @@ struct Inner {
     symbol: Symbol,
     /// What messages call it.
     name: String,
+    /// What each argument of the device may be, without those that were removed.
+    kinds: Vec<Kinds>,
     limits: Limits,
     /// In SYCL's order.
     required_local: Option<Vec<usize>>,
@@ -80,6 +83,7 @@ impl Kernel {
             symbol: symbol.clone(),
             name: mangled::parse(&symbol.name)
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
+            kinds: symbol.parameters.iter().map(Kinds::of).collect(),
             limits,
             required_local,
             queue: queue.clone(),
@@ -127,6 +131,11 @@ impl Kernel {
     pub(crate) fn takes(&self) -> usize {
         let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
         self.0.raw.arguments() + removed.count()
+    }
+
+    /// What each argument may be, as far as the code says: counted without those that were removed.
+    pub(crate) fn kinds(&self) -> &[Kinds] {
+        &self.0.kinds
     }
 
     /// What the code says of argument `position`, counted without those that were removed.

@@ -3,15 +3,11 @@
 use std::marker::PhantomData;
 
 use crate::arg::Arg;
-use crate::backend::opencl::{Argument, Failure, WaitList};
-use crate::check::check;
-use crate::contract::{Broken, Given};
-use crate::error::{Error, LaunchProblem, Result};
-use crate::event::{Event, Unwaitable, What};
+use crate::call::Call;
+use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::kernel::Kernel;
-use crate::queue::FLUSHING;
-use crate::range::{Extent, NdRange};
-use crate::work_group;
+use crate::range::NdRange;
 
 /// A kernel and its arguments, to be launched over a range.
 ///
@@ -37,9 +33,9 @@ use crate::work_group;
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a, const N: usize, R = NdRange> {
     kernel: &'a Result<Kernel>,
-    pub(crate) names: &'static [&'static str; N],
-    pub(crate) args: [Arg<'a>; N],
-    pub(crate) after: &'a [&'a Event],
+    names: &'static [&'static str; N],
+    args: [Arg<'a>; N],
+    after: &'a [&'a Event],
     range: PhantomData<fn(R)>,
 }
 
@@ -114,7 +110,8 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     /// # Errors
     ///
     /// When the kernel does not fit the device; when the number of arguments, the device of a
-    /// buffer or an event, or the range cannot be right ([`LaunchProblem`]); and when the driver refuses.
+    /// buffer or an event, or the range cannot be right ([`LaunchProblem`](crate::LaunchProblem)); and
+    /// when the driver refuses.
     ///
     /// # Safety
     ///
@@ -137,105 +134,21 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     )]
     pub unsafe fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: the duties are the same.
-        unsafe { self.launch_if(range.into().into(), |_| Ok(())) }
+        unsafe { self.call()?.launch(&range.into().into(), None) }
     }
 
-    /// The same if `contract` holds, which is asked last, of arguments and a range that were
-    /// checked.
+    /// The same whatever the number of arguments is.
     ///
-    /// # Safety
+    /// # Errors
     ///
-    /// As of [`Launch::launch`], where `contract` holds.
-    #[allow(unsafe_code, reason = "as of `launch`")]
-    pub(crate) unsafe fn launch_if(
-        &self,
-        range: NdRange,
-        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
-    ) -> Result<Event> {
-        let (kernel, local) = self.checked(range, contract)?;
-        let after = self.wait_list(kernel)?;
-        let values = self.passed(kernel).map(|(_, value)| value);
-        let global = range.global_extent();
-        let local = local.as_ref().map(Extent::driver_order);
-        // SAFETY: `choose` gives as many dimensions as the range has, and `wait_list` only events of
-        // the context; the rest is what the caller vouches for.
-        let launched = unsafe {
-            kernel.raw().launch(
-                kernel.queue().raw(),
-                values,
-                global.driver_order(),
-                local,
-                &after,
-            )
-        };
-        match launched {
-            Ok(event) => Ok(Event::new(
-                kernel.queue(),
-                What::Kernel(kernel.clone()),
-                event,
-            )),
-            Err((Some(position), failure)) => Err(self.refused(kernel, position, failure)),
-            Err((None, failure)) => {
-                let action = format!("launching kernel {}", kernel.name());
-                Err(Error::driver(failure, action, kernel.queue().device()))
-            }
-        }
-    }
-
-    /// The kernel, and the work-group size it gets over `range`, if all that can be checked is right
-    /// and `contract` holds.
-    pub(crate) fn checked(
-        &self,
-        range: NdRange,
-        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
-    ) -> Result<(&'a Kernel, Option<Extent>)> {
-        let kernel = self.kernel.as_ref().map_err(Error::clone)?;
-        let local = check(self, kernel)
-            .and_then(|()| work_group::choose(&range, kernel.limits(), kernel.queue().device()))
-            .and_then(|local| match contract(&Given::new(&self.args, &range)) {
-                Ok(()) => Ok(local),
-                Err(broken) => Err(LaunchProblem::contract(broken, self.names)),
-            });
-        let local = local.map_err(|problem| Error::launch(kernel.name(), problem))?;
-        Ok((kernel, local))
-    }
-
-    /// The error of a driver that refuses what it gets at `position`.
-    pub(crate) fn refused(&self, kernel: &Kernel, position: usize, failure: Failure) -> Error {
-        let index = self.passed(kernel).nth(position).map(|(index, _)| index);
-        let (index, name) = index.map_or((position, "?"), |index| (index, self.names[index]));
-        let kernel_name = kernel.name();
-        let action = format!("setting argument {index} ({name}) of kernel {kernel_name}");
-        Error::driver(failure, action, kernel.queue().device())
-    }
-
-    /// What the kernel waits for, for the driver.
-    fn wait_list(&self, kernel: &Kernel) -> Result<WaitList<'_>> {
-        let queue = kernel.queue();
-        Event::wait_list(self.after, queue).map_err(|unwaitable| match unwaitable {
-            Unwaitable::Foreign(index) => {
-                let event = self.after[index];
-                let problem = LaunchProblem::EventDevice {
-                    index,
-                    event: event.what().to_string(),
-                    device: event.queue().device().to_string(),
-                    queue: queue.device().to_string(),
-                };
-                Error::launch(kernel.name(), problem)
-            }
-            Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, queue.device()),
+    /// When there is no kernel.
+    pub(crate) fn call(&self) -> Result<Call<'_>> {
+        Ok(Call {
+            kernel: self.kernel.as_ref().map_err(Error::clone)?,
+            names: self.names,
+            args: &self.args,
+            after: self.after,
         })
-    }
-
-    /// What the device gets, in its order: the index of the argument it comes from, and the value.
-    pub(crate) fn passed(&self, kernel: &Kernel) -> impl Iterator<Item = (usize, Argument<'_>)> {
-        let args = self.args.iter().enumerate();
-        let lowered = args
-            .flat_map(|(index, arg)| (0..arg.lowered()).map(move |part| (index, arg.raw(part))));
-        // The compiler removes parts of arguments as well as whole ones.
-        let numbered = lowered.enumerate();
-        let passed = numbered.filter(|(number, _)| !kernel.is_eliminated(*number));
-        passed.map(|(_, value)| value)
     }
 }
 

@@ -63,6 +63,7 @@ mod backend;
 mod buffer;
 mod builder;
 mod cache;
+mod call;
 mod check;
 mod choice;
 #[doc(hidden)]
@@ -77,6 +78,7 @@ mod future;
 mod global;
 mod image;
 mod kernel;
+mod kind;
 mod launch;
 mod link;
 mod load;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::contract::{Broken, Given};
+use crate::call::Contract;
 use crate::error::{Error, Result};
 use crate::event::{Event, What};
 use crate::fixed::Fixed;
@@ -62,7 +62,7 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     /// As of [`Launch::launch`], and when it has events to wait for ([`Launch::after`]), which each
     /// launch gets by itself ([`Prepared::launch_after`]).
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<N, R>> {
-        Prepared::new(&self, range.into().into(), |_| Ok(()))
+        Prepared::new(&self, &range.into().into(), None)
     }
 }
 
@@ -75,19 +75,15 @@ impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
     /// As of [`Launch::prepare`] and [`SafeLaunch::launch`].
     pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<N, R>> {
         let (launch, contract) = self.parts();
-        let prepared = Prepared::new(launch, range.into().into(), contract)?;
+        let prepared = Prepared::new(launch, &range.into().into(), Some(contract))?;
         Ok(SafePrepared { prepared })
     }
 }
 
 impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
-    fn new(
-        launch: &Launch<'_, N, R>,
-        range: NdRange,
-        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
-    ) -> Result<Self> {
+    fn new(launch: &Launch<'_, N, R>, range: &NdRange, contract: Option<Contract>) -> Result<Self> {
         Ok(Self {
-            fixed: Fixed::new(launch, range, contract)?,
+            fixed: Fixed::new(&launch.call()?, range, contract)?,
             range: PhantomData,
         })
     }
@@ -170,7 +166,7 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
     /// unless the driver refused an argument: it cannot be launched then before it is changed again.
     pub fn change(&mut self, launch: Launch<'_, N, R>, range: impl Into<R>) -> Result<()> {
         let range = range.into().into();
-        self.fixed.change(&launch, range, |_| Ok(()))
+        self.fixed.change(&launch.call()?, &range, None)
     }
 }
 
@@ -207,7 +203,8 @@ impl<const N: usize, R: Into<NdRange>> SafePrepared<N, R> {
     pub fn change(&mut self, launch: SafeLaunch<'_, N, R>, range: impl Into<R>) -> Result<()> {
         let (launch, contract) = launch.parts();
         let range = range.into().into();
-        self.prepared.fixed.change(launch, range, contract)
+        let call = launch.call()?;
+        self.prepared.fixed.change(&call, &range, Some(contract))
     }
 }
 

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use crate::backend::opencl::{self, CommandBuffer, Failure, Held, WaitList, pattern};
 use crate::backend::slice::{DeviceSlice, Place};
-use crate::contract::{Broken, Given};
+use crate::call::{Call, Contract};
 use crate::copy::same_length;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, What};
@@ -101,7 +101,7 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
         reason = "what a kernel does is beyond every check; the duty is the caller's"
     )]
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        recorder.add(&self, range.into().into(), |_| Ok(()))
+        recorder.add(&self.call()?, &range.into().into(), None)
     }
 }
 
@@ -113,18 +113,13 @@ impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
     /// As of [`Launch::record`] and [`SafeLaunch::launch`].
     pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         let (launch, contract) = self.parts();
-        recorder.add(launch, range.into().into(), contract)
+        recorder.add(&launch.call()?, &range.into().into(), Some(contract))
     }
 }
 
 impl Recorder {
-    fn add<const N: usize, R: Into<NdRange>>(
-        &mut self,
-        launch: &Launch<'_, N, R>,
-        range: NdRange,
-        contract: impl FnOnce(&Given<'_>) -> Result<(), Broken>,
-    ) -> Result<()> {
-        let fixed = Fixed::new(launch, range, contract)?;
+    fn add(&mut self, call: &Call<'_>, range: &NdRange, contract: Option<Contract>) -> Result<()> {
+        let fixed = Fixed::new(call, range, contract)?;
         if !fixed.kernel.queue().is(&self.queue) {
             return Err(ErrorKind::RecordedQueue {
                 kernel: fixed.kernel.name().to_owned(),

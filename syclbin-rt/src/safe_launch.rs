@@ -1,5 +1,6 @@
 //! Safe launches: a launch with a contract, which is checked before the driver sees anything.
 
+use crate::call::Contract;
 use crate::contract::{Broken, Given};
 use crate::error::Result;
 use crate::event::Event;
@@ -53,9 +54,6 @@ pub struct SafeLaunch<'a, const N: usize, R = NdRange> {
     contract: Contract,
 }
 
-/// What tells whether a launch meets its contract.
-type Contract = fn(&Given<'_>) -> Result<(), Broken>;
-
 impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
     /// For generated code: `launch`, which is safe wherever `contract` holds.
     ///
@@ -95,9 +93,13 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
     )]
     pub fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: `new` was told that the duties are met where the contract holds.
-        unsafe { self.launch.launch_if(range.into().into(), self.contract) }
+        unsafe {
+            let call = self.launch.call()?;
+            call.launch(&range.into().into(), Some(self.contract))
+        }
     }
 
+    /// The launch, and its contract.
     pub(crate) fn parts(&self) -> (&Launch<'a, N, R>, Contract) {
         (&self.launch, self.contract)
     }

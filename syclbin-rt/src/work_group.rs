@@ -24,6 +24,7 @@ pub(crate) struct Limits {
 /// # Errors
 ///
 /// When the range is empty or beyond what the kernel counts, or the size does not go with the range, the kernel or the device.
+#[inline]
 pub(crate) fn choose(
     range: &NdRange,
     limits: &Limits,
@@ -104,6 +105,7 @@ pub(crate) fn choose(
 }
 
 /// Whether a dimension is larger than `max`, which is in the driver's order.
+#[inline]
 fn exceeds(local: Extent, max: [usize; 3]) -> bool {
     let mut sizes = local.driver_order().iter().zip(max);
     sizes.any(|(size, max)| *size > max)

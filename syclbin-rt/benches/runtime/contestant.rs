@@ -6,6 +6,7 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use crate::raw::Raw;
+use crate::repeated::{PreparedStub, Recorded};
 use crate::stub::{SafeStub, Stub};
 
 /// How many arguments the kernel takes.
@@ -76,7 +77,7 @@ pub(crate) const RAW: &str = "raw";
 pub(crate) const STUB: &str = "stub";
 
 /// All that are part of this program.
-pub(crate) const ALL: [Entry; 5] = [
+pub(crate) const ALL: [Entry; 7] = [
     Entry {
         name: RAW,
         what: "cl3: clSetKernelArg for each argument, clEnqueueNDRangeKernel with an event, clReleaseEvent",
@@ -101,6 +102,16 @@ pub(crate) const ALL: [Entry; 5] = [
         name: "safe stub",
         what: "the same with a contract of one condition for each buffer",
         run: run::<SafeStub>,
+    },
+    Entry {
+        name: "prepared",
+        what: "the same stub, prepared once: `Prepared::launch`",
+        run: run::<PreparedStub>,
+    },
+    Entry {
+        name: "recorded",
+        what: "the same stub, recorded 100 times: `Recording::replay`, its time by 100",
+        run: run::<Recorded>,
     },
 ];
 

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::contestant::{ALL, Arguments, RAW, STUB};
+use crate::contestant::{ALL, Arguments, RAW};
 use crate::process::ours;
 use crate::world::{World, at};
 
@@ -40,7 +40,7 @@ fn count(world: &World) -> Result<(), String> {
                 *raw = each;
             }
             let more = match entry.name {
-                STUB | "safe stub" => format!("{each} ({:+})", each - *raw),
+                name if !name.starts_with(RAW) => format!("{each} ({:+})", each - *raw),
                 _ => each.to_string(),
             };
             line += &format!(" {more:>16}");

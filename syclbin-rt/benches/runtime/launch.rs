@@ -166,6 +166,13 @@ fn goals(rows: &[Row]) {
             ratio(STUB, index),
             1.05,
         );
+        for name in ["prepared", "recorded"] {
+            goal(
+                &format!("{name} over {RAW}, {count} arguments"),
+                ratio(name, index),
+                1.0,
+            );
+        }
         for entry in ALL.iter().filter(|entry| entry.is_ours()) {
             goal(
                 &format!("{} over reference, {count} arguments", entry.name),

@@ -27,6 +27,7 @@ mod instructions;
 mod launch;
 mod process;
 mod raw;
+mod repeated;
 mod start;
 mod stub;
 mod world;

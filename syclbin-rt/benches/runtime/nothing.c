@@ -166,6 +166,9 @@ code clEnqueueNDRangeKernel(void *queue, void *kernel, number dimensions, const 
                             void *const *events, void **event) {
   return queued(event);
 }
+code clEnqueueBarrierWithWaitList(void *queue, number count, void *const *events, void **event) {
+  return queued(event);
+}
 code clEnqueueFillBuffer(void *queue, void *memory, const void *pattern, size_t length,
                          size_t offset, size_t size, number count, void *const *events,
                          void **event) {
@@ -203,11 +206,9 @@ NOTHING(clCreateSamplerWithProperties)
 NOTHING(clCreateSubBuffer)
 NOTHING(clCreateSubDevices)
 NOTHING(clCreateUserEvent)
-NOTHING(clEnqueueBarrierWithWaitList)
 NOTHING(clEnqueueCopyBuffer)
 NOTHING(clEnqueueCopyBufferRect)
 NOTHING(clEnqueueMapBuffer)
-NOTHING(clEnqueueMarkerWithWaitList)
 NOTHING(clEnqueueMigrateMemObjects)
 NOTHING(clEnqueueNativeKernel)
 NOTHING(clEnqueueReadBufferRect)

@@ -20,48 +20,56 @@ syclbin_rt::include_syclbin! {
 pub(crate) const FILE: &[u8] = include_bytes!("../kernels/arguments.syclbin");
 
 /// A queue, and memory for the kernels.
-struct World {
-    queue: Queue,
-    out: Buffer<i32>,
-    inputs: [Buffer<i32>; 3],
+pub(crate) struct Memory {
+    pub(crate) queue: Queue,
+    pub(crate) out: Buffer<i32>,
+    pub(crate) inputs: [Buffer<i32>; 3],
 }
 
-impl World {
-    fn new() -> syclbin_rt::Result<Self> {
+impl Memory {
+    pub(crate) fn new() -> syclbin_rt::Result<Self> {
         let queue = Device::best()?.queue()?;
         let out = queue.zeroed(1)?;
         let input = || queue.zeroed(1);
         let inputs = [input()?, input()?, input()?];
         Ok(Self { queue, out, inputs })
     }
+
+    pub(crate) fn device(&self) -> String {
+        self.queue.device().name().to_owned()
+    }
+
+    pub(crate) fn finish(&self) -> Result<(), String> {
+        self.queue.wait().map_err(told)
+    }
 }
 
 /// The work-item that all contestants launch.
-fn range() -> NdRange {
+pub(crate) fn range() -> NdRange {
     NdRange::new(1).local(1)
 }
 
 pub(crate) struct Stub {
-    world: World,
+    memory: Memory,
     kernels: kernels::Module,
 }
 
 impl Contestant for Stub {
     fn new() -> Result<Self, String> {
         let made = || {
-            let world = World::new()?;
-            let kernels = kernels::Module::load(&world.queue)?;
-            Ok(Self { world, kernels })
+            let memory = Memory::new()?;
+            let kernels = kernels::Module::load(&memory.queue)?;
+            Ok(Self { memory, kernels })
         };
         made().map_err(told)
     }
 
     fn device(&self) -> String {
-        self.world.queue.device().name().to_owned()
+        self.memory.device()
     }
 
     fn launch(&mut self, arguments: Arguments) -> Result<(), String> {
-        let World { out, inputs, .. } = &mut self.world;
+        let Memory { out, inputs, .. } = &mut self.memory;
         let [a, b, c] = inputs;
         let kernels = &self.kernels;
         // SAFETY: each kernel uses one element of each buffer.
@@ -84,31 +92,31 @@ impl Contestant for Stub {
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        self.world.queue.wait().map_err(told)
+        self.memory.finish()
     }
 }
 
 pub(crate) struct SafeStub {
-    world: World,
+    memory: Memory,
     kernels: checked::Module,
 }
 
 impl Contestant for SafeStub {
     fn new() -> Result<Self, String> {
         let made = || {
-            let world = World::new()?;
-            let kernels = checked::Module::load(&world.queue)?;
-            Ok(Self { world, kernels })
+            let memory = Memory::new()?;
+            let kernels = checked::Module::load(&memory.queue)?;
+            Ok(Self { memory, kernels })
         };
         made().map_err(told)
     }
 
     fn device(&self) -> String {
-        self.world.queue.device().name().to_owned()
+        self.memory.device()
     }
 
     fn launch(&mut self, arguments: Arguments) -> Result<(), String> {
-        let World { out, inputs, .. } = &mut self.world;
+        let Memory { out, inputs, .. } = &mut self.memory;
         let [a, b, c] = inputs;
         let kernels = &self.kernels;
         match arguments {
@@ -128,7 +136,7 @@ impl Contestant for SafeStub {
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        self.world.queue.wait().map_err(told)
+        self.memory.finish()
     }
 }
 

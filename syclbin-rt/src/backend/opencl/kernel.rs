@@ -114,12 +114,7 @@ impl KernelObject {
     /// The value is of the kind the kernel takes.
     pub(crate) unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         let call = "clSetKernelArg";
-        let Self {
-            program,
-            handle: kernel,
-            parts,
-        } = self;
-        let context = program.context();
+        let (kernel, context) = (self.handle, self.program.context());
         let in_context = |other: &Arc<super::Context>| {
             let code = CL_INVALID_CONTEXT;
             let same = Arc::ptr_eq(other, context);
@@ -134,10 +129,9 @@ impl KernelObject {
             // SAFETY: `&mut self` says that nobody else uses the object. What the kernel does with
             // the address is a duty of whoever launches it.
             check(call, unsafe {
-                (usm.set_kernel_arg_mem_pointer)(*kernel, number, address)
+                (usm.set_kernel_arg_mem_pointer)(kernel, number, address)
             })
         };
-        let mut new_part = None;
         // The driver reads it before this returns.
         let handle;
         let (size, pointer) = match value {
@@ -151,15 +145,8 @@ impl KernelObject {
                     Handle::Object(object) if place.offset == 0 => object,
                     // A part of nothing is nowhere, so the kernel gets all of it.
                     Handle::Object(object) if place.len == 0 => object,
-                    Handle::Object(_) => {
-                        let part = place.memory.part(place.offset, place.bytes())?;
-                        let Handle::Object(object) = part.handle else {
-                            let code = CL_INVALID_OPERATION;
-                            return Err(Failure { call, code });
-                        };
-                        new_part = Some(part);
-                        object
-                    }
+                    // SAFETY: as the caller says.
+                    Handle::Object(_) => return unsafe { self.set_part(index, number, place) },
                 };
                 (size_of_val(&handle), (&raw const handle).cast())
             }
@@ -183,10 +170,44 @@ impl KernelObject {
         // clSetKernelArg). That handles and null only meet the parameters they are for is a duty of
         // the caller.
         check(call, unsafe {
-            (context.functions().clSetKernelArg)(*kernel, number, size, pointer)
+            (context.functions().clSetKernelArg)(kernel, number, size, pointer)
         })?;
-        parts.retain(|(of, _)| *of != index);
-        parts.extend(new_part.map(|part| (index, part)));
+        if !self.parts.is_empty() {
+            self.parts.retain(|(of, _)| *of != index);
+        }
+        Ok(())
+    }
+
+    /// Gives argument `index` an object for a part of a buffer, which is kept here.
+    ///
+    /// # Safety
+    ///
+    /// As of [`KernelObject::set`].
+    #[cold]
+    unsafe fn set_part(
+        &mut self,
+        index: usize,
+        number: cl_uint,
+        place: &Place<[()]>,
+    ) -> Result<(), Failure> {
+        let call = "clSetKernelArg";
+        let part = place.memory.part(place.offset, place.bytes())?;
+        let Handle::Object(object) = part.handle else {
+            let code = CL_INVALID_OPERATION;
+            return Err(Failure { call, code });
+        };
+        let functions = self.program.context().functions();
+        // SAFETY: as in `set`; the object lives until the argument gets another one.
+        check(call, unsafe {
+            (functions.clSetKernelArg)(
+                self.handle,
+                number,
+                size_of_val(&object),
+                (&raw const object).cast(),
+            )
+        })?;
+        self.parts.retain(|(of, _)| *of != index);
+        self.parts.push((index, part));
         Ok(())
     }
 

@@ -37,6 +37,7 @@ impl<'a> WaitList<'a> {
     }
 
     /// A list of nothing.
+    #[inline]
     pub(crate) fn empty() -> Self {
         Self {
             few: [std::ptr::null_mut(); FEW],

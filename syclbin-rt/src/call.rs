@@ -1,0 +1,171 @@
+//! Calls: a kernel with any number of arguments, on its way from a launch to the driver.
+//!
+//! Launches know the number of their arguments, and all of them go through the functions here. So
+//! these are a part of this crate, and not of each program once more for each number.
+
+use crate::arg::Arg;
+use crate::backend::opencl::{Argument, Failure, WaitList};
+use crate::check::check;
+use crate::contract::{Broken, Given};
+use crate::error::{Error, LaunchProblem, Result};
+use crate::event::{Event, Unwaitable, What};
+use crate::kernel::Kernel;
+use crate::queue::FLUSHING;
+use crate::range::{Extent, NdRange};
+use crate::work_group;
+
+/// A kernel with its arguments.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'l> {
+    pub(crate) kernel: &'l Kernel,
+    pub(crate) names: &'static [&'static str],
+    pub(crate) args: &'l [Arg<'l>],
+    pub(crate) after: &'l [&'l Event],
+}
+
+/// What has to hold of arguments and range beside what is always checked. It is asked last, of what
+/// was checked.
+pub(crate) type Contract = fn(&Given<'_>) -> Result<(), Broken>;
+
+impl<'l> Call<'l> {
+    /// Puts the kernel into the queue of its module.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Launch::launch`](crate::Launch::launch), where `contract` holds.
+    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    pub(crate) unsafe fn launch(
+        &self,
+        range: &NdRange,
+        contract: Option<Contract>,
+    ) -> Result<Event> {
+        let kernel = self.kernel;
+        let local = self.checked(range, contract)?;
+        let mut after = WaitList::empty();
+        if !self.after.is_empty() {
+            after = self.wait_list()?;
+        }
+        let values = self.passed().map(|(_, value)| value);
+        let global = range.global_extent();
+        let local = local.as_ref().map(Extent::driver_order);
+        // SAFETY: `choose` gives as many dimensions as the range has, and `wait_list` only events of
+        // the context; the rest is what the caller vouches for.
+        let launched = unsafe {
+            kernel.raw().launch(
+                kernel.queue().raw(),
+                values,
+                global.driver_order(),
+                local,
+                &after,
+            )
+        };
+        match launched {
+            Ok(event) => Ok(Event::new(
+                kernel.queue(),
+                What::Kernel(kernel.clone()),
+                event,
+            )),
+            Err((Some(position), failure)) => Err(self.refused(position, failure)),
+            Err((None, failure)) => {
+                let action = format!("launching kernel {}", kernel.name());
+                Err(Error::driver(failure, action, kernel.queue().device()))
+            }
+        }
+    }
+
+    /// The work-group size that the kernel gets over `range`, if all that can be checked is right and
+    /// `contract` holds.
+    #[inline]
+    pub(crate) fn checked(
+        &self,
+        range: &NdRange,
+        contract: Option<Contract>,
+    ) -> Result<Option<Extent>> {
+        let kernel = self.kernel;
+        let refused = |problem| Error::launch(kernel.name(), problem);
+        check(self).map_err(refused)?;
+        let device = kernel.queue().device();
+        let local = work_group::choose(range, kernel.limits(), device).map_err(refused)?;
+        match contract.map(|holds| holds(&Given::new(self.args, range))) {
+            None | Some(Ok(())) => Ok(local),
+            Some(Err(broken)) => Err(refused(LaunchProblem::contract(broken, self.names))),
+        }
+    }
+
+    /// The error of a driver that refuses what it gets at `position`.
+    pub(crate) fn refused(&self, position: usize, failure: Failure) -> Error {
+        let index = self.passed().nth(position).map(|(index, _)| index);
+        let (index, name) = index.map_or((position, "?"), |index| (index, self.names[index]));
+        let kernel_name = self.kernel.name();
+        let action = format!("setting argument {index} ({name}) of kernel {kernel_name}");
+        Error::driver(failure, action, self.kernel.queue().device())
+    }
+
+    /// What the kernel waits for, for the driver.
+    fn wait_list(&self) -> Result<WaitList<'l>> {
+        let kernel = self.kernel;
+        let queue = kernel.queue();
+        Event::wait_list(self.after, queue).map_err(|unwaitable| match unwaitable {
+            Unwaitable::Foreign(index) => {
+                let event = self.after[index];
+                let problem = LaunchProblem::EventDevice {
+                    index,
+                    event: event.what().to_string(),
+                    device: event.queue().device().to_string(),
+                    queue: queue.device().to_string(),
+                };
+                Error::launch(kernel.name(), problem)
+            }
+            Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, queue.device()),
+        })
+    }
+
+    /// What the device gets, in its order: the index of the argument it comes from, and the value.
+    pub(crate) fn passed(&self) -> Passed<'l> {
+        Passed {
+            kernel: self.kernel,
+            args: self.args,
+            index: 0,
+            part: 0,
+            number: 0,
+        }
+    }
+}
+
+/// What the device gets of arguments. The compiler removes parts of arguments as well as whole ones.
+pub(crate) struct Passed<'l> {
+    kernel: &'l Kernel,
+    args: &'l [Arg<'l>],
+    /// Which argument is next, and which part of it.
+    index: usize,
+    part: usize,
+    /// Which argument of the device is next, those counted that were removed.
+    number: usize,
+}
+
+impl<'l> Iterator for Passed<'l> {
+    type Item = (usize, Argument<'l>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (index, part, number) = (self.index, self.part, self.number);
+            let arg = self.args.get(index)?;
+            self.number += 1;
+            let value = if let Some(value) = arg.single() {
+                self.index += 1;
+                value
+            } else {
+                self.part += 1;
+                if self.part == arg.lowered() {
+                    self.index += 1;
+                    self.part = 0;
+                }
+                arg.raw(part)
+            };
+            if !self.kernel.is_eliminated(number) {
+                return Some((index, value));
+            }
+        }
+    }
+}
