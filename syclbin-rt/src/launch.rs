@@ -32,7 +32,7 @@ use crate::range::NdRange;
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a, const N: usize, R = NdRange> {
-    pub(crate) kernel: &'a Result<Kernel>,
+    kernel: &'a Result<Kernel>,
     names: &'static [&'static str; N],
     args: [Arg<'a>; N],
     after: &'a [&'a Event],
@@ -110,7 +110,8 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     /// # Errors
     ///
     /// When the kernel does not fit the device; when the number of arguments, the device of a
-    /// buffer or an event, or the range cannot be right ([`LaunchProblem`]); and when the driver refuses.
+    /// buffer or an event, or the range cannot be right ([`LaunchProblem`](crate::LaunchProblem)); and
+    /// when the driver refuses.
     ///
     /// # Safety
     ///

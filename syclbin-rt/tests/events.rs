@@ -596,7 +596,7 @@ fn times_that_nobody_noted_are_an_error_that_tells_what_to_do() -> Result<()> {
     assert_eq!(
         event.profile().unwrap_err().to_string(),
         "no times were noted of running kernel fill::iota; make the queue by \
-         Device::common::queue_with(QueueOptions::new().profiling())"
+         Device::queue_with(QueueOptions::new().profiling())"
     );
     event.wait()
 }

@@ -15,6 +15,10 @@ const LEN: usize = 1024;
 pub(crate) fn process(words: &[&str]) -> Result<(), String> {
     let result = match words {
         [] => embedded(),
+        ["driver"] => {
+            println!("first {}", crate::raw::driver_alone()?);
+            return Ok(());
+        }
         ["save", path] => return save(Path::new(path)),
         [path] => loaded(&std::fs::read(path).map_err(|error| format!("{path}: {error}"))?),
         _ => return Err(format!("{words:?}: a path at most")),

@@ -146,6 +146,20 @@ fn set<T>(kernel: cl_kernel, index: cl_uint, value: &T) -> Result<(), cl_int> {
     unsafe { set_kernel_arg(kernel, index, size_of::<T>(), pointer) }
 }
 
+/// What no program gets around: the driver is loaded, and a queue made.
+pub(crate) fn driver_alone() -> Result<String, String> {
+    let platforms = get_platform_ids().map_err(failed("clGetPlatformIDs"))?;
+    let mut devices = platforms
+        .into_iter()
+        .flat_map(|platform| get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default());
+    let device = devices.next().ok_or("no device")?;
+    let context =
+        create_context(&[device], null(), None, null_mut()).map_err(failed("clCreateContext"))?;
+    // SAFETY: the device is the one of the context.
+    unsafe { create_command_queue(context, device, 0) }.map_err(failed("clCreateCommandQueue"))?;
+    Ok("the driver".to_owned())
+}
+
 /// The device that a stub runs on, found again.
 fn device() -> Result<(cl_device_id, String), String> {
     let wanted = syclbin_rt::Device::best().map_err(crate::stub::told)?;

@@ -104,13 +104,25 @@ fn programs(world: &World, reference: Result<&Reference, &str>) -> Result<Vec<Pr
         1,
         Box::new(move || Ok(make(cached.clone()))),
     );
+    let (make, cached) = (ours.clone(), warm.clone());
     add(
         "native",
         "the file with native code that `Module::to_syclbin` saved, read from disk",
         1,
         Box::new(move || {
-            let mut command = ours(warm.clone());
+            let mut command = make(cached.clone());
             command.arg(&native);
+            Ok(command)
+        }),
+    );
+    let (make, cached) = (ours.clone(), warm.clone());
+    add(
+        DRIVER,
+        "cl3: the driver is loaded and a queue made, and nothing more",
+        1,
+        Box::new(move || {
+            let mut command = make(cached.clone());
+            command.arg("driver");
             Ok(command)
         }),
     );
@@ -177,6 +189,7 @@ fn programs(world: &World, reference: Result<&Reference, &str>) -> Result<Vec<Pr
 
 const FRESH: &str = "fresh";
 const WARM: &str = "warm";
+const DRIVER: &str = "driver alone";
 const REFERENCE: &str = "reference";
 const COMPILED: &str = "reference, compiled";
 
@@ -236,6 +249,11 @@ fn table(programs: &[Program]) {
     }
     println!();
     goal("warm over reference", warm / median(REFERENCE), 0.8);
+    goal(
+        "the same, without what the driver takes alone",
+        (warm - median(DRIVER)) / (median(REFERENCE) - median(DRIVER)),
+        0.8,
+    );
     goal(
         "warm over source compiled when it runs",
         warm / median(COMPILED),
