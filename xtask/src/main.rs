@@ -14,7 +14,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 9] = [
+const TASKS: [Task; 10] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -39,6 +39,11 @@ const TASKS: [Task; 9] = [
         name: "oracle",
         help: "have the reference SYCL runtime judge our files, and read what it writes",
         run: |arguments| none(arguments, steps::oracle),
+    },
+    Task {
+        name: "submit",
+        help: "build the program of the reference runtime that `cargo bench -p syclbin-rt` measures",
+        run: |arguments| none(arguments, steps::submit),
     },
     Task {
         name: "toolchain",

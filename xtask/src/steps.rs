@@ -115,6 +115,12 @@ pub(crate) fn oracle() -> Result<()> {
     judge()
 }
 
+/// Installs what is missing, then says how to start the reference runtime's part of a benchmark.
+pub(crate) fn submit() -> Result<()> {
+    install_toolchain()?;
+    crate::oracle::submit(&target_folder()?)
+}
+
 fn judge() -> Result<()> {
     eprintln!("== the reference runtime as a judge");
     crate::oracle::run(&target_folder()?)

@@ -1,10 +1,11 @@
 //! The judge: a C++ program over the reference runtime, built here, that loads and runs one file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use syclbin::State;
 
+use super::program;
 use super::runtime::{Runtime, at};
 use crate::steps::Result;
 
@@ -46,11 +47,7 @@ pub(crate) struct Verdict {
 impl<'r> Judge<'r> {
     /// Compiles the program, unless the one there is was made of the same source.
     pub(crate) fn build(runtime: &'r Runtime, files: PathBuf) -> Result<Self> {
-        let program = runtime.folder.join("judge");
-        let source = runtime.folder.join("judge.cpp");
-        if !program.exists() || std::fs::read_to_string(&source).ok().as_deref() != Some(SOURCE) {
-            compile(runtime, &source, &program)?;
-        }
+        let program = program::compile(runtime, "judge", SOURCE)?;
         if files.exists() {
             std::fs::remove_dir_all(&files).map_err(|error| at(&files, &error))?;
         }
@@ -138,30 +135,6 @@ impl Verdict {
 
 fn good(line: &str) -> bool {
     line == "loaded" || line.starts_with("ok ")
-}
-
-fn compile(runtime: &Runtime, source: &Path, program: &Path) -> Result<()> {
-    // The source is left beside the program only once that is there.
-    let _ = std::fs::remove_file(source);
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/judge.cpp");
-    let status = Command::new("g++")
-        .args(["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"])
-        // The headers warn of every compiler but their own.
-        .arg("-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING")
-        .arg("-isystem")
-        .arg(runtime.headers())
-        .arg(&from)
-        .arg(runtime.library())
-        // It leaves symbols of optional libraries open.
-        .arg("-Wl,--allow-shlib-undefined")
-        .arg("-o")
-        .arg(program)
-        .status()
-        .map_err(|error| format!("g++: {error}; install it"))?;
-    if !status.success() {
-        return Err(format!("{}: g++ ended with {status}", from.display()));
-    }
-    std::fs::write(source, SOURCE).map_err(|error| at(source, &error))
 }
 
 #[cfg(test)]

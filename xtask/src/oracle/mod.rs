@@ -2,7 +2,9 @@
 //! and files it writes are read and run by us.
 //!
 //! - `runtime`: libsycl and its headers, fetched once,
-//! - `judge`: the C++ program over it, `oracle/judge.cpp`,
+//! - `program`: C++ programs over it, compiled here,
+//! - `judge`: the one that loads and runs a file, `oracle/judge.cpp`,
+//! - `submit`: the one that benchmarks start, `oracle/submit.cpp`,
 //! - `kernels`: what is judged, and files made of it,
 //! - `cases`: which files, and what must become of each,
 //! - `content`: what the runtime wrote, read back,
@@ -13,7 +15,9 @@ mod checks;
 mod content;
 mod judge;
 mod kernels;
+mod program;
 mod runtime;
+mod submit;
 
 use std::path::Path;
 use std::time::Instant;
@@ -23,6 +27,7 @@ use cases::Bench;
 use checks::Checks;
 use judge::Judge;
 use runtime::{Runtime, at};
+pub(crate) use submit::submit;
 
 /// Runs all checks. `target` is Cargo's target folder.
 ///

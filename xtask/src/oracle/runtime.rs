@@ -68,7 +68,14 @@ impl Runtime {
 
     /// What a program needs in its environment to find the runtime, and the runtime the CPU device.
     pub(crate) fn environment(&self) -> Result<[(&'static str, OsString); 2]> {
-        let folders = [Some(self.folder.join("lib")), parent(&self.cpu_device)];
+        // The last has the library that it compiles source with; without it, it says that it cannot.
+        let compiler =
+            parent(&self.clang).and_then(|programs| Some(parent(&programs)?.join("lib")));
+        let folders = [
+            Some(self.folder.join("lib")),
+            parent(&self.cpu_device),
+            compiler,
+        ];
         let path = std::env::join_paths(folders.into_iter().flatten())
             .map_err(|error| format!("LD_LIBRARY_PATH: {error}"))?;
         Ok([

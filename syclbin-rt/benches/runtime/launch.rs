@@ -1,0 +1,177 @@
+//! Host time per launch: contestants in processes of their own, in turns.
+
+use crate::contestant::{ALL, Arguments, RAW, STUB};
+use crate::figures::{Rounds, duration, goal};
+use crate::process::{Process, Reference, Taken, ours};
+use crate::world::World;
+
+/// How often each is asked, and how many launches it then does before it waits for them.
+const ROUNDS: usize = 41;
+const BATCH: u32 = 200;
+/// Batches of a round; the fastest counts, so that a process has woken up.
+const BATCHES: usize = 5;
+
+/// One that takes part, with what it did so far for each number of arguments.
+struct Row {
+    name: &'static str,
+    process: Process,
+    rows: [Figures; Arguments::ALL.len()],
+}
+
+#[derive(Default)]
+struct Figures {
+    queued: Rounds,
+    finished: Rounds,
+    /// Over raw in the same round.
+    ratio: Rounds,
+    finished_ratio: Rounds,
+}
+
+/// What the reference runtime takes part with: the name, the mode of its program, what it does.
+const REFERENCES: [(&str, &str, &str); 2] = [
+    (
+        "reference",
+        "submit",
+        "libsycl: queue.submit with set_args and parallel_for, device pointers; its event is dropped",
+    ),
+    (
+        "reference, nd_launch",
+        "launch",
+        "libsycl: nd_launch of the enqueue functions, which make no event",
+    ),
+];
+
+pub(crate) fn bench(world: &World, reference: Result<&Reference, &str>) -> Result<(), String> {
+    println!("\n# Host time per launch\n");
+    let mut rows: Vec<Row> = Vec::new();
+    let mut join = |name, what, process: Result<Process, String>| {
+        let raw = rows.first().map(|row| row.process.device.clone());
+        match process {
+            Ok(process) if raw.as_ref().is_some_and(|raw| *raw != process.device) => {
+                println!("left out: {name}: it runs on {}", process.device);
+            }
+            Ok(process) => {
+                println!("{name}: {what}");
+                rows.push(Row {
+                    name,
+                    process,
+                    rows: Default::default(),
+                });
+            }
+            Err(reason) => println!("left out: {name}: {reason}"),
+        }
+    };
+    for entry in &ALL {
+        let process = Process::start(ours(entry.name)?.envs(world.environment()));
+        join(entry.name, entry.what, process);
+    }
+    for (name, way, what) in REFERENCES {
+        let process = reference.map_err(str::to_owned).and_then(|reference| {
+            let mut command = reference.command();
+            Process::start(command.args(["launch", way]).arg(&world.kernels))
+        });
+        join(name, what, process);
+    }
+    take_turns(&mut rows)?;
+    for (index, arguments) in Arguments::ALL.into_iter().enumerate() {
+        table(&rows, index, arguments);
+    }
+    goals(&rows);
+    Ok(())
+}
+
+fn take_turns(rows: &mut [Row]) -> Result<(), String> {
+    for round in 0..ROUNDS {
+        for (index, arguments) in Arguments::ALL.into_iter().enumerate() {
+            let mut taken: Vec<Option<Taken>> = rows.iter().map(|_| None).collect();
+            let mut order: Vec<usize> = (0..rows.len()).collect();
+            // Nobody is always behind the same one.
+            let middle = round % order.len().max(1);
+            order.rotate_left(middle);
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for turn in order {
+                taken[turn] = Some(best(&mut rows[turn].process, arguments)?);
+            }
+            let raw = rows.iter().position(|row| row.name == RAW);
+            let raw = raw.and_then(|raw| taken[raw]).unwrap_or(Taken::UNKNOWN);
+            for (row, taken) in rows.iter_mut().zip(taken) {
+                let taken = taken.unwrap_or(Taken::UNKNOWN);
+                let figures = &mut row.rows[index];
+                figures.queued.add(taken.queued);
+                figures.finished.add(taken.finished);
+                figures.ratio.add(taken.queued / raw.queued);
+                figures.finished_ratio.add(taken.finished / raw.finished);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The fastest of some batches, each figure by itself.
+fn best(process: &mut Process, arguments: Arguments) -> Result<Taken, String> {
+    let mut best: Option<Taken> = None;
+    for _ in 0..BATCHES {
+        let taken = process.launch(arguments, BATCH)?;
+        best = Some(best.map_or(taken, |best| Taken {
+            queued: best.queued.min(taken.queued),
+            finished: best.finished.min(taken.finished),
+        }));
+    }
+    best.ok_or_else(|| "no batch".to_owned())
+}
+
+fn table(rows: &[Row], index: usize, arguments: Arguments) {
+    println!(
+        "\n{:<22} {:>9} {:>9} {:>19} {:>7} {:>9} {:>7}",
+        format!("{} arguments", arguments.count()),
+        "queued",
+        "least",
+        "middle half",
+        "ratio",
+        "finished",
+        "ratio"
+    );
+    for row in rows {
+        let figures = &row.rows[index];
+        let (low, high) = figures.queued.spread();
+        println!(
+            "{:<22} {:>9} {:>9} {:>19} {:>7.3} {:>9} {:>7.3}",
+            row.name,
+            duration(figures.queued.median()),
+            duration(figures.queued.least()),
+            format!("{} - {}", duration(low), duration(high)),
+            figures.ratio.median(),
+            duration(figures.finished.median()),
+            figures.finished_ratio.median(),
+        );
+    }
+}
+
+fn goals(rows: &[Row]) {
+    println!(
+        "\nMedians of {ROUNDS} rounds, each the fastest of {BATCHES} batches of {BATCH} launches. queued: until the\n\
+         last launch was in the queue; finished: until it had run. ratio: the median of the ratios to\n\
+         `{RAW}` in the same round; below 1 is faster.\n"
+    );
+    let ratio = |name: &str, index: usize| {
+        let row = rows.iter().find(|row| row.name == name);
+        row.map_or(f64::NAN, |row| row.rows[index].ratio.median())
+    };
+    for (index, arguments) in Arguments::ALL.into_iter().enumerate() {
+        let count = arguments.count();
+        goal(
+            &format!("{STUB} over {RAW}, {count} arguments"),
+            ratio(STUB, index),
+            1.05,
+        );
+        for entry in ALL.iter().filter(|entry| entry.is_ours()) {
+            goal(
+                &format!("{} over reference, {count} arguments", entry.name),
+                ratio(entry.name, index) / ratio(REFERENCES[0].0, index),
+                1.0,
+            );
+        }
+    }
+}

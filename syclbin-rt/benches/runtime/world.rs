@@ -1,0 +1,70 @@
+//! Where things lie: the driver that all contestants use, the kernels, and files of the bench.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+/// Names the OpenCL library, to `cl3` and to `syclbin-rt`.
+const LIBRARY_VARIABLE: &str = "OPENCL_DYLIB_PATH";
+const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
+
+pub(crate) struct World {
+    /// The compiled kernels.
+    pub(crate) kernels: PathBuf,
+    /// For files that no run leaves behind for the next.
+    pub(crate) folder: PathBuf,
+    environment: Vec<(&'static str, OsString)>,
+}
+
+impl World {
+    /// The library and the device that the environment names, or else the installed CPU device.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub(crate) fn new() -> Result<Self, String> {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime-bench");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(|error| at(&folder, &error))?;
+        }
+        std::fs::create_dir_all(&folder).map_err(|error| at(&folder, &error))?;
+        let named = std::env::var_os(LIBRARY_VARIABLE).filter(|library| !library.is_empty());
+        let library = named.map_or_else(installed, Ok)?;
+        let device = std::env::var_os(DEVICE_VARIABLE).filter(|device| !device.is_empty());
+        let environment = vec![
+            (LIBRARY_VARIABLE, library),
+            (DEVICE_VARIABLE, device.unwrap_or_else(|| "cpu".into())),
+        ];
+        Ok(Self {
+            kernels: Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("benches/kernels/arguments.syclbin"),
+            folder,
+            environment,
+        })
+    }
+
+    /// What every contestant of this program has in its environment.
+    pub(crate) fn environment(&self) -> impl Iterator<Item = (&'static str, &OsString)> {
+        self.environment.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+fn installed() -> Result<OsString, String> {
+    let explicit = std::env::var_os(HOME_VARIABLE);
+    let home = Home::locate(explicit.as_deref()).map_err(|error| error.to_string())?;
+    let device = home.newest(Component::CpuDevice).ok_or_else(|| {
+        format!(
+            "no {} in {}; run `{}`, or name an OpenCL library in {LIBRARY_VARIABLE}",
+            Component::CpuDevice.name(),
+            home.path().display(),
+            syclbin_toolchain::INSTALL_COMMAND
+        )
+    })?;
+    Ok(device.entry().into_os_string())
+}
+
+/// The sentence for a `file` that could not be read or written.
+pub(crate) fn at(file: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("{}: {error}", file.display())
+}
