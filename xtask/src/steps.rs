@@ -16,6 +16,7 @@ const NEED_TOOLCHAIN: [&str; 7] = [
     "blur",
     "histogram",
     "mandelbrot",
+    "matmul",
     "particles",
     "pipeline",
     "end-to-end",
@@ -26,6 +27,7 @@ const EXAMPLES: [(&str, &str); 5] = [
     ("blur", "radius 6  320 x 200 pixels as Rust computes them"),
     ("histogram", "all bins as Rust counts them"),
     ("mandelbrot", "those compared as Rust computes them"),
+    ("matmul", "agree     up to"),
     ("particles", "positions  as in Rust"),
     ("pipeline", "16 chunks of 65536, steps as Rust counts them"),
 ];
