@@ -5,7 +5,12 @@ mod common;
 
 use peak_alloc::PeakAlloc;
 use syclbin_rt::contract::{Broken, Condition, Given, Number, Relation};
-use syclbin_rt::{AccessorRange, Arg, Launch, LocalMemory, NdRange, Result, SafeLaunch};
+use syclbin_rt::{AccessorRange, Arg, Launch, LocalMemory, NdRange, Queue, Result, SafeLaunch};
+
+syclbin_rt::include_syclbin! {
+    /// A kernel for each number of arguments.
+    mod arguments = "benches/kernels/arguments.syclbin";
+}
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -99,9 +104,44 @@ fn a_launch_with_every_kind_of_check_allocates_nothing() -> Result<()> {
     });
     launched?;
     assert_eq!(taken, 0, "a launch whose work-group is the kernel's");
+    stubs(&queue)?;
     // The way to measure sees an allocation.
     let (taken, message) = peak(|| format!("{:?}", queue.download(&out)));
     assert_eq!(message, "Ok([64])");
     assert!(taken >= 8, "{taken}");
+    Ok(())
+}
+
+/// Stubs of 0 to 10 arguments, as users call them; the first launch of each counts, too.
+fn stubs(queue: &Queue) -> Result<()> {
+    let kernels = arguments::Module::load(queue)?;
+    let mut out = queue.zeroed::<i32>(1)?;
+    let [a, b, c] = [queue.zeroed::<i32>(1)?, queue.zeroed(1)?, queue.zeroed(1)?];
+    let (a, b, c) = (&a, &b, &c);
+    macro_rules! takes_nothing {
+        ($($count:literal: $kernel:ident($($argument:expr),*);)*) => {
+            $(
+                // SAFETY: each kernel uses one element of each buffer.
+                let launch = || unsafe { kernels.$kernel($($argument),*).launch(1).map(drop) };
+                let (taken, launched) = peak(launch);
+                launched?;
+                assert_eq!(taken, 0, "a stub of {} arguments", $count);
+            )*
+        };
+    }
+    takes_nothing! {
+        0: take_0();
+        1: take_1(&mut out);
+        2: take_2(&mut out, 1);
+        3: take_3(&mut out, a, 1);
+        4: take_4(&mut out, a, 1, 2.0);
+        5: take_5(&mut out, a, b, 1, 2.0);
+        6: take_6(&mut out, a, b, 1, 2.0, 3);
+        7: take_7(&mut out, a, b, 1, 2.0, 3, 4.0);
+        8: take_8(&mut out, a, b, c, 1, 2.0, 3, 4.0);
+        9: take_9(&mut out, a, b, c, 1, 2.0, 3, 4.0, 5);
+        10: take_10(&mut out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0);
+    }
+    assert_eq!(queue.download(&out)?, [21]);
     Ok(())
 }
