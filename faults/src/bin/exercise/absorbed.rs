@@ -1,0 +1,71 @@
+//! Failures that are no errors, each with its reason.
+
+/// Why a program need not hear of a failure of `call` in a step.
+pub(crate) fn reason(call: &str, step: &str) -> Option<&'static str> {
+    if call.starts_with("clRelease") || call.contains("Free") {
+        return Some(
+            "nobody is left to tell, and what is not released is the driver's from then on",
+        );
+    }
+    let (.., reason) = ABSORBED
+        .iter()
+        .find(|(name, steps, _)| *name == call && (steps.is_empty() || steps.contains(&step)))?;
+    Some(reason)
+}
+
+/// How many references to objects of a kind may be left after a failure of `call`.
+pub(crate) fn left(call: &str, kind: &str) -> u64 {
+    let of_call = match call {
+        "clReleaseCommandQueue" => "Queue",
+        "clReleaseMemObject" => "Memory",
+        // What is not waited for may be in use, and is never freed.
+        "clFinish" | "clMemFreeINTEL" | "clMemBlockingFreeINTEL" => "UsmAllocation",
+        "clReleaseCommandBufferKHR" => "CommandBuffer",
+        other => other.strip_prefix("clRelease").unwrap_or_default(),
+    };
+    u64::from(of_call == kind)
+}
+
+/// The call, the steps (none: all of them), and the reason.
+type Absorbed = (&'static str, &'static [&'static str], &'static str);
+
+const ABSORBED: &[Absorbed] = &[
+    (
+        "clCreateProgramWithBinary",
+        &["load a cached module"],
+        "what the cache holds and the driver does not take is compiled again",
+    ),
+    (
+        "clBuildProgram",
+        &["load a cached module"],
+        "as above, and the driver takes it only now",
+    ),
+    (
+        "clGetProgramInfo",
+        &[
+            "load a module",
+            "load a cached module",
+            "link",
+            "set constants",
+            "use variables",
+            "use work-group memory",
+            "save a module and load it",
+        ],
+        "code that cannot be had is not kept for the next process",
+    ),
+    (
+        "clGetProgramBuildInfo",
+        &["load code that does not build"],
+        "without the log, the failure itself is told",
+    ),
+    (
+        "clFlush",
+        &[],
+        "the kernel is in the queue all the same; waiting for it flushes, too",
+    ),
+    (
+        "clGetExtensionFunctionAddressForPlatform",
+        &["look for devices"],
+        "a driver lacks what it does not tell; whoever needs that function is told so",
+    ),
+];

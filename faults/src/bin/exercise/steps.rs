@@ -1,0 +1,226 @@
+//! A program that does all that the runtime can, in steps that can each be done again.
+
+use std::path::Path;
+
+use syclbin_rt::{
+    Addressing, Arg, Buffer, Device, DeviceArray, Error, Event, Filtering, Kernel, Launch, Module,
+    Queue, Result, Sampler,
+};
+
+use crate::answer;
+use crate::ledger::Ledger;
+
+pub(crate) const VECTOR_OPS: &str = "vector_ops.object.syclbin";
+pub(crate) const SCALE: &str = "_Z19__sycl_kernel_scaleIiEvPT_S0_";
+
+/// All steps. None when one of them cannot be done.
+pub(crate) fn all(ledger: &Ledger<'_>, device: &Device) -> Option<()> {
+    let queue = ledger.step("make a queue", || device.queue())?;
+    ledger.step("copy", || copies(&queue))?;
+    let module = ledger.step("load a module", || whole(load(&queue, VECTOR_OPS)?))?;
+    let saxpy = ledger.step("make a kernel", || module.kernel("saxpy"))?;
+    launches(ledger, &queue, &Ok(saxpy))?;
+    drop(module);
+    ledger.step("load a cached module", || {
+        let module = whole(load(&queue, VECTOR_OPS)?)?;
+        scales(&queue, &module)
+    })?;
+    ledger.step("link", || linked(&queue))?;
+    ledger.step("set constants", || constants(&queue))?;
+    ledger.step("use variables", || variables(&queue))?;
+    ledger.step("use device arrays", || arrays(&queue))?;
+    ledger.step("make a sampler", || {
+        Sampler::new(&queue, Addressing::ClampToEdge, Filtering::Nearest, false)
+    })?;
+    ledger.step("use work-group memory", || work_groups(&queue))?;
+    ledger.step("save a module and load it", || saved(&queue))?;
+    ledger.step("load code that does not build", || broken(&queue))?;
+    ledger.step("use two queues", || two_queues(&queue))?;
+    ledger.step("wait", || queue.wait())
+}
+
+fn testfile(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
+    std::fs::read(folder.join(name)).expect("a test file")
+}
+
+pub(crate) fn load(queue: &Queue, name: &str) -> Result<Module> {
+    load_bytes(queue, &testfile(name))
+}
+
+fn load_bytes(queue: &Queue, bytes: &[u8]) -> Result<Module> {
+    // SAFETY: the code is what a compiler or the driver made, or what the driver refuses.
+    unsafe { Module::load(queue, bytes) }
+}
+
+/// The module, if all its kernels can be had: a part that does not load only matters to whoever asks
+/// for a kernel of it.
+fn whole(module: Module) -> Result<Module> {
+    for name in module.kernel_names() {
+        module.kernel(name)?;
+    }
+    Ok(module)
+}
+
+fn copies(queue: &Queue) -> Result<()> {
+    let data: Vec<u32> = (0..1000).collect();
+    let mut buffer = queue.upload(&data)?;
+    assert_eq!(queue.download(&buffer)?, data);
+    let zeroed = queue.zeroed::<u64>(77)?;
+    assert_eq!(queue.download(&zeroed)?, [0; 77]);
+    queue.write(&mut buffer, &vec![5; 1000])?;
+    let mut back = vec![0; 1000];
+    queue.read(&buffer, &mut back)?;
+    assert_eq!(back, [5; 1000]);
+    // Nothing to copy, which waits.
+    let mut empty = queue.upload::<f32>(&[])?;
+    queue.write(&mut empty, &[])?;
+    queue.read(&empty, &mut [])
+}
+
+fn saxpy(kernel: &Result<Kernel>, a: f32, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<Event> {
+    let n = u32::try_from(x.len()).expect("a small buffer");
+    let range = x.len();
+    let args = [Arg::scalar(a), Arg::read(x), Arg::write(y), Arg::scalar(n)];
+    // SAFETY: both buffers have `n` elements.
+    unsafe { Launch::new(kernel, &["a", "x", "y", "n"], args).launch(range) }
+}
+
+/// Launches on buffers that were there before: a launch that failed has changed nothing, and one
+/// that did not has changed them once.
+fn launches(ledger: &Ledger<'_>, queue: &Queue, kernel: &Result<Kernel>) -> Option<()> {
+    let x = ledger.step("fill a buffer", || queue.upload(&[1.0f32; 64]))?;
+    let mut y = ledger.step("zero a buffer", || queue.zeroed::<f32>(64))?;
+    for done in 1..=3u8 {
+        let mut running = None;
+        ledger.step("launch and wait", || {
+            let event = match running.take() {
+                Some(event) => event,
+                None => saxpy(kernel, 1.0, &x, &mut y)?,
+            };
+            let waited = event.wait().and_then(|()| event.is_complete());
+            let ended = waited.as_ref().err().map(ToString::to_string);
+            // A kernel that has failed is launched again, any other one is not.
+            if !ended.is_some_and(|ended| ended.starts_with("clEnqueueNDRangeKernel")) {
+                running = Some(event);
+            }
+            assert!(waited?);
+            Ok(())
+        })?;
+        let y = ledger.step("see what a kernel wrote", || queue.download(&y))?;
+        if y != [f32::from(done); 64] {
+            ledger.fail::<()>(format!("after {done} launches there is {}", y[0]));
+        }
+    }
+    Some(())
+}
+
+fn scales(queue: &Queue, module: &Module) -> Result<()> {
+    let kernel = module.kernel(SCALE);
+    let mut data = queue.upload(&[1i32, 2, 3])?;
+    let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+    // SAFETY: one work-item for each element.
+    unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(3)? }.wait()?;
+    assert_eq!(queue.download(&data)?, [3, 6, 9]);
+    Ok(())
+}
+
+fn linked(queue: &Queue) -> Result<()> {
+    let exporting = testfile("export_side.object.syclbin");
+    let module = Module::builder(queue).link(&exporting);
+    // SAFETY: a compiler made the code.
+    let module = unsafe { module.load(&testfile("import_side.object.syclbin"))? };
+    let kernel = module.kernel("apply");
+    let input = queue.upload(&[0.0f32, 1.0, -3.0])?;
+    let mut out = queue.zeroed::<f32>(3)?;
+    let args = [Arg::read(&input), Arg::write(&mut out)];
+    // SAFETY: a work-item for each element.
+    unsafe { Launch::new(&kernel, &["in", "out"], args).launch(3)? }.wait()?;
+    assert_eq!(queue.download(&out)?, [1.0, 2.0, 10.0]);
+    Ok(())
+}
+
+fn constants(queue: &Queue) -> Result<()> {
+    let module = Module::builder(queue)
+        .specialization_constant("radius", 3u32)
+        .specialization_constant("pair", [4u32, 5]);
+    // SAFETY: the code is well-formed.
+    let module = unsafe { module.load(&answer::file(&answer::constants()))? };
+    let kernel = module.kernel("answer");
+    let mut out = queue.zeroed::<u32>(3)?;
+    // SAFETY: it writes three numbers.
+    unsafe { Launch::new(&kernel, &["out"], [Arg::write(&mut out)]).launch(1)? }.wait()?;
+    assert_eq!(queue.download(&out)?, [3, 4, 5]);
+    Ok(())
+}
+
+fn variables(queue: &Queue) -> Result<()> {
+    let module = load(queue, "globals.object.syclbin")?;
+    let table = module.global::<[i32; 4]>("table")?;
+    let bias = module.global::<f32>("bias")?;
+    table.write(&[1, 2, 3, -4])?;
+    bias.write(&0.5)?;
+    assert_eq!((table.read()?, bias.read()?), ([1, 2, 3, -4], 0.5));
+    let kernel = module.kernel("store");
+    // SAFETY: it writes nothing but the variable.
+    unsafe { Launch::new(&kernel, &["value"], [Arg::scalar(7i32)]).launch(1)? }.wait()?;
+    assert_eq!(table.read()?, [0, 7, 14, 21]);
+    Ok(())
+}
+
+fn arrays(queue: &Queue) -> Result<()> {
+    let module = load(queue, VECTOR_OPS)?;
+    let kernel = module.kernel(SCALE);
+    let mut array = DeviceArray::upload(queue, &[1i32, 2, 3])?;
+    array.write(&[4, 5, 6])?;
+    let args = [Arg::pointer(array.pointer()), Arg::scalar(2i32)];
+    // SAFETY: one work-item for each element.
+    unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(3)? }.wait()?;
+    assert_eq!(array.download()?, [8, 10, 12]);
+    let empty = DeviceArray::<f32>::zeroed(queue, 0)?;
+    assert_eq!(empty.download()?, []);
+    Ok(())
+}
+
+fn work_groups(queue: &Queue) -> Result<()> {
+    let module = load(queue, "work_group.object.syclbin")?;
+    let kernel = module.kernel("block_sum");
+    let input = queue.upload(&[1i32; 128])?;
+    let mut out = queue.zeroed::<i32>(2)?;
+    let args = [Arg::read(&input), Arg::write(&mut out), Arg::local(256)];
+    let names = &["in", "out", "scratch"];
+    // SAFETY: groups of 64 add 128 numbers, with 64 numbers of work-group memory.
+    unsafe { Launch::new(&kernel, names, args).launch(128)? }.wait()?;
+    assert_eq!(queue.download(&out)?, [64, 64]);
+    Ok(())
+}
+
+fn saved(queue: &Queue) -> Result<()> {
+    let bytes = load(queue, VECTOR_OPS)?.to_syclbin()?;
+    scales(queue, &whole(load_bytes(queue, &bytes)?)?)
+}
+
+/// The failure is what is wanted, unless it is not the one that is.
+fn broken(queue: &Queue) -> Result<()> {
+    let bytes = testfile(VECTOR_OPS);
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    // Its first instruction declares a capability: 60000 is none.
+    file.modules[0].images[0].bytes.to_mut()[24..28].copy_from_slice(&60_000u32.to_le_bytes());
+    file.modules.truncate(1);
+    let file = syclbin::write::to_vec(&file, syclbin::Container::default()).expect("a good file");
+    let error: Error = load_bytes(queue, &file).expect_err("no such capability");
+    let message = error.to_string();
+    let refused = "clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)";
+    if message.contains(refused) {
+        Ok(())
+    } else {
+        Err(error)
+    }
+}
+
+fn two_queues(queue: &Queue) -> Result<()> {
+    let other = queue.device().queue()?;
+    let buffer = other.upload(&[1u8, 2])?;
+    assert_eq!(queue.download(&buffer)?, [1, 2]);
+    other.wait()
+}
