@@ -32,12 +32,12 @@ type Absorbed = (&'static str, &'static [&'static str], &'static str);
 const ABSORBED: &[Absorbed] = &[
     (
         "clCreateProgramWithBinary",
-        &["load a cached module"],
+        &["load a cached module", "use two queues"],
         "what the cache holds and the driver does not take is compiled again",
     ),
     (
         "clBuildProgram",
-        &["load a cached module"],
+        &["load a cached module", "use two queues"],
         "as above, and the driver takes it only now",
     ),
     (
@@ -49,6 +49,7 @@ const ABSORBED: &[Absorbed] = &[
             "set constants",
             "use variables",
             "use work-group memory",
+            "use two queues",
             "save a module and load it",
         ],
         "code that cannot be had is not kept for the next process",

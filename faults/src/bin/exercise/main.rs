@@ -4,7 +4,8 @@
 //!
 //! - `exercise calls`: how often each function is called when nothing fails;
 //! - `exercise fail FUNCTION...`: fails calls of each in all ways, one at a time, in one process;
-//! - `exercise vanish`: the device is gone from one call on, for calls all over the program;
+//! - `exercise vanish [PLACE...]`: the device is gone from one call on, for calls all over the
+//!   program, or the ones that are told;
 //! - `exercise memory`: there is no memory on the device;
 //! - `exercise drop`: nothing waits for the queue when memory with an address goes;
 //! - `exercise devices`: looks for devices, where the environment says what fails.
@@ -40,13 +41,13 @@ fn main() -> ExitCode {
     ended(match words[..] {
         ["calls"] => calls(&control),
         ["fail", ref functions @ ..] => fail(&control, functions),
-        ["vanish"] => vanish(&control),
+        ["vanish", ref places @ ..] => vanish(&control, places),
         ["memory"] => memory(&control),
         ["drop"] => kept(&control),
         ["devices"] => devices(&control),
         _ => {
             vec![
-                "usage: exercise calls | fail FUNCTION... | vanish | memory | drop | devices"
+                "usage: exercise calls | fail FUNCTION... | vanish [PLACE...] | memory | drop | devices"
                     .to_owned(),
             ]
         }
@@ -181,14 +182,23 @@ fn fail_calls(
 /// In how many places of the program the device vanishes.
 const PLACES: u64 = 40;
 
-fn vanish(control: &Control) -> Vec<String> {
+fn vanish(control: &Control, places: &[&str]) -> Vec<String> {
     let device = match device() {
         Ok(device) => device,
         Err(wrong) => return wrong,
     };
     let (report, mut wrong) = clean(control, &device);
-    for place in 0..PLACES {
-        let plan = format!("* {}+ {GONE}", 1 + report.all * place / PLACES);
+    let mut places: Vec<u64> = places
+        .iter()
+        .filter_map(|place| place.parse().ok())
+        .collect();
+    if places.is_empty() {
+        places = (0..PLACES)
+            .map(|place| 1 + report.all * place / PLACES)
+            .collect();
+    }
+    for place in places {
+        let plan = format!("* {place}+ {GONE}");
         say(&plan);
         let expected = Expected::Onward { code: GONE };
         wrong.extend(pass(control, &device, Some(&plan), expected).1);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use syclbin_rt::{
     Addressing, Arg, Buffer, Device, DeviceArray, Error, Event, Filtering, Kernel, Launch, Module,
-    Queue, Result, Sampler,
+    Queue, QueueOptions, Result, Sampler,
 };
 
 use crate::answer;
@@ -78,12 +78,22 @@ fn copies(queue: &Queue) -> Result<()> {
     queue.read(&empty, &mut [])
 }
 
-fn saxpy(kernel: &Result<Kernel>, a: f32, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<Event> {
+fn saxpy(
+    kernel: &Result<Kernel>,
+    a: f32,
+    x: &Buffer<f32>,
+    y: &mut Buffer<f32>,
+    after: &[&Event],
+) -> Result<Event> {
     let n = u32::try_from(x.len()).expect("a small buffer");
     let range = x.len();
     let args = [Arg::scalar(a), Arg::read(x), Arg::write(y), Arg::scalar(n)];
     // SAFETY: both buffers have `n` elements.
-    unsafe { Launch::new(kernel, &["a", "x", "y", "n"], args).launch(range) }
+    unsafe {
+        Launch::new(kernel, &["a", "x", "y", "n"], args)
+            .after(after)
+            .launch(range)
+    }
 }
 
 /// Launches on buffers that were there before: a launch that failed has changed nothing, and one
@@ -96,7 +106,7 @@ fn launches(ledger: &Ledger<'_>, queue: &Queue, kernel: &Result<Kernel>) -> Opti
         ledger.step("launch and wait", || {
             let event = match running.take() {
                 Some(event) => event,
-                None => saxpy(kernel, 1.0, &x, &mut y)?,
+                None => saxpy(kernel, 1.0, &x, &mut y, &[])?,
             };
             let waited = event.wait().and_then(|()| event.is_complete());
             let ended = waited.as_ref().err().map(ToString::to_string);
@@ -218,9 +228,25 @@ fn broken(queue: &Queue) -> Result<()> {
     }
 }
 
+/// A launch that waits for another one, on a queue that would not.
 fn two_queues(queue: &Queue) -> Result<()> {
-    let other = queue.device().queue()?;
-    let buffer = other.upload(&[1u8, 2])?;
-    assert_eq!(queue.download(&buffer)?, [1, 2]);
+    let options = QueueOptions::new().out_of_order().profiling();
+    let other = queue.device().queue_with(options)?;
+    let module = load(&other, VECTOR_OPS)?;
+    let kernel = module.kernel("saxpy");
+    let x = other.upload(&[1.0f32; 64])?;
+    let mut y = other.zeroed::<f32>(64)?;
+    let first = saxpy(&kernel, 1.0, &x, &mut y, &[])?;
+    let second = saxpy(&kernel, 1.0, &x, &mut y, &[&first])?;
+    let done = other.barrier(&[&second])?;
+    let here = queue.barrier(&[&done])?;
+    // What waits for a command that failed fails too, and the first of them says why.
+    let waited = [second.wait(), done.wait(), here.wait()];
+    if let Err(error) = first.wait() {
+        assert!(waited.iter().all(Result::is_err), "{waited:?}");
+        return Err(error);
+    }
+    waited.into_iter().collect::<Result<()>>()?;
+    assert_eq!(queue.download(&y)?, [2.0; 64]);
     other.wait()
 }
