@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opencl_sys::{
-    CL_EVENT_COMMAND_EXECUTION_STATUS, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_SUCCESS,
-    cl_event, cl_int, cl_uint,
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+    CL_SUCCESS, cl_event, cl_int, cl_uint,
 };
 
 /// The code that each of them ends with.
@@ -80,8 +80,14 @@ pub(crate) unsafe fn told(
         && !value.is_null()
         && let Some(failed) = code_of(event)
     {
-        // SAFETY: it is not null, and there is room.
-        unsafe { value.cast::<cl_int>().write_unaligned(failed) };
+        let status = value.cast::<cl_int>();
+        // SAFETY: it is not null, and there is room, which the driver has written to.
+        unsafe {
+            // Until what came before has ended it is still waiting.
+            if status.read_unaligned() == CL_COMPLETE {
+                status.write_unaligned(failed);
+            }
+        }
     }
     code
 }

@@ -15,11 +15,14 @@ pub(crate) fn reason(call: &str, step: &str) -> Option<&'static str> {
 
 /// How many references to objects of a kind may be left after a failure of `call`.
 pub(crate) fn left(call: &str, kind: &str) -> u64 {
+    if call == "clFinish" {
+        // What is not waited for may be in use, and is never freed.
+        return u64::from(kind == "UsmAllocation" || kind == "Queue");
+    }
     let of_call = match call {
         "clReleaseCommandQueue" => "Queue",
         "clReleaseMemObject" => "Memory",
-        // What is not waited for may be in use, and is never freed.
-        "clFinish" | "clMemFreeINTEL" | "clMemBlockingFreeINTEL" => "UsmAllocation",
+        "clMemFreeINTEL" | "clMemBlockingFreeINTEL" => "UsmAllocation",
         "clReleaseCommandBufferKHR" => "CommandBuffer",
         other => other.strip_prefix("clRelease").unwrap_or_default(),
     };
@@ -32,12 +35,12 @@ type Absorbed = (&'static str, &'static [&'static str], &'static str);
 const ABSORBED: &[Absorbed] = &[
     (
         "clCreateProgramWithBinary",
-        &["load a cached module", "use two queues"],
+        &["load a cached module", "use two queues", "await"],
         "what the cache holds and the driver does not take is compiled again",
     ),
     (
         "clBuildProgram",
-        &["load a cached module", "use two queues"],
+        &["load a cached module", "use two queues", "await"],
         "as above, and the driver takes it only now",
     ),
     (
@@ -50,9 +53,21 @@ const ABSORBED: &[Absorbed] = &[
             "use variables",
             "use work-group memory",
             "use two queues",
+            "await",
             "save a module and load it",
         ],
         "code that cannot be had is not kept for the next process",
+    ),
+    (
+        "clEnqueueBarrierWithWaitList",
+        &["use two queues"],
+        "on a queue out of order two make one; the first only has to come after commands that have \
+         events of their own",
+    ),
+    (
+        "clWaitForEvents",
+        &[],
+        "where the command has ended meanwhile, its event tells how",
     ),
     (
         "clGetProgramBuildInfo",

@@ -98,8 +98,9 @@ impl<'c> Ledger<'c> {
         for (kind, count) in &report.live {
             let before = self.before.live.get(kind).copied().unwrap_or_default();
             let left = count.saturating_sub(before);
-            // Nothing waits for a device that is gone, and memory that may be in use is never freed.
-            let kept = matches!(self.expected, Expected::Onward { .. }) && kind == "UsmAllocation";
+            // Nothing waits for a device that is gone, and what may be in use is never freed.
+            let kept = matches!(self.expected, Expected::Onward { .. })
+                && matches!(kind.as_str(), "UsmAllocation" | "Queue");
             if left > absorbed::left(call, kind) && !kept {
                 wrong.push(format!("{left} references to objects are left: {kind}"));
             }
