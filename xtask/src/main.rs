@@ -56,6 +56,11 @@ const TASKS: [Task; 10] = [
         run: bench::run,
     },
     Task {
+        name: "stress",
+        help: "launches, threads, buffers and modules by the million; with --short, a hundredth",
+        run: steps::stress,
+    },
+    Task {
         name: "corrupt",
         help: "damage every byte of every test file, 8 values and more each; with --full, all 255",
         run: damage::corrupt,
