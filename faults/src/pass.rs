@@ -189,10 +189,12 @@ pub(crate) unsafe fn pass<F: Copy, A: Answer>(
         Verdict::Pass => None,
     };
     if let Some(code) = ends_with {
-        // What gives an object or no event cannot be made to fail later.
-        let command = role
-            .command
-            .filter(|command| matches!(role.change, Change::None) && !command.event.is_null());
+        // What gives an object or no event cannot be made to fail later, nor can what names no queue.
+        let command = role.command.filter(|command| {
+            matches!(role.change, Change::None)
+                && !command.event.is_null()
+                && !command.queue.is_null()
+        });
         let Some(command) = command else {
             // SAFETY: as above.
             return unsafe { A::failure(code, role.status) };

@@ -1,6 +1,9 @@
 //! Bad input: each mistake is an error, and the queue works on as if nobody had made it.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
-#![allow(clippy::panic, reason = "another error than the one expected fails the test")]
+#![allow(
+    clippy::panic,
+    reason = "another error than the one expected fails the test"
+)]
 
 mod common;
 

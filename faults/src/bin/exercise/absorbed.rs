@@ -20,6 +20,7 @@ pub(crate) fn left(call: &str, kind: &str) -> u64 {
         return u64::from(kind == "UsmAllocation" || kind == "Queue");
     }
     let of_call = match call {
+        "clEnqueueUnmapMemObject" => "Mapping",
         "clReleaseCommandQueue" => "Queue",
         "clReleaseMemObject" => "Memory",
         "clMemFreeINTEL" | "clMemBlockingFreeINTEL" => "UsmAllocation",
@@ -63,6 +64,16 @@ const ABSORBED: &[Absorbed] = &[
         &["use two queues"],
         "on a queue out of order two make one; the first only has to come after commands that have \
          events of their own",
+    ),
+    (
+        "clEnqueueUnmapMemObject",
+        &[],
+        "a view of memory goes without a word; a driver that refuses that refuses what comes next",
+    ),
+    (
+        "clGetDeviceInfo",
+        &["look for devices"],
+        "what a device need not tell it is taken to lack",
     ),
     (
         "clWaitForEvents",

@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Wake};
 use std::thread::Thread;
 
 use syclbin_rt::{
-    Addressing, Arg, Buffer, Device, DeviceArray, Error, Event, Filtering, Kernel, Launch, Module,
-    Queue, QueueOptions, Result, Sampler,
+    Addressing, Arg, Buffer, Device, DeviceArray, Error, Event, Filtering, HostArray, Kernel,
+    Launch, Module, Queue, QueueOptions, Result, Sampler, SharedArray,
 };
 
 use crate::answer;
@@ -34,6 +34,9 @@ pub(crate) fn all(ledger: &Ledger<'_>, device: &Device) -> Option<()> {
     ledger.step("set constants", || constants(&queue))?;
     ledger.step("use variables", || variables(&queue))?;
     ledger.step("use device arrays", || arrays(&queue))?;
+    ledger.step("use host and shared arrays", || shared_arrays(&queue))?;
+    ledger.step("copy parts, fill and map", || parts(&queue))?;
+    repeats(ledger, &queue)?;
     ledger.step("make a sampler", || {
         Sampler::new(&queue, Addressing::ClampToEdge, Filtering::Nearest, false)
     })?;
@@ -109,20 +112,8 @@ fn launches(ledger: &Ledger<'_>, queue: &Queue, kernel: &Result<Kernel>) -> Opti
     let x = ledger.step("fill a buffer", || queue.upload(&[1.0f32; 64]))?;
     let mut y = ledger.step("zero a buffer", || queue.zeroed::<f32>(64))?;
     for done in 1..=3u8 {
-        let mut running = None;
-        ledger.step("launch and wait", || {
-            let event = match running.take() {
-                Some(event) => event,
-                None => saxpy(kernel, 1.0, &x, &mut y, &[])?,
-            };
-            let waited = event.wait().and_then(|()| event.is_complete());
-            let ended = waited.as_ref().err().map(ToString::to_string);
-            // A kernel that has failed is launched again, any other one is not.
-            if !ended.is_some_and(|ended| ended.starts_with("clEnqueueNDRangeKernel")) {
-                running = Some(event);
-            }
-            assert!(waited?);
-            Ok(())
+        once(ledger, "launch and wait", || {
+            saxpy(kernel, 1.0, &x, &mut y, &[])
         })?;
         let y = ledger.step("see what a kernel wrote", || queue.download(&y))?;
         if y != [f32::from(done); 64] {
@@ -130,6 +121,25 @@ fn launches(ledger: &Ledger<'_>, queue: &Queue, kernel: &Result<Kernel>) -> Opti
         }
     }
     Some(())
+}
+
+/// Starts a command and waits for it, as a step: one that has failed is started again, but not one
+/// that was started and that nobody could tell of.
+fn once(ledger: &Ledger<'_>, name: &str, mut start: impl FnMut() -> Result<Event>) -> Option<()> {
+    let mut running = None;
+    ledger.step(name, || {
+        let event = match running.take() {
+            Some(event) => event,
+            None => start()?,
+        };
+        let waited = event.wait().and_then(|()| event.is_complete());
+        let error = waited.as_ref().err().map(ToString::to_string);
+        if !error.is_some_and(|error| error.starts_with("clEnqueue")) {
+            running = Some(event);
+        }
+        assert!(waited?);
+        Ok(())
+    })
 }
 
 fn scales(queue: &Queue, module: &Module) -> Result<()> {
@@ -189,14 +199,87 @@ fn arrays(queue: &Queue) -> Result<()> {
     let module = load(queue, VECTOR_OPS)?;
     let kernel = module.kernel(SCALE);
     let mut array = DeviceArray::upload(queue, &[1i32, 2, 3])?;
-    array.write(&[4, 5, 6])?;
+    queue.write(&mut array, &[4, 5, 6])?;
     let args = [Arg::pointer(array.pointer()), Arg::scalar(2i32)];
     // SAFETY: one work-item for each element.
     unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(3)? }.wait()?;
-    assert_eq!(array.download()?, [8, 10, 12]);
+    assert_eq!(queue.download(&array)?, [8, 10, 12]);
     let empty = DeviceArray::<f32>::zeroed(queue, 0)?;
-    assert_eq!(empty.download()?, []);
+    assert_eq!(queue.download(&empty)?, []);
     Ok(())
+}
+
+fn shared_arrays(queue: &Queue) -> Result<()> {
+    let mut host = HostArray::<i32>::zeroed(queue, 3)?;
+    let mut shared = SharedArray::<i32>::zeroed(queue, 3)?;
+    queue.write(&mut host, &[1, 2, 3])?;
+    queue.copy(&host, &mut shared)?.wait()?;
+    queue.map_mut(&mut shared)?[0] = 7;
+    assert_eq!(queue.download(&shared)?, [7, 2, 3]);
+    queue.fill(&mut host, 5)?.wait()?;
+    assert_eq!(*queue.map(&host)?, [5; 3]);
+    Ok(())
+}
+
+fn parts(queue: &Queue) -> Result<()> {
+    let module = load(queue, VECTOR_OPS)?;
+    let kernel = module.kernel(SCALE);
+    let mut buffer = queue.upload(&[1i32; 256])?;
+    let (first, mut second) = buffer.split_at_mut(128)?;
+    queue.copy(&first, &mut second)?.wait()?;
+    queue.fill(&mut second, 2)?.wait()?;
+    let args = [Arg::write(&mut second), Arg::scalar(3i32)];
+    // SAFETY: one work-item for each element.
+    unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(128)? }.wait()?;
+    queue.map_mut(&mut buffer)?[0] = 9;
+    let now = queue.map(&buffer)?;
+    assert_eq!((now[0], now[1], now[128], now[255]), (9, 1, 6, 6));
+    Ok(())
+}
+
+fn doubling<'a>(kernel: &'a Result<Kernel>, data: &'a mut Buffer<i32>) -> Launch<'a, 2> {
+    let args = [Arg::write(data), Arg::scalar(2i32)];
+    Launch::new(kernel, &["data", "factor"], args)
+}
+
+/// Prepared and recorded launches on memory that was there before: each runs once, or not at all.
+fn repeats(ledger: &Ledger<'_>, queue: &Queue) -> Option<()> {
+    let module = ledger.step("load for repeats", || load(queue, VECTOR_OPS))?;
+    let kernel = ledger.step("make a kernel for repeats", || module.kernel(SCALE))?;
+    let kernel = Ok(kernel);
+    let mut data = ledger.step("fill for repeats", || queue.upload(&[1i32; 4]))?;
+    let prepared = ledger.step("prepare", || doubling(&kernel, &mut data).prepare(4))?;
+    let recording = ledger.step("record", || {
+        let mut recorder = queue.record();
+        for _ in 0..2 {
+            // SAFETY: one work-item for each element.
+            unsafe { doubling(&kernel, &mut data).record(&mut recorder, 4)? };
+        }
+        recorder.finish()
+    })?;
+    for times in [8, 64] {
+        // SAFETY: one work-item for each element.
+        once(ledger, "launch a prepared one", || unsafe {
+            prepared.launch()
+        })?;
+        once(ledger, "replay", || recording.replay())?;
+        let now = ledger.step("see what repeats wrote", || queue.download(&data))?;
+        // Where a replay is several calls, one may fail between the others.
+        if recording.is_one_call() && now != [times; 4] {
+            ledger.fail::<()>(format!("{} after repeats that are to make {times}", now[0]));
+        }
+    }
+    drop((prepared, recording));
+    // A copy and a fill, which command buffers have calls of their own for.
+    ledger.step("replay copies", || {
+        let mut other = queue.zeroed::<i32>(4)?;
+        let mut recorder = queue.record();
+        recorder.fill(&mut data, 3)?;
+        recorder.copy(&data, &mut other)?;
+        recorder.finish()?.replay()?.wait()?;
+        assert_eq!(queue.download(&other)?, [3; 4]);
+        Ok(())
+    })
 }
 
 fn work_groups(queue: &Queue) -> Result<()> {
@@ -266,8 +349,8 @@ fn two_queues(queue: &Queue) -> Result<()> {
 fn transfers(queue: &Queue) -> Result<()> {
     let data: Vec<u32> = (0..1000).collect();
     let mut buffer = queue.zeroed::<u32>(1000)?;
-    let up = queue.write_later(&mut buffer, data.clone(), &[])?;
-    let down = queue.download_later(&buffer, &[up.event()])?;
+    let up = queue.write_later(&mut buffer, data.clone())?;
+    let down = queue.after(&[up.event()]).download_later(&buffer)?;
     let sent = up.wait();
     let got = block_on(down.into_future());
     // The first of the two says why.

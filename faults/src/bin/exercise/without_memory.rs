@@ -64,7 +64,7 @@ fn scales(kernel: &Result<Kernel>, data: &mut Buffer<i32>) -> Result<()> {
 
 fn usable(queue: &Queue) -> Result<()> {
     let array = DeviceArray::upload(queue, &[7u8; 1000])?;
-    assert_eq!(array.download()?, [7; 1000]);
+    assert_eq!(queue.download(&array)?, [7; 1000]);
     let buffer = queue.upload(&[7u8; 1000])?;
     assert_eq!(queue.download(&buffer)?, [7; 1000]);
     Ok(())
