@@ -153,7 +153,7 @@ pub(crate) fn buffers(device: &Device, count: usize) -> Result<usize> {
             }
             _ => {
                 let mut buffer = queue.zeroed::<u8>(len)?;
-                let sent = queue.write_later(&mut buffer, content, &[])?;
+                let sent = queue.write_later(&mut buffer, content)?;
                 drop(sent);
                 buffer
             }

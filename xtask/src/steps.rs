@@ -11,7 +11,7 @@ use cargo_metadata::MetadataCommand;
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
 /// The crates that need an installed compiler; plain `cargo build` and `cargo test` skip them.
-const NEED_TOOLCHAIN: [&str; 7] = [
+const NEED_TOOLCHAIN: [&str; 8] = [
     "saxpy",
     "blur",
     "histogram",
@@ -23,7 +23,7 @@ const NEED_TOOLCHAIN: [&str; 7] = [
 ];
 
 /// The examples beside the demo, and what each says when device and Rust agree.
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 6] = [
     ("blur", "radius 6  320 x 200 pixels as Rust computes them"),
     ("histogram", "all bins as Rust counts them"),
     ("mandelbrot", "those compared as Rust computes them"),

@@ -1,7 +1,9 @@
 //! There is no memory on the device: each call that needs some fails, and goes on failing.
 
 use faults::Control;
-use syclbin_rt::{Arg, Buffer, Device, DeviceArray, Kernel, Launch, Queue, Result};
+use syclbin_rt::{
+    Arg, Buffer, Device, DeviceArray, HostArray, Kernel, Launch, Queue, Result, SharedArray,
+};
 
 use crate::ledger::Ledger;
 use crate::steps;
@@ -12,6 +14,8 @@ const NEED_MEMORY: &[(&str, i32)] = &[
     ("clEnqueueFillBuffer", -4),
     ("clEnqueueWriteBuffer", -4),
     ("clDeviceMemAllocINTEL", -5),
+    ("clHostMemAllocINTEL", -5),
+    ("clSharedMemAllocINTEL", -5),
     ("clEnqueueMemFillINTEL", -5),
     ("clEnqueueMemcpyINTEL", -5),
 ];
@@ -29,6 +33,8 @@ pub(crate) fn all(ledger: &Ledger<'_>, control: &Control, device: &Device) -> Op
             queue.upload(&[1u8; 1000]).map(drop),
             queue.zeroed::<u8>(1000).map(drop),
             DeviceArray::upload(&queue, &[1u8; 1000]).map(drop),
+            HostArray::<u8>::zeroed(&queue, 1000).map(drop),
+            SharedArray::<u8>::zeroed(&queue, 1000).map(drop),
         ];
         let named = format!("{call} failed with ");
         let errors: Vec<String> = tried
