@@ -17,7 +17,7 @@ pub(crate) fn reason(call: &str, step: &str) -> Option<&'static str> {
 pub(crate) fn left(call: &str, kind: &str) -> u64 {
     if call == "clFinish" {
         // What is not waited for may be in use, and is never freed.
-        return u64::from(kind == "UsmAllocation" || kind == "Queue");
+        return u64::from(is_kept(kind));
     }
     let of_call = match call {
         "clEnqueueUnmapMemObject" => "Mapping",
@@ -28,6 +28,11 @@ pub(crate) fn left(call: &str, kind: &str) -> u64 {
         other => other.strip_prefix("clRelease").unwrap_or_default(),
     };
     u64::from(of_call == kind)
+}
+
+/// Whether objects of a kind are kept where nobody can wait for what may use them.
+pub(crate) fn is_kept(kind: &str) -> bool {
+    matches!(kind, "UsmAllocation" | "Queue" | "CommandBuffer")
 }
 
 /// The call, the steps (none: all of them), and the reason.

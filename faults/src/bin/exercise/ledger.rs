@@ -99,8 +99,7 @@ impl<'c> Ledger<'c> {
             let before = self.before.live.get(kind).copied().unwrap_or_default();
             let left = count.saturating_sub(before);
             // Nothing waits for a device that is gone, and what may be in use is never freed.
-            let kept = matches!(self.expected, Expected::Onward { .. })
-                && matches!(kind.as_str(), "UsmAllocation" | "Queue");
+            let kept = matches!(self.expected, Expected::Onward { .. }) && absorbed::is_kept(kind);
             if left > absorbed::left(call, kind) && !kept {
                 wrong.push(format!("{left} references to objects are left: {kind}"));
             }
