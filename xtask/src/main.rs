@@ -14,7 +14,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 10] = [
+const TASKS: [Task; 11] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -54,6 +54,11 @@ const TASKS: [Task; 10] = [
         name: "bench",
         help: "`bench build [--kernels N]`: how long builds of kernels take, as a table",
         run: bench::run,
+    },
+    Task {
+        name: "stress",
+        help: "launches, threads, buffers and modules by the million; with --short, a hundredth",
+        run: steps::stress,
     },
     Task {
         name: "corrupt",

@@ -65,11 +65,24 @@ pub(crate) fn test() -> Result<()> {
     step("kernels from source, on a device", &mut examples)?;
     let log = "test --package syclbin-rt --features log --test log";
     step("what is said to loggers", cargo().args(log.split(' ')))?;
+    run_stress(&["--short".to_owned()])?;
     run_examples()?;
     judge()?;
     demo()?;
     eprintln!("\nall passed in {:.0?}", start.elapsed());
     Ok(())
+}
+
+/// Has the CPU device, or a better one, work until something is lost or left.
+pub(crate) fn stress(arguments: &[String]) -> Result<()> {
+    install_toolchain()?;
+    run_stress(arguments)
+}
+
+fn run_stress(arguments: &[String]) -> Result<()> {
+    // Built with optimization, as the numbers are those of a program in use.
+    let run = ["run", "--quiet", "--release", "--package", "stress", "--"];
+    step("stress", cargo().args(run).args(arguments))
 }
 
 /// Runs the examples and looks at what they say. They are run as they are built without `--release`:

@@ -229,7 +229,11 @@ impl CommandBuffer {
         }
         // SAFETY: as the caller says.
         let event = unsafe { self.enqueue_now(after) }?;
-        *running = Some(event.shared()?);
+        match event.shared() {
+            Ok(shared) => *running = Some(shared),
+            // It is queued, so that is no error; but the next run must not come before its end.
+            Err(_) => _ = event.wait(),
+        }
         Ok(event)
     }
 
@@ -254,16 +258,18 @@ impl CommandBuffer {
         let event = check_handle(call, event, code)?;
         // SAFETY: the call handed this reference over.
         let event = unsafe { Event::from_owned(self.queue.context().functions(), call, event) };
-        self.queue.flush()?;
+        // As of a launch: a failure of that is none of the replay, which is queued.
+        let _ = self.queue.flush();
         Ok(event)
     }
 }
 
 impl Drop for CommandBuffer {
     fn drop(&mut self) {
-        // A driver may not count a queued run as a use of the buffer.
-        let _ = self.queue.finish();
-        // SAFETY: the handle is owned, and its runs have finished.
-        unsafe { (self.functions.release)(self.handle) };
+        // A driver may not count a queued run as a use of the buffer: it stays where nobody can wait.
+        if self.queue.finish().is_ok() {
+            // SAFETY: the handle is owned, and its runs have finished.
+            unsafe { (self.functions.release)(self.handle) };
+        }
     }
 }

@@ -236,10 +236,11 @@ impl Drop for Memory {
             Handle::Address { pointer, .. } => {
                 // Unlike a buffer the memory is gone at once. The function that frees it is said to
                 // wait for commands that may use it (cl_intel_unified_shared_memory), but the CPU
-                // driver does not count those that only find its address in a variable. A queue that
-                // failed has nothing left to wait for.
-                let _ = self.context.finish_all();
-                if let Some(usm) = &self.context.device().extensions.usm {
+                // driver does not count those that only find its address in a variable. Where a queue
+                // cannot be waited for, the memory stays: a kernel may still write to it.
+                if self.context.finish_all().is_ok()
+                    && let Some(usm) = &self.context.device().extensions.usm
+                {
                     // SAFETY: the memory is owned, and what uses it has finished.
                     unsafe { (usm.mem_blocking_free)(self.context.handle, pointer) };
                 }

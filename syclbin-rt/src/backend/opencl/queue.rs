@@ -95,7 +95,11 @@ impl Drop for Queue {
     fn drop(&mut self) {
         // Nothing of a queue is in flight that nobody can see any more. Nor can anybody be told
         // what fails here. Not left to `Handle`: the context may keep that for a moment.
-        let _ = self.finish();
+        if self.finish().is_err() {
+            // Then it is not released. The CPU driver (2026.2) deletes a queue with the last command
+            // in it, on the thread that runs that, which waits for itself if the queue is out of order.
+            std::mem::forget(Arc::clone(&self.owned));
+        }
     }
 }
 
@@ -191,9 +195,9 @@ impl Queue {
     pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
         if self.owned.out_of_order && !events.is_empty() {
             // With a list a barrier waits for what is in it alone (OpenCL 3.0,
-            // clEnqueueBarrierWithWaitList). The one without, below, then waits for this one too.
-            drop(self.owned.barrier(events)?);
-            return self.flushed_barrier(&WaitList::empty());
+            // clEnqueueBarrierWithWaitList), but not before the one without. In this order its event
+            // tells of a failure of `events`.
+            drop(self.owned.barrier(&WaitList::empty())?);
         }
         self.flushed_barrier(events)
     }

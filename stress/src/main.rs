@@ -1,0 +1,212 @@
+//! `cargo xtask stress`: launches, threads, buffers and modules in numbers that show what is lost or
+//! left. Prints a table, and fails if a result was lost or memory grew.
+//!
+//! Each piece of work is done a tenth first, as drivers keep what they need from then on. What the
+//! process has then is compared with what it has after the rest.
+#![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
+
+mod memory;
+mod random;
+mod work;
+
+use std::fmt::Write as _;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use syclbin_rt::{Device, Result};
+
+/// How much more memory a piece of work may leave than its first tenth has left, in KiB. Allocators
+/// keep some of what was freed, more of it where there are many threads.
+const MAY_GROW: u64 = 8 << 10;
+
+/// Divides all numbers of a short run.
+const SHORT: usize = 100;
+
+/// A piece of work, how much of it there is, and whether programs come from the cache.
+type Piece = (
+    &'static str,
+    usize,
+    fn(&Device, usize) -> Result<usize>,
+    bool,
+);
+
+const WORK: [Piece; 7] = [
+    ("launches", 1_000_000, work::launches, true),
+    (
+        "launches, 16 threads on one queue",
+        1_000_000,
+        work::threads_on_one_queue,
+        true,
+    ),
+    (
+        "launches, 16 threads with a queue each",
+        1_000_000,
+        work::threads_on_their_queues,
+        true,
+    ),
+    (
+        "launches out of order, a tenth awaited",
+        100_000,
+        work::awaited,
+        true,
+    ),
+    ("buffers of up to 64 KiB", 100_000, work::buffers, true),
+    (
+        "modules from the cache of programs",
+        1_000,
+        work::modules,
+        true,
+    ),
+    ("modules compiled anew", 1_000, work::modules, false),
+];
+
+/// What became of a piece of work.
+struct Outcome {
+    count: usize,
+    time: Duration,
+    lost: usize,
+    /// Resident memory after the first tenth, at the end, and at most, in KiB.
+    memory: Option<[u64; 3]>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // A piece of work is done in a process of its own: `piece NUMBER` is one.
+    let done = match words[..] {
+        [] => table(1),
+        ["--short"] => table(SHORT),
+        ["piece", number, divisor] => piece(number, divisor),
+        _ => Err("usage: stress [--short]".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does all the work, prints the table, and tells what is not as it should be.
+fn table(divisor: usize) -> std::result::Result<(), String> {
+    let device = match Device::best() {
+        Ok(device) => device,
+        Err(error) if required() => return Err(format!("SYCLBIN_REQUIRE_DEVICE=1, but {error}")),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            return Ok(());
+        }
+    };
+    let mut wrong = String::new();
+    say(&format!(
+        "{device}\n\n\
+         | what | how many | time | resident after a tenth | at the end | at most | lost |\n\
+         |---|---|---|---|---|---|---|"
+    ));
+    for (number, (name, ..)) in WORK.iter().enumerate() {
+        let outcome = in_child(number, divisor).map_err(|error| format!("{name}: {error}"))?;
+        let memory = match outcome.memory {
+            Some(memory) => memory.map(|kib| format!("{:.1} MiB", kib as f64 / 1024.0)),
+            None => ["-"; 3].map(str::to_owned),
+        };
+        say(&format!(
+            "| {name} | {} | {:.1} s | {} | {} |",
+            outcome.count,
+            outcome.time.as_secs_f64(),
+            memory.join(" | "),
+            outcome.lost
+        ));
+        if outcome.lost > 0 {
+            let _ = write!(wrong, "\n{name}: {} results were lost", outcome.lost);
+        }
+        match outcome.memory {
+            Some([before, after, _]) if after > before + MAY_GROW => {
+                let grown = after - before;
+                let _ = write!(
+                    wrong,
+                    "\n{name}: memory grew by {grown} KiB, more than {MAY_GROW}"
+                );
+            }
+            Some(_) => {}
+            None => eprintln!("{name}: this system does not tell how much memory a process has"),
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(wrong.trim_start().to_owned()),
+    }
+}
+
+fn required() -> bool {
+    std::env::var_os("SYCLBIN_REQUIRE_DEVICE").is_some_and(|value| value == "1")
+}
+
+#[allow(clippy::print_stdout, reason = "this is the answer")]
+fn say(line: &str) {
+    println!("{line}");
+}
+
+/// A piece of work in a process of its own, so that it has its own memory.
+fn in_child(number: usize, divisor: usize) -> std::result::Result<Outcome, String> {
+    let (_, _, _, cached) = WORK[number];
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut child = Command::new(program);
+    child.args(["piece", &number.to_string(), &divisor.to_string()]);
+    match cached {
+        true => child.env("SYCLBIN_CACHE", folder.path()),
+        false => child.env("SYCLBIN_CACHE", "off"),
+    };
+    let output = child.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(output.status.to_string());
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<u64> = said
+        .split_whitespace()
+        .map_while(|word| word.parse().ok())
+        .collect();
+    let (count, micros, lost, memory) = match numbers[..] {
+        [count, micros, lost] => (count, micros, lost, None),
+        [count, micros, lost, before, after, most] => {
+            (count, micros, lost, Some([before, after, most]))
+        }
+        _ => return Err(format!("it said {said:?}")),
+    };
+    let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
+    Ok(Outcome {
+        count: number(count),
+        time: Duration::from_micros(micros),
+        lost: number(lost),
+        memory,
+    })
+}
+
+/// Does one piece of work, and says what became of it.
+fn piece(number: &str, divisor: &str) -> std::result::Result<(), String> {
+    let found = number
+        .parse()
+        .ok()
+        .and_then(|number: usize| WORK.get(number));
+    let divisor: Option<usize> = divisor.parse().ok().filter(|divisor| *divisor > 0);
+    let (Some((_, count, work, _)), Some(divisor)) = (found, divisor) else {
+        return Err("usage: stress piece NUMBER DIVISOR".to_owned());
+    };
+    let count = count / divisor;
+    let run = |count| -> Result<usize> { work(&Device::best()?, count) };
+    let failed = |error: syclbin_rt::Error| error.to_string();
+    let mut lost = run(count / 10).map_err(failed)?;
+    let before = memory::resident();
+    let start = Instant::now();
+    lost += run(count).map_err(failed)?;
+    let time = start.elapsed();
+    let mut words = vec![count as u128, time.as_micros(), lost as u128];
+    if let (Some(before), Some(after)) = (before, memory::resident()) {
+        words.extend([before.now, after.now, after.most].map(u128::from));
+    }
+    let words: Vec<String> = words.iter().map(u128::to_string).collect();
+    say(&words.join(" "));
+    Ok(())
+}

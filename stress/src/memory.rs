@@ -1,0 +1,20 @@
+//! How much memory this process has, as the system counts it.
+
+/// Resident memory now and at most so far, in KiB. None where the system does not tell.
+pub(crate) fn resident() -> Option<Resident> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kib = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix(" kB")?.parse().ok()
+    };
+    Some(Resident {
+        now: kib("VmRSS:")?,
+        most: kib("VmHWM:")?,
+    })
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resident {
+    pub(crate) now: u64,
+    pub(crate) most: u64,
+}
