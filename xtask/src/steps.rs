@@ -11,23 +11,25 @@ use cargo_metadata::MetadataCommand;
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
 /// The crates that need an installed compiler; plain `cargo build` and `cargo test` skip them.
-const NEED_TOOLCHAIN: [&str; 8] = [
+const NEED_TOOLCHAIN: [&str; 9] = [
     "saxpy",
     "blur",
     "histogram",
     "mandelbrot",
     "matmul",
+    "nbody",
     "particles",
     "pipeline",
     "end-to-end",
 ];
 
 /// The examples beside the demo, and what each says when device and Rust agree.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 7] = [
     ("blur", "radius 6  320 x 200 pixels as Rust computes them"),
     ("histogram", "all bins as Rust counts them"),
     ("mandelbrot", "those compared as Rust computes them"),
     ("matmul", "agree     up to"),
+    ("nbody", "after 4 steps as in Rust"),
     ("particles", "positions  as in Rust"),
     ("pipeline", "16 chunks of 65536, steps as Rust counts them"),
 ];

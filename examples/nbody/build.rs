@@ -1,0 +1,7 @@
+//! Compiles kernels/nbody.cpp to the file that src/main.rs embeds.
+
+fn main() {
+    syclbin_build::Build::new()
+        .source("kernels/nbody.cpp")
+        .compile("nbody");
+}
