@@ -16,7 +16,7 @@ fn the_code_is_what_the_macro_writes_with_its_items() {
         "pub mod ops {\n",
         "8, \"vector_ops.object.syclbin\"",
         "pub fn numbers<'a>(",
-        "arg1: &'a mut ::syclbin_rt::Buffer<f32>,",
+        "arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,",
         "-> ::syclbin_rt::SafeLaunch<'a, 3> {",
         "/// - `arg1.len() >= arg2`",
     ] {
