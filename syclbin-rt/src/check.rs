@@ -122,7 +122,7 @@ fn check_value(
 /// Checks that a part of a buffer begins where the device lets one begin.
 fn check_part(call: &Call<'_>, index: usize, place: &Place<[()]>) -> Result<(), LaunchProblem> {
     // None of it is used if it has no elements.
-    if place.len == 0 {
+    if place.bytes() == 0 {
         return Ok(());
     }
     let alignment = place.memory.part_alignment();

@@ -87,9 +87,9 @@ impl Queue {
     /// Starts to copy `from` to `to`, and returns without waiting for it.
     ///
     /// It starts after everything that was put into this queue before, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). Between a [`Buffer`] and an array of the
-    /// device's own ([`DeviceArray`](crate::DeviceArray)) it goes by way of the host, which is slow
-    /// and waits.
+    /// [out of order](crate::QueueOptions::out_of_order). Between a [`Buffer`] and an array with
+    /// an address, such as a [`SharedArray`](crate::SharedArray), it goes by way of the host, which is
+    /// slow and waits.
     ///
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
@@ -163,7 +163,7 @@ impl After<'_> {
         let queue = self.queue;
         queue.same_device(from)?;
         queue.same_device(to)?;
-        same_length(from.len(), to.len())?;
+        same_elements(from.len(), to.len())?;
         let after = self.wait_list()?;
         let (from, to) = (from.place(), to.place());
         let size = from.bytes();
@@ -252,7 +252,14 @@ pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
     })
 }
 
-pub(crate) fn same_length(slice: usize, data: usize) -> Result<()> {
+pub(crate) fn same_elements(from: usize, to: usize) -> Result<()> {
+    if from == to {
+        return Ok(());
+    }
+    Err(ErrorKind::CopyLength { from, to }.into())
+}
+
+fn same_length(slice: usize, data: usize) -> Result<()> {
     if slice == data {
         return Ok(());
     }

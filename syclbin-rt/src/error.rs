@@ -219,6 +219,27 @@ pub enum ErrorKind {
         "a prepared launch or a recording has this memory; drop it first, or download the memory instead"
     )]
     Held,
+    /// The host asks for a view of memory that only the device reaches.
+    #[error(
+        "the host does not reach the memory of a DeviceArray; download it, or make it a SharedArray or a HostArray"
+    )]
+    OutOfReach,
+    /// Something that takes more than one command cannot be recorded.
+    #[error(
+        "{what} takes more than one command and cannot be recorded; put it into the queue between two recordings"
+    )]
+    Unrecordable {
+        /// What it is.
+        what: &'static str,
+    },
+    /// A copy between two slices of different lengths.
+    #[error("copying {from} elements to {to}; they must be as many")]
+    CopyLength {
+        /// How many elements are to be copied.
+        from: usize,
+        /// How many there is room for.
+        to: usize,
+    },
     /// Something that the device or its driver does not have.
     #[error("{what} need {needs}, which {device} does not have")]
     Unsupported {
@@ -334,7 +355,9 @@ pub enum LaunchProblem {
         device: String,
     },
     /// A prepared launch is changed to one of another kernel.
-    #[error("the launch was prepared for kernel {prepared}; prepare another one")]
+    #[error(
+        "this was prepared for kernel {prepared}, of this module and queue; prepare another one"
+    )]
     OtherKernel {
         /// The kernel it was prepared for.
         prepared: String,
@@ -352,7 +375,7 @@ pub enum LaunchProblem {
     PreparedAfterEvents,
     /// The host has a view of the memory, which the kernel would change.
     #[error(
-        "argument {index} ({name}) is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, that was not dropped"
+        "argument {index} ({name}) is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, that was not dropped; a view of a part counts for all of a buffer"
     )]
     Mapped {
         /// The argument, counted from 0.

@@ -78,8 +78,12 @@ impl<T: Pod> Future for TransferFuture<T> {
         };
         let ended = transfer.event().poll(&mut this.end, context.waker());
         match (ended, this.transfer.take()) {
-            // It has ended, so this does not block.
-            (Poll::Ready(_), Some(transfer)) => Poll::Ready(transfer.wait()),
+            // It has ended, so neither of these blocks. Of a failure some drivers tell here alone.
+            (Poll::Ready(Err(error)), Some(transfer)) => {
+                drop(transfer);
+                Poll::Ready(Err(error))
+            }
+            (Poll::Ready(Ok(())), Some(transfer)) => Poll::Ready(transfer.wait()),
             (_, transfer) => {
                 this.transfer = transfer;
                 Poll::Pending

@@ -84,7 +84,8 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     /// The same launch, to start only when all of `events` have finished, whatever queue of the
     /// device their commands are in. A list that was given before is replaced.
     ///
-    /// If one of their commands fails, the kernel does not run, and its own event says so.
+    /// If one of their commands fails, the kernel does not run. Its own event is to say so, but not all
+    /// drivers have it do so: on Intel's CPU device (2026.2) only a future, `event.await`, tells.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Launch, Result};
@@ -121,7 +122,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     ///   elements and structs laid out like those the kernel sees;
     /// - pointers, also those inside of values, buffers and device globals, are of memory on this
     ///   device that lives until the kernel has finished; a [`DeviceArray`](crate::DeviceArray) sees
-    ///   to that on its own queue;
+    ///   to that on every queue of its device;
     /// - work-group memory and accessors reach as far as the kernel does;
     /// - the kernel stays inside the buffers, with these arguments, over this range;
     /// - buffers passed with [`Arg::read`] are only read;

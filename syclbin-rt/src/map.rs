@@ -4,8 +4,24 @@ use bytemuck::Pod;
 
 use crate::backend::opencl::{Mapped, MappedMut, NoView};
 use crate::backend::slice::DeviceSlice;
+use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
+
+impl<T: Pod> MappedMut<'_, T> {
+    /// Gives the elements back, with what was written. Dropping does the same, but cannot tell when
+    /// that fails.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses; what was written is lost then.
+    pub fn unmap(self) -> Result<()> {
+        self.end().map_err(|(queue, failure)| {
+            let device = Device::new(queue.context().device());
+            Error::driver(failure, "unmapping a buffer", &device)
+        })
+    }
+}
 
 /// Views of the host.
 impl Queue {
@@ -49,12 +65,7 @@ impl Queue {
     fn no_view(&self, problem: &NoView) -> Error {
         match *problem {
             NoView::Held => ErrorKind::Held.into(),
-            NoView::OutOfReach => ErrorKind::Unsupported {
-                what: "views of device arrays",
-                needs: "memory that the host reaches, such as a SharedArray; download it instead",
-                device: self.device().to_string(),
-            }
-            .into(),
+            NoView::OutOfReach => ErrorKind::OutOfReach.into(),
             NoView::Failed(failure) => Error::driver(failure, "mapping a buffer", self.device()),
         }
     }

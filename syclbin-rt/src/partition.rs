@@ -62,9 +62,9 @@ impl Device {
     /// ```no_run
     /// use syclbin_rt::{Device, Partition};
     ///
-    /// // All but two compute units, which are left to the rest of the program.
+    /// // All but two compute units, if there are as many, which are left to the rest of the program.
     /// let whole = Device::select("cpu")?;
-    /// let parts = whole.partition(Partition::Counts(&[whole.compute_units() - 2]))?;
+    /// let parts = whole.partition(Partition::Counts(&[whole.compute_units().saturating_sub(2).max(1)]))?;
     /// let queue = parts[0].queue()?;
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```

@@ -129,15 +129,13 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
         let local = local.as_ref().map(Extent::driver_order);
         // SAFETY: the sizes were chosen together, the events are of this context, and the arguments
         // are set, checked and kept; the rest is what the caller vouches for.
-        let launched = unsafe {
-            object
-                .enqueue(queue.raw(), global.driver_order(), local, &after)
-                .and_then(|event| queue.raw().flush().map(|()| event))
-        };
+        let launched = unsafe { object.enqueue(queue.raw(), global.driver_order(), local, &after) };
         let event = launched.map_err(|failure| {
             let action = format!("launching kernel {}", kernel.name());
             Error::driver(failure, action, queue.device())
         })?;
+        // It is in the queue, whether flushing that fails or not.
+        let _ = queue.raw().flush();
         Ok(Event::new(queue, What::Kernel(kernel.clone()), event))
     }
 

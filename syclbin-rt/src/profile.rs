@@ -22,7 +22,11 @@ pub struct Profile {
 impl Profile {
     pub(crate) fn new(times: &Times) -> Self {
         Self {
-            queued: Duration::from_nanos(times.queued),
+            // Of some commands, such as barriers, a driver notes nothing here.
+            queued: Duration::from_nanos(match times.queued {
+                0 => times.submitted,
+                queued => queued,
+            }),
             submitted: Duration::from_nanos(times.submitted),
             started: Duration::from_nanos(times.started),
             ended: Duration::from_nanos(times.ended),

@@ -1,13 +1,14 @@
 //! Recordings: launches and copies that are put into a queue together, again and again.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
 use crate::backend::opencl::{self, CommandBuffer, Failure, Held, WaitList, pattern};
 use crate::backend::slice::{DeviceSlice, Place};
 use crate::call::{Call, Contract};
-use crate::copy::same_length;
+use crate::copy::same_elements;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, What};
 use crate::fixed::Fixed;
@@ -52,13 +53,16 @@ pub struct Recorder {
 /// # }
 /// ```
 ///
-/// Where the device has `cl_khr_command_buffer`, a replay is one call of the driver
+/// Dropping it waits until its queue is empty. Where the device has `cl_khr_command_buffer`, a replay is one call of the driver
 /// ([`Recording::is_one_call`]); else the commands are put into the queue one after the other.
+#[must_use = "nothing runs before `replay`"]
 pub struct Recording {
     // Dropped first: it waits until nothing runs that uses the steps.
     buffer: Option<CommandBuffer>,
     steps: Vec<Step>,
     queue: Queue,
+    /// Held while the steps are put into the queue, so that those of two replays do not mix.
+    replaying: Mutex<()>,
 }
 
 /// One command.
@@ -139,13 +143,11 @@ impl Recorder {
     pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
         self.queue.same_device(from)?;
         self.queue.same_device(to)?;
-        same_length(from.len(), to.len())?;
+        same_elements(from.len(), to.len())?;
         let (from, to) = (from.place(), to.place());
         if from.memory.address().is_some() != to.memory.address().is_some() {
-            return Err(ErrorKind::Unsupported {
-                what: "recorded copies",
-                needs: "two buffers or two arrays with addresses",
-                device: self.queue.device().to_string(),
+            return Err(ErrorKind::Unrecordable {
+                what: "a copy between a buffer and an array with an address",
             }
             .into());
         }
@@ -173,10 +175,8 @@ impl Recorder {
             return Ok(());
         }
         let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
-            return Err(ErrorKind::Unsupported {
-                what: "recorded fills",
-                needs: "elements of 1, 2, 4, 8, 16, 32, 64 or 128 bytes",
-                device: self.queue.device().to_string(),
+            return Err(ErrorKind::Unrecordable {
+                what: "a fill with elements of more than 128 bytes, or of a number of bytes that is no power of two",
             }
             .into());
         };
@@ -202,6 +202,7 @@ impl Recorder {
             buffer,
             steps,
             queue,
+            replaying: Mutex::new(()),
         })
     }
 }
@@ -243,7 +244,8 @@ impl Recording {
     ///
     /// It starts after everything that was put into the queue before, unless the queue is
     /// [out of order](crate::QueueOptions::out_of_order). Its commands come one after the other in
-    /// either case. Where the device has only one replay at a time in a queue, this waits for the one
+    /// either case, and those of two replays do not mix; what another thread puts into the queue at
+    /// the same time may come in between. Where the device has only one replay at a time in a queue, this waits for the one
     /// before.
     ///
     /// # Errors
@@ -264,6 +266,11 @@ impl Recording {
     )]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events)?;
+        // Drivers mix commands that threads queue at once, also those of one command buffer.
+        let _alone = self
+            .replaying
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let replayed = match &self.buffer {
             // SAFETY: the recording has ended; its memory and kernels are kept here, and those who
             // recorded them vouch for what they do.
@@ -299,7 +306,8 @@ impl Recording {
                 Step::Fill { place, pattern, .. } => raw.start_fill(place, pattern, &nothing)?,
             };
         }
-        raw.flush()?;
+        // All is in the queue, whether flushing that fails or not.
+        let _ = raw.flush();
         Ok(last)
     }
 

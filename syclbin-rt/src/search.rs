@@ -65,9 +65,13 @@ impl Search {
             }
             match chosen {
                 Some(device) if device.takes_spirv() => {
-                    let device = match term.part() {
-                        Some(part) => device.numbered_part(part)?,
+                    let device = match term.part().map(|part| device.numbered_part(part)) {
                         None => device,
+                        Some(Ok(part)) => part,
+                        Some(Err(error)) => {
+                            reason = reason.or(Some(error.to_string()));
+                            continue;
+                        }
                     };
                     log::info(format_args!("selector {text:?} takes {device}"));
                     return Ok(device);

@@ -86,6 +86,9 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// The first `mid` elements, and the others.
     ///
+    /// A view of the host ([`Queue::map`](crate::Queue::map)) of one of them keeps launches from both:
+    /// it counts for all of the memory.
+    ///
     /// # Errors
     ///
     /// [`ErrorKind::OutOfRange`] when it has no `mid` elements.

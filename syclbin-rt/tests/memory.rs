@@ -124,7 +124,10 @@ fn a_copy_moves_a_part_within_a_buffer_and_to_another_one() -> Result<()> {
     queue.copy(&front, &mut back)?;
     assert_eq!(queue.download(&to)?, [0, 0, 2, 0, 0, 2]);
     let error = queue.copy(&from, &mut to).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Length { .. }), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "copying 4 elements to 6; they must be as many"
+    );
     queue
         .copy(&from.slice(..0)?, &mut to.slice_mut(..0)?)?
         .wait()?;
@@ -189,6 +192,7 @@ fn the_host_reads_and_writes_what_it_maps() -> Result<()> {
         let mut view = queue.map_mut(&mut buffer)?;
         assert_eq!(view.len(), 100);
         view[1] = -1.0;
+        view.unmap()?;
     }
     {
         let mut part = buffer.slice_mut(3..5)?;
@@ -250,7 +254,7 @@ fn arrays_of_all_kinds_are_slices_too() -> Result<()> {
     assert_eq!(queue.map(&host)?[..5], [0.0, 2.0, 3.0, 4.0, 0.0]);
     assert_eq!(queue.map(&shared)?[..5], [9.0, 3.0, 4.0, 5.0, 9.0]);
     let error = queue.map(&device).unwrap_err();
-    assert!(error.to_string().contains("download it instead"), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::OutOfReach), "{error}");
     queue.map_mut(&mut shared)?[8] = 0.5;
     queue.copy(&shared, &mut host)?;
     queue.copy(&host.slice(8..)?, &mut device.slice_mut(..1)?)?;

@@ -330,9 +330,12 @@ fn a_recording_of_arrays_is_replayed_step_by_step() -> Result<()> {
     let mut buffer = queue.zeroed::<f32>(10)?;
     let error = recorder.copy(&y, &mut buffer).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Unsupported { .. }),
+        matches!(error.kind(), ErrorKind::Unrecordable { .. }),
         "{error}"
     );
+    let mut triples = queue.zeroed::<[f32; 3]>(2)?;
+    let error = recorder.fill(&mut triples, [1.0, 2.0, 3.0]).unwrap_err();
+    assert!(error.to_string().contains("no power of two"), "{error}");
     let recording = recorder.finish()?;
     assert!(!recording.is_one_call(), "command buffers copy no arrays");
     recording.replay()?;
@@ -344,6 +347,36 @@ fn a_recording_of_arrays_is_replayed_step_by_step() -> Result<()> {
     ));
     drop(recording);
     assert_eq!(queue.map(&copy)?[..], [6.0; 10]);
+    Ok(())
+}
+
+#[test]
+fn replays_of_one_recording_on_several_threads_do_not_mix() -> Result<()> {
+    let queue = queue!();
+    let kernel = kernel(&queue, "saxpy");
+    let ones = queue.upload(&[1.0f32; 64])?;
+    let mut y = queue.zeroed::<f32>(64)?;
+    let mut sum = queue.zeroed::<f32>(64)?;
+    let mut recorder = queue.record();
+    // SAFETY: all buffers have 64 elements.
+    unsafe {
+        recorder.fill(&mut y, 0.0)?;
+        for _ in 0..5 {
+            saxpy(&kernel, 1.0, &ones, &mut y).record(&mut recorder, 64)?;
+        }
+        saxpy(&kernel, 1.0, &y, &mut sum).record(&mut recorder, 64)?;
+    }
+    let recording = recorder.finish()?;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    recording.replay().expect("it starts");
+                }
+            });
+        }
+    });
+    assert_eq!(queue.download(&sum)?, [1000.0; 64]);
     Ok(())
 }
 

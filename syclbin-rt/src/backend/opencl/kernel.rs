@@ -142,9 +142,9 @@ impl KernelObject {
                     Handle::Address { pointer, .. } => {
                         return set_address(pointer.wrapping_byte_add(place.offset));
                     }
-                    Handle::Object(object) if place.offset == 0 => object,
+                    Handle::Object(object) if place.bytes() >= place.memory.size() => object,
                     // A part of nothing is nowhere, so the kernel gets all of it.
-                    Handle::Object(object) if place.len == 0 => object,
+                    Handle::Object(object) if place.bytes() == 0 => object,
                     // SAFETY: as the caller says.
                     Handle::Object(_) => return unsafe { self.set_part(index, number, place) },
                 };

@@ -17,6 +17,7 @@ use crate::backend::slice::{DeviceSlice, Place};
 /// Elements on a device, for the host to read, made by [`Queue::map`](crate::Queue::map).
 ///
 /// Dropping it gives them back.
+#[must_use = "dropping it gives the elements back"]
 pub struct Mapped<'a, T> {
     view: View,
     slice: PhantomData<&'a DeviceSlice<T>>,
@@ -25,7 +26,9 @@ pub struct Mapped<'a, T> {
 /// Elements on a device, for the host to read and write, made by
 /// [`Queue::map_mut`](crate::Queue::map_mut).
 ///
-/// Dropping it gives them back, with what was written.
+/// Dropping it gives them back, with what was written; [`MappedMut::unmap`] also says whether the
+/// driver took it.
+#[must_use = "dropping it gives the elements back"]
 pub struct MappedMut<'a, T> {
     view: View,
     slice: PhantomData<&'a mut DeviceSlice<T>>,
@@ -188,12 +191,29 @@ impl Queue {
     }
 }
 
+impl View {
+    /// Gives the memory back, once.
+    fn end(&mut self) -> Result<(), Failure> {
+        let pointer = std::mem::replace(&mut self.pointer, std::ptr::null_mut());
+        if pointer.is_null() {
+            return Ok(());
+        }
+        self.queue.unmap(&self.memory, pointer)
+    }
+}
+
+impl<T> MappedMut<'_, T> {
+    /// Gives the memory back. Nobody sees the elements through this from here on.
+    pub(crate) fn end(mut self) -> Result<(), (Arc<Queue>, Failure)> {
+        let ended = self.view.end();
+        ended.map_err(|failure| (Arc::clone(&self.view.queue), failure))
+    }
+}
+
 impl Drop for View {
     fn drop(&mut self) {
-        if !self.pointer.is_null() {
-            // A driver that refuses has lost the queue, and the next command says so.
-            let _ = self.queue.unmap(&self.memory, self.pointer);
-        }
+        // Whoever wants to know whether the driver takes it has `MappedMut::unmap`.
+        let _ = self.end();
         self.memory.map_ends(self.writing);
     }
 }
