@@ -9,8 +9,8 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL, CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_NUM_ARGS,
     CL_KERNEL_WORK_GROUP_SIZE,
 };
-use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
-use opencl3::types::{CL_TRUE, cl_bool, cl_kernel, cl_uint, cl_ulong};
+use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_SUCCESS};
+use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_uint, cl_ulong};
 
 use super::event::Event;
 use super::memory::{Handle, Memory};
@@ -20,6 +20,9 @@ use super::sampler::Sampler;
 use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, info};
 use crate::backend::slice::Place;
+
+/// What queues a kernel.
+const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
 /// The value of one argument.
 #[derive(Clone, Copy)]
@@ -227,21 +230,54 @@ impl KernelObject {
         local: Option<&[usize]>,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        let call = "clEnqueueNDRangeKernel";
+        let mut event = std::ptr::null_mut();
+        // SAFETY: one event may be written; the rest is as the caller says.
+        unsafe { self.put(queue, global, local, after, &raw mut event) }?;
+        let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
+        // SAFETY: the call handed this reference over.
+        Ok(unsafe { Event::from_owned(queue.context().functions(), ENQUEUE, event) })
+    }
+
+    /// The same without an event, for a command that nobody waits for by itself.
+    ///
+    /// # Safety
+    ///
+    /// As of [`KernelObject::enqueue`].
+    pub(crate) unsafe fn enqueue_without_event(
+        &self,
+        queue: &Queue,
+        global: &[usize],
+        local: Option<&[usize]>,
+        after: &WaitList<'_>,
+    ) -> Result<(), Failure> {
+        // SAFETY: no event is wanted; the rest is as the caller says.
+        unsafe { self.put(queue, global, local, after, std::ptr::null_mut()) }
+    }
+
+    /// # Safety
+    ///
+    /// As of [`KernelObject::enqueue`]; `event` is null or may be written.
+    #[inline(always)]
+    unsafe fn put(
+        &self,
+        queue: &Queue,
+        global: &[usize],
+        local: Option<&[usize]>,
+        after: &WaitList<'_>,
+        event: *mut cl_event,
+    ) -> Result<(), Failure> {
         let context = self.program.context();
         if !Arc::ptr_eq(context, queue.context()) {
-            let code = CL_INVALID_CONTEXT;
+            let (call, code) = (ENQUEUE, CL_INVALID_CONTEXT);
             return Err(Failure { call, code });
         }
         let dimensions = cl_uint::try_from(global.len()).unwrap_or(cl_uint::MAX);
-        let functions = context.functions();
-        let mut event = std::ptr::null_mut();
         // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says
         // (the caller vouches for `local`), and `after` as long as it says. The driver takes its own
         // references to the kernel and to the memory of its arguments, and copies the values, before
         // it returns. What the kernel then does, the caller vouches for.
-        let code = unsafe {
-            (functions.clEnqueueNDRangeKernel)(
+        check(ENQUEUE, unsafe {
+            (context.functions().clEnqueueNDRangeKernel)(
                 queue.handle,
                 self.handle,
                 dimensions,
@@ -250,12 +286,9 @@ impl KernelObject {
                 local.map_or(std::ptr::null(), <[usize]>::as_ptr),
                 after.count(),
                 after.pointer(),
-                &raw mut event,
+                event,
             )
-        };
-        let event = check_handle(call, event, code)?;
-        // SAFETY: the call handed this reference over.
-        Ok(unsafe { Event::from_owned(functions, call, event) })
+        })
     }
 }
 
