@@ -9,7 +9,7 @@ use crate::backend::slice::{DeviceSlice, Place};
 use crate::call::{Call, Contract};
 use crate::copy::same_length;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, What};
+use crate::event::Event;
 use crate::fixed::Fixed;
 use crate::launch::Launch;
 use crate::queue::Queue;
@@ -291,7 +291,7 @@ impl Recording {
         };
         let raw =
             replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
-        Ok(Event::new(&self.queue, What::Action(REPLAY), raw))
+        Ok(Event::of_action(&self.queue, REPLAY, raw))
     }
 
     #[allow(
@@ -376,5 +376,35 @@ impl fmt::Debug for Recorder {
 impl fmt::Debug for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Recording({} steps for {:?})", self.len(), self.queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::opencl::UserEvent;
+    use crate::common;
+
+    #[test]
+    fn nothing_of_a_replay_runs_after_an_event_that_failed() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let mut buffer = queue.upload(&[7u32, 7])?;
+        let mut recorder = queue.record();
+        recorder.fill(&mut buffer.slice_mut(..1)?, 1)?;
+        recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
+        let recording = recorder.finish()?;
+        let (user, raw) = UserEvent::new(queue.raw().context());
+        let event = Event::of_action(&queue, "being a test", raw);
+        let replayed = recording.replay_after(&[&event])?;
+        assert!(!replayed.is_complete()?);
+        user.end(-9999);
+        // The CPU driver (2026.2) tells only its callbacks that a command failed whose dependency did.
+        let _ = replayed.wait();
+        assert_eq!(queue.download(&buffer)?, [7, 7]);
+        recording.replay()?.wait()?;
+        assert_eq!(queue.download(&buffer)?, [1, 2]);
+        Ok(())
     }
 }

@@ -5,8 +5,8 @@ mod common;
 
 use syclbin_rt::contract::{Condition, Number, Relation};
 use syclbin_rt::{
-    Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, LaunchProblem, NdRange, Queue, QueueOptions,
-    Result, SafeLaunch, SharedArray,
+    Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, LaunchProblem, NdRange, Queue,
+    QueueOptions, Result, SafeLaunch, SharedArray,
 };
 
 /// The queue of a test, which ends where there is no device.

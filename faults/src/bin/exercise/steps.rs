@@ -283,14 +283,12 @@ fn repeats(ledger: &Ledger<'_>, queue: &Queue) -> Option<()> {
     // Begun again, it begins with the same numbers.
     ledger.step("replay one by one", || {
         let mut other = queue.zeroed::<i32>(4)?;
-        let before = queue.barrier(&[])?;
         let mut recorder = queue.record();
         recorder.fill(&mut data, 3)?;
         // SAFETY: one work-item for each element.
         unsafe { doubling(&kernel, &mut data).record(&mut recorder, 4)? };
         recorder.copy(&data, &mut other)?;
-        let recording = recorder.finish()?;
-        recording.replay_after(&[&before])?.wait()?;
+        recorder.finish()?.replay()?.wait()?;
         assert_eq!(queue.download(&other)?, [6; 4]);
         Ok(())
     })
