@@ -27,7 +27,16 @@ pub struct Arg<'a>(Value<'a>);
 /// The largest value that lies inside of an [`Arg`], in bytes.
 const INLINE: usize = 64;
 
+/// The largest number, in bytes.
+const WORD: usize = 8;
+
 enum Value<'a> {
+    /// The first `size` bytes, as below. Nearly all values are that small, and nothing more of the
+    /// argument is written or read then.
+    Word {
+        bytes: [u8; WORD],
+        size: usize,
+    },
     /// The first `size` bytes, in the memory order of the host, which OpenCL devices share.
     Inline {
         bytes: [u8; INLINE],
@@ -99,6 +108,11 @@ impl<'a> Arg<'a> {
     pub fn value<T: NoUninit>(value: T) -> Self {
         let value = bytemuck::bytes_of(&value);
         let size = value.len();
+        let mut bytes = [0; WORD];
+        if let Some(start) = bytes.get_mut(..size) {
+            start.copy_from_slice(value);
+            return Self(Value::Word { bytes, size });
+        }
         let mut bytes = [0; INLINE];
         match bytes.get_mut(..size) {
             Some(start) => {
@@ -206,6 +220,7 @@ impl<'a> Arg<'a> {
     }
 
     /// How many arguments of the device it is, those counted that the compiler removed.
+    #[inline]
     pub(crate) fn lowered(&self) -> usize {
         match self.0 {
             Value::Accessor { .. } | Value::LocalAccessor { .. } => 1 + AccessorRange::IDS,
@@ -229,15 +244,7 @@ impl<'a> Arg<'a> {
                 None => Argument::Local(*bytes),
                 Some(id) => Argument::Bytes(range.bytes(id)),
             },
-            _ => self.single().unwrap_or(Argument::Null),
-        }
-    }
-
-    /// The one argument of the device that it is, if it is one only. For nearly all there are, this is
-    /// all that a launch looks at.
-    #[inline]
-    pub(crate) fn single(&self) -> Option<Argument<'_>> {
-        Some(match &self.0 {
+            Value::Word { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
             Value::Inline { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
             Value::Boxed(bytes) => Argument::Bytes(bytes),
             Value::Borrowed(bytes) => Argument::Bytes(bytes),
@@ -246,8 +253,21 @@ impl<'a> Arg<'a> {
             Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
             Value::Pointer(address) => Argument::Pointer(*address),
             Value::Null => Argument::Null,
-            Value::Accessor { .. } | Value::LocalAccessor { .. } => return None,
-        })
+        }
+    }
+
+    /// The one argument of the device that it is, if it is a small value or a slice. Those are nearly
+    /// all there are, and a launch has a way of its own for them: two branches, which are foreseen
+    /// better than the jump of a `match`, and nothing that goes through memory.
+    #[inline(always)]
+    pub(crate) fn plain(&self) -> Option<Argument<'_>> {
+        if let Value::Word { bytes, size } = &self.0 {
+            Some(Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)))
+        } else if let Value::Slice { place, written } = &self.0 {
+            Some(Argument::Memory(place, *written))
+        } else {
+            None
+        }
     }
 
     /// How many elements of `element_bytes` the kernel can reach through it: those of a buffer, of
@@ -275,6 +295,7 @@ impl<'a> Arg<'a> {
     /// The bytes of a value.
     pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
+            Value::Word { bytes, size } => bytes.get(..*size),
             Value::Inline { bytes, size } => bytes.get(..*size),
             Value::Boxed(bytes) => Some(bytes),
             Value::Borrowed(bytes) => Some(bytes),
@@ -300,6 +321,7 @@ impl<T> From<LocalMemory<T>> for Arg<'_> {
 impl std::fmt::Debug for Arg<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
+            Value::Word { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
             Value::Inline { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
             Value::Boxed(bytes) => write!(f, "Arg({bytes:02x?})"),
             Value::Borrowed(bytes) => write!(f, "Arg({bytes:02x?})"),
@@ -348,6 +370,9 @@ mod tests {
 
     #[test]
     fn a_value_of_any_size_keeps_its_bytes() {
+        assert_eq!(bytes(&Arg::value([7u8; 3])), [7; 3]);
+        assert_eq!(bytes(&Arg::value([7u8; WORD])), [7; WORD]);
+        assert_eq!(bytes(&Arg::value([7u8; WORD + 1])), [7; WORD + 1]);
         assert_eq!(bytes(&Arg::value([7u8; INLINE])), [7; INLINE]);
         assert_eq!(bytes(&Arg::value([7u8; INLINE + 1])), [7; INLINE + 1]);
         let large = [1u16, 2, 3];

@@ -4,11 +4,11 @@
 //! these are a part of this crate, and not of each program once more for each number.
 
 use crate::arg::Arg;
-use crate::backend::opencl::{Argument, Failure, WaitList};
+use crate::backend::opencl::{Argument, Failure, KernelObject, WaitList};
 use crate::check::check;
 use crate::contract::{Broken, Given};
 use crate::error::{Error, LaunchProblem, Result};
-use crate::event::{Event, Unwaitable, What};
+use crate::event::{Event, Unwaitable};
 use crate::kernel::Kernel;
 use crate::queue::FLUSHING;
 use crate::range::{Extent, NdRange};
@@ -41,36 +41,72 @@ impl<'l> Call<'l> {
     ) -> Result<Event> {
         let kernel = self.kernel;
         let local = self.checked(range, contract)?;
-        let mut after = WaitList::empty();
-        if !self.after.is_empty() {
-            after = self.wait_list()?;
-        }
-        let values = self.passed().map(|(_, value)| value);
+        let list;
+        let after = if self.after.is_empty() {
+            WaitList::NOTHING
+        } else {
+            list = self.wait_list()?;
+            &list
+        };
         let global = range.global_extent();
         let local = local.as_ref().map(Extent::driver_order);
         // SAFETY: `choose` gives as many dimensions as the range has, and `wait_list` only events of
         // the context; the rest is what the caller vouches for.
         let launched = unsafe {
             kernel.raw().launch(
-                kernel.queue().raw(),
-                values,
+                kernel.raw_queue(),
+                |object| self.set(object),
                 global.driver_order(),
                 local,
-                &after,
+                after,
             )
         };
         match launched {
-            Ok(event) => Ok(Event::new(
-                kernel.queue(),
-                What::Kernel(kernel.clone()),
-                event,
-            )),
+            Ok(event) => Ok(Event::of_kernel(kernel, event)),
             Err((Some(position), failure)) => Err(self.refused(position, failure)),
             Err((None, failure)) => {
                 let action = format!("launching kernel {}", kernel.name());
                 Err(Error::driver(failure, action, kernel.queue().device()))
             }
         }
+    }
+
+    /// Gives the kernel its arguments.
+    ///
+    /// # Errors
+    ///
+    /// With the index of what the driver refuses.
+    ///
+    /// # Safety
+    ///
+    /// They are of the kinds that the kernel takes.
+    #[allow(unsafe_code, reason = "as of `KernelObject::set`")]
+    #[inline(always)]
+    unsafe fn set(&self, object: &mut KernelObject) -> Result<(), (usize, Failure)> {
+        let (mut number, mut position) = (0, 0);
+        for arg in self.args {
+            // Not by `passed`, which has to remember in which part of an argument it is.
+            if let Some(value) = arg.plain() {
+                if !self.kernel.is_eliminated(number) {
+                    // SAFETY: as the caller says.
+                    let set = unsafe { object.set(position, value) };
+                    set.map_err(|failure| (position, failure))?;
+                    position += 1;
+                }
+                number += 1;
+                continue;
+            }
+            for part in 0..arg.lowered() {
+                if !self.kernel.is_eliminated(number) {
+                    // SAFETY: as the caller says.
+                    let set = unsafe { object.set_any(position, arg.raw(part)) };
+                    set.map_err(|failure| (position, failure))?;
+                    position += 1;
+                }
+                number += 1;
+            }
+        }
+        Ok(())
     }
 
     /// The work-group size that the kernel gets over `range`, if all that can be checked is right and
@@ -152,19 +188,13 @@ impl<'l> Iterator for Passed<'l> {
             let (index, part, number) = (self.index, self.part, self.number);
             let arg = self.args.get(index)?;
             self.number += 1;
-            let value = if let Some(value) = arg.single() {
+            self.part += 1;
+            if self.part == arg.lowered() {
                 self.index += 1;
-                value
-            } else {
-                self.part += 1;
-                if self.part == arg.lowered() {
-                    self.index += 1;
-                    self.part = 0;
-                }
-                arg.raw(part)
-            };
+                self.part = 0;
+            }
             if !self.kernel.is_eliminated(number) {
-                return Some((index, value));
+                return Some((index, arg.raw(part)));
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::kind;
 /// Checks number, kinds, sizes and whereabouts of the arguments.
 #[inline]
 pub(crate) fn check(call: &Call<'_>) -> Result<(), LaunchProblem> {
-    let takes = call.kernel.raw().arguments();
+    let takes = call.kernel.arguments();
     match check_each(call) {
         Ok(passed) if passed == takes => Ok(()),
         // With another number of arguments, what is found wrong of one is that it stands where
@@ -45,10 +45,10 @@ fn check_each(call: &Call<'_>) -> Result<usize, LaunchProblem> {
     let mut seen = Seen {
         number: 0,
         passed: 0,
-        local: call.kernel.raw().local_memory(),
+        local: call.kernel.local_memory(),
     };
     for (index, arg) in call.args.iter().enumerate() {
-        if let Some(value) = arg.single() {
+        if let Some(value) = arg.plain() {
             check_value(call, index, value, &mut seen)?;
             continue;
         }
@@ -108,7 +108,7 @@ fn check_value(
             return Ok(());
         }
     };
-    if Arc::ptr_eq(lies_in, kernel.queue().raw().context()) {
+    if Arc::ptr_eq(lies_in, kernel.raw_queue().context()) {
         return Ok(());
     }
     Err(LaunchProblem::ArgumentDevice {

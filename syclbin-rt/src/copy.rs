@@ -6,7 +6,7 @@ use crate::backend::opencl::{self, Failure, WaitList, pattern};
 use crate::backend::slice::{DeviceSlice, Place};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, What};
+use crate::event::Event;
 use crate::queue::Queue;
 
 /// A queue, for commands that start only when some events have finished. Made by [`Queue::after`].
@@ -234,7 +234,7 @@ impl After<'_> {
         started: Result<opencl::Event, Failure>,
     ) -> Result<Event> {
         let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
-        Ok(Event::new(self.queue, What::Action(what), raw))
+        Ok(Event::of_action(self.queue, what, raw))
     }
 }
 

@@ -29,17 +29,17 @@ use crate::queue::Queue;
 /// An event is one more handle of its queue, and dropping the last handle of a queue waits for what is
 /// in it.
 pub struct Event {
-    queue: Queue,
     what: What,
     raw: opencl::Event,
 }
 
-/// What a command does, for messages.
+/// What a command does, for messages, and the queue that it is in.
 pub(crate) enum What {
-    /// It runs this kernel.
+    /// It runs this kernel, in the queue of that.
+    // Not with a queue beside it: one more count of handles is a hundredth of a launch.
     Kernel(Kernel),
     /// Anything else, such as "copying a buffer".
-    Action(&'static str),
+    Action(&'static str, Queue),
 }
 
 /// Why a command cannot wait for events.
@@ -51,10 +51,17 @@ pub(crate) enum Unwaitable {
 }
 
 impl Event {
-    /// The event of a command in `queue`.
-    pub(crate) fn new(queue: &Queue, what: What, raw: opencl::Event) -> Self {
-        let queue = queue.clone();
-        Self { queue, what, raw }
+    /// The event of a command that runs `kernel`, in the queue of that.
+    #[inline]
+    pub(crate) fn of_kernel(kernel: &Kernel, raw: opencl::Event) -> Self {
+        let what = What::Kernel(kernel.clone());
+        Self { what, raw }
+    }
+
+    /// The event of another command in `queue`.
+    pub(crate) fn of_action(queue: &Queue, action: &'static str, raw: opencl::Event) -> Self {
+        let what = What::Action(action, queue.clone());
+        Self { what, raw }
     }
 
     /// Waits until the command has finished.
@@ -72,7 +79,7 @@ impl Event {
     ///
     /// When the command failed on the device, or one that it waited for.
     pub fn is_complete(&self) -> Result<bool> {
-        let flushed = self.queue.raw().flushed();
+        let flushed = self.queue().raw().flushed();
         let complete = flushed.and_then(|()| self.raw.is_complete());
         complete.map_err(|failure| self.failed(failure))
     }
@@ -95,7 +102,7 @@ impl Event {
     /// [`ErrorKind::NoProfile`] when its queue was made without
     /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and as of [`Event::wait`].
     pub fn profile(&self) -> Result<Profile> {
-        if !self.queue.options().profiling {
+        if !self.queue().options().profiling {
             let command = self.what.to_string();
             return Err(ErrorKind::NoProfile { command }.into());
         }
@@ -107,7 +114,7 @@ impl Event {
 
     /// Whether the command has finished; if not, `waker` is woken when it has.
     pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<()>> {
-        if let Err(failure) = self.queue.raw().flushed() {
+        if let Err(failure) = self.queue().raw().flushed() {
             return Poll::Ready(Err(self.failed(failure)));
         }
         let ended = self.raw.poll(end, waker);
@@ -125,7 +132,7 @@ impl Event {
     ) -> Result<WaitList<'a>, Unwaitable> {
         let queue = queue.raw();
         for (index, event) in events.iter().enumerate() {
-            let of_event = event.queue.raw();
+            let of_event = event.queue().raw();
             if !Arc::ptr_eq(of_event.context(), queue.context()) {
                 return Err(Unwaitable::Foreign(index));
             }
@@ -140,7 +147,10 @@ impl Event {
 
     /// The queue that its command is in.
     pub(crate) fn queue(&self) -> &Queue {
-        &self.queue
+        match &self.what {
+            What::Kernel(kernel) => kernel.queue(),
+            What::Action(_, queue) => queue,
+        }
     }
 
     /// What its command does.
@@ -155,7 +165,7 @@ impl Event {
             false => "",
         };
         let action = format!("{}{reason}", self.what);
-        Error::driver(failure, action, self.queue.device())
+        Error::driver(failure, action, self.queue().device())
     }
 }
 
@@ -163,7 +173,7 @@ impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kernel(kernel) => write!(f, "running kernel {}", kernel.name()),
-            Self::Action(action) => f.write_str(action),
+            Self::Action(action, _) => f.write_str(action),
         }
     }
 }
@@ -200,7 +210,7 @@ mod tests {
     /// An event that ends when the test says so.
     fn held(queue: &Queue) -> (UserEvent, Event) {
         let (user, raw) = UserEvent::new(queue.raw().context());
-        (user, Event::new(queue, What::Action("being a test"), raw))
+        (user, Event::of_action(queue, "being a test", raw))
     }
 
     /// Tells the test when it is woken.

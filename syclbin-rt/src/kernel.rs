@@ -26,13 +26,25 @@ struct Inner {
     symbol: Symbol,
     /// What messages call it.
     name: String,
-    /// What each argument of the device may be, without those that were removed.
-    kinds: Vec<Kinds>,
-    limits: Limits,
+    checked: Checked,
     /// In SYCL's order.
     required_local: Option<Vec<usize>>,
     queue: Queue,
     raw: opencl::Kernel,
+}
+
+/// What each launch looks at. It lies together: between two launches the driver takes the place in the
+/// processor's cache of much else.
+struct Checked {
+    /// What each argument of the device may be, without those that were removed.
+    kinds: Vec<Kinds>,
+    /// `true` for each argument that the compiler removed; empty if there is none.
+    eliminated: Vec<bool>,
+    arguments: usize,
+    local_memory: u64,
+    /// That of `queue`.
+    raw_queue: Arc<opencl::Queue>,
+    limits: Limits,
 }
 
 /// A kernel, as the file describes it.
@@ -83,8 +95,17 @@ impl Kernel {
             symbol: symbol.clone(),
             name: mangled::parse(&symbol.name)
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
-            kinds: symbol.parameters.iter().map(Kinds::of).collect(),
-            limits,
+            checked: Checked {
+                kinds: symbol.parameters.iter().map(Kinds::of).collect(),
+                eliminated: match symbol.eliminated.contains(&true) {
+                    true => symbol.eliminated.clone(),
+                    false => Vec::new(),
+                },
+                arguments: raw.arguments(),
+                local_memory: raw.local_memory(),
+                raw_queue: Arc::clone(queue.raw()),
+                limits,
+            },
             required_local,
             queue: queue.clone(),
             raw,
@@ -118,24 +139,36 @@ impl Kernel {
     }
 
     /// Whether the compiler removed argument `index` of the device, which then must not be passed.
+    #[inline]
     pub(crate) fn is_eliminated(&self, index: usize) -> bool {
-        self.0
-            .symbol
-            .eliminated
-            .get(index)
-            .copied()
-            .unwrap_or(false)
+        let eliminated = self.0.checked.eliminated.get(index);
+        eliminated.copied().unwrap_or(false)
+    }
+
+    /// How many arguments of the device it takes, without those that were removed.
+    pub(crate) fn arguments(&self) -> usize {
+        self.0.checked.arguments
+    }
+
+    /// How much work-group memory it uses beside its arguments, in bytes.
+    pub(crate) fn local_memory(&self) -> u64 {
+        self.0.checked.local_memory
+    }
+
+    /// The driver's queue that it is launched on.
+    pub(crate) fn raw_queue(&self) -> &opencl::Queue {
+        &self.0.checked.raw_queue
     }
 
     /// How many arguments of the device it has, those that were removed included.
     pub(crate) fn takes(&self) -> usize {
         let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
-        self.0.raw.arguments() + removed.count()
+        self.arguments() + removed.count()
     }
 
     /// What each argument may be, as far as the code says: counted without those that were removed.
     pub(crate) fn kinds(&self) -> &[Kinds] {
-        &self.0.kinds
+        &self.0.checked.kinds
     }
 
     /// What the code says of argument `position`, counted without those that were removed.
@@ -144,7 +177,7 @@ impl Kernel {
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.0.limits
+        &self.0.checked.limits
     }
 
     /// Whether both are the same kernel of the same module.

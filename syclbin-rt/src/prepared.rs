@@ -3,9 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::backend::opencl::WaitList;
 use crate::call::Contract;
 use crate::error::{Error, Result};
-use crate::event::{Event, What};
+use crate::event::Event;
 use crate::fixed::Fixed;
 use crate::launch::Launch;
 use crate::range::{Extent, NdRange};
@@ -124,19 +125,25 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
             ..
         } = &self.fixed;
         self.fixed.check_complete()?;
-        let queue = kernel.queue();
-        let after = queue.wait_list(events)?;
+        let (queue, raw_queue) = (kernel.queue(), kernel.raw_queue());
+        let list;
+        let after = if events.is_empty() {
+            WaitList::NOTHING
+        } else {
+            list = queue.wait_list(events)?;
+            &list
+        };
         let local = local.as_ref().map(Extent::driver_order);
         // SAFETY: the sizes were chosen together, the events are of this context, and the arguments
         // are set, checked and kept; the rest is what the caller vouches for.
-        let launched = unsafe { object.enqueue(queue.raw(), global.driver_order(), local, &after) };
+        let launched = unsafe { object.enqueue(raw_queue, global.driver_order(), local, after) };
         let event = launched.map_err(|failure| {
             let action = format!("launching kernel {}", kernel.name());
             Error::driver(failure, action, queue.device())
         })?;
-        // It is in the queue, whether flushing that fails or not.
-        let _ = queue.raw().flush();
-        Ok(Event::new(queue, What::Kernel(kernel.clone()), event))
+        // A failure of that is none of the launch, as for those that are not prepared.
+        let _ = raw_queue.flush();
+        Ok(Event::of_kernel(kernel, event))
     }
 
     /// Becomes `launch` over `range`: the same kernel with other arguments. All is checked again, and

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::backend::opencl;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, Unwaitable, What};
+use crate::event::{Event, Unwaitable};
 use crate::queue_options::QueueOptions;
 
 /// What a barrier does, for messages.
@@ -96,7 +96,7 @@ impl Queue {
         let list = self.wait_list(events)?;
         let raw = self.0.raw.barrier(&list);
         let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
-        Ok(Event::new(self, What::Action(BARRIER), raw))
+        Ok(Event::of_action(self, BARRIER, raw))
     }
 
     /// Waits for everything that was put into this queue.

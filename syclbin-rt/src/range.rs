@@ -124,14 +124,14 @@ impl Extent {
 
     /// How many work-items it has; `usize::MAX` when that is beyond counting.
     pub(crate) fn items(&self) -> usize {
-        let sizes = self.driver_order().iter();
-        sizes.fold(1, |items, size| items.saturating_mul(*size))
+        let [x, y, z] = self.sizes;
+        x.saturating_mul(y).saturating_mul(z)
     }
 
     /// The same; none when that is beyond counting.
     pub(crate) fn checked_items(&self) -> Option<usize> {
-        let mut sizes = self.driver_order().iter();
-        sizes.try_fold(1usize, |items, size| items.checked_mul(*size))
+        let [x, y, z] = self.sizes;
+        x.checked_mul(y)?.checked_mul(z)
     }
 }
 

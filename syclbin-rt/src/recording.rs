@@ -10,7 +10,7 @@ use crate::backend::slice::{DeviceSlice, Place};
 use crate::call::{Call, Contract};
 use crate::copy::same_elements;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, What};
+use crate::event::Event;
 use crate::fixed::Fixed;
 use crate::launch::Launch;
 use crate::queue::Queue;
@@ -53,8 +53,9 @@ pub struct Recorder {
 /// # }
 /// ```
 ///
-/// Dropping it waits until its queue is empty. Where the device has `cl_khr_command_buffer`, a replay is one call of the driver
-/// ([`Recording::is_one_call`]); else the commands are put into the queue one after the other.
+/// Dropping it waits until its queue is empty. Where the device has `cl_khr_command_buffer`, a replay
+/// is one call of the driver ([`Recording::is_one_call`]); else the commands are put into the queue one
+/// after the other. So they are on Intel's CPU driver, where that is two times as fast.
 #[must_use = "nothing runs before `replay`"]
 pub struct Recording {
     // Dropped first: it waits until nothing runs that uses the steps.
@@ -194,16 +195,33 @@ impl Recorder {
     ///
     /// When the driver refuses.
     pub fn finish(self) -> Result<Recording> {
-        let Self { queue, steps } = self;
-        let buffer = one_call(&queue, &steps).map_err(|failure| {
-            Error::driver(failure, "recording launches and copies", queue.device())
+        if self.queue.raw().is_faster_one_by_one() {
+            return Ok(self.recording(None));
+        }
+        self.finish_in_one_call()
+    }
+
+    /// The same, as one call also where that is slower: so that tests run it there.
+    #[doc(hidden)]
+    pub fn finish_in_one_call(self) -> Result<Recording> {
+        let buffer = one_call(&self.queue, &self.steps).map_err(|failure| {
+            Error::driver(
+                failure,
+                "recording launches and copies",
+                self.queue.device(),
+            )
         })?;
-        Ok(Recording {
+        Ok(self.recording(buffer))
+    }
+
+    fn recording(self, buffer: Option<CommandBuffer>) -> Recording {
+        let Self { queue, steps } = self;
+        Recording {
             buffer,
             steps,
             queue,
             replaying: Mutex::new(()),
-        })
+        }
     }
 }
 
@@ -245,8 +263,8 @@ impl Recording {
     /// It starts after everything that was put into the queue before, unless the queue is
     /// [out of order](crate::QueueOptions::out_of_order). Its commands come one after the other in
     /// either case, and those of two replays do not mix; what another thread puts into the queue at
-    /// the same time may come in between. Where the device has only one replay at a time in a queue, this waits for the one
-    /// before.
+    /// the same time may come in between. Where the device has only one replay at a time in a queue, this
+    /// waits for the one before.
     ///
     /// # Errors
     ///
@@ -279,7 +297,7 @@ impl Recording {
         };
         let raw =
             replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
-        Ok(Event::new(&self.queue, What::Action(REPLAY), raw))
+        Ok(Event::of_action(&self.queue, REPLAY, raw))
     }
 
     #[allow(
@@ -288,30 +306,50 @@ impl Recording {
     )]
     fn one_by_one(&self, after: &WaitList<'_>) -> Result<opencl::Event, Failure> {
         let raw = self.queue.raw();
-        // All come after this one, and the last event after all.
-        let mut last = raw.barrier(after)?;
-        let nothing = WaitList::empty();
-        for step in &self.steps {
-            if self.queue.options().out_of_order {
-                raw.barrier(&nothing)?;
+        let Some((last, others)) = self.steps.split_last() else {
+            return raw.barrier(after);
+        };
+        // Each waits for `after`: that the one before it failed for that reason would stop none.
+        for step in others {
+            if let Step::Launch(fixed) = step {
+                let local = fixed.local.as_ref().map(Extent::driver_order);
+                let global = fixed.global.driver_order();
+                // SAFETY: as in `one_call`.
+                unsafe {
+                    fixed
+                        .object
+                        .enqueue_without_event(raw, global, local, after)?;
+                };
+            } else {
+                drop(self.start(step, after)?);
             }
-            last = match step {
-                Step::Launch(fixed) => {
-                    let local = fixed.local.as_ref().map(Extent::driver_order);
-                    let global = fixed.global.driver_order();
-                    // SAFETY: as in `one_call`.
-                    unsafe { fixed.object.enqueue(raw, global, local, &nothing)? }
-                }
-                Step::Copy { from, to, .. } => raw.start_copy(from, to, &nothing)?,
-                Step::Fill { place, pattern, .. } => raw.start_fill(place, pattern, &nothing)?,
-            };
+            raw.in_order()?;
         }
-        // All is in the queue, whether flushing that fails or not.
+        let last = self.start(last, after)?;
+        // As of a launch: a failure of that is none of the replay, which is queued.
         let _ = raw.flush();
         Ok(last)
     }
 
-    /// Whether a replay is one call of the driver.
+    #[allow(
+        unsafe_code,
+        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+    )]
+    fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<opencl::Event, Failure> {
+        let raw = self.queue.raw();
+        match step {
+            Step::Launch(fixed) => {
+                let local = fixed.local.as_ref().map(Extent::driver_order);
+                let global = fixed.global.driver_order();
+                // SAFETY: as in `one_call`.
+                unsafe { fixed.object.enqueue(raw, global, local, after) }
+            }
+            Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
+            Step::Fill { place, pattern, .. } => raw.start_fill(place, pattern, after),
+        }
+    }
+
+    /// Whether a replay is one call of the driver: a command buffer.
     #[must_use]
     pub fn is_one_call(&self) -> bool {
         self.buffer.is_some()
@@ -344,5 +382,35 @@ impl fmt::Debug for Recorder {
 impl fmt::Debug for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Recording({} steps for {:?})", self.len(), self.queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::opencl::UserEvent;
+    use crate::common;
+
+    #[test]
+    fn nothing_of_a_replay_runs_after_an_event_that_failed() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let mut buffer = queue.upload(&[7u32, 7])?;
+        let mut recorder = queue.record();
+        recorder.fill(&mut buffer.slice_mut(..1)?, 1)?;
+        recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
+        let recording = recorder.finish()?;
+        let (user, raw) = UserEvent::new(queue.raw().context());
+        let event = Event::of_action(&queue, "being a test", raw);
+        let replayed = recording.replay_after(&[&event])?;
+        assert!(!replayed.is_complete()?);
+        user.end(-9999);
+        // The CPU driver (2026.2) tells only its callbacks that a command failed whose dependency did.
+        let _ = replayed.wait();
+        assert_eq!(queue.download(&buffer)?, [7, 7]);
+        recording.replay()?.wait()?;
+        assert_eq!(queue.download(&buffer)?, [1, 2]);
+        Ok(())
     }
 }

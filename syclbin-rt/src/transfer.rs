@@ -8,7 +8,7 @@ use crate::backend::opencl::Lent;
 use crate::backend::slice::DeviceSlice;
 use crate::copy::After;
 use crate::error::{Error, Result};
-use crate::event::{Event, What};
+use crate::event::Event;
 use crate::queue::Queue;
 
 /// What transfers do, for messages.
@@ -43,7 +43,7 @@ impl<T: Pod> Transfer<T> {
     fn new(queue: &Queue, action: &'static str, lent: Lent<T>) -> Result<Self> {
         let raw = lent.event();
         let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
-        let event = Event::new(queue, What::Action(action), raw);
+        let event = Event::of_action(queue, action, raw);
         Ok(Self { lent, event })
     }
 

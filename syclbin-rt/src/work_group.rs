@@ -32,16 +32,15 @@ pub(crate) fn choose(
 ) -> Result<Option<Extent>, LaunchProblem> {
     let global = range.global_extent();
     let given = range.local_extent();
-    if global.items() == 0 {
+    let items = global.checked_items();
+    // A product beyond counting may have a factor of 0 after it.
+    if items == Some(0) || items.is_none() && global.items() == 0 {
         return Err(LaunchProblem::EmptyRange {
             global: global.sycl_order(),
         });
     }
     // Ids beyond are undefined behaviour: the compiler was told that there are none.
-    if global
-        .checked_items()
-        .is_none_or(|items| items > limits.max_range)
-    {
+    if items.is_none_or(|items| items > limits.max_range) {
         return Err(LaunchProblem::TooManyItems {
             global: global.sycl_order(),
             max: limits.max_range,

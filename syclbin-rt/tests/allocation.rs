@@ -5,7 +5,10 @@ mod common;
 
 use peak_alloc::PeakAlloc;
 use syclbin_rt::contract::{Broken, Condition, Given, Number, Relation};
-use syclbin_rt::{AccessorRange, Arg, Launch, LocalMemory, NdRange, Queue, Result, SafeLaunch};
+use syclbin_rt::{
+    AccessorRange, Arg, DeviceArray, Launch, LocalMemory, NdRange, Queue, Recorder, Result,
+    SafeLaunch,
+};
 
 syclbin_rt::include_syclbin! {
     /// A kernel for each number of arguments.
@@ -105,6 +108,9 @@ fn a_launch_with_every_kind_of_check_allocates_nothing() -> Result<()> {
     launched?;
     assert_eq!(taken, 0, "a launch whose work-group is the kernel's");
     stubs(&queue)?;
+    slices(&queue)?;
+    prepared(&queue)?;
+    replayed(&queue)?;
     // The way to measure sees an allocation.
     let (taken, message) = peak(|| format!("{:?}", queue.download(&out)));
     assert_eq!(message, "Ok([64])");
@@ -143,5 +149,90 @@ fn stubs(queue: &Queue) -> Result<()> {
         10: take_10(&mut out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0);
     }
     assert_eq!(queue.download(&out)?, [21]);
+    Ok(())
+}
+
+/// Parts of memory for which the driver needs no object: they begin where the buffer does, or have an
+/// address.
+fn slices(queue: &Queue) -> Result<()> {
+    let kernels = arguments::Module::load(queue)?;
+    let mut out = queue.zeroed::<i32>(4)?;
+    let a = queue.upload(&[5, 6, 7])?;
+    for _ in 0..2 {
+        let (taken, launched) = peak(|| {
+            let (a, mut out) = (a.slice(..2)?, out.slice_mut(..1)?);
+            // SAFETY: the kernel uses one element of each.
+            unsafe { kernels.take_3(&mut out, &a, 1).launch(1) }
+        });
+        launched?;
+        assert_eq!(taken, 0, "a launch with slices of buffers");
+    }
+    let (Ok(mut out), Ok(a)) = (
+        DeviceArray::<i32>::zeroed(queue, 4),
+        DeviceArray::upload(queue, &[5, 6, 7]),
+    ) else {
+        common::say_skipped("slices of arrays: the device has none");
+        return Ok(());
+    };
+    for _ in 0..2 {
+        let (taken, launched) = peak(|| {
+            let (a, mut out) = (a.slice(1..)?, out.slice_mut(2..)?);
+            // SAFETY: the kernel uses one element of each.
+            unsafe { kernels.take_3(&mut out, &a, 1).launch(1) }
+        });
+        launched?;
+        assert_eq!(taken, 0, "a launch with slices of arrays");
+    }
+    Ok(())
+}
+
+fn prepared(queue: &Queue) -> Result<()> {
+    let kernels = arguments::Module::load(queue)?;
+    let mut out = queue.zeroed::<i32>(1)?;
+    let prepared = kernels.take_2(&mut out, 1).prepare(1)?;
+    let event = queue.barrier(&[])?;
+    for _ in 0..2 {
+        // SAFETY: the kernel uses one element.
+        let (taken, launched) = peak(|| unsafe { prepared.launch() });
+        launched?;
+        assert_eq!(taken, 0, "a prepared launch");
+        let after = [&event; 8];
+        // SAFETY: as above.
+        let (taken, launched) = peak(|| unsafe { prepared.launch_after(&after) });
+        launched?;
+        assert_eq!(taken, 0, "a prepared launch that waits for eight events");
+    }
+    Ok(())
+}
+
+/// Launches, copies and fills, in one call of the driver and one by one.
+fn replayed(queue: &Queue) -> Result<()> {
+    let kernels = arguments::Module::load(queue)?;
+    let mut out = queue.zeroed::<i32>(1)?;
+    let mut copy = queue.zeroed::<i32>(1)?;
+    let event = queue.barrier(&[])?;
+    for finish in [Recorder::finish, Recorder::finish_in_one_call] {
+        let mut recorder = queue.record();
+        for _ in 0..3 {
+            // SAFETY: the kernel uses one element.
+            unsafe { kernels.take_2(&mut out, 1).record(&mut recorder, 1)? };
+        }
+        recorder.copy(&out, &mut copy)?;
+        recorder.fill(&mut out, 0)?;
+        let recording = finish(recorder)?;
+        let kind = match recording.is_one_call() {
+            true => "in one call",
+            false => "one by one",
+        };
+        for _ in 0..2 {
+            let (taken, replayed) = peak(|| recording.replay());
+            replayed?;
+            assert_eq!(taken, 0, "a replay {kind}");
+            let after = [&event; 8];
+            let (taken, replayed) = peak(|| recording.replay_after(&after));
+            replayed?;
+            assert_eq!(taken, 0, "a replay {kind} that waits for eight events");
+        }
+    }
     Ok(())
 }

@@ -255,7 +255,7 @@ fn repeats(ledger: &Ledger<'_>, queue: &Queue) -> Option<()> {
             // SAFETY: one work-item for each element.
             unsafe { doubling(&kernel, &mut data).record(&mut recorder, 4)? };
         }
-        recorder.finish()
+        recorder.finish_in_one_call()
     })?;
     for times in [8, 64] {
         // SAFETY: one work-item for each element.
@@ -276,8 +276,20 @@ fn repeats(ledger: &Ledger<'_>, queue: &Queue) -> Option<()> {
         let mut recorder = queue.record();
         recorder.fill(&mut data, 3)?;
         recorder.copy(&data, &mut other)?;
-        recorder.finish()?.replay()?.wait()?;
+        recorder.finish_in_one_call()?.replay()?.wait()?;
         assert_eq!(queue.download(&other)?, [3; 4]);
+        Ok(())
+    })?;
+    // Begun again, it begins with the same numbers.
+    ledger.step("replay one by one", || {
+        let mut other = queue.zeroed::<i32>(4)?;
+        let mut recorder = queue.record();
+        recorder.fill(&mut data, 3)?;
+        // SAFETY: one work-item for each element.
+        unsafe { doubling(&kernel, &mut data).record(&mut recorder, 4)? };
+        recorder.copy(&data, &mut other)?;
+        recorder.finish()?.replay()?.wait()?;
+        assert_eq!(queue.download(&other)?, [6; 4]);
         Ok(())
     })
 }

@@ -9,17 +9,21 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL, CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_NUM_ARGS,
     CL_KERNEL_WORK_GROUP_SIZE,
 };
-use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
-use opencl3::types::{CL_TRUE, cl_bool, cl_kernel, cl_uint, cl_ulong};
+use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_SUCCESS};
+use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_uint, cl_ulong};
 
 use super::event::Event;
 use super::memory::{Handle, Memory};
 use super::program::Program;
 use super::queue::Queue;
 use super::sampler::Sampler;
+use super::sys::Functions;
 use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, info};
 use crate::backend::slice::Place;
+
+/// What queues a kernel.
+const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
 /// The value of one argument.
 #[derive(Clone, Copy)]
@@ -50,10 +54,15 @@ pub(crate) struct Kernel {
 
 /// An owned kernel object, which keeps its arguments from one launch to the next.
 pub(crate) struct KernelObject {
-    program: Arc<Program>,
+    /// Those of the program, here too: between two launches the driver takes the place in the
+    /// processor's cache of what lies further away.
+    functions: &'static Functions,
+    context: Arc<super::Context>,
     pub(super) handle: cl_kernel,
     /// The objects of parts of buffers that are its arguments, by number.
     parts: Vec<(usize, Memory)>,
+    /// Keeps it alive.
+    _program: Arc<Program>,
 }
 
 // SAFETY: a kernel object may be used from every thread, but its arguments not be set while another
@@ -72,9 +81,11 @@ impl KernelObject {
         let handle = check_handle("clCreateKernel", handle, code)?;
         // From here on, Drop releases it.
         let object = Self {
-            program: Arc::clone(program),
+            functions,
+            context: Arc::clone(program.context()),
             handle,
             parts: Vec::new(),
+            _program: Arc::clone(program),
         };
         // Pointers in variables and in values are no arguments, so the driver does not see what the
         // kernel uses.
@@ -103,7 +114,7 @@ impl KernelObject {
     }
 
     pub(super) fn context(&self) -> &Arc<super::Context> {
-        self.program.context()
+        &self.context
     }
 
     /// Gives argument `index` a value, which it keeps for every launch until it gets another one. The
@@ -112,9 +123,40 @@ impl KernelObject {
     /// # Safety
     ///
     /// The value is of the kind the kernel takes.
+    // The kinds that nearly all arguments are of are inlined into the loop of a launch.
+    #[inline(always)]
     pub(crate) unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+        let (size, pointer) = match value {
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+            Argument::Memory(place, _) => match &place.memory.handle {
+                Handle::Object(object)
+                    if place.offset == 0 && Arc::ptr_eq(place.memory.context(), &self.context) =>
+                {
+                    (size_of_val(object), std::ptr::from_ref(object).cast())
+                }
+                // SAFETY: as the caller says.
+                _ => return unsafe { self.set_any(index, value) },
+            },
+            // SAFETY: as the caller says.
+            _ => return unsafe { self.set_any(index, value) },
+        };
+        // SAFETY: the pointer has that many bytes; the rest is as the caller says.
+        unsafe { self.give(index, size, pointer) }
+    }
+
+    /// The same for every kind of value.
+    ///
+    /// # Safety
+    ///
+    /// As of [`KernelObject::set`].
+    #[inline(never)]
+    pub(crate) unsafe fn set_any(
+        &mut self,
+        index: usize,
+        value: Argument<'_>,
+    ) -> Result<(), Failure> {
         let call = "clSetKernelArg";
-        let (kernel, context) = (self.handle, self.program.context());
+        let (kernel, context) = (self.handle, &self.context);
         let in_context = |other: &Arc<super::Context>| {
             let code = CL_INVALID_CONTEXT;
             let same = Arc::ptr_eq(other, context);
@@ -165,12 +207,27 @@ impl KernelObject {
             // Read as a struct or as the handle of no buffer, whichever the kernel takes.
             Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
         };
-        // SAFETY: `&mut self` says that nobody else uses the object; `pointer` has `size` bytes,
-        // which the driver copies before it returns, or is null for work-group memory (OpenCL 3.0,
-        // clSetKernelArg). That handles and null only meet the parameters they are for is a duty of
-        // the caller.
-        check(call, unsafe {
-            (context.functions().clSetKernelArg)(kernel, number, size, pointer)
+        // SAFETY: the pointer has that many bytes, or is null for work-group memory. That handles and
+        // null only meet the parameters they are for is a duty of the caller.
+        unsafe { self.give(index, size, pointer) }
+    }
+
+    /// # Safety
+    ///
+    /// `pointer` has `size` bytes, or is null for work-group memory, and is of the kind that the
+    /// kernel takes.
+    #[inline(always)]
+    unsafe fn give(
+        &mut self,
+        index: usize,
+        size: usize,
+        pointer: *const c_void,
+    ) -> Result<(), Failure> {
+        let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
+        // SAFETY: `&mut self` says that nobody else uses the object; the driver copies the bytes before
+        // it returns (OpenCL 3.0, clSetKernelArg); the rest is as the caller says.
+        check("clSetKernelArg", unsafe {
+            (self.functions.clSetKernelArg)(self.handle, number, size, pointer)
         })?;
         if !self.parts.is_empty() {
             self.parts.retain(|(of, _)| *of != index);
@@ -196,10 +253,9 @@ impl KernelObject {
             let code = CL_INVALID_OPERATION;
             return Err(Failure { call, code });
         };
-        let functions = self.program.context().functions();
         // SAFETY: as in `set`; the object lives until the argument gets another one.
         check(call, unsafe {
-            (functions.clSetKernelArg)(
+            (self.functions.clSetKernelArg)(
                 self.handle,
                 number,
                 size_of_val(&object),
@@ -227,21 +283,53 @@ impl KernelObject {
         local: Option<&[usize]>,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        let call = "clEnqueueNDRangeKernel";
-        let context = self.program.context();
-        if !Arc::ptr_eq(context, queue.context()) {
-            let code = CL_INVALID_CONTEXT;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: one event may be written; the rest is as the caller says.
+        unsafe { self.put(queue, global, local, after, &raw mut event) }?;
+        let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
+        // SAFETY: the call handed this reference over.
+        Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
+    }
+
+    /// The same without an event, for a command that nobody waits for by itself.
+    ///
+    /// # Safety
+    ///
+    /// As of [`KernelObject::enqueue`].
+    pub(crate) unsafe fn enqueue_without_event(
+        &self,
+        queue: &Queue,
+        global: &[usize],
+        local: Option<&[usize]>,
+        after: &WaitList<'_>,
+    ) -> Result<(), Failure> {
+        // SAFETY: no event is wanted; the rest is as the caller says.
+        unsafe { self.put(queue, global, local, after, std::ptr::null_mut()) }
+    }
+
+    /// # Safety
+    ///
+    /// As of [`KernelObject::enqueue`]; `event` is null or may be written.
+    #[inline(always)]
+    unsafe fn put(
+        &self,
+        queue: &Queue,
+        global: &[usize],
+        local: Option<&[usize]>,
+        after: &WaitList<'_>,
+        event: *mut cl_event,
+    ) -> Result<(), Failure> {
+        if !Arc::ptr_eq(&self.context, queue.context()) {
+            let (call, code) = (ENQUEUE, CL_INVALID_CONTEXT);
             return Err(Failure { call, code });
         }
         let dimensions = cl_uint::try_from(global.len()).unwrap_or(cl_uint::MAX);
-        let functions = context.functions();
-        let mut event = std::ptr::null_mut();
         // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says
         // (the caller vouches for `local`), and `after` as long as it says. The driver takes its own
         // references to the kernel and to the memory of its arguments, and copies the values, before
         // it returns. What the kernel then does, the caller vouches for.
-        let code = unsafe {
-            (functions.clEnqueueNDRangeKernel)(
+        check(ENQUEUE, unsafe {
+            (self.functions.clEnqueueNDRangeKernel)(
                 queue.handle,
                 self.handle,
                 dimensions,
@@ -250,19 +338,16 @@ impl KernelObject {
                 local.map_or(std::ptr::null(), <[usize]>::as_ptr),
                 after.count(),
                 after.pointer(),
-                &raw mut event,
+                event,
             )
-        };
-        let event = check_handle(call, event, code)?;
-        // SAFETY: the call handed this reference over.
-        Ok(unsafe { Event::from_owned(functions, call, event) })
+        })
     }
 }
 
 impl Drop for KernelObject {
     fn drop(&mut self) {
         // SAFETY: the handle is owned; queued launches hold references of their own.
-        unsafe { (self.program.context().functions().clReleaseKernel)(self.handle) };
+        unsafe { (self.functions.clReleaseKernel)(self.handle) };
     }
 }
 
@@ -335,57 +420,40 @@ impl Kernel {
         self.local_memory
     }
 
-    /// Sets all arguments and queues the kernel, to start when all of `after` has finished. Sizes
-    /// are in the driver's order, x first.
+    /// Has `set` set all arguments and queues the kernel, to start when all of `after` has finished.
+    /// Sizes are in the driver's order, x first.
     ///
     /// # Errors
     ///
-    /// With the index of the argument, if it is one that the driver refuses.
+    /// With the index of the argument, if `set` fails with that.
     ///
     /// # Safety
     ///
-    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. `values`
-    /// are of the kinds the kernel takes, and whatever the kernel does with them on this range is
-    /// sound: it stays inside the buffers and races with nobody.
-    pub(crate) unsafe fn launch<'a>(
+    /// As of [`KernelObject::enqueue`]. The memory of the arguments is alive until this returns.
+    pub(crate) unsafe fn launch(
         &self,
         queue: &Queue,
-        values: impl Iterator<Item = Argument<'a>>,
+        set: impl FnOnce(&mut KernelObject) -> Result<(), (usize, Failure)>,
         global: &[usize],
         local: Option<&[usize]>,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: as the caller says; the memory is borrowed until the driver has its own references.
-        let launched = unsafe { object.launch(queue, values, global, local, after) };
-        object.parts.clear();
+        let launched = match set(&mut object) {
+            // SAFETY: as the caller says.
+            Ok(()) => unsafe { object.enqueue(queue, global, local, after) }
+                .map_err(|failure| (None, failure)),
+            Err((index, failure)) => Err((Some(index), failure)),
+        };
+        if !object.parts.is_empty() {
+            object.parts.clear();
+        }
         drop(object);
         let event = launched?;
         // A failure of that is none of the launch: the kernel is queued, and who launched it again
         // would run it twice. Whoever asks or waits for it is told.
         let _ = queue.flush();
         Ok(event)
-    }
-}
-
-impl KernelObject {
-    /// # Safety
-    ///
-    /// As of [`Kernel::launch`].
-    unsafe fn launch<'a>(
-        &mut self,
-        queue: &Queue,
-        values: impl Iterator<Item = Argument<'a>>,
-        global: &[usize],
-        local: Option<&[usize]>,
-        after: &WaitList<'_>,
-    ) -> Result<Event, (Option<usize>, Failure)> {
-        for (index, value) in values.enumerate() {
-            // SAFETY: as the caller says.
-            unsafe { self.set(index, value) }.map_err(|failure| (Some(index), failure))?;
-        }
-        // SAFETY: as the caller says.
-        unsafe { self.enqueue(queue, global, local, after) }.map_err(|failure| (None, failure))
     }
 }
 

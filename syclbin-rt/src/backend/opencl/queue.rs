@@ -209,7 +209,7 @@ impl Queue {
     }
 
     /// Has what is queued next come after everything queued so far.
-    pub(super) fn in_order(&self) -> Result<(), Failure> {
+    pub(crate) fn in_order(&self) -> Result<(), Failure> {
         if self.owned.out_of_order {
             drop(self.owned.barrier(&WaitList::empty())?);
         }
@@ -246,6 +246,16 @@ impl Queue {
         check("clFlush", unsafe {
             (self.context.functions().clFlush)(self.handle)
         })
+    }
+
+    /// Whether commands that are recorded are better queued one by one than in a command buffer.
+    ///
+    /// Measured of Intel's CPU driver (2026.2) with 100 launches, by calls of C: in a buffer that may
+    /// be queued again before it has finished, each takes 2.2 µs to queue and 2.6 µs to finish; in one
+    /// that may not, 1.1 to 1.4 and 1.4 to 1.7 µs; by itself, with a kernel object of its own, 0.8 and
+    /// 1.25 µs. Nor does a profile tell more of a buffer there: it has none of what its commands take.
+    pub(crate) fn is_faster_one_by_one(&self) -> bool {
+        self.starts_by_itself
     }
 
     /// Refuses memory of another context, which may be a handle of another driver altogether.

@@ -20,6 +20,11 @@ pub(crate) struct WaitList<'a> {
     events: PhantomData<&'a Event>,
 }
 
+impl WaitList<'static> {
+    /// A list of nothing, for launches: one that is made by each costs more than it looks.
+    pub(crate) const NOTHING: &Self = &Self::empty();
+}
+
 impl<'a> WaitList<'a> {
     /// The list of `events`, which may be empty.
     pub(crate) fn new(events: impl ExactSizeIterator<Item = &'a Event>) -> Self {
@@ -38,7 +43,7 @@ impl<'a> WaitList<'a> {
 
     /// A list of nothing.
     #[inline]
-    pub(crate) fn empty() -> Self {
+    pub(crate) const fn empty() -> Self {
         Self {
             few: [std::ptr::null_mut(); FEW],
             many: Vec::new(),
