@@ -364,11 +364,13 @@ impl<'l> Attempt<'l> {
 
 /// As [`build_failure`], with the reason if it is what the process has loaded before.
 fn native_failure(error: BuildError, code: &[u8]) -> String {
+    let invalid = error.failure.name() == "CL_INVALID_BINARY";
     let mut message = build_failure(error);
-    if !Program::seen().fits(code) {
+    let seen = Program::seen();
+    if invalid && seen.of_file().is_some() && !seen.fits(code) {
         message.push_str(
-            "; this process has seen native code for another processor, and Intel's CPU driver takes \
-             none for a better one after that: load this file first",
+            "; this process has loaded a file for another processor, and Intel's CPU driver takes none \
+             for a better one after that: load the file for the best one first",
         );
     }
     message

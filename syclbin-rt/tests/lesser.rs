@@ -124,7 +124,7 @@ fn before_and_after(queue: &Queue) -> Result<()> {
     assert_eq!(before.to_syclbin()?, saved_before, "others take it still");
     let refused = common::load(queue, &saved_before).expect_err("the driver is lowered");
     let refused = refused.to_string();
-    assert!(refused.contains("load this file first"), "{refused}");
+    assert!(refused.contains("for the best one first"), "{refused}");
 
     // The first module is the program from before.
     let mixed = common::load(queue, &bytes)?;
