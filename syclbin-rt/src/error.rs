@@ -74,6 +74,18 @@ pub enum ErrorKind {
     /// A module has properties that no file can hold.
     #[error("cannot write the SYCLBIN file: {0}")]
     Unwritable(#[source] syclbin::write::Error),
+    /// Two modules were compiled for different processors, and the driver would refuse one of them once
+    /// the other is loaded.
+    #[error(
+        "modules {} and {} are native code for different processors, which Intel's CPU driver does not \
+         take together, as other native code was loaded between them; save in a process that loads no \
+         other native code before",
+        modules[0], modules[1]
+    )]
+    MixedCode {
+        /// Their numbers in the file that was loaded.
+        modules: [usize; 2],
+    },
     /// No image of the file runs on the device.
     #[error("nothing in this SYCLBIN file runs on {device}{}", list(reasons))]
     NoImage {

@@ -74,6 +74,7 @@ mod choice;
 #[doc(hidden)]
 pub mod contract;
 mod copy;
+mod cpu_target;
 mod device;
 mod driver_settings;
 mod error;

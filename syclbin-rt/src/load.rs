@@ -190,7 +190,8 @@ impl<'l> Loading<'l> {
             let facts = self.queue.device().facts();
             requirements::check(metadata, facts)?;
             native::check(image, metadata, self.constants, facts)?;
-            let program = Program::from_binary(context, &image.bytes).map_err(build_failure)?;
+            let program = Program::from_file(context, &image.bytes)
+                .map_err(|error| native_failure(error, &image.bytes))?;
             // Both are made from one source, so they take the same.
             let other = (0..unit.module.images.len()).find_map(|image| {
                 let place = Place { image, ..place };
@@ -359,6 +360,20 @@ impl<'l> Attempt<'l> {
             properties: PropertySets::default(),
         }
     }
+}
+
+/// As [`build_failure`], with the reason if it is what the process has loaded before.
+fn native_failure(error: BuildError, code: &[u8]) -> String {
+    let invalid = error.failure.name() == "CL_INVALID_BINARY";
+    let mut message = build_failure(error);
+    let seen = Program::seen();
+    if invalid && seen.of_file().is_some() && !seen.fits(code) {
+        message.push_str(
+            "; this process has loaded a file for another processor, and Intel's CPU driver takes none \
+             for a better one after that: load the file for the best one first",
+        );
+    }
+    message
 }
 
 pub(crate) fn build_failure(error: BuildError) -> String {

@@ -209,8 +209,10 @@ impl Module {
     /// out. Another device or another version of the driver may not take the file: keep the one
     /// that it was made of.
     ///
-    /// Save in a process that has loaded no native code before, and so with `SYCLBIN_CACHE=off`: what
-    /// Intel's CPU driver (2026.2) compiles after that, other processes may refuse to load.
+    /// Save in a process that loads no other native code of files before. Intel's CPU driver (2026.2)
+    /// makes code for the processor it runs on, until a process loads code for a lesser one: from then
+    /// on it compiles for that one too, and refuses all code for better ones, such as a file that
+    /// was saved before. Other processes take that file.
     ///
     /// ```no_run
     /// # let queue = syclbin_rt::Device::best()?.queue()?;
@@ -223,7 +225,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When the driver does not hand out its code.
+    /// When the driver does not hand out its code, and when modules were compiled before and after
+    /// code for a lesser processor was loaded, as no driver would take such a file for long.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
         save::to_vec(self.queue(), &self.0.global, &self.0.parts)
     }

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::backend::opencl::{BuildError, Context, Ir, Program};
 use crate::cache::{Cache, Key};
+use crate::cpu_target::CpuTarget;
 use crate::device::{DeviceKind, Facts};
 use crate::driver_settings;
 use crate::load::build_failure;
@@ -94,19 +95,21 @@ fn build(
     let Some(cache) = cache else {
         return Ok((compile(context, modules)?, Origin::Built));
     };
-    let here = kept_key(key);
-    // What any process made is good for all; what was made after native code was loaded only for those
-    // that have done so, too.
-    let keys = std::iter::once(*key).chain((here != *key).then_some(here));
+    // What is made where no native code came out of a file is good for all whom it fits.
+    let of_file = Program::seen().of_file();
+    let keys = std::iter::once(*key).chain(of_file.map(|target| key_for(key, target)));
     for key in keys {
         let Some(code) = cache.read(&key) else {
             continue;
         };
-        match Program::from_binary(context, &code) {
-            Ok(program) => {
+        match Program::from_cache(context, &code) {
+            Ok(Some(program)) => {
                 log::debug(format_args!("a program was compiled in an earlier run"));
                 return Ok((program, Origin::Cache));
             }
+            Ok(None) => log::debug(format_args!(
+                "a program that was kept is not taken, as it is for another processor"
+            )),
             // The driver is not the one it seemed to be.
             Err(error) => {
                 log::warn(format_args!(
@@ -118,9 +121,12 @@ fn build(
         }
     }
     let program = compile(context, modules)?;
-    if let Ok(code) = program.binary() {
-        // Asked again: another thread may have loaded native code meanwhile.
-        cache.write(&kept_key(key), &code);
+    // Asked now: another thread may have loaded native code meanwhile.
+    if let Ok(code) = program.binary()
+        && let Some(seen) = Program::is_typical(&code)
+    {
+        let key = seen.of_file().map_or(*key, |target| key_for(key, target));
+        cache.write(&key, &code);
     }
     Ok((program, Origin::Built))
 }
@@ -138,17 +144,14 @@ fn compile(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Program, BuildE
     Ok(program)
 }
 
-/// The key under which this process keeps what it compiles.
-fn kept_key(key: &Key) -> Key {
-    match Program::compiles_for_all() {
-        true => *key,
-        false => {
-            let mut hash = Sha256::new();
-            hash.update(key);
-            hash.update(b"after native code");
-            hash.finalize().into()
-        }
-    }
+/// The key of what is compiled after native code for `target` came out of a file, which may have lowered
+/// the driver.
+fn key_for(key: &Key, target: CpuTarget) -> Key {
+    let mut hash = Sha256::new();
+    hash.update(key);
+    hash.update(b"after native code for");
+    hash.update(target.bytes());
+    hash.finalize().into()
 }
 
 /// Everything that decides over the code that a driver makes.
@@ -375,10 +378,6 @@ mod tests {
         let get = || origin(context, &spirv, Sharing::None, Some(&cache)).1;
         get();
         assert_eq!(get(), Origin::Cache);
-        // From here on this process has loaded native code, and keeps what it compiles for such ones.
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(get(), Origin::Built);
-        assert_eq!(get(), Origin::Cache);
         let entry = std::fs::read_dir(&folder).unwrap();
         let mut entries = entry.map(|entry| entry.unwrap().path());
         let entry = entries.find(|path| path.extension().is_some_and(|end| end == "program"));
@@ -390,7 +389,7 @@ mod tests {
         // Whole, and of no use to the driver.
         let settings = driver_settings::of_environment();
         let key = key(context.device().facts(), &settings, &ir(&spirv));
-        cache.write(&kept_key(&key), b"\x7fELF no");
+        cache.write(&key, b"\x7fELF no");
         assert_eq!(get(), Origin::Built);
         assert_eq!(get(), Origin::Cache);
         std::fs::remove_dir_all(folder).unwrap();

@@ -5,6 +5,7 @@ use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
 use crate::backend::opencl::Program;
+use crate::cpu_target::CpuTarget;
 use crate::device::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::Part;
@@ -138,11 +139,19 @@ pub(crate) fn to_vec(
     };
     let state = Value::U32(State::Executable.number());
     file.global.insert(set::GLOBAL, key::STATE, state);
+    let mut first: Option<(usize, CpuTarget)> = None;
     for part in parts {
         let Ok(program) = &part.program else {
             continue;
         };
         let code = binary(program, queue, part)?;
+        if let Some(target) = CpuTarget::of(&code) {
+            let (module, of_first) = *first.get_or_insert((part.choice.module, target));
+            if target != of_first {
+                let modules = [module, part.choice.module];
+                return Err(ErrorKind::MixedCode { modules }.into());
+            }
+        }
         file.modules.push(AbstractModule {
             metadata: part.properties.clone(),
             images: vec![Image::native(&architecture(facts), TARGET, code)],

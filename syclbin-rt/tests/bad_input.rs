@@ -7,23 +7,12 @@
 
 mod common;
 
-use std::sync::Once;
-
 use syclbin_rt::{
     Arg, DeviceArray, Error, Event, Kernel, Launch, LaunchProblem, NdRange, Queue, Result,
 };
 
 const VECTOR_OPS: &str = "vector_ops.object.syclbin";
 const WORK_GROUP: &str = "work_group.object.syclbin";
-
-/// The queue, when the one file that other tests save as native code is compiled. What the CPU driver
-/// (2026.2) compiles after it has taken a program from the cache is not fit for that.
-fn queue() -> Option<Queue> {
-    static COMPILED: Once = Once::new();
-    let queue = common::queue()?;
-    COMPILED.call_once(|| drop(common::kernel(&queue, WORK_GROUP, "block_sum")));
-    Some(queue)
-}
 
 /// Launches `scale` over three numbers.
 fn scale(queue: &Queue, kernel: &Result<Kernel>, range: impl Into<NdRange>) -> Result<Vec<i32>> {
@@ -45,7 +34,7 @@ fn problem(error: &Error) -> &LaunchProblem {
 
 #[test]
 fn a_range_that_cannot_be_leaves_the_queue_as_it_was() -> Result<()> {
-    let Some(queue) = queue() else {
+    let Some(queue) = common::queue() else {
         return Ok(());
     };
     let kernel = common::kernel(&queue, VECTOR_OPS, "_Z19__sycl_kernel_scaleIiEvPT_S0_");
@@ -84,7 +73,7 @@ fn a_range_that_cannot_be_leaves_the_queue_as_it_was() -> Result<()> {
 
 #[test]
 fn too_much_work_group_memory_leaves_the_queue_as_it_was() -> Result<()> {
-    let Some(queue) = queue() else {
+    let Some(queue) = common::queue() else {
         return Ok(());
     };
     let kernel = common::kernel(&queue, WORK_GROUP, "block_sum");
@@ -113,7 +102,7 @@ fn too_much_work_group_memory_leaves_the_queue_as_it_was() -> Result<()> {
 
 #[test]
 fn more_memory_than_the_device_has_leaves_the_queue_as_it_was() -> Result<()> {
-    let Some(queue) = queue() else {
+    let Some(queue) = common::queue() else {
         return Ok(());
     };
     let kernel = common::kernel(&queue, VECTOR_OPS, "_Z19__sycl_kernel_scaleIiEvPT_S0_");

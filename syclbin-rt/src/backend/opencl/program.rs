@@ -13,6 +13,7 @@ use super::context::Context;
 use super::memory::Memory;
 use super::{Failure, check, check_handle, info};
 use crate::build_options::BuildOptions;
+use crate::cpu_target::Seen;
 use crate::log;
 use crate::specialization::Setting;
 
@@ -24,10 +25,10 @@ pub(crate) struct Program {
     memory: Mutex<Vec<Arc<Memory>>>,
 }
 
-/// Whether native code was loaded in this process. Read while a driver compiles, written while native
-/// code goes to or comes from it: OpenCL allows all of that on all threads at once, but the CPU driver
+/// What native code this process has seen. Read while a driver compiles, written while native code
+/// goes to or comes from it: OpenCL allows all of that on all threads at once, but the CPU driver
 /// (2026.2) then frees memory twice. Without a lock 11 of 25 runs of `tests/save.rs` died.
-static NATIVE: RwLock<bool> = RwLock::new(false);
+static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 
 /// A SPIR-V module, and what is set in it before it is compiled.
 pub(crate) struct Ir<'i> {
@@ -82,11 +83,9 @@ impl Program {
         Self::link(context, &objects, options.unwrap_or_default())
     }
 
-    /// Whether what is compiled now is what another process would get. Once the CPU driver (2026.2) has
-    /// seen native code, it compiles the same SPIR-V to other code, which other processes may refuse
-    /// (`CL_INVALID_BINARY`).
-    pub(crate) fn compiles_for_all() -> bool {
-        !*NATIVE.read().unwrap_or_else(PoisonError::into_inner)
+    /// What native code this process has seen.
+    pub(crate) fn seen() -> Seen {
+        *NATIVE.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Builds one SPIR-V module with options of `clBuildProgram`.
@@ -103,13 +102,43 @@ impl Program {
         program.or_log(built)
     }
 
-    /// Builds native code for the device of `context`, such as [`Program::binary`] of an earlier
-    /// one.
-    pub(crate) fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
+    /// Builds native code of a file for the device of `context`.
+    pub(crate) fn from_file(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        let program = Self::from_binary(context, binary)?;
+        seen.file(binary);
+        Ok(program)
+    }
+
+    /// Builds native code that an earlier process got from [`Program::binary`]; none if it is for
+    /// another processor than this process compiles for.
+    pub(crate) fn from_cache(
+        context: &Arc<Context>,
+        binary: &[u8],
+    ) -> Result<Option<Self>, BuildError> {
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        if !seen.fits(binary) {
+            return Ok(None);
+        }
+        let program = Self::from_binary(context, binary)?;
+        seen.own(binary);
+        Ok(Some(program))
+    }
+
+    /// Whether processes that have seen the same as this one compile to code like this, which was
+    /// compiled here; and what they have seen.
+    pub(crate) fn is_typical(binary: &[u8]) -> Option<Seen> {
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        seen.fits(binary).then(|| {
+            seen.own(binary);
+            *seen
+        })
+    }
+
+    /// Builds native code; whoever calls holds the lock.
+    fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let call = "clCreateProgramWithBinary";
         let (size, mut start) = (binary.len(), binary.as_ptr());
-        let mut has_native = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
-        *has_native = true;
         let (mut status, mut code) = (0, 0);
         // SAFETY: there is one device, that of the context, and so one size, one pointer to as many
         // bytes, which the driver copies before it returns, and one status.
@@ -130,7 +159,7 @@ impl Program {
         program.or_log(built)
     }
 
-    /// The native code that the driver has made, for [`Program::from_binary`].
+    /// The native code that the driver has made, for [`Program::from_cache`] and files.
     pub(crate) fn binary(&self) -> Result<Vec<u8>, Failure> {
         let call = "clGetProgramInfo";
         let query = self.context.functions().clGetProgramInfo;
