@@ -9,8 +9,13 @@ mod sources;
 
 use std::sync::Mutex;
 
-/// Functions that the runtime names and `exercise` never calls, and why.
-const UNCALLED: [(&str, &str); 2] = [
+/// Functions that the runtime names and the steps of `exercise` never call, and why.
+const UNCALLED: [(&str, &str); 4] = [
+    (
+        "clCreateSubDevices",
+        "`exercise divide` does, as parts are kept as long as the process runs",
+    ),
+    ("clReleaseDevice", "as above"),
     (
         "clCreateUserEvent",
         "tests of the runtime alone make such events",
@@ -77,6 +82,14 @@ fn a_device_that_vanishes_is_an_error_wherever_it_does() {
         return;
     };
     child::run(&driver, &["vanish"], "");
+}
+
+#[test]
+fn a_division_of_a_device_that_fails_is_told_and_leaves_no_part() {
+    let Some(driver) = child::driver() else {
+        return;
+    };
+    child::run(&driver, &["divide"], "");
 }
 
 #[test]

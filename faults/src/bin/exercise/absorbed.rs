@@ -97,6 +97,11 @@ const ABSORBED: &[Absorbed] = &[
     ),
     (
         "clGetExtensionFunctionAddressForPlatform",
+        &["suggest a size of work-groups"],
+        "a size that no driver suggests is worked out",
+    ),
+    (
+        "clGetExtensionFunctionAddressForPlatform",
         &["look for devices"],
         "a driver lacks what it does not tell; whoever needs that function is told so",
     ),

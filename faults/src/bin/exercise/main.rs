@@ -8,6 +8,7 @@
 //!   program, or the ones that are told;
 //! - `exercise memory`: there is no memory on the device;
 //! - `exercise drop`: nothing waits for the queue when memory with an address goes;
+//! - `exercise divide`: a device is divided, and each call of that fails once;
 //! - `exercise devices`: looks for devices, where the environment says what fails.
 //!
 //! It ends with 0 when all was as promised.
@@ -23,7 +24,7 @@ mod without_memory;
 use std::process::ExitCode;
 
 use faults::{Control, Report};
-use syclbin_rt::{Device, DeviceArray};
+use syclbin_rt::{Device, DeviceArray, Partition};
 
 use ledger::{Expected, Ledger};
 
@@ -44,10 +45,11 @@ fn main() -> ExitCode {
         ["vanish", ref places @ ..] => vanish(&control, places),
         ["memory"] => memory(&control),
         ["drop"] => kept(&control),
+        ["divide"] => divide(&control),
         ["devices"] => devices(&control),
         _ => {
             vec![
-                "usage: exercise calls | fail FUNCTION... | vanish [PLACE...] | memory | drop | devices"
+                "usage: exercise calls | fail FUNCTION... | vanish [PLACE...] | memory | drop | divide | devices"
                     .to_owned(),
             ]
         }
@@ -253,6 +255,53 @@ fn kept(control: &Control) -> Vec<String> {
         (1.., Some(1)) => Vec::new(),
         other => vec![format!("failed and live: {other:?}")],
     }
+}
+
+/// A device is divided, once a process: its parts are kept. Each call that fails before is told, and
+/// leaves no part behind.
+fn divide(control: &Control) -> Vec<String> {
+    let device = match device() {
+        Ok(device) => device,
+        Err(wrong) => return wrong,
+    };
+    if device.compute_units() < 2 {
+        say("the device has one compute unit and cannot be divided");
+        return Vec::new();
+    }
+    let parts = || device.partition(Partition::Equally(1));
+    let mut wrong = Vec::new();
+    // The facts of the last part are asked for when there are others.
+    for plan in [
+        "clCreateSubDevices 1 -6",
+        "clCreateSubDevices 2 -6",
+        "clCreateSubDevices 2 null",
+        "clGetDeviceInfo 1+ -6",
+    ] {
+        control.arm(plan).expect("a plan");
+        let divided = parts();
+        let report = control.report();
+        control.disarm();
+        let call = plan.split(' ').next().unwrap_or_default();
+        match divided {
+            Err(error) if error.to_string().contains(call) => {}
+            other => wrong.push(format!("{plan}: {other:?}")),
+        }
+        let left = report.live.get("Device").copied().unwrap_or_default();
+        if report.failed == 0 || left > 0 {
+            wrong.push(format!(
+                "{plan}: failed {}, {left} parts left",
+                report.failed
+            ));
+        }
+    }
+    let used = parts().and_then(|parts| {
+        let queue = parts[0].queue()?;
+        queue.download(&queue.upload(&[1u8, 2])?)
+    });
+    if !matches!(used.as_deref(), Ok([1, 2])) {
+        wrong.push(format!("a part afterwards: {used:?}"));
+    }
+    wrong
 }
 
 /// The environment has a call fail before there is any device.

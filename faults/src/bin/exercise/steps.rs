@@ -41,6 +41,7 @@ pub(crate) fn all(ledger: &Ledger<'_>, device: &Device) -> Option<()> {
         Sampler::new(&queue, Addressing::ClampToEdge, Filtering::Nearest, false)
     })?;
     ledger.step("use work-group memory", || work_groups(&queue))?;
+    ledger.step("suggest a size of work-groups", || suggested(&queue))?;
     ledger.step("save a module and load it", || saved(&queue))?;
     ledger.step("load code that does not build", || broken(&queue))?;
     ledger.step("use two queues", || two_queues(&queue))?;
@@ -304,6 +305,14 @@ fn work_groups(queue: &Queue) -> Result<()> {
     // SAFETY: groups of 64 add 128 numbers, with 64 numbers of work-group memory.
     unsafe { Launch::new(&kernel, names, args).launch(128)? }.wait()?;
     assert_eq!(queue.download(&out)?, [64, 64]);
+    Ok(())
+}
+
+fn suggested(queue: &Queue) -> Result<()> {
+    let kernel = load(queue, VECTOR_OPS)?.kernel(SCALE);
+    let mut data = queue.upload(&[1i32; 64])?;
+    let size = doubling(&kernel, &mut data).suggested_local_size(64)?;
+    assert_eq!(64 % size.sycl_order()[0], 0);
     Ok(())
 }
 
