@@ -263,7 +263,8 @@ impl Recording {
     /// It starts after everything that was put into the queue before, unless the queue is
     /// [out of order](crate::QueueOptions::out_of_order). Its commands come one after the other in
     /// either case. Where the device has only one replay at a time in a queue, this waits for the one
-    /// before.
+    /// before. Where a replay is not [one call](Recording::is_one_call), the event is that of the last
+    /// command, and so is its profile.
     ///
     /// # Errors
     ///
