@@ -264,7 +264,8 @@ impl Recording {
     /// [out of order](crate::QueueOptions::out_of_order). Its commands come one after the other in
     /// either case, and those of two replays do not mix; what another thread puts into the queue at
     /// the same time may come in between. Where the device has only one replay at a time in a queue, this
-    /// waits for the one before.
+    /// waits for the one before. Where a replay is not [one call](Recording::is_one_call), the event is
+    /// that of the last command, and so is its profile.
     ///
     /// # Errors
     ///

@@ -152,20 +152,23 @@ fn stubs(queue: &Queue) -> Result<()> {
     Ok(())
 }
 
-/// Parts of memory for which the driver needs no object: they begin where the buffer does, or have an
-/// address.
+/// Parts of memory. The driver has an object for a part of a buffer, and a kernel keeps the list that
+/// those are in from the first launch with one on.
 fn slices(queue: &Queue) -> Result<()> {
     let kernels = arguments::Module::load(queue)?;
     let mut out = queue.zeroed::<i32>(4)?;
     let a = queue.upload(&[5, 6, 7])?;
-    for _ in 0..2 {
+    for first in [true, false, false] {
         let (taken, launched) = peak(|| {
             let (a, mut out) = (a.slice(..2)?, out.slice_mut(..1)?);
             // SAFETY: the kernel uses one element of each.
             unsafe { kernels.take_3(&mut out, &a, 1).launch(1) }
         });
         launched?;
-        assert_eq!(taken, 0, "a launch with slices of buffers");
+        assert!(
+            first || taken == 0,
+            "a launch with slices of buffers: {taken} bytes"
+        );
     }
     let (Ok(mut out), Ok(a)) = (
         DeviceArray::<i32>::zeroed(queue, 4),

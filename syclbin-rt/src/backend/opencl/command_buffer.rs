@@ -11,7 +11,7 @@ use opencl3::error_codes::CL_INVALID_CONTEXT;
 use opencl3::types::{cl_int, cl_uint};
 
 use super::extensions::CommandBuffers;
-use super::kernel::KernelObject;
+use super::kernel_object::KernelObject;
 use super::memory::Handle;
 use super::queue::Queue;
 use super::wait_list::WaitList;

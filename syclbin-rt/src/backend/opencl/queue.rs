@@ -253,7 +253,7 @@ impl Queue {
     /// Measured of Intel's CPU driver (2026.2) with 100 launches, by calls of C: in a buffer that may
     /// be queued again before it has finished, each takes 2.2 µs to queue and 2.6 µs to finish; in one
     /// that may not, 1.1 to 1.4 and 1.4 to 1.7 µs; by itself, with a kernel object of its own, 0.8 and
-    /// 1.25 µs. Nor does a profile tell more of a buffer there: it has none of what its commands take.
+    /// 1.25 µs. Nor does the profile of a buffer tell what its commands take.
     pub(crate) fn is_faster_one_by_one(&self) -> bool {
         self.starts_by_itself
     }

@@ -9,7 +9,8 @@ use opencl_sys::{
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS};
 use opencl3::types::cl_uint;
 
-use super::kernel::{Argument, Kernel};
+use super::kernel::Kernel;
+use super::kernel_object::Argument;
 use super::queue::Queue;
 use super::sys::EntryPoint;
 use super::{Failure, check, info};
