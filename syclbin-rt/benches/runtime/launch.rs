@@ -1,12 +1,17 @@
 //! Host time per launch: contestants in processes of their own, in turns.
 
+use std::ffi::OsString;
+
 use crate::contestant::{ALL, Arguments, RAW, STUB};
 use crate::figures::{Rounds, duration, goal};
 use crate::process::{Process, Reference, Taken, ours};
 use crate::world::World;
 
-/// How often each is asked, and how many launches it then does before it waits for them.
-const ROUNDS: usize = 41;
+/// How often all start anew. A process is fast or slow for as long as it lives: the CPU device's
+/// threads share processors with it or not.
+const SITTINGS: usize = 12;
+/// How often each is asked in a sitting, and how many launches it then does before it waits for them.
+const ROUNDS: usize = 5;
 const BATCH: u32 = 200;
 /// Batches of a round; the fastest counts, so that a process has woken up.
 const BATCHES: usize = 5;
@@ -14,9 +19,12 @@ const BATCHES: usize = 5;
 /// One that takes part, with what it did so far for each number of arguments.
 struct Row {
     name: &'static str,
+    start: Start,
     process: Process,
     rows: [Figures; Arguments::ALL.len()],
 }
+
+type Start = Box<dyn Fn() -> Result<Process, String>>;
 
 #[derive(Default)]
 struct Figures {
@@ -44,9 +52,9 @@ const REFERENCES: [(&str, &str, &str); 2] = [
 pub(crate) fn bench(world: &World, reference: Result<&Reference, &str>) -> Result<(), String> {
     println!("\n# Host time per launch\n");
     let mut rows: Vec<Row> = Vec::new();
-    let mut join = |name, what, process: Result<Process, String>| {
+    let mut join = |name, what, start: Start| {
         let raw = rows.first().map(|row| row.process.device.clone());
-        match process {
+        match start() {
             Ok(process) if raw.as_ref().is_some_and(|raw| *raw != process.device) => {
                 println!("left out: {name}: it runs on {}", process.device);
             }
@@ -54,6 +62,7 @@ pub(crate) fn bench(world: &World, reference: Result<&Reference, &str>) -> Resul
                 println!("{name}: {what}");
                 rows.push(Row {
                     name,
+                    start,
                     process,
                     rows: Default::default(),
                 });
@@ -62,17 +71,30 @@ pub(crate) fn bench(world: &World, reference: Result<&Reference, &str>) -> Resul
         }
     };
     for entry in &ALL {
-        let process = Process::start(ours(entry.name)?.envs(world.environment()));
-        join(entry.name, entry.what, process);
+        let environment: Vec<(&str, OsString)> = world
+            .environment()
+            .map(|(name, value)| (name, value.clone()))
+            .collect();
+        let start = move || Process::start(ours(entry.name)?.envs(environment.clone()));
+        join(entry.name, entry.what, Box::new(start));
     }
     for (name, way, what) in REFERENCES {
-        let process = reference.map_err(str::to_owned).and_then(|reference| {
-            let mut command = reference.command();
-            Process::start(command.args(["launch", way]).arg(&world.kernels))
-        });
-        join(name, what, process);
+        let (reference, kernels) = (reference.cloned(), world.kernels.clone());
+        let reference = reference.map_err(str::to_owned);
+        let start = move || {
+            let mut command = reference.clone()?.command();
+            Process::start(command.args(["launch", way]).arg(&kernels))
+        };
+        join(name, what, Box::new(start));
     }
-    take_turns(&mut rows)?;
+    for sitting in 0..SITTINGS {
+        if sitting > 0 {
+            for row in &mut rows {
+                row.process = (row.start)()?;
+            }
+        }
+        take_turns(&mut rows)?;
+    }
     for (index, arguments) in Arguments::ALL.into_iter().enumerate() {
         table(&rows, index, arguments);
     }
@@ -124,12 +146,12 @@ fn best(process: &mut Process, arguments: Arguments) -> Result<Taken, String> {
 
 fn table(rows: &[Row], index: usize, arguments: Arguments) {
     println!(
-        "\n{:<22} {:>9} {:>9} {:>19} {:>7} {:>9} {:>7}",
+        "\n{:<22} {:>9} {:>7} {:>19} {:>9} {:>9} {:>7}",
         format!("{} arguments", arguments.count()),
         "queued",
-        "least",
-        "middle half",
         "ratio",
+        "middle half",
+        "least",
         "finished",
         "ratio"
     );
@@ -137,12 +159,12 @@ fn table(rows: &[Row], index: usize, arguments: Arguments) {
         let figures = &row.rows[index];
         let (low, high) = figures.queued.spread();
         println!(
-            "{:<22} {:>9} {:>9} {:>19} {:>7.3} {:>9} {:>7.3}",
+            "{:<22} {:>9} {:>7.3} {:>19} {:>9} {:>9} {:>7.3}",
             row.name,
             duration(figures.queued.median()),
-            duration(figures.queued.least()),
-            format!("{} - {}", duration(low), duration(high)),
             figures.ratio.median(),
+            format!("{} - {}", duration(low), duration(high)),
+            duration(figures.queued.least()),
             duration(figures.finished.median()),
             figures.finished_ratio.median(),
         );
@@ -151,9 +173,9 @@ fn table(rows: &[Row], index: usize, arguments: Arguments) {
 
 fn goals(rows: &[Row]) {
     println!(
-        "\nMedians of {ROUNDS} rounds, each the fastest of {BATCHES} batches of {BATCH} launches. queued: until the\n\
-         last launch was in the queue; finished: until it had run. ratio: the median of the ratios to\n\
-         `{RAW}` in the same round; below 1 is faster.\n"
+        "\nMedians of {ROUNDS} rounds of each of {SITTINGS} processes, each the fastest of {BATCHES} batches of {BATCH}\n\
+         launches. queued: until the last launch was in the queue; least: the least of these; finished:\n\
+         until it had run. ratio: the median of the ratios to `{RAW}` in the same round; below 1 is faster.\n"
     );
     let ratio = |name: &str, index: usize| {
         let row = rows.iter().find(|row| row.name == name);
