@@ -47,7 +47,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When it is on another device, and when a kernel before it failed.
+    /// When it is on another device, and when the driver tells that a kernel
+    /// before it failed.
     pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
         self.same_device(slice)?;
         let mut data = vec![T::zeroed(); slice.len()];
@@ -59,8 +60,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when the slice is on another device, and when a kernel before it
-    /// failed.
+    /// When the lengths differ, when the slice is on another device, and when the driver
+    /// tells that a kernel before it failed.
     pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
         let place = slice.place();
@@ -74,8 +75,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when the slice is on another device, and when a kernel before it
-    /// failed.
+    /// When the lengths differ, when the slice is on another device, and when the driver
+    /// tells that a kernel before it failed.
     pub fn write<T: Pod>(&self, slice: &mut DeviceSlice<T>, data: &[T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
         let place = slice.place();

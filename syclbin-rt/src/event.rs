@@ -68,7 +68,8 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// When the command failed on the device, or one that it waited for.
+    /// When the command failed on the device, or one that it waited for. Of the latter not all drivers
+    /// tell: Intel's CPU driver (2026.2) does so only to those who `.await`.
     pub fn wait(&self) -> Result<()> {
         self.raw.wait().map_err(|failure| self.failed(failure))
     }
@@ -77,7 +78,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// When the command failed on the device, or one that it waited for.
+    /// As of [`Event::wait`].
     pub fn is_complete(&self) -> Result<bool> {
         let flushed = self.queue().raw().flushed();
         let complete = flushed.and_then(|()| self.raw.is_complete());

@@ -44,8 +44,8 @@ impl Queue {
     ///
     /// When the slice is on another device, or of an array of the device's own
     /// ([`DeviceArray`](crate::DeviceArray)), which has to be downloaded; when a prepared launch or a
-    /// recording writes that memory ([`ErrorKind::Held`]); and when the driver refuses, or a kernel
-    /// failed.
+    /// recording writes that memory ([`ErrorKind::Held`]); and when the driver refuses, or tells that
+    /// a kernel failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
         self.same_device(slice)?;
         Mapped::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))
