@@ -69,7 +69,7 @@ impl Event {
     /// # Errors
     ///
     /// When the command failed on the device, or one that it waited for. Of the latter not all drivers
-    /// tell: Intel's CPU driver (2026.2) does so only to those who `.await`.
+    /// tell: Intel's CPU driver (2026.2) does so only to those who `.await` before the command has ended.
     pub fn wait(&self) -> Result<()> {
         self.raw.wait().map_err(|failure| self.failed(failure))
     }

@@ -85,7 +85,8 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     /// device their commands are in. A list that was given before is replaced.
     ///
     /// If one of their commands fails, the kernel does not run. Its own event is to say so, but not all
-    /// drivers have it do so: on Intel's CPU device (2026.2) only a future, `event.await`, tells.
+    /// drivers have it do so: on Intel's CPU device (2026.2) only a future, `event.await`, tells,
+    /// and only if it is polled before the kernel would have ended.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Launch, Result};

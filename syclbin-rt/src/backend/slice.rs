@@ -54,6 +54,8 @@ impl Place {
 
     /// It as a slice of `T`, whose size is that of its elements.
     pub(crate) fn as_slice<T>(&self) -> &DeviceSlice<T> {
+        // A view of the host counts elements of `T`.
+        debug_assert_eq!(self.element_bytes, size_of::<T>());
         let place: &Place<[()]> = self;
         // SAFETY: the slice is `repr(transparent)` over the place, and the lifetimes are the same.
         unsafe { &*(std::ptr::from_ref(place) as *const DeviceSlice<T>) }
@@ -61,6 +63,7 @@ impl Place {
 
     /// The same, to be written.
     pub(crate) fn as_mut_slice<T>(&mut self) -> &mut DeviceSlice<T> {
+        debug_assert_eq!(self.element_bytes, size_of::<T>());
         let place: &mut Place<[()]> = self;
         // SAFETY: as above, and the reference is the only one.
         unsafe { &mut *(std::ptr::from_mut(place) as *mut DeviceSlice<T>) }
