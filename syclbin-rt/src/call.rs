@@ -3,6 +3,8 @@
 //! Launches know the number of their arguments, and all of them go through the functions here. So
 //! these are a part of this crate, and not of each program once more for each number.
 
+use syclbin::signature::spirv::ParameterType;
+
 use crate::arg::Arg;
 use crate::backend::opencl::{Argument, Failure, KernelObject, WaitList};
 use crate::check::check;
@@ -126,6 +128,15 @@ impl<'l> Call<'l> {
             None | Some(Ok(())) => Ok(local),
             Some(Err(broken)) => Err(refused(LaunchProblem::contract(broken, self.names))),
         }
+    }
+
+    /// Whether the code tells the types of all arguments, so that what was checked of them is enough for
+    /// a driver: it takes the bytes of a number for a handle where the kernel takes one.
+    pub(crate) fn types_are_known(&self) -> bool {
+        (0..self.passed().count()).all(|position| {
+            let takes = self.kernel.parameter(position);
+            takes.is_some_and(|takes| *takes != ParameterType::Other)
+        })
     }
 
     /// The error of a driver that refuses what it gets at `position`.

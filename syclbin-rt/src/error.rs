@@ -380,6 +380,12 @@ pub enum LaunchProblem {
         "the driver refused an argument when this prepared launch was changed; change it again before it is launched"
     )]
     Incomplete,
+    /// A launch is prepared of a kernel whose code does not tell what it takes.
+    #[error(
+        "the file does not tell the types of all parameters, so that a wrong argument could crash the driver; \
+         launch it without `prepare`, record it by `Launch::record`, or give it a contract"
+    )]
+    UnknownTypes,
     /// A launch that waits for events is prepared or recorded.
     #[error(
         "what a prepared launch or a recording waits for is given to each launch (`launch_after`, `replay_after`), not by `after`"

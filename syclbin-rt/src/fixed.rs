@@ -87,7 +87,11 @@ impl Fixed {
         Ok(())
     }
 
-    #[allow(unsafe_code, reason = "kinds of arguments are checked above")]
+    #[allow(
+        unsafe_code,
+        reason = "kinds of arguments are checked before; where the code does not tell them, whoever \
+                  recorded the launch or wrote its contract vouches for them"
+    )]
     fn set(&mut self, call: &Call<'_>) -> Result<()> {
         self.complete = false;
         let Self { object, values, .. } = self;
@@ -98,7 +102,8 @@ impl Fixed {
             }
             // The old one is let go only when the driver has the new one.
             let old = std::mem::replace(kept, Kept::Unset);
-            // SAFETY: `checked` has seen that the kernel takes such an argument.
+            // SAFETY: `checked` has seen that the kernel takes such an argument, as far as its code
+            // tells; of the rest only unsafe functions and contracts get here.
             let set = unsafe { object.set(position, value) };
             set.map_err(|failure| call.refused(position, failure))?;
             *kept = Kept::new(value);

@@ -4,8 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::backend::opencl::WaitList;
-use crate::call::Contract;
-use crate::error::{Error, Result};
+use crate::call::{Call, Contract};
+use crate::check::check;
+use crate::error::{Error, LaunchProblem, Result};
 use crate::event::Event;
 use crate::fixed::Fixed;
 use crate::launch::Launch;
@@ -60,9 +61,12 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As of [`Launch::launch`], and when it has events to wait for ([`Launch::after`]), which each
-    /// launch gets by itself ([`Prepared::launch_after`]).
+    /// As of [`Launch::launch`]; when it has events to wait for ([`Launch::after`]), which each launch
+    /// gets by itself ([`Prepared::launch_after`]); and when the file does not tell the types of all
+    /// parameters, as one with native code alone does not: nobody vouches for them before
+    /// [`Prepared::launch`]. [`Launch::record`] and [`SafeLaunch::prepare`] take such kernels.
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<N, R>> {
+        check_types(&self.call()?)?;
         Prepared::new(&self, &range.into().into(), None)
     }
 }
@@ -79,6 +83,17 @@ impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
         let prepared = Prepared::new(launch, &range.into().into(), Some(contract))?;
         Ok(SafePrepared { prepared })
     }
+}
+
+/// Arguments are set here and launched by `unsafe` functions later, so setting them must be sound by
+/// itself.
+fn check_types(call: &Call<'_>) -> Result<()> {
+    // A wrong number of arguments is told as that.
+    let checked = check(call).and_then(|()| match call.types_are_known() {
+        true => Ok(()),
+        false => Err(LaunchProblem::UnknownTypes),
+    });
+    checked.map_err(|problem| Error::launch(call.kernel.name(), problem))
 }
 
 impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
@@ -171,7 +186,9 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
     /// unless the driver refused an argument: it cannot be launched then before it is changed again.
     pub fn change(&mut self, launch: Launch<'_, N, R>, range: impl Into<R>) -> Result<()> {
         let range = range.into().into();
-        self.fixed.change(&launch.call()?, &range, None)
+        let call = launch.call()?;
+        check_types(&call)?;
+        self.fixed.change(&call, &range, None)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Suggestions: a good work-group size for a range, by the driver, or worked out.
 
-use syclbin::signature::spirv::ParameterType;
-
 use crate::backend::opencl::Argument;
 use crate::check::check;
 use crate::error::{Error, Result};
@@ -52,13 +50,8 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
         let kernel = call.kernel;
         check(&call).map_err(|problem| Error::launch(kernel.name(), problem))?;
         let values = || call.passed().map(|(_, value)| value);
-        // Here nobody vouches for the types of arguments, and a driver takes the bytes of a number for
-        // a handle where the kernel takes one. Those that are known have been checked.
-        let is_known = |position| {
-            let takes = kernel.parameter(position);
-            takes.is_some_and(|takes| *takes != ParameterType::Other)
-        };
-        let known = (0..values().count()).all(is_known);
+        // Here nobody vouches for the types of arguments.
+        let known = call.types_are_known();
         suggested(kernel, &range.into().into(), known.then(values))
     }
 }

@@ -238,6 +238,30 @@ fn the_host_has_no_view_of_what_a_prepared_launch_can_change() -> Result<()> {
 }
 
 #[test]
+fn a_kernel_of_unknown_types_is_prepared_by_contract_and_recorded_only() -> Result<()> {
+    let queue = queue!();
+    let kernel = common::kernel(&queue, "vector_ops.executable.syclbin", "saxpy");
+    if let Err(error) = &kernel {
+        common::say_skipped(&error.to_string());
+        return Ok(());
+    }
+    let x = queue.upload(&[1.0f32, 2.0])?;
+    let mut y = queue.zeroed::<f32>(2)?;
+    let error = saxpy(&kernel, 2.0, &x, &mut y).prepare(2).unwrap_err();
+    assert!(
+        matches!(problem(&error), LaunchProblem::UnknownTypes),
+        "{error}"
+    );
+    safe_saxpy(&kernel, 2.0, &x, &mut y).prepare(2)?.launch()?;
+    let mut recorder = queue.record();
+    // SAFETY: both buffers have two elements, and the arguments the types of the kernel's parameters.
+    unsafe { saxpy(&kernel, 1.0, &x, &mut y).record(&mut recorder, 2)? };
+    recorder.finish()?.replay()?;
+    assert_eq!(queue.download(&y)?, [3.0, 6.0]);
+    Ok(())
+}
+
+#[test]
 fn a_launch_that_waits_for_events_is_not_prepared() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
