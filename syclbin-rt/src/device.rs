@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::opencl::Found;
+use crate::backend::Found;
 use crate::error::{ErrorKind, Result};
 use crate::partition::Abilities as Partitions;
 use crate::queue::Queue;
@@ -23,7 +23,7 @@ const VARIABLE: &str = "SYCLBIN_DEVICE";
 /// Devices live as long as the process. Two of them are equal when they are the same device of the
 /// same library.
 #[derive(Clone)]
-pub struct Device(&'static Found);
+pub struct Device(Found);
 
 /// What a device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -109,7 +109,7 @@ impl Facts {
 }
 
 impl Device {
-    pub(crate) fn new(found: &'static Found) -> Self {
+    pub(crate) fn new(found: Found) -> Self {
         Self(found)
     }
 
@@ -333,14 +333,14 @@ impl Device {
         self.0.facts()
     }
 
-    pub(crate) fn found(&self) -> &'static Found {
+    pub(crate) fn found(&self) -> Found {
         self.0
     }
 }
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
+        self.0.address() == other.0.address()
     }
 }
 
@@ -348,7 +348,7 @@ impl Eq for Device {}
 
 impl Hash for Device {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        std::ptr::hash(self.0, state);
+        self.0.address().hash(state);
     }
 }
 

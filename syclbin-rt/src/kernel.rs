@@ -8,7 +8,7 @@ use syclbin::metadata::{IdRange, KernelSizes};
 use syclbin::signature::mangled;
 use syclbin::signature::spirv::ParameterType;
 
-use crate::backend::opencl::{self, Program};
+use crate::backend::{self, Program};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kind::Kinds;
 use crate::queue::Queue;
@@ -30,7 +30,7 @@ struct Inner {
     /// In SYCL's order.
     required_local: Option<Vec<usize>>,
     queue: Queue,
-    raw: opencl::Kernel,
+    raw: backend::Kernel,
 }
 
 /// What each launch looks at. It lies together: between two launches the driver takes the place in the
@@ -43,7 +43,7 @@ struct Checked {
     arguments: usize,
     local_memory: u64,
     /// That of `queue`.
-    raw_queue: Arc<opencl::Queue>,
+    raw_queue: backend::Queue,
     limits: Limits,
 }
 
@@ -61,13 +61,13 @@ pub(crate) struct Symbol {
 }
 
 impl Kernel {
-    pub(crate) fn new(queue: &Queue, program: &Arc<Program>, symbol: &Symbol) -> Result<Self> {
+    pub(crate) fn new(queue: &Queue, program: &Program, symbol: &Symbol) -> Result<Self> {
         // A name with a NUL inside is no symbol of any program.
         let name = CString::new(symbol.name.as_str()).map_err(|_| ErrorKind::NoKernel {
             name: symbol.name.clone(),
             available: program.kernel_names().unwrap_or_default(),
         })?;
-        let raw = opencl::Kernel::new(program, name).map_err(|failure| {
+        let raw = backend::Kernel::new(program, name).map_err(|failure| {
             let action = format!("making kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
         })?;
@@ -103,7 +103,7 @@ impl Kernel {
                 },
                 arguments: raw.arguments(),
                 local_memory: raw.local_memory(),
-                raw_queue: Arc::clone(queue.raw()),
+                raw_queue: queue.raw().clone(),
                 limits,
             },
             required_local,
@@ -156,7 +156,7 @@ impl Kernel {
     }
 
     /// The driver's queue that it is launched on.
-    pub(crate) fn raw_queue(&self) -> &opencl::Queue {
+    pub(crate) fn raw_queue(&self) -> &backend::Queue {
         &self.0.checked.raw_queue
     }
 
@@ -185,7 +185,7 @@ impl Kernel {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    pub(crate) fn raw(&self) -> &opencl::Kernel {
+    pub(crate) fn raw(&self) -> &backend::Kernel {
         &self.0.raw
     }
 }

@@ -2,7 +2,7 @@
 
 use syclbin::signature::spirv::ParameterType;
 
-use crate::backend::opencl::Argument;
+use crate::backend::Argument;
 use crate::error::LaunchProblem;
 
 /// The kinds of arguments that a parameter takes, a bit for each.

@@ -8,7 +8,8 @@ use syclbin::metadata::{IdRange, ModuleMetadata};
 use syclbin::property::PropertySets;
 use syclbin::signature::spirv as code;
 
-use crate::backend::opencl::{BuildError, Ir, Program};
+use crate::backend::opencl::{self, Ir};
+use crate::backend::{BuildError, Context, Program};
 use crate::build_options::BuildOptions;
 use crate::cache::Cache;
 use crate::choice::{ImageChoice, ImageVerdict};
@@ -28,7 +29,7 @@ use crate::specialization;
 pub(crate) struct Part {
     pub(crate) kernels: Vec<Symbol>,
     /// The built program, or why each image was passed over.
-    pub(crate) program: Result<Arc<Program>, Vec<String>>,
+    pub(crate) program: Result<Program, Vec<String>>,
     /// Whether the program is native code of the file.
     pub(crate) native: bool,
     pub(crate) choice: ImageChoice,
@@ -58,7 +59,7 @@ struct Attempt<'l> {
 
 /// A program, and what the file and the code say of it.
 struct Built<'l> {
-    program: Arc<Program>,
+    program: Program,
     native: bool,
     /// What the SPIR-V says; native code says nothing of its kernels.
     code: Option<&'l code::Module>,
@@ -66,6 +67,16 @@ struct Built<'l> {
     /// Of all modules in the program the smallest.
     id_range: Option<IdRange>,
     properties: PropertySets<'static>,
+}
+
+/// An image that a driver has built.
+struct Compiled<'l> {
+    program: Program,
+    code: Option<&'l code::Module>,
+    /// The images of the program, this one first.
+    members: Vec<Place>,
+    /// Why it may be the one.
+    reason: String,
 }
 
 impl<'l> Loading<'l> {
@@ -184,52 +195,17 @@ impl<'l> Loading<'l> {
         unit: &'l Unit<'l>,
         metadata: &'l ModuleMetadata,
     ) -> Result<(Built<'l>, String), String> {
-        let mut members = vec![place];
-        let context = self.queue.raw().context();
-        let (program, code, reason) = if image.native {
-            let facts = self.queue.device().facts();
-            requirements::check(metadata, facts)?;
-            native::check(image, metadata, self.constants, facts)?;
-            let program = Program::from_file(context, &image.bytes)
-                .map_err(|error| native_failure(error, &image.bytes))?;
-            // Both are made from one source, so they take the same.
-            let other = (0..unit.module.images.len()).find_map(|image| {
-                let place = Place { image, ..place };
-                self.files.code(place).ok()
-            });
-            let reason = "the driver takes this native code".to_owned();
-            (Arc::new(program), other, reason)
-        } else {
-            let code = self.files.code(place)?;
-            members = self.files.closure(place)?;
-            let modules = members.iter().map(|place| self.ir(*place));
-            let modules = modules.collect::<Result<Vec<_>, _>>()?;
-            // Each module has its own variables, as every bundle of SYCL has.
-            let mut metadata = members.iter().filter_map(|place| {
-                let unit = self.files.unit(*place)?;
-                unit.metadata.as_ref().ok()
-            });
-            let sharing = match metadata.all(|metadata| metadata.device_globals.is_empty()) {
-                true => Sharing::All,
-                false => Sharing::None,
-            };
-            let cache = self.cache.as_ref();
-            let got = programs::get(context, &modules, sharing, cache).map_err(build_failure)?;
-            let (program, origin) = got;
-            let mut reason = match origin {
-                Origin::Built => "the driver compiles it",
-                Origin::Cache => "the driver has compiled it in an earlier run",
-                Origin::Process => "the driver has compiled it before",
-            }
-            .to_owned();
-            if let Some(others) = members.get(1..).filter(|others| !others.is_empty()) {
-                let others: Vec<String> = (others.iter())
-                    .map(|place| self.files.name(*place))
-                    .collect();
-                reason.push_str(&format!(", linked with {}", others.join(", ")));
-            }
-            (program, Some(code), reason)
+        let compiled = match self.queue.raw().context() {
+            Context::OpenCl(context) => self.opencl(&context, place, image, unit, metadata),
+            #[cfg(feature = "cuda")]
+            Context::Cuda(context) => self.cuda(&context, place, image, unit, metadata),
         };
+        let Compiled {
+            program,
+            code,
+            members,
+            reason,
+        } = compiled?;
         let described: Vec<&ModuleMetadata> = (members.iter())
             .filter_map(|place| self.files.unit(*place)?.metadata.as_ref().ok())
             .collect();
@@ -258,6 +234,74 @@ impl<'l> Loading<'l> {
             id_range,
         };
         Ok((built, reason))
+    }
+
+    /// Has a driver of OpenCL build an image.
+    fn opencl(
+        &self,
+        context: &Arc<opencl::Context>,
+        place: Place,
+        image: &Image<'_>,
+        unit: &Unit<'_>,
+        metadata: &ModuleMetadata,
+    ) -> Result<Compiled<'l>, String> {
+        if image.native {
+            let facts = self.queue.device().facts();
+            requirements::check(metadata, facts)?;
+            native::check(image, metadata, self.constants, facts)?;
+            let program = opencl::Program::from_file(context, &image.bytes)
+                .map_err(|error| native_failure(error, &image.bytes))?;
+            // Both are made from one source, so they take the same.
+            let code = (0..unit.module.images.len()).find_map(|image| {
+                let place = Place { image, ..place };
+                self.files.code(place).ok()
+            });
+            return Ok(Compiled {
+                program: Program::OpenCl(Arc::new(program)),
+                code,
+                members: vec![place],
+                reason: "the driver takes this native code".to_owned(),
+            });
+        }
+        let code = self.files.code(place)?;
+        let members = self.files.closure(place)?;
+        let modules = members.iter().map(|place| self.ir(*place));
+        let modules = modules.collect::<Result<Vec<_>, _>>()?;
+        // Each module has its own variables, as every bundle of SYCL has.
+        let mut metadata = members.iter().filter_map(|place| {
+            let unit = self.files.unit(*place)?;
+            unit.metadata.as_ref().ok()
+        });
+        let sharing = match metadata.all(|metadata| metadata.device_globals.is_empty()) {
+            true => Sharing::All,
+            false => Sharing::None,
+        };
+        let cache = self.cache.as_ref();
+        let got = programs::get(context, &modules, sharing, cache).map_err(build_failure)?;
+        let (program, origin) = got;
+        let reason = match origin {
+            Origin::Built => "the driver compiles it",
+            Origin::Cache => "the driver has compiled it in an earlier run",
+            Origin::Process => "the driver has compiled it before",
+        };
+        Ok(Compiled {
+            program: Program::OpenCl(program),
+            code: Some(code),
+            reason: self.with_members(reason, &members),
+            members,
+        })
+    }
+
+    /// `reason`, and what the image is linked with.
+    fn with_members(&self, reason: &str, members: &[Place]) -> String {
+        match members.get(1..).filter(|others| !others.is_empty()) {
+            None => reason.to_owned(),
+            Some(others) => {
+                let others = others.iter().map(|place| self.files.name(*place));
+                let others: Vec<String> = others.collect();
+                format!("{reason}, linked with {}", others.join(", "))
+            }
+        }
     }
 
     /// The kernels of a module.
@@ -366,7 +410,7 @@ impl<'l> Attempt<'l> {
 fn native_failure(error: BuildError, code: &[u8]) -> String {
     let invalid = error.failure.name() == "CL_INVALID_BINARY";
     let mut message = build_failure(error);
-    let seen = Program::seen();
+    let seen = opencl::Program::seen();
     if invalid && seen.of_file().is_some() && !seen.fits(code) {
         message.push_str(
             "; this process has loaded a file for another processor, and Intel's CPU driver takes none \

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use syclbin_toolchain::trust::is_trusted;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
-use crate::backend::opencl::Library;
+use crate::backend::Library;
 
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
@@ -35,7 +35,7 @@ pub(crate) struct Place {
     /// The name of the library, or where one was expected.
     pub(crate) name: String,
     /// The library, or why there is none.
-    pub(crate) library: Result<&'static Library, String>,
+    pub(crate) library: Result<Library, String>,
 }
 
 impl Place {
@@ -43,7 +43,7 @@ impl Place {
         let name = name.into();
         Self {
             name: name.to_string_lossy().into_owned(),
-            library: Library::load(&name),
+            library: Library::opencl(&name),
         }
     }
 }

@@ -4,7 +4,7 @@ use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecializationC
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
-use crate::backend::opencl::Program;
+use crate::backend::Program;
 use crate::cpu_target::CpuTarget;
 use crate::device::Facts;
 use crate::error::{Error, ErrorKind, Result};

@@ -107,9 +107,9 @@ impl Search {
             devices.map_err(|failure| format!("{} failed with {}", failure.call, failure.name()))
         });
         let outcome = match found {
-            Ok([]) => "no devices".to_owned(),
+            Ok(devices) if devices.is_empty() => "no devices".to_owned(),
             Ok(devices) => {
-                let devices: Vec<Device> = devices.iter().map(Device::new).collect();
+                let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
                 let described: Vec<String> = devices.iter().map(Device::described).collect();
                 // Two libraries may lead to one driver; two equal devices of one library are two.
                 let known = self.devices.len();
