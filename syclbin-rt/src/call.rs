@@ -3,8 +3,6 @@
 //! Launches know the number of their arguments, and all of them go through the functions here. So
 //! these are a part of this crate, and not of each program once more for each number.
 
-use syclbin::signature::spirv::ParameterType;
-
 use crate::arg::Arg;
 use crate::backend::{Argument, Arguments, Failure, Values, WaitList};
 use crate::check::check;
@@ -12,6 +10,7 @@ use crate::contract::{Broken, Given};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::event::{Event, Unwaitable};
 use crate::kernel::Kernel;
+use crate::kind::Takes;
 use crate::queue::FLUSHING;
 use crate::range::{Extent, NdRange};
 use crate::work_group;
@@ -97,7 +96,7 @@ impl<'l> Call<'l> {
     pub(crate) fn types_are_known(&self) -> bool {
         (0..self.passed().count()).all(|position| {
             let takes = self.kernel.parameter(position);
-            takes.is_some_and(|takes| *takes != ParameterType::Other)
+            takes.is_some_and(Takes::is_known)
         })
     }
 

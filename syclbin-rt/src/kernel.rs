@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use syclbin::metadata::{IdRange, KernelSizes};
 use syclbin::signature::mangled;
-use syclbin::signature::spirv::ParameterType;
 
-use crate::backend::{self, Program};
+use crate::backend::{self, Program, Slot};
 use crate::error::{Error, ErrorKind, Result};
-use crate::kind::Kinds;
+use crate::kind::{Kinds, Takes};
 use crate::queue::Queue;
 use crate::range::Extent;
 use crate::work_group::Limits;
@@ -54,7 +53,9 @@ pub(crate) struct Symbol {
     /// `true` for each argument that the compiler removed.
     pub(crate) eliminated: Vec<bool>,
     /// What the code takes, without those that were removed; empty where the code does not say.
-    pub(crate) parameters: Vec<ParameterType>,
+    pub(crate) parameters: Vec<Takes>,
+    /// Where its parameters lie, where the code says so.
+    pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
     /// How large ids of work-items the code counts with.
     pub(crate) id_range: Option<IdRange>,
@@ -67,7 +68,7 @@ impl Kernel {
             name: symbol.name.clone(),
             available: program.kernel_names().unwrap_or_default(),
         })?;
-        let raw = backend::Kernel::new(program, name).map_err(|failure| {
+        let raw = backend::Kernel::new(program, name, symbol.slots.clone()).map_err(|failure| {
             let action = format!("making kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
         })?;
@@ -96,7 +97,7 @@ impl Kernel {
             name: mangled::parse(&symbol.name)
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
             checked: Checked {
-                kinds: symbol.parameters.iter().map(Kinds::of).collect(),
+                kinds: symbol.parameters.iter().copied().map(Kinds::of).collect(),
                 eliminated: match symbol.eliminated.contains(&true) {
                     true => symbol.eliminated.clone(),
                     false => Vec::new(),
@@ -172,8 +173,8 @@ impl Kernel {
     }
 
     /// What the code says of argument `position`, counted without those that were removed.
-    pub(crate) fn parameter(&self, position: usize) -> Option<&ParameterType> {
-        self.0.symbol.parameters.get(position)
+    pub(crate) fn parameter(&self, position: usize) -> Option<Takes> {
+        self.0.symbol.parameters.get(position).copied()
     }
 
     pub(crate) fn limits(&self) -> &Limits {

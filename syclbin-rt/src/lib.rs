@@ -71,6 +71,7 @@ mod cache;
 mod call;
 mod check;
 mod choice;
+mod code;
 #[doc(hidden)]
 pub mod contract;
 mod copy;
@@ -93,6 +94,8 @@ mod log;
 mod map;
 mod module;
 mod native;
+#[cfg(feature = "cuda")]
+mod native_cuda;
 mod number;
 mod padding;
 mod partition;

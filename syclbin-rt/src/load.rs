@@ -6,19 +6,23 @@ use std::sync::Arc;
 use syclbin::Image;
 use syclbin::metadata::{IdRange, ModuleMetadata};
 use syclbin::property::PropertySets;
-use syclbin::signature::spirv as code;
 
+#[cfg(feature = "cuda")]
+use crate::backend::cuda;
 use crate::backend::opencl::{self, Ir};
 use crate::backend::{BuildError, Context, Program};
 use crate::build_options::BuildOptions;
 use crate::cache::Cache;
 use crate::choice::{ImageChoice, ImageVerdict};
+use crate::code::Code;
 use crate::global::{self, Variable};
 use crate::image;
 use crate::kernel::{Symbol, max_range};
 use crate::link::{Files, Place, Unit};
 use crate::log;
 use crate::native;
+#[cfg(feature = "cuda")]
+use crate::native_cuda;
 use crate::programs::{self, Origin, Sharing};
 use crate::queue::Queue;
 use crate::requirements;
@@ -62,7 +66,7 @@ struct Built<'l> {
     program: Program,
     native: bool,
     /// What the SPIR-V says; native code says nothing of its kernels.
-    code: Option<&'l code::Module>,
+    code: Option<&'l Code>,
     metadata: &'l ModuleMetadata,
     /// Of all modules in the program the smallest.
     id_range: Option<IdRange>,
@@ -72,7 +76,7 @@ struct Built<'l> {
 /// An image that a driver has built.
 struct Compiled<'l> {
     program: Program,
-    code: Option<&'l code::Module>,
+    code: Option<&'l Code>,
     /// The images of the program, this one first.
     members: Vec<Place>,
     /// Why it may be the one.
@@ -292,6 +296,58 @@ impl<'l> Loading<'l> {
         })
     }
 
+    /// Has NVIDIA's driver load an image.
+    #[cfg(feature = "cuda")]
+    fn cuda(
+        &self,
+        context: &Arc<cuda::Context>,
+        place: Place,
+        image: &Image<'_>,
+        unit: &Unit<'_>,
+        metadata: &ModuleMetadata,
+    ) -> Result<Compiled<'l>, String> {
+        let facts = self.queue.device().facts();
+        let (code, members, kind) = if image.native {
+            requirements::check(metadata, facts)?;
+            let cuda = facts.cuda.ok_or("the device is none of CUDA")?;
+            native_cuda::check(image, metadata, cuda)?;
+            // PTX beside it says where parameters lie.
+            let code = (0..unit.module.images.len()).find_map(|image| {
+                let place = Place { image, ..place };
+                self.files.code(place).ok()
+            });
+            (code, vec![place], cuda::Kind::Binary)
+        } else {
+            let code = self.files.code(place)?;
+            (Some(code), self.files.closure(place)?, cuda::Kind::Ptx)
+        };
+        let module = |place: &Place| {
+            let unit = self.files.unit(*place);
+            let (Some(unit), Some(code)) = (unit, self.files.bytes(*place)) else {
+                return Err("there is no such image".to_owned());
+            };
+            let metadata = unit.metadata.as_ref().map_err(Clone::clone)?;
+            Ok(cuda::Module {
+                code,
+                kind,
+                settings: specialization::variables(self.constants, &metadata.specialization)?,
+                max_registers: None,
+            })
+        };
+        let modules = members.iter().map(module).collect::<Result<Vec<_>, _>>()?;
+        let program = cuda::Program::build(context, &modules).map_err(build_failure)?;
+        let reason = match image.native {
+            true => "the driver takes this native code",
+            false => "the driver compiles it",
+        };
+        Ok(Compiled {
+            program: Program::Cuda(Arc::new(program)),
+            code,
+            reason: self.with_members(reason, &members),
+            members,
+        })
+    }
+
     /// `reason`, and what the image is linked with.
     fn with_members(&self, reason: &str, members: &[Place]) -> String {
         match members.get(1..).filter(|others| !others.is_empty()) {
@@ -315,12 +371,15 @@ impl<'l> Loading<'l> {
         let symbol = |name: String| {
             let mask = metadata.argument_masks.get(&name);
             let code = built.code.or_else(|| self.files.code_of(&name, mask));
-            let parameters = code.and_then(|code| code.parameters(&name));
+            let told = match code {
+                Some(Code::SpirV(_)) => code,
+                // PTX does not tell all pointers from numbers.
+                other => unit.described().or(other),
+            };
             Symbol {
                 eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
-                parameters: (parameters.into_iter().flatten())
-                    .map(|parameter| parameter.ty)
-                    .collect(),
+                parameters: told.and_then(|code| code.takes(&name)).unwrap_or_default(),
+                slots: code.and_then(|code| code.slots(&name)),
                 sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
                 id_range: built.id_range,
                 name,

@@ -1,7 +1,7 @@
-//! Where OpenCL libraries are looked for, and what was found at each place.
+//! Where the libraries of drivers are looked for, and what was found at each place.
 //!
-//! First come the libraries of the system: those that `OPENCL_DYLIB_PATH` names, then the
-//! platform's loader. The CPU driver that `cargo syclbin toolchain install` puts into a home folder
+//! First come those of the system: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH` names,
+//! then the platform's loader of OpenCL. The CPU driver that `cargo syclbin toolchain install` puts into a home folder
 //! comes after them, and only when it is asked for: it is large.
 
 use std::env;
@@ -48,9 +48,15 @@ impl Place {
     }
 }
 
-/// The libraries of the system.
+/// The libraries of the system. The driver of NVIDIA's GPUs comes first: they are not reached by OpenCL,
+/// which takes no SPIR-V there.
 pub(crate) fn system() -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
+    #[cfg(feature = "cuda")]
+    places.push(Place {
+        name: "NVIDIA's driver (libcuda)".to_owned(),
+        library: Library::cuda(),
+    });
     if let Some(paths) = env::var_os(PATH_VARIABLE) {
         // The separator is `;` on every platform, so this is not `env::split_paths`.
         let paths = paths.to_string_lossy();

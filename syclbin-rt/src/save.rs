@@ -15,6 +15,9 @@ use crate::queue::Queue;
 /// another target it would take specialization constants for a hidden argument.
 const TARGET: &str = "spir64-unknown-unknown";
 
+/// What compilers say of native code for CUDA.
+const CUDA_TARGET: &str = "nvptx64-nvidia-cuda";
+
 /// The properties of a module once it is built of itself and of `linked`, with the values
 /// `constants`; `id_range` is the smallest of all of them.
 pub(crate) fn properties(
@@ -154,7 +157,7 @@ pub(crate) fn to_vec(
         }
         file.modules.push(AbstractModule {
             metadata: part.properties.clone(),
-            images: vec![Image::native(&architecture(facts), TARGET, code)],
+            images: vec![native(facts, code)],
             ..AbstractModule::default()
         });
     }
@@ -167,6 +170,14 @@ fn binary(program: &Program, queue: &Queue, part: &Part) -> Result<Vec<u8>> {
         let action = format!("reading the native code of module {}", part.choice.module);
         Error::driver(failure, action, queue.device())
     })
+}
+
+/// Native code of a device, as an image.
+fn native(facts: &Facts, code: Vec<u8>) -> Image<'static> {
+    match facts.cuda {
+        Some(cuda) => Image::native(&format!("sm_{}", cuda.sm), CUDA_TARGET, code),
+        None => Image::native(&architecture(facts), TARGET, code),
+    }
 }
 
 /// The architecture of the device, or else its name, which is for people.

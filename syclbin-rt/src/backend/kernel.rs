@@ -20,6 +20,17 @@ pub(crate) enum KernelObject {
     Cuda(cuda::KernelObject),
 }
 
+/// Where a parameter lies among all of a kernel, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, reason = "OpenCL does not tell")
+)]
+pub(crate) struct Slot {
+    pub(crate) offset: usize,
+    pub(crate) size: usize,
+}
+
 /// A launch on a queue of another backend.
 #[cfg(feature = "cuda")]
 const MISPLACED: Failure = Failure {
@@ -28,12 +39,20 @@ const MISPLACED: Failure = Failure {
 };
 
 impl Kernel {
-    /// The kernel called `symbol`.
-    pub(crate) fn new(program: &Program, symbol: CString) -> Result<Self, Failure> {
+    /// The kernel called `symbol`, and where its parameters lie, as far as that is known.
+    #[cfg_attr(
+        not(feature = "cuda"),
+        allow(unused_variables, reason = "drivers of OpenCL know it")
+    )]
+    pub(crate) fn new(
+        program: &Program,
+        symbol: CString,
+        slots: Option<Vec<Slot>>,
+    ) -> Result<Self, Failure> {
         match program {
             Program::OpenCl(program) => opencl::Kernel::new(program, symbol).map(Self::OpenCl),
             #[cfg(feature = "cuda")]
-            Program::Cuda(program) => cuda::Kernel::new(program, symbol).map(Self::Cuda),
+            Program::Cuda(program) => cuda::Kernel::new(program, symbol, slots).map(Self::Cuda),
         }
     }
 

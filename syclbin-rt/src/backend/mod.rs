@@ -32,7 +32,7 @@ pub(crate) use device::{Found, Library};
 pub(crate) use event::held;
 pub(crate) use event::{End, Event, Times, WaitList};
 pub(crate) use failure::Failure;
-pub(crate) use kernel::{Kernel, KernelObject};
+pub(crate) use kernel::{Kernel, KernelObject, Slot};
 pub(crate) use mapping::NoView;
 pub use mapping::{Mapped, MappedMut};
 pub(crate) use memory::{Held, Memory, Reach};
