@@ -6,7 +6,9 @@
 use syclbin::extract::DeviceImage;
 use syclbin::metadata::ModuleMetadata;
 use syclbin::verify::{Severity, verify};
-use syclbin::{Container, Error, PropertySets, Syclbin, extract, offload, read, signature, write};
+use syclbin::{
+    Container, Error, PropertySets, Syclbin, cubin, extract, offload, ptx, read, signature, write,
+};
 
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
@@ -27,6 +29,9 @@ pub fn read(bytes: &[u8]) {
             let _ = signature::kernels(file);
             for module in &file.modules {
                 views(&module.metadata);
+                for image in &module.images {
+                    code(&image.bytes);
+                }
             }
         }
         Err(error) => check(error, bytes),
@@ -52,6 +57,7 @@ pub fn read(bytes: &[u8]) {
         }
         Err(error) => check(&error, bytes),
     }
+    code(bytes);
     let findings = verify(bytes);
     let size = bytes.len() as u64;
     assert!(findings.iter().all(|finding| finding.offset <= size));
@@ -60,6 +66,34 @@ pub fn read(bytes: &[u8]) {
         parsed.is_ok() || error.is_some(),
         "it cannot be read, and nothing was found"
     );
+}
+
+/// NVIDIA's code, if it is some: an error points into it, and entries share no bytes.
+fn code(bytes: &[u8]) {
+    match ptx::Module::parse(bytes) {
+        Ok(module) => {
+            let names: usize = module.kernels.iter().map(|kernel| kernel.name.len()).sum();
+            // A byte that is no text becomes three.
+            assert!(names <= 3 * bytes.len(), "kernels share names");
+        }
+        Err(error) => check(&error, bytes),
+    }
+    if let Err(error) = cubin::target(bytes) {
+        check(&error, bytes);
+    }
+    match cubin::entries(bytes) {
+        Ok(entries) => {
+            let mut claimed = 0;
+            for entry in entries {
+                match entry {
+                    Ok(entry) => claimed += entry.bytes.len(),
+                    Err(error) => check(&error, bytes),
+                }
+            }
+            assert!(claimed <= bytes.len(), "entries share bytes");
+        }
+        Err(error) => check(&error, bytes),
+    }
 }
 
 /// What was read is written to every container that can hold it, and read again.

@@ -4,6 +4,7 @@
 
 use syclbin::{Image, IrType};
 
+use crate::backend::Found;
 use crate::backend::opencl::{Context, Ir, Program};
 use crate::build_options::BuildOptions;
 use crate::device::{Device, DeviceKind};
@@ -74,8 +75,13 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         );
         return Err(refused(reason));
     }
-    let context = Context::shared(device.found())
-        .map_err(|failure| Error::driver(failure, "creating a context", device))?;
+    let context = match device.found() {
+        Found::OpenCl(found) => Context::shared(found),
+        #[cfg(feature = "cuda")]
+        Found::Cuda(_) => return Err(refused("it takes no SPIR-V".to_owned())),
+    };
+    let context =
+        context.map_err(|failure| Error::driver(failure, "creating a context", device))?;
     let module = Ir {
         spirv,
         settings: Vec::new(),

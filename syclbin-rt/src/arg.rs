@@ -3,8 +3,8 @@
 use bytemuck::{NoUninit, Pod};
 
 use crate::accessor::AccessorRange;
-use crate::backend::opencl::{Argument, DevicePointer};
 use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::{Argument, DevicePointer};
 use crate::local::LocalMemory;
 use crate::sampler::Sampler;
 

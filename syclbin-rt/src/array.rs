@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::backend::opencl::{DevicePointer, Reach};
 use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::{DevicePointer, Reach};
 use crate::copy::checked_size;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};

@@ -31,6 +31,13 @@ impl Embedded {
     }
 }
 
+impl AsRef<[u8]> for Embedded {
+    /// The bytes of the file.
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
 impl fmt::Debug for Embedded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Embedded({} bytes)", self.0.len())

@@ -3,15 +3,14 @@
 //! Launches know the number of their arguments, and all of them go through the functions here. So
 //! these are a part of this crate, and not of each program once more for each number.
 
-use syclbin::signature::spirv::ParameterType;
-
 use crate::arg::Arg;
-use crate::backend::opencl::{Argument, Failure, KernelObject, WaitList};
+use crate::backend::{Argument, Arguments, Failure, Values, WaitList};
 use crate::check::check;
 use crate::contract::{Broken, Given};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::event::{Event, Unwaitable};
 use crate::kernel::Kernel;
+use crate::kind::Takes;
 use crate::queue::FLUSHING;
 use crate::range::{Extent, NdRange};
 use crate::work_group;
@@ -57,7 +56,7 @@ impl<'l> Call<'l> {
         let launched = unsafe {
             kernel.raw().launch(
                 kernel.raw_queue(),
-                |object| self.set(object),
+                self,
                 global.driver_order(),
                 local,
                 after,
@@ -71,44 +70,6 @@ impl<'l> Call<'l> {
                 Err(Error::driver(failure, action, kernel.queue().device()))
             }
         }
-    }
-
-    /// Gives the kernel its arguments.
-    ///
-    /// # Errors
-    ///
-    /// With the index of what the driver refuses.
-    ///
-    /// # Safety
-    ///
-    /// They are of the kinds that the kernel takes.
-    #[allow(unsafe_code, reason = "as of `KernelObject::set`")]
-    #[inline(always)]
-    unsafe fn set(&self, object: &mut KernelObject) -> Result<(), (usize, Failure)> {
-        let (mut number, mut position) = (0, 0);
-        for arg in self.args {
-            // Not by `passed`, which has to remember in which part of an argument it is.
-            if let Some(value) = arg.plain() {
-                if !self.kernel.is_eliminated(number) {
-                    // SAFETY: as the caller says.
-                    let set = unsafe { object.set(position, value) };
-                    set.map_err(|failure| (position, failure))?;
-                    position += 1;
-                }
-                number += 1;
-                continue;
-            }
-            for part in 0..arg.lowered() {
-                if !self.kernel.is_eliminated(number) {
-                    // SAFETY: as the caller says.
-                    let set = unsafe { object.set_any(position, arg.raw(part)) };
-                    set.map_err(|failure| (position, failure))?;
-                    position += 1;
-                }
-                number += 1;
-            }
-        }
-        Ok(())
     }
 
     /// The work-group size that the kernel gets over `range`, if all that can be checked is right and
@@ -135,7 +96,7 @@ impl<'l> Call<'l> {
     pub(crate) fn types_are_known(&self) -> bool {
         (0..self.passed().count()).all(|position| {
             let takes = self.kernel.parameter(position);
-            takes.is_some_and(|takes| *takes != ParameterType::Other)
+            takes.is_some_and(Takes::is_known)
         })
     }
 
@@ -176,6 +137,37 @@ impl<'l> Call<'l> {
             part: 0,
             number: 0,
         }
+    }
+}
+
+impl Values for Call<'_> {
+    #[allow(unsafe_code, reason = "as of `Arguments::set`")]
+    #[inline(always)]
+    unsafe fn give(&self, object: &mut impl Arguments) -> Result<(), (usize, Failure)> {
+        let (mut number, mut position) = (0, 0);
+        for arg in self.args {
+            // Not by `passed`, which has to remember in which part of an argument it is.
+            if let Some(value) = arg.plain() {
+                if !self.kernel.is_eliminated(number) {
+                    // SAFETY: as the caller says.
+                    let set = unsafe { object.set(position, value) };
+                    set.map_err(|failure| (position, failure))?;
+                    position += 1;
+                }
+                number += 1;
+                continue;
+            }
+            for part in 0..arg.lowered() {
+                if !self.kernel.is_eliminated(number) {
+                    // SAFETY: as the caller says.
+                    let set = unsafe { object.set_any(position, arg.raw(part)) };
+                    set.map_err(|failure| (position, failure))?;
+                    position += 1;
+                }
+                number += 1;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::arg::Arg;
-use crate::backend::opencl::Argument;
 use crate::backend::slice::Place;
+use crate::backend::{Argument, Context};
 use crate::call::Call;
 use crate::device::Device;
 use crate::error::LaunchProblem;
@@ -90,7 +90,7 @@ fn check_value(
         let takes = kernel.parameter(position);
         return Err(kind::problem(index, call.names[index], value, takes));
     }
-    let lies_in = match value {
+    let lies_on = match value {
         Argument::Bytes(_) | Argument::Pointer(_) | Argument::Null => return Ok(()),
         Argument::Memory(place, written) => {
             if place.offset != 0 {
@@ -100,21 +100,27 @@ fn check_value(
                 let name = call.names[index];
                 return Err(LaunchProblem::Mapped { index, name });
             }
-            place.memory.context()
+            if place.memory.is_for(kernel.raw_queue()) {
+                return Ok(());
+            }
+            place.memory.device()
         }
-        Argument::Sampler(sampler) => sampler.context(),
+        Argument::Sampler(sampler) => {
+            let context = Context::OpenCl(Arc::clone(sampler.context()));
+            if context.is(&kernel.raw_queue().context()) {
+                return Ok(());
+            }
+            context.device()
+        }
         Argument::Local(bytes) => {
             seen.local = check_local(kernel, index, call.names[index], bytes, seen.local)?;
             return Ok(());
         }
     };
-    if Arc::ptr_eq(lies_in, kernel.raw_queue().context()) {
-        return Ok(());
-    }
     Err(LaunchProblem::ArgumentDevice {
         index,
         name: call.names[index],
-        buffer: Device::new(lies_in.device()).to_string(),
+        buffer: Device::new(lies_on).to_string(),
         queue: kernel.queue().device().to_string(),
     })
 }

@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 
-use crate::backend::opencl::{self, Failure, WaitList, pattern};
 use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::{self, Failure, WaitList, pattern};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
@@ -138,7 +138,7 @@ impl Queue {
     }
 
     pub(crate) fn same_device<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<()> {
-        if std::sync::Arc::ptr_eq(slice.place().memory.context(), self.raw().context()) {
+        if slice.place().memory.is_for(self.raw()) {
             return Ok(());
         }
         Err(ErrorKind::BufferDevice {
@@ -218,13 +218,13 @@ impl After<'_> {
         size: usize,
         to: &Place<[()]>,
         make: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
-    ) -> Result<opencl::Event, Failure> {
+    ) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();
         let mut bytes = vec![0; size];
         raw.barrier(after)?.wait()?;
         make(&mut bytes)?;
         raw.write(&to.memory, to.offset, &bytes)?;
-        raw.barrier(&WaitList::empty())
+        raw.barrier(&WaitList::Nothing)
     }
 
     fn started(
@@ -232,7 +232,7 @@ impl After<'_> {
         what: &'static str,
         action: &str,
         size: usize,
-        started: Result<opencl::Event, Failure>,
+        started: Result<backend::Event, Failure>,
     ) -> Result<Event> {
         let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
         Ok(Event::of_action(self.queue, what, raw))

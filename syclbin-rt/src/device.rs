@@ -7,13 +7,13 @@ use std::hash::{Hash, Hasher};
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::opencl::Found;
+use crate::backend::Found;
 use crate::error::{ErrorKind, Result};
 use crate::partition::Abilities as Partitions;
 use crate::queue::Queue;
 use crate::queue_options::QueueOptions;
 use crate::search::Search;
-use crate::select::Selector;
+use crate::select::{Selector, Wanted};
 
 /// The environment variable that [`Device::best`] obeys.
 const VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -23,7 +23,7 @@ const VARIABLE: &str = "SYCLBIN_DEVICE";
 /// Devices live as long as the process. Two of them are equal when they are the same device of the
 /// same library.
 #[derive(Clone)]
-pub struct Device(&'static Found);
+pub struct Device(Found);
 
 /// What a device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,6 +79,8 @@ pub(crate) struct Facts {
     pub(crate) driver_version: String,
     pub(crate) kind: DeviceKind,
     pub(crate) takes_spirv: bool,
+    /// What code a device of CUDA takes; none of all others.
+    pub(crate) cuda: Option<CudaFacts>,
     pub(crate) sets_constants: bool,
     pub(crate) memory_bytes: u64,
     pub(crate) local_memory_bytes: u64,
@@ -99,7 +101,31 @@ pub(crate) struct Facts {
     pub(crate) extensions: String,
 }
 
+/// What code a device of CUDA takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CudaFacts {
+    /// Its compute capability, 10 times the major number plus the minor one: 90 for `sm_90`.
+    pub(crate) sm: u32,
+    /// The highest version of PTX that the driver takes.
+    pub(crate) ptx: (u32, u32),
+    /// The version of CUDA that the driver is of, 1000 times the major number plus 10 times the minor.
+    pub(crate) driver: u32,
+}
+
 impl Facts {
+    /// Whether it runs kernels of SYCLBIN files: those that are SPIR-V, or those for CUDA.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.takes_spirv || self.cuda.is_some()
+    }
+
+    /// The name that selectors have for what it is reached by.
+    pub(crate) fn backend(&self) -> &'static str {
+        match self.cuda {
+            Some(_) => "cuda",
+            None => "opencl",
+        }
+    }
+
     /// Whether it has the extension `name`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.extensions
@@ -109,13 +135,13 @@ impl Facts {
 }
 
 impl Device {
-    pub(crate) fn new(found: &'static Found) -> Self {
+    pub(crate) fn new(found: Found) -> Self {
         Self(found)
     }
 
-    /// Every device of every OpenCL library, those of the system first.
+    /// Every device of every driver, those of the system first.
     ///
-    /// Looked for in this order: the libraries that `OPENCL_DYLIB_PATH` names (separated by `;`),
+    /// Looked for in this order: NVIDIA's driver (feature `cuda`), the OpenCL libraries that `OPENCL_DYLIB_PATH` names (separated by `;`),
     /// the system's OpenCL loader, and the CPU driver that `cargo syclbin toolchain install`
     /// installs. A device that two libraries offer is listed once.
     ///
@@ -128,7 +154,7 @@ impl Device {
 
     /// The device to use: the one that `SYCLBIN_DEVICE` selects if it is set (see
     /// [`Device::select`]), else the first GPU, accelerator or CPU, in this order, that takes
-    /// SPIR-V.
+    /// SPIR-V or is one of CUDA.
     ///
     /// The installed CPU driver is only loaded when the system has no such device.
     ///
@@ -156,26 +182,44 @@ impl Device {
                 reason: format!("{VARIABLE} is not UTF-8"),
             }
             .into()),
-            _ => Search::of_system().best(),
+            _ => Search::of_system().best(Wanted::ANY),
         }
+    }
+
+    /// As [`Device::best`], but of the devices that something in a SYCLBIN file is for: no GPU of CUDA
+    /// where the file has only SPIR-V, and no other device where it has none. The file is its bytes, or
+    /// `kernels::Module::FILE`, where a module of generated code is called `kernels`.
+    ///
+    /// Where `SYCLBIN_DEVICE` is set it selects the device, whatever the file has.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Device::best`], and when the bytes are no SYCLBIN file.
+    pub fn best_for(file: impl AsRef<[u8]>) -> Result<Self> {
+        let file = syclbin::read::parse(file.as_ref()).map_err(ErrorKind::File)?;
+        let selected = std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty());
+        if selected {
+            return Self::best();
+        }
+        Ok(Search::of_system().best(Wanted::of(&file))?.device)
     }
 
     /// The device that `selector` names, in the language of the variable `SYCLBIN_DEVICE`.
     ///
     /// | selector | device |
     /// |---|---|
-    /// | `gpu`, `cpu`, `accelerator` | the first of this kind that takes SPIR-V |
+    /// | `gpu`, `cpu`, `accelerator` | the first of this kind that takes SPIR-V or is one of CUDA |
     /// | `2` | number 2 of [`Device::all`], counted from 0 |
     /// | `gpu:1` | number 1 among the GPUs |
     /// | `arc`, `gpu:arc` | one (a GPU) with this in its name, vendor or platform, in either case |
-    /// | `opencl:gpu`, `opencl:cpu:0`, `*:gpu` | the same with the backend in front; `opencl` or `*` alone is any device |
+    /// | `opencl:gpu`, `cuda:gpu:0`, `*:gpu` | the same of the devices of one backend; `opencl`, `cuda` or `*` alone is any of them |
     /// | `0.1`, `opencl:cpu:0.1` | part 1 of that device, counted from 0: by [`Affinity::Next`](crate::Affinity) where the device has it, else a compute unit each |
     /// | `nvidia,gpu,cpu` | the first of these alternatives that matches a device |
     ///
     /// # Errors
     ///
     /// When the selector follows another grammar, when nothing matches, and when what matches
-    /// takes no SPIR-V. The last two list the devices there are.
+    /// runs no kernels of SYCLBIN files. The last two list the devices there are.
     pub fn select(selector: &str) -> Result<Self> {
         let parsed = Selector::parse(selector).map_err(|reason| ErrorKind::Selector {
             selector: selector.to_owned(),
@@ -214,13 +258,14 @@ impl Device {
         &self.facts().vendor
     }
 
-    /// The OpenCL platform it belongs to.
+    /// The platform it belongs to: what an OpenCL driver calls itself, or `NVIDIA CUDA`.
     #[must_use]
     pub fn platform(&self) -> &str {
         &self.facts().platform
     }
 
-    /// The OpenCL version it implements, such as `OpenCL 3.0 (Build 0)`.
+    /// The version of OpenCL or CUDA that its driver implements, such as `OpenCL 3.0 (Build 0)` or
+    /// `CUDA 12.4`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.facts().version
@@ -322,25 +367,30 @@ impl Device {
 
     /// For lists in errors.
     pub(crate) fn described(&self) -> String {
-        if self.takes_spirv() {
+        if self.is_usable() {
             self.to_string()
         } else {
             format!("{self}, takes no SPIR-V")
         }
     }
 
+    /// Whether it runs kernels of SYCLBIN files.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.facts().is_usable()
+    }
+
     pub(crate) fn facts(&self) -> &'static Facts {
         self.0.facts()
     }
 
-    pub(crate) fn found(&self) -> &'static Found {
+    pub(crate) fn found(&self) -> Found {
         self.0
     }
 }
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
+        self.0.address() == other.0.address()
     }
 }
 
@@ -348,7 +398,7 @@ impl Eq for Device {}
 
 impl Hash for Device {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        std::ptr::hash(self.0, state);
+        self.0.address().hash(state);
     }
 }
 

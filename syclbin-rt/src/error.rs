@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backend::opencl::Failure;
+use crate::backend::Failure;
 use crate::contract::Broken;
 
 /// What every fallible function of this crate returns.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::opencl::{self, Argument, Held, KernelObject};
+use crate::backend::{Argument, Arguments as _, Held, KernelObject, opencl};
 use crate::call::{Call, Contract};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::kernel::Kernel;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytemuck::Pod;
 
-use crate::backend::opencl::End;
+use crate::backend::End;
 use crate::error::Result;
 use crate::event::Event;
 use crate::transfer::Transfer;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
-use crate::backend::opencl::{Failure, Memory, Program, Reach};
+use crate::backend::{Failure, Memory, Program, Reach};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
@@ -31,6 +31,8 @@ pub(crate) struct Variable {
     id: CString,
     /// Its name in the code, which is the plain one for variables outside of namespaces.
     code_name: Option<String>,
+    /// What the driver calls it.
+    symbol: CString,
     size: usize,
     place: Place,
 }
@@ -40,7 +42,7 @@ enum Place {
     /// Outside of the programs, which hold a pointer to it.
     Memory(Arc<Memory>),
     /// In each of the programs (`device_image_scope`).
-    Programs(Vec<Arc<Program>>),
+    Programs(Vec<Program>),
 }
 
 impl<T: Pod> Global<T> {
@@ -83,7 +85,7 @@ impl<T: Pod> Global<T> {
             Place::Memory(memory) => queue.read(memory, 0, bytes),
             // All programs of a module are written alike.
             Place::Programs(programs) => match programs.first() {
-                Some(program) => queue.read_variable(program, &self.variable.id, bytes),
+                Some(program) => queue.read_variable(program, &self.variable.symbol, bytes),
                 None => Ok(()),
             },
         };
@@ -101,9 +103,9 @@ impl<T: Pod> Global<T> {
         let queue = self.queue.raw();
         let written = match &self.variable.place {
             Place::Memory(memory) => queue.write(memory, 0, bytes),
-            Place::Programs(programs) => programs
-                .iter()
-                .try_for_each(|program| queue.write_variable(program, &self.variable.id, bytes)),
+            Place::Programs(programs) => programs.iter().try_for_each(|program| {
+                queue.write_variable(program, &self.variable.symbol, bytes)
+            }),
         };
         written.map_err(|failure| self.failed(failure, "writing"))
     }
@@ -133,7 +135,7 @@ impl Variable {
 /// In words, which variable cannot be, and why.
 pub(crate) fn connect(
     queue: &Queue,
-    program: &Arc<Program>,
+    program: &Program,
     metadata: &ModuleMetadata,
     variables: &mut Vec<Variable>,
 ) -> Result<(), String> {
@@ -153,6 +155,12 @@ pub(crate) fn connect(
         let c_id = CString::new(id).map_err(|_| fail("its name has a NUL inside".to_owned()))?;
         let DeviceGlobal { size, image_scope } = *global;
         let size = size as usize;
+        let code_name = code_names.get(id).copied();
+        let symbol = match code_name {
+            Some(name) if queue.raw().names_variables_as_code() => CString::new(name.as_str()),
+            _ => Ok(c_id.clone()),
+        };
+        let symbol = symbol.map_err(|_| fail("its name has a NUL inside".to_owned()))?;
         let known = places.get(&c_id);
         let variable = match known.and_then(|place| connected.get_mut(*place)) {
             Some(known) => {
@@ -178,7 +186,8 @@ pub(crate) fn connect(
                 places.insert(c_id.clone(), connected.len());
                 connected.push(Variable {
                     id: c_id.clone(),
-                    code_name: code_names.get(id).copied().cloned(),
+                    code_name: code_name.cloned(),
+                    symbol: symbol.clone(),
                     size,
                     place,
                 });
@@ -191,12 +200,12 @@ pub(crate) fn connect(
         match &mut variable.place {
             // Modules that are linked to each other may both list it.
             Place::Programs(programs) => {
-                if !programs.iter().any(|known| Arc::ptr_eq(known, program)) {
-                    programs.push(Arc::clone(program));
+                if !programs.iter().any(|known| known.is(program)) {
+                    programs.push(program.clone());
                 }
             }
             Place::Memory(memory) => {
-                let pointer = queue.raw().point_variable(program, &c_id, memory);
+                let pointer = queue.raw().point_variable(program, &symbol, memory);
                 pointer.map_err(|failure| fail(describe(failure)))?;
             }
         }

@@ -1,12 +1,79 @@
-//! Images: what they are, and whether a device takes the SPIR-V of one.
+//! Images: what they are, and whether a device takes the SPIR-V or PTX of one.
 //!
 //! Everything here is decided from the file and from what the driver said of the device. No driver
 //! sees an image before it has passed, because some end the process over what they do not like.
 
+use syclbin::ptx;
 use syclbin::signature::spirv as code;
 use syclbin::{Image, ImageKind, IrType};
 
+use crate::code::Code;
+use crate::device::CudaFacts;
 use crate::device::Facts;
+
+/// What the code of `image` says of itself, if it is some that the device compiles. What it imports is
+/// still to be found.
+///
+/// # Errors
+///
+/// In words, why the device does not take it.
+pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
+    if let Some(cuda) = facts.cuda {
+        return ptx(image, cuda).map(Code::Ptx);
+    }
+    spirv(image, facts).map(Box::new).map(Code::SpirV)
+}
+
+/// The SPIR-V of `image`, if it is some, whatever a device takes.
+pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
+    let is_spirv = !image.native && image.bytes.starts_with(&code::MAGIC_BYTES);
+    let module = is_spirv.then(|| code::Module::parse(&image.bytes).ok());
+    module.flatten().map(Box::new).map(Code::SpirV)
+}
+
+/// What the PTX of `image` says of itself.
+fn ptx(image: &Image<'_>, cuda: CudaFacts) -> Result<ptx::Module, String> {
+    match image.kind() {
+        ImageKind::Native { .. } => {
+            return Err("it is native code, which is not linked to other code".to_owned());
+        }
+        ImageKind::Ir {
+            ty: IrType::Ptx, ..
+        } => {}
+        ImageKind::Ir { ty, .. } => {
+            return Err(format!(
+                "CUDA devices take no {}; compile for them, too \
+                 (`Build::targets([\"spir64\", \"nvptx64\"])`), or choose another device (SYCLBIN_DEVICE)",
+                language(ty)
+            ));
+        }
+    }
+    let module = ptx::Module::parse(&image.bytes).map_err(|error| error.to_string())?;
+    let (major, minor) = (cuda.sm / 10, cuda.sm % 10);
+    if !module.target.ptx_runs_on(major, minor) {
+        return Err(format!(
+            "it is PTX for {}, and the device is sm_{}; compile it for that or an older one \
+             (--offload-arch)",
+            module.target, cuda.sm
+        ));
+    }
+    let version = module.version;
+    if (version.major, version.minor) > cuda.ptx {
+        let needs = match version.first_driver() {
+            Some(first) => format!("one of CUDA {}.{}", first / 1000, first % 1000 / 10),
+            None => "a newer one".to_owned(),
+        };
+        return Err(format!(
+            "it is PTX {version}, and the driver, of CUDA {}.{}, takes PTX up to {}.{}; update the \
+             driver to {needs}, or compile for an older GPU, which needs no such version",
+            cuda.driver / 1000,
+            cuda.driver % 1000 / 10,
+            cuda.ptx.0,
+            cuda.ptx.1
+        ));
+    }
+    Ok(module)
+}
 
 /// What the SPIR-V of `image` says of itself. What it imports is still to be found.
 ///

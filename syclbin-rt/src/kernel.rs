@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use syclbin::metadata::{IdRange, KernelSizes};
 use syclbin::signature::mangled;
-use syclbin::signature::spirv::ParameterType;
 
-use crate::backend::opencl::{self, Program};
+use crate::backend::{self, Program, Slot};
 use crate::error::{Error, ErrorKind, Result};
-use crate::kind::Kinds;
+use crate::kind::{Kinds, Takes};
 use crate::queue::Queue;
 use crate::range::Extent;
 use crate::work_group::Limits;
@@ -30,7 +29,7 @@ struct Inner {
     /// In SYCL's order.
     required_local: Option<Vec<usize>>,
     queue: Queue,
-    raw: opencl::Kernel,
+    raw: backend::Kernel,
 }
 
 /// What each launch looks at. It lies together: between two launches the driver takes the place in the
@@ -43,7 +42,7 @@ struct Checked {
     arguments: usize,
     local_memory: u64,
     /// That of `queue`.
-    raw_queue: Arc<opencl::Queue>,
+    raw_queue: backend::Queue,
     limits: Limits,
 }
 
@@ -54,20 +53,22 @@ pub(crate) struct Symbol {
     /// `true` for each argument that the compiler removed.
     pub(crate) eliminated: Vec<bool>,
     /// What the code takes, without those that were removed; empty where the code does not say.
-    pub(crate) parameters: Vec<ParameterType>,
+    pub(crate) parameters: Vec<Takes>,
+    /// Where its parameters lie, where the code says so.
+    pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
     /// How large ids of work-items the code counts with.
     pub(crate) id_range: Option<IdRange>,
 }
 
 impl Kernel {
-    pub(crate) fn new(queue: &Queue, program: &Arc<Program>, symbol: &Symbol) -> Result<Self> {
+    pub(crate) fn new(queue: &Queue, program: &Program, symbol: &Symbol) -> Result<Self> {
         // A name with a NUL inside is no symbol of any program.
         let name = CString::new(symbol.name.as_str()).map_err(|_| ErrorKind::NoKernel {
             name: symbol.name.clone(),
             available: program.kernel_names().unwrap_or_default(),
         })?;
-        let raw = opencl::Kernel::new(program, name).map_err(|failure| {
+        let raw = backend::Kernel::new(program, name, symbol.slots.clone()).map_err(|failure| {
             let action = format!("making kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
         })?;
@@ -96,14 +97,14 @@ impl Kernel {
             name: mangled::parse(&symbol.name)
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
             checked: Checked {
-                kinds: symbol.parameters.iter().map(Kinds::of).collect(),
+                kinds: symbol.parameters.iter().copied().map(Kinds::of).collect(),
                 eliminated: match symbol.eliminated.contains(&true) {
                     true => symbol.eliminated.clone(),
                     false => Vec::new(),
                 },
                 arguments: raw.arguments(),
                 local_memory: raw.local_memory(),
-                raw_queue: Arc::clone(queue.raw()),
+                raw_queue: queue.raw().clone(),
                 limits,
             },
             required_local,
@@ -156,7 +157,7 @@ impl Kernel {
     }
 
     /// The driver's queue that it is launched on.
-    pub(crate) fn raw_queue(&self) -> &opencl::Queue {
+    pub(crate) fn raw_queue(&self) -> &backend::Queue {
         &self.0.checked.raw_queue
     }
 
@@ -172,8 +173,8 @@ impl Kernel {
     }
 
     /// What the code says of argument `position`, counted without those that were removed.
-    pub(crate) fn parameter(&self, position: usize) -> Option<&ParameterType> {
-        self.0.symbol.parameters.get(position)
+    pub(crate) fn parameter(&self, position: usize) -> Option<Takes> {
+        self.0.symbol.parameters.get(position).copied()
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -185,7 +186,7 @@ impl Kernel {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    pub(crate) fn raw(&self) -> &opencl::Kernel {
+    pub(crate) fn raw(&self) -> &backend::Kernel {
         &self.0.raw
     }
 }

@@ -156,10 +156,8 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::backend::opencl::Context;
+    use crate::backend::Context;
     use crate::buffer::Buffer;
     use crate::common;
     use crate::device::Device;
@@ -169,7 +167,7 @@ mod tests {
     /// A public queue shares the context of its device; this one stands for another device.
     fn foreign_queue(device: &Device) -> Queue {
         let context = Context::new(device.found()).unwrap();
-        Queue::in_context(device, Arc::new(context), QueueOptions::new()).unwrap()
+        Queue::in_context(device, context, QueueOptions::new()).unwrap()
     }
 
     #[test]

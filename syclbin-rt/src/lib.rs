@@ -71,6 +71,7 @@ mod cache;
 mod call;
 mod check;
 mod choice;
+mod code;
 #[doc(hidden)]
 pub mod contract;
 mod copy;
@@ -93,6 +94,8 @@ mod log;
 mod map;
 mod module;
 mod native;
+#[cfg(feature = "cuda")]
+mod native_cuda;
 mod number;
 mod padding;
 mod partition;
@@ -132,8 +135,8 @@ pub use accessor::AccessorRange;
 pub use ahead_of_time::{build_native, native_cpu};
 pub use arg::{Arg, Scalar};
 pub use array::{DeviceArray, HostArray, SharedArray};
-pub use backend::opencl::{DevicePointer, Mapped, MappedMut};
 pub use backend::slice::DeviceSlice;
+pub use backend::{DevicePointer, Mapped, MappedMut};
 pub use buffer::Buffer;
 pub use builder::{Embedded, ModuleBuilder};
 pub use bytemuck::{self, NoUninit, Pod};

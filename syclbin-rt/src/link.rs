@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::metadata::{ArgumentMask, Bfloat16, ModuleMetadata};
 use syclbin::signature::mangled;
-use syclbin::signature::spirv::{self as code, ASSERT_FAIL, Import};
+use syclbin::signature::spirv::{ASSERT_FAIL, Import};
 use syclbin::{AbstractModule, Syclbin};
 
+use crate::code::Code;
 use crate::device::Facts;
 use crate::image;
 use crate::requirements;
@@ -49,7 +50,9 @@ pub(crate) struct Unit<'a> {
     /// What its property sets mean, or why they mean nothing.
     pub(crate) metadata: Result<ModuleMetadata, String>,
     /// Of each image the code, or why the device does not take it; filled when it is asked for.
-    codes: OnceCell<Vec<Result<code::Module, String>>>,
+    codes: OnceCell<Vec<Result<Code, String>>>,
+    /// Its SPIR-V, whatever the device takes; filled when it is asked for.
+    described: OnceCell<Option<Code>>,
 }
 
 /// Where an image lies.
@@ -89,7 +92,7 @@ impl<'a> Files<'a> {
     }
 
     /// The code of an image, or why the device does not take it.
-    pub(crate) fn code(&self, place: Place) -> Result<&code::Module, String> {
+    pub(crate) fn code(&self, place: Place) -> Result<&Code, String> {
         let code = self
             .unit(place)
             .and_then(|unit| unit.codes(self.facts).get(place.image));
@@ -101,15 +104,11 @@ impl<'a> Files<'a> {
 
     /// SPIR-V of a kernel in the file that is loaded, with the arguments that `mask` leaves: native
     /// code of it in a module of its own was made from the same.
-    pub(crate) fn code_of(
-        &self,
-        kernel: &str,
-        mask: Option<&ArgumentMask>,
-    ) -> Option<&code::Module> {
+    pub(crate) fn code_of(&self, kernel: &str, mask: Option<&ArgumentMask>) -> Option<&Code> {
         let kernels = self.kernels.get_or_init(|| {
             let mut kernels: BTreeMap<String, Vec<Place>> = BTreeMap::new();
             for place in self.places(0) {
-                let names = self.code(place).map(code::Module::kernels);
+                let names = self.code(place).map(Code::kernels);
                 for name in names.into_iter().flatten() {
                     kernels.entry(name.to_owned()).or_default().push(place);
                 }
@@ -177,7 +176,10 @@ impl<'a> Files<'a> {
             defined.entry(symbol).or_insert(None);
         }
         // Either may list a kernel.
-        let symbols: BTreeSet<&str> = strong_exports(code).chain(code.kernels()).collect();
+        let symbols: BTreeSet<&str> = strong_exports(code)
+            .into_iter()
+            .chain(code.kernels())
+            .collect();
         for symbol in symbols {
             if let Some(Some(other)) = defined.insert(symbol, Some(place)) {
                 return Err(format!(
@@ -257,7 +259,7 @@ impl<'a> Files<'a> {
         let places = (0..self.files.len()).flat_map(|file| self.places(file));
         for place in places {
             if let Ok(code) = self.code(place) {
-                for symbol in strong_exports(code).collect::<BTreeSet<_>>() {
+                for symbol in strong_exports(code) {
                     let places = index.exported.entry(symbol.to_owned()).or_default();
                     places.push(place);
                 }
@@ -370,16 +372,27 @@ impl<'a> Unit<'a> {
             metadata: metadata.map_err(|malformed| malformed.to_string()),
             module,
             codes: OnceCell::new(),
+            described: OnceCell::new(),
         }
     }
 
-    fn codes(&self, facts: &Facts) -> &[Result<code::Module, String>] {
+    /// Code that says more of parameters than that of an image may: SPIR-V, which was made from the same
+    /// source and so takes the same.
+    pub(crate) fn described(&self) -> Option<&Code> {
+        let described = self.described.get_or_init(|| {
+            let mut images = self.module.images.iter();
+            images.find_map(image::described)
+        });
+        described.as_ref()
+    }
+
+    fn codes(&self, facts: &Facts) -> &[Result<Code, String>] {
         self.codes.get_or_init(|| {
             let images = self.module.images.iter();
             let code = |image| {
                 let metadata = self.metadata.as_ref().map_err(Clone::clone)?;
                 requirements::check(metadata, facts)?;
-                image::spirv(image, facts)
+                image::code(image, facts)
             };
             images.map(code).collect()
         })
@@ -396,13 +409,14 @@ impl<'a> Unit<'a> {
 }
 
 /// What no other module of a program may define.
-fn strong_exports(code: &code::Module) -> impl Iterator<Item = &str> {
-    let weak: BTreeSet<&str> = code.weak_exports().collect();
-    code.exports().filter(move |symbol| !weak.contains(symbol))
+fn strong_exports(code: &Code) -> BTreeSet<&str> {
+    let weak: BTreeSet<&str> = code.weak_exports().into_iter().collect();
+    let exports = code.exports().into_iter();
+    exports.filter(|symbol| !weak.contains(symbol)).collect()
 }
 
-fn check_constants(code: &code::Module) -> Result<(), String> {
-    let constants = code.imports();
+fn check_constants(code: &Code) -> Result<(), String> {
+    let constants = code.imports().into_iter();
     let constants: Vec<&str> = constants
         .filter(|symbol| Import::of(symbol) == Import::SpecializationConstant)
         .collect();

@@ -6,18 +6,23 @@ use std::sync::Arc;
 use syclbin::Image;
 use syclbin::metadata::{IdRange, ModuleMetadata};
 use syclbin::property::PropertySets;
-use syclbin::signature::spirv as code;
 
-use crate::backend::opencl::{BuildError, Ir, Program};
+#[cfg(feature = "cuda")]
+use crate::backend::cuda;
+use crate::backend::opencl::{self, Ir};
+use crate::backend::{BuildError, Context, Program};
 use crate::build_options::BuildOptions;
 use crate::cache::Cache;
 use crate::choice::{ImageChoice, ImageVerdict};
+use crate::code::Code;
 use crate::global::{self, Variable};
 use crate::image;
 use crate::kernel::{Symbol, max_range};
 use crate::link::{Files, Place, Unit};
 use crate::log;
 use crate::native;
+#[cfg(feature = "cuda")]
+use crate::native_cuda;
 use crate::programs::{self, Origin, Sharing};
 use crate::queue::Queue;
 use crate::requirements;
@@ -28,7 +33,7 @@ use crate::specialization;
 pub(crate) struct Part {
     pub(crate) kernels: Vec<Symbol>,
     /// The built program, or why each image was passed over.
-    pub(crate) program: Result<Arc<Program>, Vec<String>>,
+    pub(crate) program: Result<Program, Vec<String>>,
     /// Whether the program is native code of the file.
     pub(crate) native: bool,
     pub(crate) choice: ImageChoice,
@@ -58,14 +63,24 @@ struct Attempt<'l> {
 
 /// A program, and what the file and the code say of it.
 struct Built<'l> {
-    program: Arc<Program>,
+    program: Program,
     native: bool,
     /// What the SPIR-V says; native code says nothing of its kernels.
-    code: Option<&'l code::Module>,
+    code: Option<&'l Code>,
     metadata: &'l ModuleMetadata,
     /// Of all modules in the program the smallest.
     id_range: Option<IdRange>,
     properties: PropertySets<'static>,
+}
+
+/// An image that a driver has built.
+struct Compiled<'l> {
+    program: Program,
+    code: Option<&'l Code>,
+    /// The images of the program, this one first.
+    members: Vec<Place>,
+    /// Why it may be the one.
+    reason: String,
 }
 
 impl<'l> Loading<'l> {
@@ -184,52 +199,17 @@ impl<'l> Loading<'l> {
         unit: &'l Unit<'l>,
         metadata: &'l ModuleMetadata,
     ) -> Result<(Built<'l>, String), String> {
-        let mut members = vec![place];
-        let context = self.queue.raw().context();
-        let (program, code, reason) = if image.native {
-            let facts = self.queue.device().facts();
-            requirements::check(metadata, facts)?;
-            native::check(image, metadata, self.constants, facts)?;
-            let program = Program::from_file(context, &image.bytes)
-                .map_err(|error| native_failure(error, &image.bytes))?;
-            // Both are made from one source, so they take the same.
-            let other = (0..unit.module.images.len()).find_map(|image| {
-                let place = Place { image, ..place };
-                self.files.code(place).ok()
-            });
-            let reason = "the driver takes this native code".to_owned();
-            (Arc::new(program), other, reason)
-        } else {
-            let code = self.files.code(place)?;
-            members = self.files.closure(place)?;
-            let modules = members.iter().map(|place| self.ir(*place));
-            let modules = modules.collect::<Result<Vec<_>, _>>()?;
-            // Each module has its own variables, as every bundle of SYCL has.
-            let mut metadata = members.iter().filter_map(|place| {
-                let unit = self.files.unit(*place)?;
-                unit.metadata.as_ref().ok()
-            });
-            let sharing = match metadata.all(|metadata| metadata.device_globals.is_empty()) {
-                true => Sharing::All,
-                false => Sharing::None,
-            };
-            let cache = self.cache.as_ref();
-            let got = programs::get(context, &modules, sharing, cache).map_err(build_failure)?;
-            let (program, origin) = got;
-            let mut reason = match origin {
-                Origin::Built => "the driver compiles it",
-                Origin::Cache => "the driver has compiled it in an earlier run",
-                Origin::Process => "the driver has compiled it before",
-            }
-            .to_owned();
-            if let Some(others) = members.get(1..).filter(|others| !others.is_empty()) {
-                let others: Vec<String> = (others.iter())
-                    .map(|place| self.files.name(*place))
-                    .collect();
-                reason.push_str(&format!(", linked with {}", others.join(", ")));
-            }
-            (program, Some(code), reason)
+        let compiled = match self.queue.raw().context() {
+            Context::OpenCl(context) => self.opencl(&context, place, image, unit, metadata),
+            #[cfg(feature = "cuda")]
+            Context::Cuda(context) => self.cuda(&context, place, image, unit, metadata),
         };
+        let Compiled {
+            program,
+            code,
+            members,
+            reason,
+        } = compiled?;
         let described: Vec<&ModuleMetadata> = (members.iter())
             .filter_map(|place| self.files.unit(*place)?.metadata.as_ref().ok())
             .collect();
@@ -260,6 +240,126 @@ impl<'l> Loading<'l> {
         Ok((built, reason))
     }
 
+    /// Has a driver of OpenCL build an image.
+    fn opencl(
+        &self,
+        context: &Arc<opencl::Context>,
+        place: Place,
+        image: &Image<'_>,
+        unit: &Unit<'_>,
+        metadata: &ModuleMetadata,
+    ) -> Result<Compiled<'l>, String> {
+        if image.native {
+            let facts = self.queue.device().facts();
+            requirements::check(metadata, facts)?;
+            native::check(image, metadata, self.constants, facts)?;
+            let program = opencl::Program::from_file(context, &image.bytes)
+                .map_err(|error| native_failure(error, &image.bytes))?;
+            // Both are made from one source, so they take the same.
+            let code = (0..unit.module.images.len()).find_map(|image| {
+                let place = Place { image, ..place };
+                self.files.code(place).ok()
+            });
+            return Ok(Compiled {
+                program: Program::OpenCl(Arc::new(program)),
+                code,
+                members: vec![place],
+                reason: "the driver takes this native code".to_owned(),
+            });
+        }
+        let code = self.files.code(place)?;
+        let members = self.files.closure(place)?;
+        let modules = members.iter().map(|place| self.ir(*place));
+        let modules = modules.collect::<Result<Vec<_>, _>>()?;
+        // Each module has its own variables, as every bundle of SYCL has.
+        let mut metadata = members.iter().filter_map(|place| {
+            let unit = self.files.unit(*place)?;
+            unit.metadata.as_ref().ok()
+        });
+        let sharing = match metadata.all(|metadata| metadata.device_globals.is_empty()) {
+            true => Sharing::All,
+            false => Sharing::None,
+        };
+        let cache = self.cache.as_ref();
+        let got = programs::get(context, &modules, sharing, cache).map_err(build_failure)?;
+        let (program, origin) = got;
+        let reason = match origin {
+            Origin::Built => "the driver compiles it",
+            Origin::Cache => "the driver has compiled it in an earlier run",
+            Origin::Process => "the driver has compiled it before",
+        };
+        Ok(Compiled {
+            program: Program::OpenCl(program),
+            code: Some(code),
+            reason: self.with_members(reason, &members),
+            members,
+        })
+    }
+
+    /// Has NVIDIA's driver load an image.
+    #[cfg(feature = "cuda")]
+    fn cuda(
+        &self,
+        context: &Arc<cuda::Context>,
+        place: Place,
+        image: &Image<'_>,
+        unit: &Unit<'_>,
+        metadata: &ModuleMetadata,
+    ) -> Result<Compiled<'l>, String> {
+        let facts = self.queue.device().facts();
+        let (code, members, kind) = if image.native {
+            requirements::check(metadata, facts)?;
+            let cuda = facts.cuda.ok_or("the device is none of CUDA")?;
+            native_cuda::check(image, metadata, cuda)?;
+            // PTX beside it says where parameters lie.
+            let code = (0..unit.module.images.len()).find_map(|image| {
+                let place = Place { image, ..place };
+                self.files.code(place).ok()
+            });
+            (code, vec![place], cuda::Kind::Binary)
+        } else {
+            let code = self.files.code(place)?;
+            (Some(code), self.files.closure(place)?, cuda::Kind::Ptx)
+        };
+        let module = |place: &Place| {
+            let unit = self.files.unit(*place);
+            let (Some(unit), Some(code)) = (unit, self.files.bytes(*place)) else {
+                return Err("there is no such image".to_owned());
+            };
+            let metadata = unit.metadata.as_ref().map_err(Clone::clone)?;
+            Ok(cuda::Module {
+                code,
+                kind,
+                settings: specialization::variables(self.constants, &metadata.specialization)?,
+                max_registers: None,
+            })
+        };
+        let modules = members.iter().map(module).collect::<Result<Vec<_>, _>>()?;
+        let program = cuda::Program::build(context, &modules).map_err(build_failure)?;
+        let reason = match image.native {
+            true => "the driver takes this native code",
+            false => "the driver compiles it",
+        };
+        Ok(Compiled {
+            program: Program::Cuda(Arc::new(program)),
+            code,
+            reason: self.with_members(reason, &members),
+            members,
+        })
+    }
+
+    /// `reason`, and what the image is linked with.
+    fn with_members(&self, reason: &str, members: &[Place]) -> String {
+        match members.get(1..).filter(|others| !others.is_empty()) {
+            None => reason.to_owned(),
+            Some(others) => {
+                let others = others.iter().map(|place| self.files.name(*place));
+                let others: Vec<String> = others.collect();
+                format!("{reason}, linked with {}", others.join(", "))
+            }
+        }
+    }
+
     /// The kernels of a module.
     fn symbols(&self, unit: &Unit<'_>, built: &Built<'_>) -> Vec<Symbol> {
         let metadata = built.metadata;
@@ -271,12 +371,15 @@ impl<'l> Loading<'l> {
         let symbol = |name: String| {
             let mask = metadata.argument_masks.get(&name);
             let code = built.code.or_else(|| self.files.code_of(&name, mask));
-            let parameters = code.and_then(|code| code.parameters(&name));
+            let told = match code {
+                Some(Code::SpirV(_)) => code,
+                // PTX does not tell all pointers from numbers.
+                other => unit.described().or(other),
+            };
             Symbol {
                 eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
-                parameters: (parameters.into_iter().flatten())
-                    .map(|parameter| parameter.ty)
-                    .collect(),
+                parameters: told.and_then(|code| code.takes(&name)).unwrap_or_default(),
+                slots: code.and_then(|code| code.slots(&name)),
                 sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
                 id_range: built.id_range,
                 name,
@@ -366,7 +469,7 @@ impl<'l> Attempt<'l> {
 fn native_failure(error: BuildError, code: &[u8]) -> String {
     let invalid = error.failure.name() == "CL_INVALID_BINARY";
     let mut message = build_failure(error);
-    let seen = Program::seen();
+    let seen = opencl::Program::seen();
     if invalid && seen.of_file().is_some() && !seen.fits(code) {
         message.push_str(
             "; this process has loaded a file for another processor, and Intel's CPU driver takes none \

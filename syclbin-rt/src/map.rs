@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 
-use crate::backend::opencl::{Mapped, MappedMut, NoView};
 use crate::backend::slice::DeviceSlice;
+use crate::backend::{Mapped, MappedMut, NoView};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;

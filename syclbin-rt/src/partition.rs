@@ -80,7 +80,7 @@ impl Device {
         })?;
         let parts = self.found().partition(how);
         let parts = parts.map_err(|failure| Error::driver(failure, "dividing", self))?;
-        Ok(parts.iter().map(Self::new).collect())
+        Ok(parts.into_iter().map(Self::new).collect())
     }
 
     /// The device that this one is a part of.

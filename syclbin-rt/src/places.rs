@@ -1,7 +1,7 @@
-//! Where OpenCL libraries are looked for, and what was found at each place.
+//! Where the libraries of drivers are looked for, and what was found at each place.
 //!
-//! First come the libraries of the system: those that `OPENCL_DYLIB_PATH` names, then the
-//! platform's loader. The CPU driver that `cargo syclbin toolchain install` puts into a home folder
+//! First come those of the system: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH` names,
+//! then the platform's loader of OpenCL. The CPU driver that `cargo syclbin toolchain install` puts into a home folder
 //! comes after them, and only when it is asked for: it is large.
 
 use std::env;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use syclbin_toolchain::trust::is_trusted;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
-use crate::backend::opencl::Library;
+use crate::backend::Library;
 
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
@@ -35,7 +35,7 @@ pub(crate) struct Place {
     /// The name of the library, or where one was expected.
     pub(crate) name: String,
     /// The library, or why there is none.
-    pub(crate) library: Result<&'static Library, String>,
+    pub(crate) library: Result<Library, String>,
 }
 
 impl Place {
@@ -43,14 +43,20 @@ impl Place {
         let name = name.into();
         Self {
             name: name.to_string_lossy().into_owned(),
-            library: Library::load(&name),
+            library: Library::opencl(&name),
         }
     }
 }
 
-/// The libraries of the system.
+/// The libraries of the system. The driver of NVIDIA's GPUs comes first: they are not reached by OpenCL,
+/// which takes no SPIR-V there.
 pub(crate) fn system() -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
+    #[cfg(feature = "cuda")]
+    places.push(Place {
+        name: "NVIDIA's driver (libcuda)".to_owned(),
+        library: Library::cuda(),
+    });
     if let Some(paths) = env::var_os(PATH_VARIABLE) {
         // The separator is `;` on every platform, so this is not `env::split_paths`.
         let paths = paths.to_string_lossy();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::backend::opencl::WaitList;
+use crate::backend::WaitList;
 use crate::call::{Call, Contract};
 use crate::check::check;
 use crate::error::{Error, LaunchProblem, Result};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backend::opencl;
+use crate::backend;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Unwaitable};
@@ -31,24 +31,24 @@ pub struct Queue(Arc<Inner>);
 
 struct Inner {
     device: Device,
-    raw: Arc<opencl::Queue>,
+    raw: backend::Queue,
 }
 
 impl Queue {
     pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
-        let context = opencl::Context::shared(device.found())
+        let context = backend::Context::shared(device.found())
             .map_err(|failure| Error::driver(failure, "creating a context", device))?;
         Self::in_context(device, context, options)
     }
 
     pub(crate) fn in_context(
         device: &Device,
-        context: Arc<opencl::Context>,
+        context: backend::Context,
         options: QueueOptions,
     ) -> Result<Self> {
         let failed = |failure| Error::driver(failure, "creating a queue", device);
         if options != QueueOptions::new() {
-            let abilities = opencl::Queue::abilities(&context).map_err(failed)?;
+            let abilities = backend::Queue::abilities(&context).map_err(failed)?;
             if let Some((what, needs)) = options.beyond(abilities) {
                 let device = device.to_string();
                 return Err(ErrorKind::Unsupported {
@@ -59,7 +59,7 @@ impl Queue {
                 .into());
             }
         }
-        let raw = Arc::new(opencl::Queue::new(context, options).map_err(failed)?);
+        let raw = backend::Queue::new(context, options).map_err(failed)?;
         let device = device.clone();
         Ok(Self(Arc::new(Inner { device, raw })))
     }
@@ -110,7 +110,7 @@ impl Queue {
     }
 
     /// `events` as a command of this queue waits for them.
-    pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<opencl::WaitList<'a>> {
+    pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<backend::WaitList<'a>> {
         Event::wait_list(events, self).map_err(|unwaitable| match unwaitable {
             Unwaitable::Foreign(index) => ErrorKind::EventDevice {
                 index,
@@ -128,7 +128,7 @@ impl Queue {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    pub(crate) fn raw(&self) -> &Arc<opencl::Queue> {
+    pub(crate) fn raw(&self) -> &backend::Queue {
         &self.0.raw
     }
 }

@@ -1,6 +1,6 @@
 //! Queue options: how a queue orders its commands, and what it notes of them.
 
-use crate::backend::opencl::QueueAbilities;
+use crate::backend::QueueAbilities;
 
 /// How [`Device::queue_with`](crate::Device::queue_with) makes a queue: in order and without
 /// profiling, if nothing else is said.

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
-use crate::backend::opencl::{self, CommandBuffer, Failure, Held, WaitList, pattern};
 use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::{self, CommandBuffer, Failure, Held, WaitList, pattern};
 use crate::call::{Call, Contract};
 use crate::copy::same_elements;
 use crate::error::{Error, ErrorKind, Result};
@@ -305,7 +305,7 @@ impl Recording {
         unsafe_code,
         reason = "launching is unsafe; whoever recorded a kernel vouches for it"
     )]
-    fn one_by_one(&self, after: &WaitList<'_>) -> Result<opencl::Event, Failure> {
+    fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();
         let Some((last, others)) = self.steps.split_last() else {
             return raw.barrier(after);
@@ -336,7 +336,7 @@ impl Recording {
         unsafe_code,
         reason = "launching is unsafe; whoever recorded a kernel vouches for it"
     )]
-    fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<opencl::Event, Failure> {
+    fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();
         match step {
             Step::Launch(fixed) => {
@@ -389,7 +389,6 @@ impl fmt::Debug for Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::opencl::UserEvent;
     use crate::common;
 
     #[test]
@@ -402,7 +401,10 @@ mod tests {
         recorder.fill(&mut buffer.slice_mut(..1)?, 1)?;
         recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
         let recording = recorder.finish()?;
-        let (user, raw) = UserEvent::new(queue.raw().context());
+        let Some((user, raw)) = backend::held(queue.raw()) else {
+            common::say_skipped("no user events, and a failed kernel takes its context with it");
+            return Ok(());
+        };
         let event = Event::of_action(&queue, "being a test", raw);
         let replayed = recording.replay_after(&[&event])?;
         assert!(!replayed.is_complete()?);

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backend::opencl;
+use crate::backend::{Context, opencl};
+use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
@@ -52,22 +53,31 @@ impl Sampler {
     ) -> Result<Self> {
         let device = queue.device();
         if !device.facts().images {
-            return Err(ErrorKind::Unsupported {
-                what: "samplers",
-                needs: "images (CL_DEVICE_IMAGE_SUPPORT)",
-                device: device.to_string(),
-            }
-            .into());
+            return Err(unsupported(device));
         }
-        let context = queue.raw().context();
-        let raw = opencl::Sampler::new(context, addressing, filtering, normalized)
-            .map_err(|failure| Error::driver(failure, "creating a sampler", device))?;
+        let raw = match queue.raw().context() {
+            Context::OpenCl(context) => {
+                opencl::Sampler::new(&context, addressing, filtering, normalized)
+                    .map_err(|failure| Error::driver(failure, "creating a sampler", device))?
+            }
+            #[cfg(feature = "cuda")]
+            Context::Cuda(_) => return Err(unsupported(device)),
+        };
         Ok(Self { raw: Arc::new(raw) })
     }
 
     pub(crate) fn raw(&self) -> &Arc<opencl::Sampler> {
         &self.raw
     }
+}
+
+fn unsupported(device: &Device) -> Error {
+    ErrorKind::Unsupported {
+        what: "samplers",
+        needs: "images (CL_DEVICE_IMAGE_SUPPORT)",
+        device: device.to_string(),
+    }
+    .into()
 }
 
 impl fmt::Debug for Sampler {

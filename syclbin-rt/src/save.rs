@@ -4,7 +4,7 @@ use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecializationC
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
-use crate::backend::opencl::Program;
+use crate::backend::Program;
 use crate::cpu_target::CpuTarget;
 use crate::device::Facts;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,6 +14,9 @@ use crate::queue::Queue;
 /// What the reference runtime says of native code that it got from a driver, and so do we: with
 /// another target it would take specialization constants for a hidden argument.
 const TARGET: &str = "spir64-unknown-unknown";
+
+/// What compilers say of native code for CUDA.
+const CUDA_TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// The properties of a module once it is built of itself and of `linked`, with the values
 /// `constants`; `id_range` is the smallest of all of them.
@@ -154,7 +157,7 @@ pub(crate) fn to_vec(
         }
         file.modules.push(AbstractModule {
             metadata: part.properties.clone(),
-            images: vec![Image::native(&architecture(facts), TARGET, code)],
+            images: vec![native(facts, code)],
             ..AbstractModule::default()
         });
     }
@@ -167,6 +170,14 @@ fn binary(program: &Program, queue: &Queue, part: &Part) -> Result<Vec<u8>> {
         let action = format!("reading the native code of module {}", part.choice.module);
         Error::driver(failure, action, queue.device())
     })
+}
+
+/// Native code of a device, as an image.
+fn native(facts: &Facts, code: Vec<u8>) -> Image<'static> {
+    match facts.cuda {
+        Some(cuda) => Image::native(&format!("sm_{}", cuda.sm), CUDA_TARGET, code),
+        None => Image::native(&architecture(facts), TARGET, code),
+    }
 }
 
 /// The architecture of the device, or else its name, which is for people.

@@ -6,7 +6,7 @@ use crate::device::{Device, DeviceChoice, Facts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
 use crate::places::{self, Place};
-use crate::select::{self, Selector};
+use crate::select::{self, Selector, Wanted};
 
 /// The devices so far, and what each place held.
 pub(crate) struct Search {
@@ -38,12 +38,13 @@ impl Search {
         Ok(self.devices)
     }
 
-    /// The device to use when nobody asks for one.
-    pub(crate) fn best(mut self) -> Result<DeviceChoice> {
-        if self.choose(select::best).is_none() {
+    /// The device to use when nobody asks for one, of those that code is wanted for.
+    pub(crate) fn best(mut self, wanted: Wanted) -> Result<DeviceChoice> {
+        let best = |devices: &[&Facts]| select::best(devices, wanted);
+        if self.choose(best).is_none() {
             self.add_installed();
         }
-        match self.choose(select::best) {
+        match self.choose(best) {
             Some(device) => {
                 let facts: Vec<&Facts> = self.devices.iter().map(Device::facts).collect();
                 let reason = select::reason(&facts, device.facts());
@@ -59,12 +60,12 @@ impl Search {
         let mut reason = None;
         for term in selector.terms() {
             let mut chosen = self.choose(|facts| term.choose(facts));
-            if term.may_be_cpu() && !chosen.as_ref().is_some_and(Device::takes_spirv) {
+            if term.may_be_cpu() && !chosen.as_ref().is_some_and(Device::is_usable) {
                 self.add_installed();
                 chosen = self.choose(|facts| term.choose(facts));
             }
             match chosen {
-                Some(device) if device.takes_spirv() => {
+                Some(device) if device.is_usable() => {
                     let device = match term.part().map(|part| device.numbered_part(part)) {
                         None => device,
                         Some(Ok(part)) => part,
@@ -76,7 +77,9 @@ impl Search {
                     log::info(format_args!("selector {text:?} takes {device}"));
                     return Ok(device);
                 }
-                Some(device) => reason = reason.or(Some(format!("{device} takes no SPIR-V"))),
+                Some(device) => {
+                    reason = reason.or(Some(format!("{device} takes no SPIR-V")));
+                }
                 None => {}
             }
         }
@@ -107,9 +110,9 @@ impl Search {
             devices.map_err(|failure| format!("{} failed with {}", failure.call, failure.name()))
         });
         let outcome = match found {
-            Ok([]) => "no devices".to_owned(),
+            Ok(devices) if devices.is_empty() => "no devices".to_owned(),
             Ok(devices) => {
-                let devices: Vec<Device> = devices.iter().map(Device::new).collect();
+                let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
                 let described: Vec<String> = devices.iter().map(Device::described).collect();
                 // Two libraries may lead to one driver; two equal devices of one library are two.
                 let known = self.devices.len();

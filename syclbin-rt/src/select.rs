@@ -3,16 +3,20 @@
 //! ```text
 //! selector = term { "," term }            the first term that matches a device wins
 //! term     = [ backend ":" ] device       without a device, or "*": any
-//! backend  = "opencl" | "*"
+//! backend  = "opencl" | "cuda" | "*"
 //! device   = index [ "." part ]           of `Device::all()`, from 0
 //!          | kind [ ":" ( index [ "." part ] | text ) ]    the index counts devices of that kind
 //!          | text                         a part of the name, vendor or platform
 //! kind     = "gpu" | "cpu" | "accelerator" | "*"
 //! ```
 //!
-//! So `opencl:gpu`, `opencl:cpu:0` and `*:gpu` mean what users of SYCL know them to mean.
+//! So `opencl:gpu`, `cuda:gpu:0` and `*:gpu` mean what users of SYCL know them to mean. Behind a backend
+//! and `*` an index counts the devices of that backend.
 //!
 //! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
+
+use syclbin::metadata::Target;
+use syclbin::{Image, ImageKind, IrType, Syclbin};
 
 use crate::device::{DeviceKind, Facts};
 
@@ -23,6 +27,7 @@ pub(crate) struct Selector(Vec<Term>);
 /// One alternative of a selector.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Term {
+    backend: Option<&'static str>,
     kind: Option<DeviceKind>,
     pick: Pick,
     /// Which part of the device, where it asks for one.
@@ -39,8 +44,11 @@ enum Pick {
     Text(String),
 }
 
-/// What users of SYCL know beside `opencl`.
-const OTHER_BACKENDS: [&str; 4] = ["level_zero", "cuda", "hip", "native_cpu"];
+/// By what devices are reached.
+const BACKENDS: [&str; 2] = ["opencl", "cuda"];
+
+/// What users of SYCL know beside those.
+const OTHER_BACKENDS: [&str; 3] = ["level_zero", "hip", "native_cpu"];
 
 impl Selector {
     /// Parses a selector.
@@ -65,7 +73,13 @@ impl Term {
     fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim().to_lowercase();
         let mut parts: Vec<&str> = text.split(':').map(str::trim).collect();
-        if matches!(parts[..], ["opencl"] | ["opencl" | "*", _, ..]) {
+        let mut backend = None;
+        if let [first, ..] = parts[..]
+            && let Some(known) = BACKENDS.iter().find(|known| **known == first)
+        {
+            backend = Some(*known);
+            parts.remove(0);
+        } else if matches!(parts[..], ["*", _, ..]) {
             parts.remove(0);
         } else if let [backend, _, ..] = parts[..]
             && OTHER_BACKENDS.contains(&backend)
@@ -116,7 +130,12 @@ impl Term {
             None if pick == "*" => (Pick::Any, None),
             None => (Pick::Text(pick.to_owned()), None),
         };
-        Ok(Self { kind, pick, part })
+        Ok(Self {
+            backend,
+            kind,
+            pick,
+            part,
+        })
     }
 
     /// Which part of the device, where it asks for one.
@@ -127,17 +146,19 @@ impl Term {
     /// Whether a CPU device can match. The installed CPU driver is not loaded for other terms.
     pub(crate) fn may_be_cpu(&self) -> bool {
         self.kind.is_none_or(|kind| kind == DeviceKind::Cpu)
+            && self.backend.is_none_or(|backend| backend == "opencl")
     }
 
     /// The device that the term means, as an index into `devices`.
     ///
-    /// An index names one device, whatever it can do. Otherwise the best match that takes SPIR-V
-    /// is chosen; where no match does, the first match, for the error to name.
+    /// An index names one device, whatever it can do. Otherwise the best match that runs kernels is
+    /// chosen; where no match does, the first match, for the error to name.
     pub(crate) fn choose(&self, devices: &[&Facts]) -> Option<usize> {
         let mut matches = devices
             .iter()
             .enumerate()
-            .filter(|(_, facts)| self.kind.is_none_or(|kind| kind == facts.kind));
+            .filter(|(_, facts)| self.kind.is_none_or(|kind| kind == facts.kind))
+            .filter(|(_, facts)| (self.backend).is_none_or(|backend| backend == facts.backend()));
         match &self.pick {
             Pick::Index(index) => matches.nth(*index).map(|(index, _)| index),
             Pick::Any => first_of_best_rank(matches),
@@ -150,13 +171,46 @@ impl Term {
     }
 }
 
+/// Which devices there is code for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    cuda: bool,
+    others: bool,
+}
+
+impl Wanted {
+    pub(crate) const ANY: Self = Self {
+        cuda: true,
+        others: true,
+    };
+
+    /// Those that something in a file is for, as the file says; any if it says nothing.
+    pub(crate) fn of(file: &Syclbin<'_>) -> Self {
+        let images = file.modules.iter().flat_map(|module| &module.images);
+        let is_for_cuda = |image: &Image<'_>| match image.kind() {
+            ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
+            ImageKind::Native { target, .. } => Target::of_triple(target) == Target::Nvptx64,
+        };
+        let cuda = images.clone().any(is_for_cuda);
+        let others = images.clone().any(|image| !is_for_cuda(image));
+        match cuda || others {
+            true => Self { cuda, others },
+            false => Self::ANY,
+        }
+    }
+}
+
 /// The device to use when nobody asks for one: a GPU, else an accelerator, else a CPU.
 ///
-/// Devices that take no SPIR-V and those of other kinds are never chosen.
-pub(crate) fn best(devices: &[&Facts]) -> Option<usize> {
-    let chosen = first_of_best_rank(devices.iter().enumerate())?;
-    let facts = devices.get(chosen)?;
-    (facts.takes_spirv && facts.kind != DeviceKind::Other).then_some(chosen)
+/// Devices that run no kernels of SYCLBIN files and those of other kinds are never chosen.
+pub(crate) fn best(devices: &[&Facts], wanted: Wanted) -> Option<usize> {
+    let devices_wanted = devices.iter().enumerate();
+    let fits = |facts: &Facts| match facts.cuda {
+        Some(_) => wanted.cuda,
+        None => wanted.others,
+    };
+    let chosen = first_of_best_rank(devices_wanted.filter(|(_, facts)| fits(facts)))?;
+    is_ordinary(devices.get(chosen)?).then_some(chosen)
 }
 
 /// Why [`best`] chose this one.
@@ -169,12 +223,15 @@ pub(crate) fn reason(devices: &[&Facts], chosen: &Facts) -> String {
     let mut reasons: Vec<String> = (better.iter())
         .map(
             |kind| match devices.iter().any(|facts| facts.kind == *kind) {
-                true => format!("no {kind} takes SPIR-V"),
+                true => format!("no {kind} runs SYCLBIN kernels"),
                 false => format!("there is no {kind}"),
             },
         )
         .collect();
-    reasons.push(format!("it is the first {} that takes SPIR-V", chosen.kind));
+    reasons.push(format!(
+        "it is the first {} that runs SYCLBIN kernels",
+        chosen.kind
+    ));
     reasons.join(", ")
 }
 
@@ -188,11 +245,14 @@ fn first_of_best_rank<'a>(devices: impl Iterator<Item = (usize, &'a &'a Facts)>)
                 DeviceKind::Cpu => 2,
                 DeviceKind::Other => 3,
             };
-            // OpenCL calls "custom" what runs only kernels of its own.
-            let usable = facts.takes_spirv && facts.kind != DeviceKind::Other;
-            (!usable, kind)
+            (!is_ordinary(facts), kind)
         })
         .map(|(index, _)| index)
+}
+
+/// Whether it runs kernels that were not made for it alone, as OpenCL's "custom" devices do.
+fn is_ordinary(facts: &Facts) -> bool {
+    facts.is_usable() && facts.kind != DeviceKind::Other
 }
 
 fn kind(name: &str) -> Option<DeviceKind> {
@@ -207,6 +267,7 @@ fn kind(name: &str) -> Option<DeviceKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::CudaFacts;
 
     fn device(name: &str, kind: DeviceKind, takes_spirv: bool) -> Facts {
         Facts {
@@ -246,7 +307,7 @@ mod tests {
         machine.push(device("Accelerator", DeviceKind::Accelerator, true));
         let mut best_name = || {
             let devices: Vec<&Facts> = machine.iter().collect();
-            let index = best(&devices)?;
+            let index = best(&devices, Wanted::ANY)?;
             Some(machine.remove(index).name)
         };
         assert_eq!(best_name().unwrap(), "Arc A750");
@@ -320,12 +381,65 @@ mod tests {
             assert_eq!(chosen(selector, &machine).unwrap(), name, "{selector}");
         }
         assert_eq!(
-            Selector::parse("cuda:gpu:0").unwrap_err(),
-            "devices of cuda are not reached in this version; use opencl:gpu:0"
+            Selector::parse("hip:gpu:0").unwrap_err(),
+            "devices of hip are not reached in this version; use opencl:gpu:0"
         );
         let message = Selector::parse("opencl:gpu:0:1").unwrap_err();
         assert!(message.contains("too many colons"), "{message}");
         assert!(Selector::parse("opencl:").is_err());
+    }
+
+    #[test]
+    fn a_backend_limits_the_choice_and_what_an_index_counts() {
+        let mut machine = machine();
+        let cuda = CudaFacts {
+            sm: 90,
+            ptx: (8, 4),
+            driver: 12040,
+        };
+        for name in ["H200", "L4"] {
+            machine.push(Facts {
+                cuda: Some(cuda),
+                ..device(name, DeviceKind::Gpu, false)
+            });
+        }
+        for (selector, name) in [
+            ("cuda", "H200"),
+            ("cuda:gpu", "H200"),
+            ("cuda:gpu:1", "L4"),
+            ("cuda:1", "L4"),
+            ("CUDA:*", "H200"),
+            ("cuda:l4", "L4"),
+            ("gpu", "Arc A750"),
+            ("gpu:3", "H200"),
+            ("opencl:gpu", "Arc A750"),
+            ("cuda:cpu,cpu", "Xeon CPU"),
+        ] {
+            assert_eq!(chosen(selector, &machine).unwrap(), name, "{selector}");
+        }
+        assert_eq!(chosen("cuda:cpu", &machine), None);
+        assert_eq!(chosen("opencl:gpu:3", &machine), None);
+        // Without another GPU it is the best.
+        let gpu = machine.pop().unwrap();
+        let devices = [&machine[1], &gpu];
+        assert_eq!(best(&devices, Wanted::ANY), Some(1));
+        let mut file = Syclbin::default();
+        assert_eq!(best(&devices, Wanted::of(&file)), Some(1));
+        let module = |image| syclbin::AbstractModule {
+            images: vec![image],
+            ..syclbin::AbstractModule::default()
+        };
+        let spirv = Image::ir(IrType::SpirV, "spir64-unknown-unknown", vec![]);
+        file.modules.push(module(spirv));
+        assert_eq!(best(&devices, Wanted::of(&file)), Some(0));
+        let ptx = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", vec![]);
+        file.modules.push(module(ptx));
+        assert_eq!(best(&devices, Wanted::of(&file)), Some(1));
+        file.modules.remove(0);
+        assert_eq!(best(&devices[..1], Wanted::of(&file)), None);
+        let selector = Selector::parse("cuda,cuda:0,cpu").unwrap();
+        let may: Vec<bool> = selector.terms().iter().map(Term::may_be_cpu).collect();
+        assert_eq!(may, [false, false, true]);
     }
 
     #[test]
@@ -354,10 +468,14 @@ mod tests {
             let devices: Vec<&Facts> = of.iter().collect();
             super::reason(&devices, devices[chosen])
         };
-        assert_eq!(reason(3, &machine), "it is the first gpu that takes SPIR-V");
+        assert_eq!(
+            reason(3, &machine),
+            "it is the first gpu that runs SYCLBIN kernels"
+        );
         assert_eq!(
             reason(1, &machine[..3]),
-            "no gpu takes SPIR-V, there is no accelerator, it is the first cpu that takes SPIR-V"
+            "no gpu runs SYCLBIN kernels, there is no accelerator, it is the first cpu that runs \
+             SYCLBIN kernels"
         );
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use syclbin::metadata::{ModuleMetadata, SpecializationConstants};
+use syclbin::metadata::{ModuleMetadata, Place, SpecializationConstants};
+#[cfg(feature = "cuda")]
+use syclbin::ptx;
 
 use crate::error::{ErrorKind, Result};
 
@@ -65,19 +67,8 @@ pub(crate) fn settings(
     let ids = spec_ids(spirv);
     let mut settings = Vec::new();
     for (name, place) in layout.iter() {
-        let given = values.iter().find(|(other, _)| other == name);
-        let file = |blob: &Option<Vec<u8>>| {
-            let blob = blob.as_ref()?;
-            blob.get(place.start..)?
-                .get(..place.size)
-                .map(<[u8]>::to_vec)
-        };
-        let value = match given {
-            Some((_, value)) => value.clone(),
-            None => match file(&constants.set_values) {
-                Some(set) if file(&constants.defaults).as_ref() != Some(&set) => set,
-                _ => continue,
-            },
+        let Some(value) = in_force(values, constants, name, place) else {
+            continue;
         };
         for leaf in place.leaves.iter().filter(|leaf| ids.contains(&leaf.id)) {
             let bytes = value.get(leaf.start - place.start..);
@@ -90,6 +81,41 @@ pub(crate) fn settings(
         }
     }
     Ok(settings)
+}
+
+#[cfg(feature = "cuda")]
+/// What is written to the variables of code for CUDA: the values that were given, and those that the
+/// file sets itself, by the names of the variables.
+pub(crate) fn variables(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let layout = constants.layout().map_err(|error| error.to_string())?;
+    let variable = |(name, place): (&str, &Place)| {
+        let value = in_force(values, constants, name, place)?;
+        Some((ptx::constant_variable(name), value))
+    };
+    Ok(layout.iter().filter_map(variable).collect())
+}
+
+/// The value of a constant that is not its default.
+fn in_force(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+    name: &str,
+    place: &Place,
+) -> Option<Vec<u8>> {
+    if let Some((_, value)) = values.iter().find(|(other, _)| other == name) {
+        return Some(value.clone());
+    }
+    let file = |blob: &Option<Vec<u8>>| {
+        let blob = blob.as_ref()?;
+        blob.get(place.start..)?
+            .get(..place.size)
+            .map(<[u8]>::to_vec)
+    };
+    let set = file(&constants.set_values)?;
+    (file(&constants.defaults).as_ref() != Some(&set)).then_some(set)
 }
 
 /// The `SpecId`s of a SPIR-V module.

@@ -1,6 +1,6 @@
 //! Suggestions: a good work-group size for a range, by the driver, or worked out.
 
-use crate::backend::opencl::Argument;
+use crate::backend::Argument;
 use crate::check::check;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 
-use crate::backend::opencl::Lent;
+use crate::backend::Lent;
 use crate::backend::slice::DeviceSlice;
 use crate::copy::After;
 use crate::error::{Error, Result};

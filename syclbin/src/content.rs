@@ -2,8 +2,9 @@
 
 use core::fmt;
 
+use crate::ptx;
 use crate::raw::{offload_binary, v1};
-use crate::signature::{ptx, spirv};
+use crate::signature::spirv;
 
 /// The first bytes of clang's offload bundles.
 pub(crate) const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";

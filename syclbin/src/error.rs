@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A file, a property-set text or a SPIR-V module that does not follow its format.
+/// A file, a property-set text or code that does not follow its format.
 // In a box, so that what is read right is not slowed by the size of what could be said.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {} (at offset {:#x})", .0.record, .0.kind, .0.offset)]
@@ -110,6 +110,12 @@ pub enum ErrorKind {
     /// A SPIR-V instruction that does not fit the module.
     #[error("the SPIR-V is malformed: {0}")]
     SpirV(&'static str),
+    /// A PTX text that does not say what it must.
+    #[error("the PTX is malformed: {0}")]
+    Ptx(&'static str),
+    /// Native code for CUDA that does not hold together.
+    #[error("the CUDA code is malformed: {0}")]
+    Cuda(&'static str),
 }
 
 impl ErrorKind {

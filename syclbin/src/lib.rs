@@ -30,6 +30,7 @@
 //!   [`architecture`] for the numbers and names of devices,
 //! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
 //! - [`verify`]: everything that is wrong with a file,
+//! - [`ptx`] and [`cubin`]: NVIDIA's text form of code and its native code,
 //! - [`offload`]: OffloadBinary files, whatever they hold; [`Content`] tells what an image really is,
 //! - `extract`, behind the feature of that name: device images out of objects, executables,
 //!   archives and bundles,
@@ -47,6 +48,7 @@ pub mod architecture;
 mod aspect;
 mod container;
 mod content;
+pub mod cubin;
 mod error;
 #[cfg(feature = "extract")]
 pub mod extract;
@@ -54,6 +56,7 @@ pub mod metadata;
 mod model;
 pub mod offload;
 pub mod property;
+pub mod ptx;
 pub mod raw;
 pub mod read;
 pub mod signature;

@@ -188,7 +188,7 @@ fn numbers_may_be_memory_of_the_work_group_where_there_is_such() {
         parameters(&found, "k"),
         ["a: Scalar(I32)?", "f: Scalar(F32)"]
     );
-    let text = text(".extern .shared .align 8 .b8 k_shared_mem[];");
+    let text = text(".extern .shared .align 8 .b8 __sycl_kernel_k_shared_mem[];");
     let found = read(text.as_bytes(), &[]);
     let either = "argument 0: `.u32` is a number or memory of the work-group, and no declaration tells which";
     assert_eq!(parameters(&found, "k"), [either]);

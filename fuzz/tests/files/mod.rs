@@ -5,14 +5,19 @@ use std::path::{Path, PathBuf};
 /// Each file below `testfiles` that is no source, with its bytes, in the order of the paths.
 pub(crate) fn files() -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
-    let folders = [folder.join("extract"), folder.join("made"), folder];
+    let folders = [
+        folder.join("extract"),
+        folder.join("made"),
+        folder.join("nvidia"),
+        folder,
+    ];
     let entries = folders
         .iter()
         .flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> = paths.filter(|path| is_binary(path)).collect();
     paths.sort();
-    assert!(paths.len() >= 37, "the files are missing");
+    assert!(paths.len() >= 45, "the files are missing");
     paths
         .into_iter()
         .map(|path| (path.clone(), std::fs::read(path).unwrap()))

@@ -1,10 +1,64 @@
 //! The drivers a program can run on: everything unsafe stays in here.
 //!
 //! A backend wraps one driver interface in two layers: `sys` with the foreign spelling, and safe
-//! wrappers that own their handles. The rooms above know neither handles nor error numbers.
+//! wrappers that own their handles. The types of this module are those of whichever backend a device
+//! is of. The rooms above know neither handles nor error numbers.
+#![allow(
+    unsafe_code,
+    reason = "drivers have interfaces of C; what is unsafe of a backend is passed on by the types above it"
+)]
 
 #[cfg(feature = "cuda")]
-#[allow(dead_code, unused_imports, reason = "nothing above knows it yet")]
 pub(crate) mod cuda;
 pub(crate) mod opencl;
+
+mod argument;
+mod context;
+mod device;
+mod event;
+mod failure;
+mod kernel;
+mod mapping;
+mod memory;
+mod pointer;
+mod program;
+mod queue;
+mod recording;
 pub(crate) mod slice;
+mod transfer;
+
+pub(crate) use argument::{Argument, Arguments, Values};
+pub(crate) use context::Context;
+pub(crate) use device::{Found, Library};
+#[cfg(test)]
+pub(crate) use event::held;
+pub(crate) use event::{End, Event, Times, WaitList};
+pub(crate) use failure::Failure;
+pub(crate) use kernel::{Kernel, KernelObject, Slot};
+pub(crate) use mapping::NoView;
+pub use mapping::{Mapped, MappedMut};
+pub(crate) use memory::{Held, Memory, Reach};
+pub use pointer::DevicePointer;
+pub(crate) use program::{BuildError, Program};
+pub(crate) use queue::{Queue, QueueAbilities};
+pub(crate) use recording::{CommandBuffer, pattern};
+pub(crate) use transfer::{Lent, Unstarted};
+
+/// What a command answers that is given things of two backends: `CL_INVALID_CONTEXT`, whichever they
+/// are. Those above have seen to it that this does not happen.
+const FOREIGN: i32 = opencl3::error_codes::CL_INVALID_CONTEXT;
+
+/// What a view answers that is not aligned for its elements: `CL_INVALID_OPERATION`.
+const UNALIGNED: i32 = opencl3::error_codes::CL_INVALID_OPERATION;
+
+/// The same of whichever backend `$of` is.
+macro_rules! each {
+    ($name:ident, $of:expr, $inner:ident => $same:expr) => {
+        match $of {
+            $name::OpenCl($inner) => $same,
+            #[cfg(feature = "cuda")]
+            $name::Cuda($inner) => $same,
+        }
+    };
+}
+use each;

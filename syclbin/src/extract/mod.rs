@@ -39,7 +39,8 @@ use crate::content::Content;
 use crate::error::Error;
 use crate::model::{AbstractModule, Image, Syclbin};
 use crate::offload::{ImageKind, Strings};
-use crate::signature::{ptx, spirv};
+use crate::ptx;
+use crate::signature::spirv;
 
 /// Longest name of a section or member that is shown or compared.
 const NAME_LIMIT: usize = 256;

@@ -7,7 +7,8 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::ptx::{Kind, Parameter, Passed, Space};
+use crate::ptx::{Kind, Parameter, Passed, Space};
+
 use super::types::{
     Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type,
 };
@@ -81,7 +82,8 @@ fn is_pointer(passed: Passed) -> bool {
     matches!(
         passed,
         Passed::Pointer {
-            space: None | Some(Space::Global)
+            space: None | Some(Space::Global),
+            ..
         } | Passed::Number {
             kind: Kind::Unsigned | Kind::Bits,
             bits: 64
@@ -94,7 +96,8 @@ fn is_local(passed: Passed) -> bool {
     matches!(
         passed,
         Passed::Pointer {
-            space: Some(Space::Shared)
+            space: Some(Space::Shared),
+            ..
         } | Passed::Number {
             kind: Kind::Unsigned | Kind::Bits,
             bits: 32 | 64
@@ -211,12 +214,14 @@ fn one(passed: Passed, shared: bool, layouts: &mut Layouts) -> Result<(Type, boo
         }
         Passed::Pointer {
             space: None | Some(Space::Global),
+            ..
         } => {
             let (pointee, access) = (Pointee::Unknown(None), Access::ReadWrite);
             (Type::Pointer { pointee, access }, true)
         }
         Passed::Pointer {
             space: Some(Space::Shared),
+            ..
         } => {
             let (element, size) = (Pointee::Unknown(None), None);
             (Type::LocalMemory { element, size }, true)

@@ -27,7 +27,6 @@ mod described;
 mod entry;
 pub mod mangled;
 mod merge;
-pub(crate) mod ptx;
 pub mod spirv;
 mod types;
 mod variables;
@@ -45,6 +44,7 @@ use crate::error::Error;
 use crate::metadata::{Dimensions, Malformed, WorkGroupSize, without_run_prefix};
 use crate::model::{AbstractModule, Image, Syclbin};
 use crate::property::{PropertySet, Value, key, set};
+use crate::ptx;
 use code_types::Meanings;
 use declaration::{Declaration, DeclaredParameter};
 use definition::Definition;
@@ -270,7 +270,8 @@ pub fn record_layouts<'d>(
 /// The code of a module that signatures can be read from.
 enum Code {
     SpirV(Box<spirv::Module>),
-    Ptx(ptx::Entries),
+    /// The kernels by their names.
+    Ptx(BTreeMap<String, ptx::Kernel>),
     Unknown,
 }
 
@@ -281,7 +282,14 @@ impl Code {
         }
         let mut images = module.images.iter().map(|image| &*image.bytes);
         Ok(match images.find(|bytes| ptx::is_ptx(bytes)) {
-            Some(text) => Self::Ptx(ptx::Entries::parse(text)),
+            Some(text) => {
+                let kernels = ptx::Module::read(text).0.kernels.into_iter();
+                Self::Ptx(
+                    kernels
+                        .map(|kernel| (kernel.name.clone(), kernel))
+                        .collect(),
+                )
+            }
             None => Self::Unknown,
         })
     }
@@ -322,13 +330,13 @@ fn kernel(
             let passed = in_spirv.as_deref().map(Passed::SpirV);
             (passed, spirv.local_size(symbol))
         }
-        Code::Ptx(entries) => {
-            let entry = entries.get(symbol);
-            let passed = entry.map(|entry| Passed::Ptx {
-                parameters: &entry.parameters,
-                shared: entries.shared,
+        Code::Ptx(kernels) => {
+            let kernel = kernels.get(symbol);
+            let passed = kernel.map(|kernel| Passed::Ptx {
+                parameters: &kernel.parameters,
+                shared: kernel.uses_dynamic_shared_memory,
             });
-            (passed, entry.and_then(|entry| entry.local_size))
+            (passed, kernel.and_then(|kernel| kernel.required_local_size))
         }
         Code::Unknown => (None, None),
     };

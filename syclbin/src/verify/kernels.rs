@@ -11,8 +11,8 @@ use crate::content::Content;
 use crate::metadata::without_run_prefix;
 use crate::model::State;
 use crate::property::{PropertySet, set};
+use crate::ptx;
 use crate::read::Owner;
-use crate::signature::ptx;
 use crate::signature::spirv::{self, ASSERT_FAIL, Import};
 
 /// What the code of a module was seen to have.

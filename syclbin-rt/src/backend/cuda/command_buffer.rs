@@ -104,7 +104,7 @@ impl CommandBuffer {
         to: &Memory,
         to_offset: usize,
         size: usize,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         self.queue.inside(COPY, from, from_offset, size)?;
         self.queue.inside(COPY, to, to_offset, size)?;
         let unified = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
@@ -146,7 +146,8 @@ impl CommandBuffer {
                     add(added, graph, after, count, &raw const node, context)
                 })
             },
-        )
+        )?;
+        Ok(true)
     }
 
     /// Records that `size` bytes of memory are filled with `pattern`, as [`Queue::start_fill`].
@@ -156,7 +157,7 @@ impl CommandBuffer {
         offset: usize,
         size: usize,
         pattern: &[u8],
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         self.queue.inside(FILL, memory, offset, size)?;
         let steps = fill::steps(memory.pointer + offset as u64, size, pattern);
         let (call, code) = (FILL, INVALID_VALUE);
@@ -190,7 +191,7 @@ impl CommandBuffer {
                 },
             )?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Records a command that comes after the last one.

@@ -15,8 +15,6 @@ use super::sys::{CUcontext, Functions};
 pub(crate) struct Context {
     device: &'static Found,
     pub(super) handle: CUcontext,
-    /// Whether it is the one that all CUDA libraries of the process share.
-    primary: bool,
     /// What it died of.
     lost: OnceLock<Failure>,
     /// Its queues, and maybe some that are gone.
@@ -61,38 +59,28 @@ impl Context {
             })?;
             in_use.swap_remove(position);
         }
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: as above; one handle is written.
-        check("cuDevicePrimaryCtxRetain", unsafe {
-            (device.functions.cuDevicePrimaryCtxRetain)(&raw mut handle, device.device)
-        })?;
-        let context = Arc::new(Self::owned(device, handle, true));
+        let context = Arc::new(Self::new(device)?);
         in_use.push((device, Arc::clone(&context)));
         Ok(context)
     }
 
-    /// A context of its own.
+    /// The primary context of `device`, as one of its own.
     ///
     /// Programs use [`Context::shared`]; tests use this one to stand for another device.
     pub(crate) fn new(device: &'static Found) -> Result<Self, Failure> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the device is one of the driver; one handle is written.
-        check("cuCtxCreate", unsafe {
-            (device.functions.cuCtxCreate_v2)(&raw mut handle, 0, device.device)
+        check("cuDevicePrimaryCtxRetain", unsafe {
+            (device.functions.cuDevicePrimaryCtxRetain)(&raw mut handle, device.device)
         })?;
-        Ok(Self::owned(device, handle, false))
-    }
-
-    fn owned(device: &'static Found, handle: CUcontext, primary: bool) -> Self {
-        Self {
+        Ok(Self {
             device,
             handle,
-            primary,
             lost: OnceLock::new(),
             queues: Mutex::default(),
             pool: Pool::default(),
             clock: Clock::default(),
-        }
+        })
     }
 
     /// The device it is for.
@@ -172,12 +160,7 @@ impl Drop for Context {
             return;
         };
         self.pool.clear(functions);
-        // SAFETY: the context is owned; whatever was made in it is gone, as it keeps the context.
-        unsafe {
-            match self.primary {
-                true => (functions.cuDevicePrimaryCtxRelease_v2)(self.device.device),
-                false => (functions.cuCtxDestroy_v2)(self.handle),
-            };
-        }
+        // SAFETY: it was retained once; whatever was made in it is gone, as it keeps the context.
+        unsafe { (functions.cuDevicePrimaryCtxRelease_v2)(self.device.device) };
     }
 }

@@ -65,6 +65,13 @@ impl Event {
         self.finished(waited)
     }
 
+    /// Blocks until the command has ended, well or not. `false` if the driver does not tell; the
+    /// command may then go on.
+    pub(in crate::backend) fn has_ended(&self) -> bool {
+        // What a lost context was about to do it does no more.
+        self.wait().is_ok() || self.stream.context.is_lost()
+    }
+
     /// Whether the command has finished.
     pub(crate) fn is_complete(&self) -> Result<bool, Failure> {
         let complete = match &self.timed {

@@ -3,30 +3,23 @@
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::errors::{INVALID_CONTEXT, INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
+use super::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
 use super::event::Event;
-use super::grid::{Bounds, local_size};
-use super::kernel_object::{Handles, KernelObject, LAUNCH};
+use super::grid::Bounds;
+use super::kernel_object::{Handles, KernelObject};
 use super::platform::WARP;
 use super::program::{Program, TWIN};
 use super::queue::Queue;
 use super::sys::{CUfunction, CUfunction_attribute as Attribute};
 use super::wait_list::WaitList;
-use super::{Argument, Context, Failure};
-
-/// Where a parameter of a kernel lies among its arguments, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parameter {
-    pub(crate) offset: usize,
-    pub(crate) size: usize,
-}
+use super::{Context, Failure, Slot};
 
 /// A kernel for all who launch it, with what the driver says of it.
 pub(crate) struct Kernel {
     object: Mutex<KernelObject>,
     program: Arc<Program>,
     handles: Handles,
-    parameters: Vec<Parameter>,
+    parameters: Vec<Slot>,
 }
 
 impl Kernel {
@@ -34,7 +27,7 @@ impl Kernel {
     pub(crate) fn new(
         program: &Arc<Program>,
         symbol: CString,
-        parameters: Option<Vec<Parameter>>,
+        parameters: Option<Vec<Slot>>,
     ) -> Result<Self, Failure> {
         let plain = find(program, &symbol)?;
         let twin = [symbol.to_bytes(), TWIN.as_bytes()].concat();
@@ -71,10 +64,6 @@ impl Kernel {
             handles,
             parameters,
         })
-    }
-
-    pub(crate) fn context(&self) -> &Arc<Context> {
-        self.program.context()
     }
 
     /// An object of its own, with arguments of its own.
@@ -129,24 +118,6 @@ impl Kernel {
         launched.map_err(|failure| (None, failure))
     }
 
-    /// The work-group size that a launch over `global` without one gets, x first.
-    pub(crate) fn suggested_local<'a>(
-        &self,
-        queue: &Queue,
-        _values: impl Iterator<Item = Argument<'a>>,
-        global: &[usize],
-    ) -> Result<Option<[usize; 3]>, Failure> {
-        if !Arc::ptr_eq(self.context(), queue.context()) {
-            let (call, code) = (LAUNCH, INVALID_CONTEXT);
-            return Err(Failure { call, code });
-        }
-        let mut sizes = [1; 3];
-        for (size, global) in sizes.iter_mut().zip(global) {
-            *size = *global;
-        }
-        Ok(local_size(sizes, &self.handles.bounds))
-    }
-
     /// What number of work-items in a work-group should be a multiple of.
     pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
         Ok(WARP)
@@ -183,7 +154,7 @@ fn attribute_of(
 }
 
 /// The parameters of a kernel, as the driver says; drivers before CUDA 12.4 do not.
-fn asked(context: &Context, function: CUfunction) -> Result<Vec<Parameter>, Failure> {
+fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> {
     let call = "cuFuncGetParamInfo";
     let functions = context.enter()?;
     let code = NOT_SUPPORTED;
@@ -194,7 +165,7 @@ fn asked(context: &Context, function: CUfunction) -> Result<Vec<Parameter>, Fail
         // SAFETY: the kernel is alive; two numbers are written.
         let code = unsafe { ask(function, parameters.len(), &raw mut offset, &raw mut size) };
         match context.check(call, code) {
-            Ok(()) => parameters.push(Parameter { offset, size }),
+            Ok(()) => parameters.push(Slot { offset, size }),
             // There are no more.
             Err(Failure {
                 code: INVALID_VALUE,

@@ -11,7 +11,7 @@ use super::queue::Queue;
 use super::sys::{CUfunction, CUfunction_attribute, CUstream, Functions};
 use super::values::{REFUSED, Values};
 use super::wait_list::WaitList;
-use super::{Argument, Context, Event, Failure, Parameter, memory_of};
+use super::{Argument, Arguments, Context, Event, Failure, Slot, memory_of};
 
 /// What queues a kernel.
 pub(super) const LAUNCH: &str = "cuLaunchKernel";
@@ -60,52 +60,26 @@ pub(super) struct Launch<'l> {
     pub(super) pointers: &'l mut [*mut c_void],
 }
 
-impl KernelObject {
-    pub(super) fn new(
-        program: &Arc<Program>,
-        handles: Handles,
-        parameters: Vec<Parameter>,
-    ) -> Self {
-        Self {
-            context: Arc::clone(program.context()),
-            handles,
-            values: Values::new(parameters),
-            asked: AtomicBool::new(false),
-            _program: Arc::clone(program),
-        }
-    }
-
-    pub(super) fn context(&self) -> &Arc<Context> {
-        &self.context
-    }
-
-    /// Gives argument `index` a value, which it keeps for every launch until it gets another one. The
-    /// memory of an argument is to live as long.
-    ///
-    /// # Safety
-    ///
-    /// The value is of the kind the kernel takes.
+impl Arguments for KernelObject {
     // The kinds that nearly all arguments are of are inlined into the loop of a launch.
     #[inline(always)]
-    pub(crate) unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
+            Argument::Memory(place, _)
+                if let Some(memory) = place.memory.cuda()
+                    && Arc::ptr_eq(memory.context(), &self.context) =>
+            {
+                let address = memory.pointer + place.offset as u64;
+                self.values.set(index, &address.to_le_bytes())
+            }
             // SAFETY: as the caller says.
             _ => unsafe { self.set_any(index, value) },
         }
     }
 
-    /// The same for every kind of value.
-    ///
-    /// # Safety
-    ///
-    /// As of [`KernelObject::set`].
     #[inline(never)]
-    pub(crate) unsafe fn set_any(
-        &mut self,
-        index: usize,
-        value: Argument<'_>,
-    ) -> Result<(), Failure> {
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
             Argument::Memory(place, _) => {
@@ -124,10 +98,22 @@ impl KernelObject {
             Argument::Sampler(_) => Err(REFUSED),
         }
     }
+}
 
-    /// Lets go of what belongs to arguments, before all of them are set again: here that is nothing.
-    #[inline]
-    pub(crate) fn drop_parts(&mut self) {}
+impl KernelObject {
+    pub(super) fn new(program: &Arc<Program>, handles: Handles, parameters: Vec<Slot>) -> Self {
+        Self {
+            context: Arc::clone(program.context()),
+            handles,
+            values: Values::new(parameters),
+            asked: AtomicBool::new(false),
+            _program: Arc::clone(program),
+        }
+    }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
 
     /// Queues the kernel with the arguments it has, to start when all of `after` has finished. Sizes
     /// are in the driver's order, x first.

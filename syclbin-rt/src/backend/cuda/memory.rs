@@ -1,6 +1,5 @@
 //! Memory of a device: all of it has an address.
 
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::context::Context;
@@ -98,14 +97,19 @@ impl Memory {
     }
 
     /// Where the host has it, if it has.
-    pub(crate) fn host_pointer(&self) -> Option<NonNull<u8>> {
+    pub(crate) fn host_pointer(&self) -> Option<*mut u8> {
         match self.reach {
             None | Some(Reach::Device) => None,
             Some(Reach::Host | Reach::Shared) => {
                 let address = usize::try_from(self.pointer).ok()?;
-                NonNull::new(std::ptr::with_exposed_provenance_mut(address))
+                Some(std::ptr::with_exposed_provenance_mut(address))
             }
         }
+    }
+
+    /// Whether it was asked for as memory that the host does not reach.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        self.reach == Some(Reach::Device)
     }
 }
 
@@ -124,7 +128,7 @@ impl Drop for Memory {
             match self.reach {
                 Some(Reach::Host) => {
                     if let Some(host) = self.host_pointer() {
-                        (functions.cuMemFreeHost)(host.as_ptr().cast());
+                        (functions.cuMemFreeHost)(host.cast());
                     }
                 }
                 None | Some(Reach::Device | Reach::Shared) => {

@@ -41,20 +41,25 @@ pub(crate) use context::Context;
 pub(crate) use end::End;
 pub(crate) use errors::error_name;
 pub(crate) use event::Event;
-pub(crate) use kernel::{Kernel, Parameter};
+pub(crate) use kernel::Kernel;
 pub(crate) use kernel_object::KernelObject;
 pub(crate) use library::Library;
 pub(crate) use memory::Memory;
-pub(crate) use platform::{CudaFacts, Found};
+pub(crate) use platform::Found;
 pub(crate) use program::{Kind, Module, Program};
 pub(crate) use queue::Queue;
 pub(crate) use wait_list::WaitList;
 
-use super::opencl::{Argument, BuildError, Failure, QueueAbilities, Reach, Times};
 use super::slice::Place;
+use super::{Argument, Arguments, BuildError, Failure, QueueAbilities, Reach, Slot, Times};
 
-/// The memory of a place, which is of CUDA.
-fn memory_of<'p>(call: &'static str, _place: &'p Place<[()]>) -> Result<&'p Memory, Failure> {
+/// The memory of a place.
+///
+/// # Errors
+///
+/// When it is of another driver.
+#[inline]
+fn memory_of<'p>(call: &'static str, place: &'p Place<[()]>) -> Result<&'p Memory, Failure> {
     let code = errors::INVALID_CONTEXT;
-    Err(Failure { call, code })
+    place.memory.cuda().ok_or(Failure { call, code })
 }

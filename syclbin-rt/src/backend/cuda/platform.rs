@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int};
 
 use syclbin::Aspect;
+use syclbin::ptx::Version;
 
 use super::Failure;
 use super::errors::{INVALID_VALUE, check};
 use super::library::{Library, NAME};
 use super::sys::{CUdevice, CUdevice_attribute as Attribute, Functions};
-use crate::device::{DeviceKind, Facts};
+use crate::device::{CudaFacts, DeviceKind, Facts};
 use crate::partition;
 
 /// How many threads of a device run in step.
@@ -20,29 +21,14 @@ pub(crate) struct Found {
     pub(super) functions: &'static Functions,
     pub(super) device: CUdevice,
     facts: Facts,
-    cuda: CudaFacts,
     /// The most work-groups of a launch in each dimension, x first.
     pub(super) max_grid: [usize; 3],
-}
-
-/// What decides over the code that a device of NVIDIA runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CudaFacts {
-    /// Its compute capability: 90 is `sm_90`.
-    pub(crate) sm: u32,
-    /// What the driver takes: 12040 is CUDA 12.4.
-    pub(crate) driver: i32,
 }
 
 impl Found {
     /// What the driver says of the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    /// What of it decides over code.
-    pub(crate) fn cuda(&self) -> CudaFacts {
-        self.cuda
     }
 
     /// The name of the library it was found through.
@@ -93,10 +79,6 @@ impl Library {
             functions,
             device,
             facts: told.facts(self.version),
-            cuda: CudaFacts {
-                sm: told.sm,
-                driver: self.version,
-            },
             max_grid: told.max_grid,
         })
     }
@@ -182,6 +164,8 @@ impl Told {
     }
 
     fn facts(&self, driver: c_int) -> Facts {
+        let driver = u32::try_from(driver).unwrap_or_default();
+        let ptx = Version::of_driver(driver);
         let version = format!("CUDA {}.{}", driver / 1000, driver % 1000 / 10);
         Facts {
             name: self.name.clone(),
@@ -210,6 +194,11 @@ impl Told {
             aspects: self.aspects(),
             architecture: format!("nvidia_gpu_sm_{}", self.sm).parse().ok(),
             extensions: String::new(),
+            cuda: Some(CudaFacts {
+                sm: self.sm,
+                ptx: ptx.map_or((0, 0), |version| (version.major, version.minor)),
+                driver,
+            }),
         }
     }
 
@@ -279,6 +268,12 @@ mod tests {
         let architecture = facts.architecture.and_then(Architecture::name);
         assert_eq!(architecture, Some("nvidia_gpu_sm_90"));
         assert_eq!(facts.version, "CUDA 12.4");
+        let expected = CudaFacts {
+            sm: 90,
+            ptx: (8, 4),
+            driver: 12_040,
+        };
+        assert_eq!(facts.cuda, Some(expected));
         assert!(
             facts
                 .aspects

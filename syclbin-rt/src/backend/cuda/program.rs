@@ -7,9 +7,9 @@ use super::context::Context;
 use super::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
 use super::jit::Jit;
 use super::link::link;
-use super::memory::Memory;
 use super::sys::{CUdeviceptr, CUmodule};
 use super::{BuildError, Failure};
+use crate::backend::Memory;
 use crate::log;
 
 /// An owned, loaded program.

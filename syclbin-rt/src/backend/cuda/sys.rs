@@ -94,8 +94,6 @@ functions! {
         cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
         cuDevicePrimaryCtxRelease_v2(CUdevice);
         cuDevicePrimaryCtxReset_v2(CUdevice);
-        cuCtxCreate_v2(*mut CUcontext, c_uint, CUdevice);
-        cuCtxDestroy_v2(CUcontext);
         cuCtxGetCurrent(*mut CUcontext);
         cuCtxSetCurrent(CUcontext);
         cuMemAlloc_v2(*mut CUdeviceptr, usize);

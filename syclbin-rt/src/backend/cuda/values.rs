@@ -3,7 +3,7 @@
 
 use super::errors::INVALID_VALUE;
 use super::kernel_object::LAUNCH;
-use super::{Failure, Parameter};
+use super::{Failure, Slot};
 
 /// What the driver aligns memory of work-groups for at most: the largest type of SYCL, a vector of 16
 /// doubles.
@@ -11,7 +11,7 @@ const LARGEST_ALIGNMENT: usize = 128;
 
 /// The arguments of a kernel.
 pub(super) struct Values {
-    parameters: Vec<Parameter>,
+    parameters: Vec<Slot>,
     bytes: Vec<u8>,
     /// How many bytes of work-group memory each parameter stands for, of those that do.
     local: Vec<Option<usize>>,
@@ -23,7 +23,7 @@ pub(super) struct Values {
 
 impl Values {
     /// None is given yet: all bytes are zero.
-    pub(super) fn new(parameters: Vec<Parameter>) -> Self {
+    pub(super) fn new(parameters: Vec<Slot>) -> Self {
         let ends = parameters
             .iter()
             .map(|parameter| parameter.offset.saturating_add(parameter.size));
@@ -49,7 +49,7 @@ impl Values {
     /// When it has another number of them.
     #[inline]
     pub(super) fn set(&mut self, index: usize, value: &[u8]) -> Result<(), Failure> {
-        let Parameter { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
+        let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
         if size != value.len() {
             return Err(REFUSED);
         }
@@ -63,7 +63,7 @@ impl Values {
 
     /// Gives parameter `index` zeros: a null pointer, or a struct of one.
     pub(super) fn set_null(&mut self, index: usize) -> Result<(), Failure> {
-        let Parameter { size, .. } = *self.parameters.get(index).ok_or(REFUSED)?;
+        let Slot { size, .. } = *self.parameters.get(index).ok_or(REFUSED)?;
         self.set(index, &vec![0; size])
     }
 
@@ -71,7 +71,7 @@ impl Values {
     /// memory of the kernel, which no parameter tells of.
     pub(super) fn set_local(&mut self, index: usize, bytes: usize) -> Result<(), Failure> {
         match self.parameters.get(index) {
-            Some(Parameter { size: 4 | 8, .. }) => self.local[index] = Some(bytes),
+            Some(Slot { size: 4 | 8, .. }) => self.local[index] = Some(bytes),
             None if index == self.parameters.len() => self.scratch = bytes,
             _ => return Err(REFUSED),
         }
@@ -131,7 +131,7 @@ mod tests {
 
     /// A pointer, two places of work-group memory, and an `int`.
     fn values() -> Values {
-        let parameter = |offset, size| Parameter { offset, size };
+        let parameter = |offset, size| Slot { offset, size };
         Values::new(vec![
             parameter(0, 8),
             parameter(8, 4),

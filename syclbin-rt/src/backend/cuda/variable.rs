@@ -5,19 +5,14 @@ use std::sync::Arc;
 
 use super::Failure;
 use super::errors::{INVALID_CONTEXT, INVALID_VALUE};
-use super::memory::Memory;
 use super::program::Program;
 use super::queue::Queue;
+use crate::backend::Memory;
 
 /// What finds a variable.
 const FIND: &str = "cuModuleGetGlobal";
 
 impl Queue {
-    /// Whether the driver has functions that read and write variables.
-    pub(crate) fn reaches_variables(&self) -> bool {
-        true
-    }
-
     /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
     /// memory from then on.
     pub(crate) fn point_variable(
@@ -26,13 +21,14 @@ impl Queue {
         name: &CStr,
         memory: &Arc<Memory>,
     ) -> Result<(), Failure> {
-        if !Arc::ptr_eq(memory.context(), program.context()) {
-            let (call, code) = (FIND, INVALID_CONTEXT);
+        let (call, code) = (FIND, INVALID_CONTEXT);
+        let raw = memory.cuda().ok_or(Failure { call, code })?;
+        if !Arc::ptr_eq(raw.context(), program.context()) {
             return Err(Failure { call, code });
         }
         // Kept first: a pointer to memory that is gone must never be in the program.
         program.keep(memory);
-        self.write_variable(program, name, &memory.pointer.to_ne_bytes())
+        self.write_variable(program, name, &raw.pointer.to_ne_bytes())
     }
 
     /// Copies `bytes` to the start of the variable `name`, after everything queued before. The name

@@ -11,21 +11,23 @@ const FEW: usize = 8;
 /// sees to that.
 pub(crate) struct WaitList<'a> {
     few: [Option<&'a Event>; FEW],
-    /// All of them where they are more; else empty.
+    /// Those that are more.
     many: Vec<&'a Event>,
+}
+
+impl WaitList<'static> {
+    /// A list of nothing, for launches: one that is made by each costs more than it looks.
+    pub(crate) const NOTHING: &Self = &Self::empty();
 }
 
 impl<'a> WaitList<'a> {
     /// The list of `events`, which may be empty.
-    pub(crate) fn new(events: impl ExactSizeIterator<Item = &'a Event>) -> Self {
+    pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
         let mut list = Self::empty();
-        if events.len() > FEW {
-            list.many = events.collect();
-        } else {
-            for (place, event) in list.few.iter_mut().zip(events) {
-                *place = Some(event);
-            }
+        for (place, event) in list.few.iter_mut().zip(events.by_ref()) {
+            *place = Some(event);
         }
+        list.many = events.collect();
         list
     }
 
@@ -41,7 +43,7 @@ impl<'a> WaitList<'a> {
     /// Whether there is nothing to wait for.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.few[0].is_none() && self.many.is_empty()
+        self.few[0].is_none()
     }
 
     /// Has what is put into `stream` later wait for all of it.

@@ -15,7 +15,7 @@ use super::kernel_object::KernelObject;
 use super::memory::Handle;
 use super::queue::Queue;
 use super::wait_list::WaitList;
-use super::{Event, Failure, check, check_handle};
+use super::{Event, Failure, check, check_handle, memory_of};
 use crate::backend::slice::Place;
 
 /// `CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR`, which the bindings do not have.
@@ -113,16 +113,13 @@ impl CommandBuffer {
         from: &Place<[()]>,
         to: &Place<[()]>,
     ) -> Result<bool, Failure> {
-        let (Handle::Object(source), Handle::Object(target)) =
-            (from.memory.handle, to.memory.handle)
-        else {
+        let call = "clCommandCopyBufferKHR";
+        let (read, written) = (memory_of(call, from)?, memory_of(call, to)?);
+        let (Handle::Object(source), Handle::Object(target)) = (read.handle, written.handle) else {
             return Ok(false);
         };
-        let call = "clCommandCopyBufferKHR";
-        self.queue
-            .inside(call, &from.memory, from.offset, from.bytes())?;
-        self.queue
-            .inside(call, &to.memory, to.offset, from.bytes())?;
+        self.queue.inside(call, read, from.offset, from.bytes())?;
+        self.queue.inside(call, written, to.offset, from.bytes())?;
         self.add(call, |this, count, waits, point| {
             // SAFETY: all is of one context, and both have that many bytes.
             unsafe {
@@ -151,12 +148,13 @@ impl CommandBuffer {
         place: &Place<[()]>,
         pattern: &[u8],
     ) -> Result<bool, Failure> {
-        let Handle::Object(object) = place.memory.handle else {
+        let call = "clCommandFillBufferKHR";
+        let memory = memory_of(call, place)?;
+        let Handle::Object(object) = memory.handle else {
             return Ok(false);
         };
-        let call = "clCommandFillBufferKHR";
         let size = place.bytes();
-        self.queue.inside(call, &place.memory, place.offset, size)?;
+        self.queue.inside(call, memory, place.offset, size)?;
         self.add(call, |this, count, waits, point| {
             // SAFETY: all is of one context, the memory has that many bytes, and the driver copies the
             // pattern before it returns.

@@ -6,17 +6,15 @@ use opencl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_SUCCESS};
 use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool, cl_event, cl_int};
 
 use super::extensions::Usm;
-use super::memory::{Handle, Reach};
+use super::memory::Handle;
 use super::queue::Queue;
 use super::wait_list::WaitList;
-use super::{Event, Failure, Memory, check_handle};
+use super::{Event, Failure, Memory, check_handle, memory_of};
+use crate::backend::Reach;
 use crate::backend::slice::Place;
 
 /// What copies memory with an address.
 const MEMCPY: &str = "clEnqueueMemcpyINTEL";
-
-/// The largest pattern that all devices fill memory with (OpenCL 3.0, clEnqueueFillBuffer), in bytes.
-const LARGEST_PATTERN: usize = 128;
 
 /// What a call that queues a command returned.
 #[must_use = "the event may be a reference to let go of"]
@@ -132,8 +130,8 @@ impl Queue {
         pattern: &[u8],
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        let size = place.bytes();
-        let started = self.enqueue_fill(&place.memory, place.offset, size, pattern, after)?;
+        let (memory, size) = (memory_of("clEnqueueFillBuffer", place)?, place.bytes());
+        let started = self.enqueue_fill(memory, place.offset, size, pattern, after)?;
         self.started(started)
     }
 
@@ -146,14 +144,16 @@ impl Queue {
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
         let size = from.bytes();
-        let call = match from.memory.handle {
-            Handle::Object(_) => "clEnqueueCopyBuffer",
+        let call = "clEnqueueCopyBuffer";
+        let (source, target) = (memory_of(call, from)?, memory_of(call, to)?);
+        let call = match source.handle {
+            Handle::Object(_) => call,
             Handle::Address { .. } => MEMCPY,
         };
-        self.inside(call, &from.memory, from.offset, size)?;
-        self.inside(call, &to.memory, to.offset, size)?;
+        self.inside(call, source, from.offset, size)?;
+        self.inside(call, target, to.offset, size)?;
         let mut queued = Queued::by(call);
-        match (from.memory.handle, to.memory.handle) {
+        match (source.handle, target.handle) {
             (Handle::Object(source), Handle::Object(target)) => {
                 // SAFETY: queue, memory and events share a context, and both have that many bytes.
                 queued.code = unsafe {
@@ -386,32 +386,5 @@ impl Queue {
         }
         let code = CL_INVALID_VALUE;
         Err(Failure { call, code })
-    }
-}
-
-/// Whether devices fill memory with an element of these bytes, and with which of them: those of an
-/// element that says the same thing again and again are fewer.
-pub(crate) fn pattern(element: &[u8]) -> Option<&[u8]> {
-    match element {
-        [first, rest @ ..] if rest.iter().all(|byte| byte == first) => element.get(..1),
-        _ => {
-            (element.len().is_power_of_two() && element.len() <= LARGEST_PATTERN).then_some(element)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pattern_is_a_power_of_two_or_one_byte() {
-        assert_eq!(pattern(&[1, 2, 3, 4]), Some(&[1, 2, 3, 4][..]));
-        assert_eq!(pattern(&[1, 2, 3]), None);
-        assert_eq!(pattern(&[7, 7, 7]), Some(&[7][..]));
-        assert_eq!(pattern(&[]), None);
-        let large: Vec<u8> = (0..=255).collect();
-        assert_eq!(pattern(&large), None);
-        assert_eq!(pattern(&large[..128]), Some(&large[..128]));
     }
 }

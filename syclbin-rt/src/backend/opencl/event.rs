@@ -9,6 +9,7 @@ use opencl3::types::{cl_event, cl_int, cl_ulong};
 
 use super::sys::Functions;
 use super::{Failure, check, info};
+use crate::backend::Times;
 
 /// An owned event.
 pub(crate) struct Event {
@@ -22,15 +23,6 @@ pub(crate) struct Event {
 unsafe impl Send for Event {}
 // SAFETY: as for Send.
 unsafe impl Sync for Event {}
-
-/// When a command was queued, handed to the device, started and ended: nanoseconds of the device's
-/// clock.
-pub(crate) struct Times {
-    pub(crate) queued: u64,
-    pub(crate) submitted: u64,
-    pub(crate) started: u64,
-    pub(crate) ended: u64,
-}
 
 impl Event {
     /// Takes over one reference to the event of the command that `call` queued.
@@ -70,7 +62,7 @@ impl Event {
     /// # Errors
     ///
     /// When the driver does not tell; the command may then go on.
-    pub(super) fn end(&self) -> Result<cl_int, Failure> {
+    pub(in crate::backend) fn end(&self) -> Result<cl_int, Failure> {
         // SAFETY: one event, and it is alive.
         let code = unsafe { (self.functions.clWaitForEvents)(1, &raw const self.handle) };
         let Err(failure) = check("clWaitForEvents", code) else {

@@ -9,36 +9,20 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_SUCCESS};
-use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_uint};
+use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use super::event::Event;
 use super::memory::{Handle, Memory};
 use super::program::Program;
 use super::queue::Queue;
-use super::sampler::Sampler;
 use super::sys::Functions;
 use super::wait_list::WaitList;
-use super::{Failure, check, check_handle};
+use super::{Failure, check, check_handle, memory_of};
 use crate::backend::slice::Place;
+use crate::backend::{Argument, Arguments};
 
 /// What queues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
-
-/// The value of one argument.
-#[derive(Clone, Copy)]
-pub(crate) enum Argument<'a> {
-    /// A value, byte by byte.
-    Bytes(&'a [u8]),
-    /// The address of elements, and whether the kernel writes them.
-    Memory(&'a Place<[()]>, bool),
-    /// This many bytes for each work-group.
-    Local(usize),
-    Sampler(&'a Arc<Sampler>),
-    /// The address of something in device memory.
-    Pointer(u64),
-    /// No address: a pointer, or a struct of one.
-    Null,
-}
 
 /// An owned kernel object, which keeps its arguments from one launch to the next.
 pub(crate) struct KernelObject {
@@ -105,26 +89,33 @@ impl KernelObject {
         &self.context
     }
 
-    /// Gives argument `index` a value, which it keeps for every launch until it gets another one. The
-    /// memory of an argument is to live as long, but for a part's object, which is kept here.
-    ///
-    /// # Safety
-    ///
-    /// The value is of the kind the kernel takes.
-    // The kinds that nearly all arguments are of are inlined into the loop of a launch.
+    /// The buffer object that all of a place is, if it is one of this context.
     #[inline(always)]
-    pub(crate) unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+    fn object_of<'p>(&self, place: &'p Place<[()]>) -> Option<&'p cl_mem> {
+        let memory = place.memory.opencl()?;
+        match &memory.handle {
+            Handle::Object(object)
+                if place.bytes() >= memory.size()
+                    && Arc::ptr_eq(memory.context(), &self.context) =>
+            {
+                Some(object)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Arguments for KernelObject {
+    // The objects of parts of buffers are kept here. The kinds that nearly all arguments are of are
+    // inlined into the loop of a launch.
+    #[inline(always)]
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
-            Argument::Memory(place, _) => match &place.memory.handle {
-                Handle::Object(object)
-                    if place.bytes() >= place.memory.size()
-                        && Arc::ptr_eq(place.memory.context(), &self.context) =>
-                {
-                    (size_of_val(object), std::ptr::from_ref(object).cast())
-                }
+            Argument::Memory(place, _) => match self.object_of(place) {
+                Some(object) => (size_of_val(object), std::ptr::from_ref(object).cast()),
                 // SAFETY: as the caller says.
-                _ => return unsafe { self.set_any(index, value) },
+                None => return unsafe { self.set_any(index, value) },
             },
             // SAFETY: as the caller says.
             _ => return unsafe { self.set_any(index, value) },
@@ -133,17 +124,8 @@ impl KernelObject {
         unsafe { self.give(index, size, pointer) }
     }
 
-    /// The same for every kind of value.
-    ///
-    /// # Safety
-    ///
-    /// As of [`KernelObject::set`].
     #[inline(never)]
-    pub(crate) unsafe fn set_any(
-        &mut self,
-        index: usize,
-        value: Argument<'_>,
-    ) -> Result<(), Failure> {
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         let call = "clSetKernelArg";
         let (kernel, context) = (self.handle, &self.context);
         let in_context = |other: &Arc<super::Context>| {
@@ -168,12 +150,13 @@ impl KernelObject {
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             Argument::Memory(place, _) => {
-                in_context(place.memory.context())?;
-                handle = match place.memory.handle {
+                let memory = memory_of(call, place)?;
+                in_context(memory.context())?;
+                handle = match memory.handle {
                     Handle::Address { pointer, .. } => {
                         return set_address(pointer.wrapping_byte_add(place.offset));
                     }
-                    Handle::Object(object) if place.bytes() >= place.memory.size() => object,
+                    Handle::Object(object) if place.bytes() >= memory.size() => object,
                     // A part of nothing is nowhere, so the kernel gets all of it.
                     Handle::Object(object) if place.bytes() == 0 => object,
                     // SAFETY: as the caller says.
@@ -200,7 +183,9 @@ impl KernelObject {
         // null only meet the parameters they are for is a duty of the caller.
         unsafe { self.give(index, size, pointer) }
     }
+}
 
+impl KernelObject {
     /// # Safety
     ///
     /// `pointer` has `size` bytes, or is null for work-group memory, and is of the kind that the
@@ -228,7 +213,7 @@ impl KernelObject {
     ///
     /// # Safety
     ///
-    /// As of [`KernelObject::set`].
+    /// As of [`Arguments::set`].
     #[cold]
     unsafe fn set_part(
         &mut self,
@@ -237,7 +222,7 @@ impl KernelObject {
         place: &Place<[()]>,
     ) -> Result<(), Failure> {
         let call = "clSetKernelArg";
-        let part = place.memory.part(place.offset, place.bytes())?;
+        let part = memory_of(call, place)?.part(place.offset, place.bytes())?;
         let Handle::Object(object) = part.handle else {
             let code = CL_INVALID_OPERATION;
             return Err(Failure { call, code });

@@ -2,31 +2,19 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opencl3::error_codes::CL_INVALID_OPERATION;
 use opencl3::types::{cl_buffer_region, cl_mem};
 
 use super::context::Context;
 use super::{Failure, check_handle};
+use crate::backend::Reach;
 
 /// Owned memory.
 pub(crate) struct Memory {
     context: Arc<Context>,
     pub(super) handle: Handle,
     size: usize,
-    /// Prepared launches and recordings that have it.
-    held: Uses,
-    /// Views of the host.
-    mapped: Uses,
-}
-
-/// How many there are that use memory beyond the borrow that they were made with.
-#[derive(Default)]
-struct Uses {
-    all: AtomicUsize,
-    /// Those of them that write.
-    writing: AtomicUsize,
 }
 
 /// How the driver calls it.
@@ -39,17 +27,6 @@ pub(super) enum Handle {
         /// Whether it is one for the host too.
         host: bool,
     },
-}
-
-/// Who can reach memory that has an address (cl_intel_unified_shared_memory).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// The device alone.
-    Device,
-    /// Both; it lies with the host.
-    Host,
-    /// Both; it moves to who uses it.
-    Shared,
 }
 
 // SAFETY: buffer objects may be used from every thread (OpenCL 3.0, appendix A.2), and so may
@@ -122,8 +99,6 @@ impl Memory {
             context: Arc::clone(context),
             handle,
             size,
-            held: Uses::default(),
-            mapped: Uses::default(),
         }
     }
 
@@ -182,46 +157,6 @@ impl Memory {
             Handle::Object(_) => None,
         }
     }
-
-    /// Whether a prepared launch or a recording can still start a kernel that uses it; one that
-    /// writes it, unless `any` counts.
-    pub(crate) fn is_held(&self, any: bool) -> bool {
-        self.held.some(any)
-    }
-
-    /// Whether the host has a view of it; one that it writes through, unless `any` counts.
-    pub(crate) fn is_mapped(&self, any: bool) -> bool {
-        self.mapped.some(any)
-    }
-
-    pub(super) fn map_begins(&self, writing: bool) {
-        self.mapped.begin(writing);
-    }
-
-    pub(super) fn map_ends(&self, writing: bool) {
-        self.mapped.end(writing);
-    }
-}
-
-impl Uses {
-    fn begin(&self, writing: bool) {
-        self.all.fetch_add(1, Ordering::AcqRel);
-        if writing {
-            self.writing.fetch_add(1, Ordering::AcqRel);
-        }
-    }
-
-    fn end(&self, writing: bool) {
-        if writing {
-            self.writing.fetch_sub(1, Ordering::AcqRel);
-        }
-        self.all.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    fn some(&self, any: bool) -> bool {
-        let count = if any { &self.all } else { &self.writing };
-        count.load(Ordering::Acquire) > 0
-    }
 }
 
 impl Drop for Memory {
@@ -246,29 +181,5 @@ impl Drop for Memory {
                 }
             }
         }
-    }
-}
-
-/// Memory that a prepared launch or a recording has.
-pub(crate) struct Held {
-    memory: Arc<Memory>,
-    written: bool,
-}
-
-impl Held {
-    pub(crate) fn new(memory: &Arc<Memory>, written: bool) -> Self {
-        memory.held.begin(written);
-        let memory = Arc::clone(memory);
-        Self { memory, written }
-    }
-
-    pub(crate) fn memory(&self) -> &Arc<Memory> {
-        &self.memory
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.memory.held.end(self.written);
     }
 }

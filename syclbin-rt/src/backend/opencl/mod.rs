@@ -25,7 +25,6 @@ mod mapping;
 mod memory;
 mod partition;
 mod platform;
-mod pointer;
 mod program;
 mod queue;
 mod sampler;
@@ -39,49 +38,25 @@ mod wait_list;
 
 pub(crate) use command_buffer::CommandBuffer;
 pub(crate) use context::Context;
-pub(crate) use copy::pattern;
 pub(crate) use end::End;
-pub(crate) use event::{Event, Times};
+pub(crate) use event::Event;
 pub(crate) use kernel::Kernel;
-pub(crate) use kernel_object::{Argument, KernelObject};
+pub(crate) use kernel_object::KernelObject;
 pub(crate) use library::Library;
-pub(crate) use mapping::NoView;
-pub use mapping::{Mapped, MappedMut};
-pub(crate) use memory::{Held, Memory, Reach};
+pub(crate) use memory::Memory;
 pub(crate) use partition::affinity;
 pub(crate) use platform::Found;
-pub use pointer::DevicePointer;
-pub(crate) use program::{BuildError, Ir, Program};
-pub(crate) use queue::{Queue, QueueAbilities};
+pub(crate) use program::{Ir, Program};
+pub(crate) use queue::Queue;
 pub(crate) use sampler::Sampler;
-pub(crate) use transfer::Lent;
 #[cfg(test)]
 pub(crate) use user_event::UserEvent;
 pub(crate) use wait_list::WaitList;
 
-use opencl3::error_codes::error_text;
 use opencl3::types::cl_int;
 
-/// A call the driver answered with an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    /// The function, such as `clCreateBuffer`.
-    pub(crate) call: &'static str,
-    /// What it returned.
-    pub(crate) code: cl_int,
-}
-
-impl Failure {
-    /// Whether it only says that something which was waited for failed.
-    pub(crate) fn is_of_dependency(self) -> bool {
-        self.code == opencl3::error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
-    }
-
-    /// The code by name, such as `CL_OUT_OF_RESOURCES`.
-    pub(crate) fn name(self) -> &'static str {
-        error_text(self.code)
-    }
-}
+use super::slice::Place;
+use super::{BuildError, Failure};
 
 /// Turns the status that a call returned into a result.
 fn check(call: &'static str, code: cl_int) -> Result<(), Failure> {
@@ -102,4 +77,13 @@ fn check_handle<T>(call: &'static str, handle: *mut T, code: cl_int) -> Result<*
         return Err(Failure { call, code });
     }
     Ok(handle)
+}
+
+/// The memory that a place lies in, which is refused if it is not one of OpenCL.
+fn memory_of<'p, T: ?Sized>(
+    call: &'static str,
+    place: &'p Place<T>,
+) -> Result<&'p Memory, Failure> {
+    let code = opencl3::error_codes::CL_INVALID_MEM_OBJECT;
+    place.memory.opencl().ok_or(Failure { call, code })
 }

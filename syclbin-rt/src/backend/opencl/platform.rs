@@ -204,6 +204,7 @@ pub(super) fn facts(
         })?,
         driver_version: text(cl::CL_DRIVER_VERSION)?,
         kind,
+        cuda: None,
         takes_spirv: functions.clCreateProgramWithIL.is_some()
             && version_at_least(&version, (2, 1))
             // Fails on devices that know no intermediate language at all.

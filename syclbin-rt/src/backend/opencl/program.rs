@@ -10,8 +10,8 @@ use opencl3::error_codes::{CL_INVALID_BUILD_OPTIONS, CL_INVALID_OPERATION, CL_IN
 use opencl3::types::{cl_program, cl_uint};
 
 use super::context::Context;
-use super::memory::Memory;
-use super::{Failure, check, check_handle, info};
+use super::{BuildError, Failure, check, check_handle, info};
+use crate::backend::Memory;
 use crate::build_options::BuildOptions;
 use crate::cpu_target::Seen;
 use crate::log;
@@ -35,20 +35,6 @@ pub(crate) struct Ir<'i> {
     pub(crate) spirv: &'i [u8],
     pub(crate) settings: Vec<Setting>,
     pub(crate) options: BuildOptions,
-}
-
-/// A program the driver does not build.
-pub(crate) struct BuildError {
-    pub(crate) failure: Failure,
-    /// The driver's own words; may be empty.
-    pub(crate) log: String,
-}
-
-impl From<Failure> for BuildError {
-    fn from(failure: Failure) -> Self {
-        let log = String::new();
-        Self { failure, log }
-    }
 }
 
 // SAFETY: programs may be used from every thread (OpenCL 3.0, appendix A.2).

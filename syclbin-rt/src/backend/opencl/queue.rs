@@ -14,6 +14,7 @@ use super::memory::Memory;
 use super::sys::Functions;
 use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, info};
+use crate::backend::QueueAbilities;
 use crate::device::DeviceKind;
 use crate::queue_options::QueueOptions;
 
@@ -32,13 +33,6 @@ pub(super) struct Handle {
     functions: &'static Functions,
     handle: cl_command_queue,
     out_of_order: bool,
-}
-
-/// Which queues a device can have beside plain ones.
-#[derive(Clone, Copy)]
-pub(crate) struct QueueAbilities {
-    pub(crate) out_of_order: bool,
-    pub(crate) profiling: bool,
 }
 
 // SAFETY: queues may be used from every thread (OpenCL 3.0, appendix A.2).
@@ -259,7 +253,11 @@ impl Queue {
     }
 
     /// Refuses memory of another context, which may be a handle of another driver altogether.
-    pub(super) fn same_context(&self, call: &'static str, memory: &Memory) -> Result<(), Failure> {
+    pub(in crate::backend) fn same_context(
+        &self,
+        call: &'static str,
+        memory: &Memory,
+    ) -> Result<(), Failure> {
         if Arc::ptr_eq(&self.context, memory.context()) {
             Ok(())
         } else {

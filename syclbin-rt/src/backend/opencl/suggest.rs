@@ -10,10 +10,10 @@ use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS};
 use opencl3::types::cl_uint;
 
 use super::kernel::Kernel;
-use super::kernel_object::Argument;
 use super::queue::Queue;
 use super::sys::EntryPoint;
 use super::{Failure, check, info};
+use crate::backend::{Argument, Arguments as _};
 
 type GetSuggested = <clGetKernelSuggestedLocalWorkSizeKHR_t as EntryPoint>::Function;
 

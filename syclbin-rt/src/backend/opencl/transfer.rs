@@ -1,8 +1,7 @@
-//! Transfers: host memory that the driver copies to or from later, kept from everybody until then.
+//! Copies between a device and the host that go on by themselves.
 
-use std::mem::ManuallyDrop;
+use std::ffi::c_void;
 
-use bytemuck::Pod;
 use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::CL_FALSE;
 
@@ -10,107 +9,56 @@ use super::copy::Queued;
 use super::event::Event;
 use super::queue::Queue;
 use super::wait_list::WaitList;
-use super::{Failure, check_handle};
+use super::{check_handle, memory_of};
+use crate::backend::Unstarted;
 use crate::backend::slice::Place;
 
-/// Elements that a queued command reads or writes. Nobody sees them before it has ended; dropping
-/// this waits for that. If it is forgotten instead, its memory is never freed.
-pub(crate) struct Lent<T> {
-    /// Moving a `Vec` leaves its elements where they are.
-    data: ManuallyDrop<Vec<T>>,
-    event: Event,
-}
-
-impl<T> Lent<T> {
-    /// The event of the command.
-    pub(crate) fn event(&self) -> Result<Event, Failure> {
-        self.event.shared()
-    }
-
-    /// The elements, when the command has ended.
-    pub(crate) fn wait(mut self) -> Result<Vec<T>, Failure> {
-        self.event.wait()?;
-        Ok(std::mem::take(&mut *self.data))
-    }
-}
-
-impl<T> Drop for Lent<T> {
-    fn drop(&mut self) {
-        // A driver that cannot tell whether the command has ended may still have it use the memory,
-        // which then must stay.
-        if self.event.end().is_ok() {
-            // SAFETY: this is the only place that drops it, once, and the command has ended.
-            unsafe { ManuallyDrop::drop(&mut self.data) };
-        }
-    }
-}
-
 impl Queue {
-    /// Queues a copy of `place` into all of `data`, which is as long, after the commands of `after`,
+    /// Starts to copy all of `place`, which is not empty, to `to`, after the commands of `after`,
     /// which are of this context.
-    pub(crate) fn read_later<T: Pod>(
+    ///
+    /// # Safety
+    ///
+    /// `to` is good for writing as many bytes until the command has ended.
+    pub(in crate::backend) unsafe fn start_read(
         &self,
         place: &Place<[()]>,
-        mut data: Vec<T>,
+        to: *mut c_void,
         after: &WaitList<'_>,
-    ) -> Result<Lent<T>, Failure> {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
-        if bytes.is_empty() {
-            return self.nothing_later(data, after);
-        }
-        let (to, size) = (bytes.as_mut_ptr().cast(), bytes.len());
-        // SAFETY: nobody touches or frees the bytes before the command has ended, which `Lent` sees
-        // to.
-        let queued =
-            unsafe { self.enqueue_read(&place.memory, place.offset, to, size, CL_FALSE, after) };
-        self.lend(data, queued?)
+    ) -> Result<Event, Unstarted> {
+        let memory = memory_of("clEnqueueReadBuffer", place)?;
+        let (offset, size) = (place.offset, place.bytes());
+        // SAFETY: as the caller says.
+        let queued = unsafe { self.enqueue_read(memory, offset, to, size, CL_FALSE, after) }?;
+        self.goes_on(queued)
     }
 
-    /// Queues a copy of all of `data` to `place`, which is as long, after the commands of `after`,
-    /// which are of this context.
-    pub(crate) fn write_later<T: Pod>(
+    /// Starts to copy from `from` to all of `place`, as above.
+    ///
+    /// # Safety
+    ///
+    /// `from` is good for reading as many bytes until the command has ended.
+    pub(in crate::backend) unsafe fn start_write(
         &self,
         place: &Place<[()]>,
-        data: Vec<T>,
+        from: *const c_void,
         after: &WaitList<'_>,
-    ) -> Result<Lent<T>, Failure> {
-        let bytes: &[u8] = bytemuck::cast_slice(&data);
-        if bytes.is_empty() {
-            return self.nothing_later(data, after);
-        }
-        let (from, size) = (bytes.as_ptr().cast(), bytes.len());
-        // SAFETY: as of `read_later`.
-        let queued =
-            unsafe { self.enqueue_write(&place.memory, place.offset, from, size, CL_FALSE, after) };
-        self.lend(data, queued?)
+    ) -> Result<Event, Unstarted> {
+        let memory = memory_of("clEnqueueWriteBuffer", place)?;
+        let (offset, size) = (place.offset, place.bytes());
+        // SAFETY: as the caller says.
+        let queued = unsafe { self.enqueue_write(memory, offset, from, size, CL_FALSE, after) }?;
+        self.goes_on(queued)
     }
 
-    /// OpenCL has no copy of no bytes. What waits for one waits for what it would have.
-    fn nothing_later<T>(&self, data: Vec<T>, after: &WaitList<'_>) -> Result<Lent<T>, Failure> {
-        let event = self.barrier(after)?;
-        let data = ManuallyDrop::new(data);
-        Ok(Lent { data, event })
-    }
-
-    /// What the copy that a call queued uses `data` for.
-    fn lend<T>(&self, data: Vec<T>, queued: Queued) -> Result<Lent<T>, Failure> {
+    fn goes_on(&self, queued: Queued) -> Result<Event, Unstarted> {
         let Queued { call, event, code } = queued;
-        let data = ManuallyDrop::new(data);
-        let event = match check_handle(call, event, code) {
-            Ok(event) => event,
-            Err(failure) => {
-                // A driver that gives no event may have queued the copy all the same.
-                if code != CL_SUCCESS || self.finish().is_ok() {
-                    drop(ManuallyDrop::into_inner(data));
-                }
-                return Err(failure);
-            }
-        };
+        let event = check_handle(call, event, code).map_err(|failure| Unstarted {
+            failure,
+            // A driver that gives no event may have queued the copy all the same.
+            may_run: code == CL_SUCCESS && self.finish().is_err(),
+        })?;
         // SAFETY: the call handed this reference over.
-        let event = unsafe { Event::from_owned(self.context().functions(), call, event) };
-        let lent = Lent { data, event };
-        // If that fails the copy is waited for, as `lent` goes.
-        self.flush()?;
-        Ok(lent)
+        Ok(unsafe { Event::from_owned(self.context().functions(), call, event) })
     }
 }

@@ -8,9 +8,9 @@ use opencl3::types::CL_TRUE;
 
 use super::Failure;
 use super::extensions::{EnqueueGlobalVariable, Globals};
-use super::memory::Memory;
 use super::program::Program;
 use super::queue::Queue;
+use crate::backend::Memory;
 
 impl Queue {
     /// Whether the driver has functions that read and write variables.
@@ -26,7 +26,8 @@ impl Queue {
         name: &CStr,
         memory: &Arc<Memory>,
     ) -> Result<(), Failure> {
-        if !Arc::ptr_eq(memory.context(), program.context()) {
+        let of = memory.opencl().map(super::Memory::context);
+        if !of.is_some_and(|context| Arc::ptr_eq(context, program.context())) {
             let call = "clEnqueueWriteGlobalVariableINTEL";
             let code = CL_INVALID_CONTEXT;
             return Err(Failure { call, code });

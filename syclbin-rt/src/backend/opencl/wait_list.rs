@@ -26,16 +26,18 @@ impl WaitList<'static> {
 }
 
 impl<'a> WaitList<'a> {
-    /// The list of `events`, which may be empty.
-    pub(crate) fn new(events: impl ExactSizeIterator<Item = &'a Event>) -> Self {
+    /// The list of `events`, which may be empty. A driver refuses one that is none of OpenCL.
+    pub(crate) fn new(events: impl ExactSizeIterator<Item = Option<&'a Event>>) -> Self {
+        let handle =
+            |event: Option<&Event>| event.map_or(std::ptr::null_mut(), |event| event.handle);
         let mut list = Self::empty();
         list.count = events.len();
         if list.count > FEW {
-            list.many = events.map(|event| event.handle).collect();
+            list.many = events.map(handle).collect();
             list.count = list.many.len();
         } else {
             for (place, event) in list.few.iter_mut().zip(events) {
-                *place = event.handle;
+                *place = handle(event);
             }
         }
         list

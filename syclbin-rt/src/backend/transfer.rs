@@ -1,0 +1,119 @@
+//! Transfers: host memory that the driver copies to or from later, kept from everybody until then.
+
+use std::mem::ManuallyDrop;
+
+use bytemuck::Pod;
+
+use super::slice::Place;
+use super::{Event, Failure, Queue, WaitList};
+
+/// Elements that a queued command reads or writes. Nobody sees them before it has ended; dropping
+/// this waits for that. If it is forgotten instead, its memory is never freed.
+pub(crate) struct Lent<T> {
+    /// Moving a `Vec` leaves its elements where they are.
+    data: ManuallyDrop<Vec<T>>,
+    event: Event,
+}
+
+/// A copy that was not started, as far as the driver tells.
+pub(crate) struct Unstarted {
+    pub(crate) failure: Failure,
+    /// Whether it may run all the same.
+    pub(crate) may_run: bool,
+}
+
+impl From<Failure> for Unstarted {
+    fn from(failure: Failure) -> Self {
+        let may_run = false;
+        Self { failure, may_run }
+    }
+}
+
+impl<T> Lent<T> {
+    /// The event of the command.
+    pub(crate) fn event(&self) -> Result<Event, Failure> {
+        self.event.shared()
+    }
+
+    /// The elements, when the command has ended.
+    pub(crate) fn wait(mut self) -> Result<Vec<T>, Failure> {
+        self.event.wait()?;
+        Ok(std::mem::take(&mut *self.data))
+    }
+}
+
+impl<T> Drop for Lent<T> {
+    fn drop(&mut self) {
+        // A driver that cannot tell whether the command has ended may still have it use the memory,
+        // which then must stay.
+        if self.event.has_ended() {
+            // SAFETY: this is the only place that drops it, once, and the command has ended.
+            unsafe { ManuallyDrop::drop(&mut self.data) };
+        }
+    }
+}
+
+impl Queue {
+    /// Queues a copy of `place` into all of `data`, which is as long, after the commands of `after`,
+    /// which are of this context.
+    pub(crate) fn read_later<T: Pod>(
+        &self,
+        place: &Place<[()]>,
+        mut data: Vec<T>,
+        after: &WaitList<'_>,
+    ) -> Result<Lent<T>, Failure> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
+        if bytes.is_empty() || bytes.len() != place.bytes() {
+            return self.nothing_later(data, after);
+        }
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: nobody touches or frees the bytes before the command has ended, which `Lent` sees
+        // to.
+        let started = unsafe { self.start_read(place, to, after) };
+        self.lend(data, started)
+    }
+
+    /// Queues a copy of all of `data` to `place`, which is as long, after the commands of `after`,
+    /// which are of this context.
+    pub(crate) fn write_later<T: Pod>(
+        &self,
+        place: &Place<[()]>,
+        data: Vec<T>,
+        after: &WaitList<'_>,
+    ) -> Result<Lent<T>, Failure> {
+        let bytes: &[u8] = bytemuck::cast_slice(&data);
+        if bytes.is_empty() || bytes.len() != place.bytes() {
+            return self.nothing_later(data, after);
+        }
+        let from = bytes.as_ptr().cast();
+        // SAFETY: as of `read_later`.
+        let started = unsafe { self.start_write(place, from, after) };
+        self.lend(data, started)
+    }
+
+    /// Drivers have no copy of no bytes. What waits for one waits for what it would have.
+    fn nothing_later<T>(&self, data: Vec<T>, after: &WaitList<'_>) -> Result<Lent<T>, Failure> {
+        let event = self.barrier(after)?;
+        let data = ManuallyDrop::new(data);
+        Ok(Lent { data, event })
+    }
+
+    /// What a copy uses `data` for.
+    fn lend<T>(&self, data: Vec<T>, started: Result<Event, Unstarted>) -> Result<Lent<T>, Failure> {
+        let data = ManuallyDrop::new(data);
+        match started {
+            Ok(event) => {
+                let lent = Lent { data, event };
+                // If that fails the copy is waited for, as `lent` goes.
+                self.flush()?;
+                Ok(lent)
+            }
+            Err(Unstarted { failure, may_run }) => {
+                if !may_run {
+                    drop(ManuallyDrop::into_inner(data));
+                }
+                Err(failure)
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Kernels of PTX: what they take, and what they say of their work-groups. Names are those of the PTX
+//! ISA, its chapters on kernel parameters and on performance-tuning directives.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::tokens::{Tokens, number, text};
+
+/// What the directives of one parameter have at most.
+const MAX_WORDS: usize = 16;
+
+/// A kernel of a PTX text (`.entry`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Its parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// The one size of work-groups: work-items along x, y and z (`.reqntid`).
+    pub required_local_size: Option<[u32; 3]>,
+    /// The most work-items of a work-group along x, y and z (`.maxntid`); of compilers that mean a
+    /// product, all of it along x.
+    pub max_local_size: Option<[u32; 3]>,
+    /// Whether the text has it once more as `NAME_with_offset`, for ranges that do not start at zero.
+    /// That one takes three `u32` more at its end, 12 bytes: the offset along x, y and z.
+    pub has_offset_variant: bool,
+    /// Whether it uses memory of the work-group whose size the launch says: itself, in a function that it
+    /// calls, or because DPC++ made such for it (`NAME_shared_mem`).
+    pub uses_dynamic_shared_memory: bool,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, if it is none that compilers make up.
+    pub name: Option<String>,
+    /// What is passed.
+    pub ty: Passed,
+    /// Where it lies among all parameters; `None` from the first on whose size is not known.
+    pub place: Option<Place>,
+}
+
+/// Where a parameter lies among all parameters of a kernel, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its first byte.
+    pub offset: u64,
+    /// How many it has.
+    pub size: u64,
+    /// To what it is aligned.
+    pub align: u64,
+}
+
+/// What is passed for a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// A number, or a pointer that nothing tells from one. A `.u32` may also be a place in the memory
+    /// of the work-group, in bytes from its start: so DPC++ passes local accessors and
+    /// `work_group_memory`.
+    Number {
+        /// What kind of number.
+        kind: Kind,
+        /// How many bits it has.
+        bits: u32,
+    },
+    /// A pointer, to anywhere unless it has a space (`.ptr`).
+    Pointer {
+        /// What it points into.
+        space: Option<Space>,
+        /// How many bits it has.
+        bits: u32,
+    },
+    /// So many bytes.
+    Bytes {
+        /// How many.
+        size: u64,
+        /// To what they are aligned.
+        align: u64,
+    },
+    /// Something else.
+    Other,
+}
+
+/// A kind of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `.u`: compilers write it for signed integers as well.
+    Unsigned,
+    /// `.s`.
+    Signed,
+    /// `.f`.
+    Float,
+    /// `.b`: anything.
+    Bits,
+}
+
+/// What a pointer points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Memory of the device.
+    Global,
+    /// Memory of the work-group.
+    Shared,
+    /// Memory that kernels only read.
+    Const,
+    /// Memory of the work-item.
+    Local,
+}
+
+impl Passed {
+    /// How many bytes it has and to what they are aligned.
+    const fn size_and_align(self) -> Option<(u64, u64)> {
+        match self {
+            Self::Number { bits, .. } | Self::Pointer { bits, .. } => {
+                let size = bits as u64 / 8;
+                Some((size, size))
+            }
+            Self::Bytes { size, align } => Some((size, align)),
+            Self::Other => None,
+        }
+    }
+}
+
+impl Kernel {
+    /// How many bytes its parameters have together; `None` where one is not known.
+    #[must_use]
+    pub fn parameter_bytes(&self) -> Option<u64> {
+        match self.parameters.last() {
+            None => Some(0),
+            Some(last) => last.place.map(|place| place.offset + place.size),
+        }
+    }
+
+    /// Whether `other` is this kernel for ranges with an offset.
+    pub(super) fn is_offset_variant(&self, other: &Self) -> bool {
+        let Some((last, rest)) = other.parameters.split_last() else {
+            return false;
+        };
+        let name = other.name.strip_suffix(OFFSET_VARIANT);
+        name == Some(&self.name)
+            && matches!(last.ty, Passed::Bytes { size: 12, .. })
+            && rest.len() == self.parameters.len()
+            && (rest.iter().zip(&self.parameters)).all(|(a, b)| a.ty == b.ty)
+    }
+
+    /// What stands between `.entry` and the body.
+    pub(super) fn parse(tokens: &mut Tokens<'_>) -> Self {
+        let mut kernel = Self {
+            name: text(tokens.next().unwrap_or_default()),
+            ..Self::default()
+        };
+        let mut words: Vec<&[u8]> = Vec::new();
+        let mut in_list = false;
+        let mut end = Some(0);
+        while let Some(token) = tokens.peek() {
+            match token {
+                b"{" | b";" | b".entry" => break,
+                b"(" => in_list = true,
+                b"," | b")" if in_list => {
+                    if !(words.is_empty() && token == b")") {
+                        let mut parameter = Parameter::parse(&words, &kernel.name);
+                        parameter.place = end.and_then(|end| place(end, parameter.ty));
+                        end = parameter.place.map(|place| place.offset + place.size);
+                        kernel.parameters.push(parameter);
+                    }
+                    words.clear();
+                    in_list = token == b",";
+                }
+                // One too many says that there were more.
+                _ if words.len() <= MAX_WORDS => words.push(token),
+                _ => {}
+            }
+            tokens.next();
+        }
+        kernel.required_local_size = size(&words, b".reqntid");
+        kernel.max_local_size = size(&words, b".maxntid");
+        kernel
+    }
+}
+
+/// What the name of a kernel for ranges with an offset has more.
+pub(super) const OFFSET_VARIANT: &str = "_with_offset";
+
+fn place(end: u64, ty: Passed) -> Option<Place> {
+    let (size, align) = ty.size_and_align()?;
+    let offset = end.checked_next_multiple_of(align)?;
+    offset.checked_add(size)?;
+    Some(Place {
+        offset,
+        size,
+        align,
+    })
+}
+
+/// The numbers of a directive, 1 for those that are left out.
+fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
+    let at = words.iter().position(|word| *word == directive)?;
+    let numbers = words[at + 1..].iter().filter(|word| **word != b",");
+    let mut size = [1; 3];
+    for (place, word) in size.iter_mut().zip(numbers) {
+        match number(word).and_then(|number| u32::try_from(number).ok()) {
+            Some(number) => *place = number,
+            None => break,
+        }
+    }
+    Some(size)
+}
+
+impl Parameter {
+    fn parse(words: &[&[u8]], kernel: &str) -> Self {
+        let (ty, name) = read(words).unwrap_or((Passed::Other, b""));
+        let name = text(name);
+        // What LLVM and NVIDIA's compilers make up.
+        let made_up = name
+            .strip_prefix(kernel)
+            .is_some_and(|rest| rest.starts_with("_param_"));
+        Self {
+            name: Some(name).filter(|name| !made_up && !name.is_empty()),
+            ty,
+            place: None,
+        }
+    }
+}
+
+/// `.param .u64 .ptr .global .align 4 NAME`, `.param .align 8 .b8 NAME[32]`
+fn read<'t>(words: &[&'t [u8]]) -> Option<(Passed, &'t [u8])> {
+    let (mut ty, mut pointer, mut space, mut align) = (None, false, None, 1);
+    let mut words = words.iter().copied();
+    if words.len() > MAX_WORDS || words.next() != Some(b".param") {
+        return None;
+    }
+    let name = loop {
+        match words.next()? {
+            b".align" => align = number(words.next()?)?,
+            b".ptr" => pointer = true,
+            b".global" => space = Some(Space::Global),
+            b".shared" => space = Some(Space::Shared),
+            b".const" => space = Some(Space::Const),
+            b".local" => space = Some(Space::Local),
+            word if word.starts_with(b".") => ty = Some(scalar(word)?),
+            name => break name,
+        }
+    };
+    let (kind, bits) = ty?;
+    let passed = match (words.next(), pointer) {
+        (None, true) if bits >= 32 => Passed::Pointer { space, bits },
+        (None, false) if space.is_none() => Passed::Number { kind, bits },
+        (Some(b"["), false) if space.is_none() => {
+            let size = number(words.next()?)?.checked_mul(u64::from(bits / 8))?;
+            let align = align.max(u64::from(bits / 8));
+            let closed = words.next() == Some(b"]") && words.next().is_none();
+            if !closed || !align.is_power_of_two() {
+                return None;
+            }
+            Passed::Bytes { size, align }
+        }
+        _ => return None,
+    };
+    Some((passed, name))
+}
+
+pub(super) fn scalar(word: &[u8]) -> Option<(Kind, u32)> {
+    let (kind, bits) = match word.strip_prefix(b".")? {
+        [b'u', bits @ ..] => (Kind::Unsigned, bits),
+        [b's', bits @ ..] => (Kind::Signed, bits),
+        [b'f', bits @ ..] => (Kind::Float, bits),
+        [b'b', bits @ ..] => (Kind::Bits, bits),
+        _ => return None,
+    };
+    let bits = match bits {
+        b"8" if kind != Kind::Float => 8,
+        b"16" => 16,
+        b"32" => 32,
+        b"64" => 64,
+        _ => return None,
+    };
+    Some((kind, bits))
+}
+
+impl fmt::Display for Passed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number { kind, bits } => {
+                let kind = match kind {
+                    Kind::Unsigned => 'u',
+                    Kind::Signed => 's',
+                    Kind::Float => 'f',
+                    Kind::Bits => 'b',
+                };
+                write!(f, "`.{kind}{bits}`")
+            }
+            Self::Pointer { space, .. } => f.write_str(match space {
+                None => "`.ptr`",
+                Some(Space::Global) => "`.ptr .global`",
+                Some(Space::Shared) => "`.ptr .shared`",
+                Some(Space::Const) => "`.ptr .const`",
+                Some(Space::Local) => "`.ptr .local`",
+            }),
+            Self::Bytes { size, .. } => write!(f, "`.b8[{size}]`"),
+            Self::Other => f.write_str("something else"),
+        }
+    }
+}

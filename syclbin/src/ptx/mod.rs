@@ -1,0 +1,366 @@
+//! PTX, NVIDIA's text form of code: its version and target, its kernels and what they take, its
+//! variables, and what it lacks.
+//!
+//! ```
+//! use syclbin::ptx::{Module, Target, Version};
+//!
+//! let text = b".version 7.0\n.target sm_80\n.address_size 64\n\
+//!     .visible .entry fill(.param .u64 .ptr .global .align 4 fill_param_0, .param .u32 fill_param_1)\n\
+//!     { ret; }";
+//! let module = Module::parse(text)?;
+//! assert_eq!((module.version, module.target), (Version::new(7, 0), Target::new(80)));
+//! let fill = module.kernel("fill").ok_or("no kernel")?;
+//! assert_eq!(fill.parameters[1].place.map(|place| (place.offset, place.size)), Some((8, 4)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What it makes of SYCL (by DPC++, and by the compiler library of 2026.2):
+//!
+//! - A kernel that asks for its global id comes twice, see [`Kernel::has_offset_variant`].
+//! - SYCL's dimensions are turned around: the last is x.
+//! - Memory of the work-group is one block whose size the launch says; parameters are places in it, see
+//!   [`Passed::Number`].
+//! - A specialization constant is a variable, see [`constant_variable`].
+//!
+//! Code inside of functions is not looked at, but for the names it uses.
+
+mod kernel;
+mod target;
+mod tokens;
+mod variable;
+mod version;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use crate::error::{Error, ErrorKind};
+pub use kernel::{Kernel, Kind, Parameter, Passed, Place, Space};
+pub use target::{Suffix, Target};
+use tokens::{Tokens, text};
+pub use variable::Variable;
+use variable::{Linkage, declared};
+pub use version::Version;
+
+/// Functions that the driver has for every text.
+const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// What a PTX text has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The version of PTX it is written in.
+    pub version: Version,
+    /// The first GPUs it is for.
+    pub target: Target,
+    /// The kernels in the order of the text, each name once. Those for ranges with an offset are not
+    /// among them, but for one that has no other form.
+    pub kernels: Vec<Kernel>,
+    /// Functions that it calls and does not have, without those that every driver has. Only a linker
+    /// takes such a text (`cuLinkAddData`).
+    pub imports: Vec<String>,
+    /// Functions that others can call.
+    pub exports: Vec<String>,
+    /// Variables that can be found by their names, in memory of the device (`.global`, `.const`).
+    pub variables: Vec<Variable>,
+}
+
+impl Module {
+    /// Reads a text. What is not understood of a parameter makes it [`Passed::Other`].
+    ///
+    /// # Errors
+    ///
+    /// When it is no PTX, or does not say its version and target.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let (module, fault) = Self::read(bytes);
+        match fault {
+            Some(fault) => Err(fault),
+            None => Ok(module),
+        }
+    }
+
+    /// The kernel of that name.
+    #[must_use]
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// The variable of that name.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.iter().find(|found| found.name == name)
+    }
+
+    /// All that is understood, and the first fault.
+    pub(crate) fn read(bytes: &[u8]) -> (Self, Option<Error>) {
+        let mut reader = Reader::default();
+        let fault = reader.read(bytes);
+        (reader.finish(), fault)
+    }
+}
+
+/// The name that the variable of the specialization constant `key` has in PTX. `key` is the name in set
+/// [`SPECIALIZATION_CONSTANTS`](crate::property::set::SPECIALIZATION_CONSTANTS).
+///
+/// PTX has no constants that can be set when it is compiled. `syclbin-clang` makes each a visible
+/// variable in the memory of the device, with the default value: whoever launches a kernel with another
+/// one writes it there first.
+///
+/// ```
+/// use syclbin::ptx::constant_variable;
+///
+/// assert_eq!(constant_variable("_ZL4gain"), "__syclbin_constant__ZL4gain");
+/// assert_eq!(constant_variable("a.b"), "__syclbin_constant_a$2eb");
+/// ```
+#[must_use]
+pub fn constant_variable(key: &str) -> String {
+    let mut name = String::from("__syclbin_constant_");
+    for byte in key.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' => name.push(char::from(byte)),
+            // `$` as well, or two keys could be one name. Writing to a string cannot fail.
+            _ => _ = write!(name, "${byte:02x}"),
+        }
+    }
+    name
+}
+
+/// Whether `bytes` are PTX: after comments comes its version.
+pub(crate) fn is_ptx(bytes: &[u8]) -> bool {
+    Tokens::new(bytes).next() == Some(b".version")
+}
+
+/// The names of the kernels of a text.
+pub(crate) fn kernels(bytes: &[u8]) -> Vec<String> {
+    let kernels = Module::read(bytes).0.kernels;
+    kernels.into_iter().map(|kernel| kernel.name).collect()
+}
+
+/// A function, as far as it was read.
+#[derive(Default)]
+struct Function<'a> {
+    linkage: Linkage,
+    defined: bool,
+    called: bool,
+    /// Names of functions and of memory in its body.
+    mentions: BTreeSet<&'a [u8]>,
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reader<'a> {
+    version: Option<Version>,
+    target: Option<Target>,
+    kernels: Vec<(Kernel, BTreeSet<&'a [u8]>)>,
+    /// Their names.
+    names: BTreeSet<String>,
+    functions: BTreeMap<&'a [u8], Function<'a>>,
+    /// Functions in the order of the text.
+    order: Vec<&'a [u8]>,
+    /// Memory whose size the launch says.
+    dynamic: BTreeSet<Vec<u8>>,
+    variables: Vec<Variable>,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, bytes: &'a [u8]) -> Option<Error> {
+        let mut tokens = Tokens::new(bytes);
+        let mut linkage = Linkage::Own;
+        let mut fault = None;
+        let mut fail = |at: usize, reason| {
+            let offset = (bytes.len() - at) as u64;
+            fault.get_or_insert_with(|| Error::new("PTX", offset, ErrorKind::Ptx(reason)));
+        };
+        if !is_ptx(bytes) {
+            fail(bytes.len(), "it does not begin with its version");
+        }
+        loop {
+            let at = tokens.left();
+            let Some(token) = tokens.next() else { break };
+            match token {
+                b".version" => {
+                    self.version = tokens.next().and_then(Version::parse);
+                    if self.version.is_none() {
+                        fail(at, "its version is no version");
+                    }
+                }
+                b".target" => {
+                    let name = tokens.next().and_then(|word| str::from_utf8(word).ok());
+                    self.target = name.and_then(Target::parse);
+                    if self.target.is_none() {
+                        fail(at, "its target is no generation of GPUs, such as sm_80");
+                    }
+                }
+                b".visible" | b".weak" | b".common" => linkage = Linkage::Visible,
+                b".extern" => linkage = Linkage::Extern,
+                b".entry" => {
+                    let kernel = Kernel::parse(&mut tokens);
+                    let mentions = self.body(&mut tokens);
+                    if !kernel.name.is_empty() && self.names.insert(kernel.name.clone()) {
+                        self.kernels.push((kernel, mentions));
+                    }
+                    linkage = Linkage::Own;
+                }
+                b".func" => {
+                    self.function(&mut tokens, linkage);
+                    linkage = Linkage::Own;
+                }
+                b".global" | b".const" | b".shared" => {
+                    self.variable(&mut tokens, token, linkage);
+                    linkage = Linkage::Own;
+                }
+                b"{" => tokens.skip_block(|_| {}),
+                b";" => linkage = Linkage::Own,
+                _ => {}
+            }
+        }
+        if self.target.is_none() {
+            fail(0, "it does not say its target");
+        }
+        fault
+    }
+
+    /// What comes after the head of a function: its body, of which the known names are kept, or `;`.
+    fn body(&mut self, tokens: &mut Tokens<'a>) -> BTreeSet<&'a [u8]> {
+        let mut mentions = BTreeSet::new();
+        if tokens.peek() != Some(b"{") {
+            return mentions;
+        }
+        tokens.next();
+        // Names are declared before they are used.
+        tokens.skip_block(|word| {
+            if self.dynamic.contains(word) {
+                mentions.insert(word);
+            } else if let Some(function) = self.functions.get_mut(word) {
+                function.called = true;
+                mentions.insert(word);
+            }
+        });
+        mentions
+    }
+
+    /// `(.param .b32 result) NAME (.param .b64 x) .noreturn`
+    fn function(&mut self, tokens: &mut Tokens<'a>, linkage: Linkage) {
+        let mut name: &[u8] = b"";
+        let mut in_list = false;
+        while let Some(token) = tokens.peek() {
+            match token {
+                b"{" | b";" | b".entry" | b".func" => break,
+                b"(" => in_list = true,
+                b")" => in_list = false,
+                word if !in_list && name.is_empty() && !word.starts_with(b".") => name = word,
+                _ => {}
+            }
+            tokens.next();
+        }
+        if name.is_empty() {
+            return;
+        }
+        if !self.functions.contains_key(name) {
+            self.order.push(name);
+        }
+        self.functions.entry(name).or_default();
+        let defined = tokens.peek() == Some(b"{");
+        let mentions = self.body(tokens);
+        if let Some(function) = self.functions.get_mut(name) {
+            function.defined |= defined;
+            if linkage != Linkage::Own {
+                function.linkage = linkage;
+            }
+            function.mentions.extend(mentions);
+        }
+    }
+
+    fn variable(&mut self, tokens: &mut Tokens<'a>, space: &[u8], linkage: Linkage) {
+        let space = match space {
+            b".shared" => Space::Shared,
+            b".const" => Space::Const,
+            _ => Space::Global,
+        };
+        let found = declared(tokens, space);
+        match (space, linkage) {
+            (Space::Shared, Linkage::Extern) => {
+                let names = found.into_iter().map(|variable| variable.name.into_bytes());
+                self.dynamic.extend(names);
+            }
+            (Space::Global | Space::Const, Linkage::Visible) => self.variables.extend(found),
+            _ => {}
+        }
+    }
+
+    /// The functions that use memory whose size the launch says, themselves or through others.
+    fn using_dynamic(&self) -> BTreeSet<&'a [u8]> {
+        let mut callers: BTreeMap<&[u8], Vec<&'a [u8]>> = BTreeMap::new();
+        let mut next = Vec::new();
+        for (name, function) in &self.functions {
+            for mention in &function.mentions {
+                match self.dynamic.contains(*mention) {
+                    true => next.push(*name),
+                    false => callers.entry(mention).or_default().push(name),
+                }
+            }
+        }
+        let mut using = BTreeSet::new();
+        while let Some(name) = next.pop() {
+            if using.insert(name) {
+                next.extend(callers.get(name).into_iter().flatten());
+            }
+        }
+        using
+    }
+
+    fn finish(self) -> Module {
+        let using = self.using_dynamic();
+        let functions = self.order.iter().filter_map(|name| {
+            let function = self.functions.get(name)?;
+            Some((text(name), function))
+        });
+        let (mut imports, mut exports) = (Vec::new(), Vec::new());
+        for (name, function) in functions {
+            match function.linkage {
+                Linkage::Extern if !function.defined && function.called => imports.push(name),
+                Linkage::Visible if function.defined => exports.push(name),
+                _ => {}
+            }
+        }
+        imports.retain(|name| !OF_THE_DRIVER.contains(&name.as_str()));
+        let all = self.kernels.into_iter().map(|(mut kernel, mentions)| {
+            let own = [kernel.name.as_bytes(), b"_shared_mem"].concat();
+            let mut names = mentions.iter();
+            kernel.uses_dynamic_shared_memory = self.dynamic.contains(&own)
+                || names.any(|name| self.dynamic.contains(*name) || using.contains(name));
+            kernel
+        });
+        Module {
+            version: self.version.unwrap_or(Version::new(0, 0)),
+            target: self.target.unwrap_or(Target::new(0)),
+            kernels: without_offset_variants(all.collect()),
+            imports,
+            exports,
+            variables: self.variables,
+        }
+    }
+}
+
+/// Of kernels that are there twice, with an offset of the global id and without, the plain one.
+fn without_offset_variants(mut kernels: Vec<Kernel>) -> Vec<Kernel> {
+    let mut places = BTreeMap::new();
+    for (at, kernel) in kernels.iter().enumerate() {
+        places.insert(kernel.name.clone(), at);
+    }
+    let plain = |kernel: &Kernel| {
+        let name = kernel.name.strip_suffix(kernel::OFFSET_VARIANT)?;
+        let at = *places.get(name)?;
+        kernels[at].is_offset_variant(kernel).then_some(at)
+    };
+    let plain: Vec<Option<usize>> = kernels.iter().map(plain).collect();
+    for at in plain.iter().flatten() {
+        kernels[*at].has_offset_variant = true;
+    }
+    let mut plain = plain.into_iter();
+    kernels.retain(|_| plain.next().is_none_or(|plain| plain.is_none()));
+    kernels
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! Generations of NVIDIA GPUs (`sm_90a`): which code runs on which.
+
+use core::fmt;
+
+use super::Version;
+
+/// A generation of NVIDIA GPUs, for which there is PTX or native code: `sm_75`, `sm_90a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// The compute capability without its point: 75, 90, 120.
+    pub number: u32,
+    /// What narrows down where the code runs.
+    pub suffix: Option<Suffix>,
+}
+
+/// What narrows down where code runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Suffix {
+    /// `a`: on GPUs of that very number.
+    Architecture,
+    /// `f`: on GPUs of that family, which are those of the same first number from there on.
+    Family,
+}
+
+impl Target {
+    /// The target of a number, without a suffix.
+    #[must_use]
+    pub const fn new(number: u32) -> Self {
+        Self {
+            number,
+            suffix: None,
+        }
+    }
+
+    /// Reads `sm_90a`, also as SYCL's compilers spell it, `nvidia_gpu_sm_90a`.
+    ///
+    /// ```
+    /// use syclbin::ptx::Target;
+    ///
+    /// assert_eq!(Target::parse("sm_80"), Some(Target::new(80)));
+    /// assert_eq!(Target::parse("gfx90a"), None);
+    /// ```
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let name = text.strip_prefix("nvidia_gpu_").unwrap_or(text);
+        let name = name.strip_prefix("sm_")?;
+        let (digits, suffix) = match name.as_bytes().last()? {
+            b'a' => (&name[..name.len() - 1], Some(Suffix::Architecture)),
+            b'f' => (&name[..name.len() - 1], Some(Suffix::Family)),
+            _ => (name, None),
+        };
+        let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.parse::<u16>().ok().filter(|_| all_digits)?;
+        Some(Self {
+            number: number.into(),
+            suffix,
+        })
+    }
+
+    /// The first number of the compute capability.
+    #[must_use]
+    pub const fn major(self) -> u32 {
+        self.number / 10
+    }
+
+    /// The second number of the compute capability.
+    #[must_use]
+    pub const fn minor(self) -> u32 {
+        self.number % 10
+    }
+
+    /// Whether a driver can compile PTX for this target to code of a GPU of the compute capability
+    /// `major.minor`.
+    #[must_use]
+    pub const fn ptx_runs_on(self, major: u32, minor: u32) -> bool {
+        match self.suffix {
+            None => self.number <= major * 10 + minor,
+            Some(_) => self.native_runs_on(major, minor),
+        }
+    }
+
+    /// Whether native code (a cubin) for this target runs on a GPU of the compute capability
+    /// `major.minor`.
+    #[must_use]
+    pub const fn native_runs_on(self, major: u32, minor: u32) -> bool {
+        let same = self.major() == major;
+        match self.suffix {
+            Some(Suffix::Architecture) => same && self.minor() == minor,
+            Some(Suffix::Family) | None => same && self.minor() <= minor,
+        }
+    }
+
+    /// The first version of PTX that has this target; `None` of targets that this crate does not know.
+    #[must_use]
+    pub const fn first_version(self) -> Option<Version> {
+        let (major, minor) = match self.number {
+            50 => (4, 0),
+            52 => (4, 1),
+            53 => (4, 2),
+            60..=62 => (5, 0),
+            70 => (6, 0),
+            72 => (6, 1),
+            75 => (6, 3),
+            80 => (7, 0),
+            86 => (7, 1),
+            87 => (7, 4),
+            89 => (7, 8),
+            90 if self.suffix.is_some() => (8, 0),
+            90 => (7, 8),
+            88 | 110 => (9, 0),
+            103 | 121 => (8, 8),
+            100 | 101 | 120 if matches!(self.suffix, Some(Suffix::Family)) => (8, 8),
+            100 | 101 => (8, 6),
+            120 => (8, 7),
+            _ => return None,
+        };
+        Some(Version::new(major, minor))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffix = match self.suffix {
+            None => "",
+            Some(Suffix::Architecture) => "a",
+            Some(Suffix::Family) => "f",
+        };
+        write!(f, "sm_{}{suffix}", self.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn targets_are_read_as_they_are_written() {
+        for text in ["sm_75", "sm_90a", "sm_100f", "sm_120"] {
+            let target = Target::parse(text);
+            assert_eq!(target.map(|t| t.to_string()).as_deref(), Some(text));
+            let long = alloc::format!("nvidia_gpu_{text}");
+            assert_eq!(Target::parse(&long), target);
+        }
+        for text in [
+            "", "sm_", "sm_a", "sm_-1", "sm_+9", "sm_99999", "gfx90a", "75",
+        ] {
+            assert_eq!(Target::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn ptx_runs_on_what_is_newer_and_native_code_on_its_own_generation() {
+        let target = |text| Target::parse(text).unwrap_or(Target::new(0));
+        for (text, (major, minor), ptx, native) in [
+            ("sm_75", (7, 5), true, true),
+            ("sm_75", (9, 0), true, false),
+            ("sm_80", (8, 9), true, true),
+            ("sm_89", (8, 6), false, false),
+            ("sm_90", (12, 0), true, false),
+            ("sm_90a", (9, 0), true, true),
+            ("sm_90a", (10, 0), false, false),
+            ("sm_100f", (10, 3), true, true),
+            ("sm_100a", (10, 3), false, false),
+            ("sm_100f", (12, 0), false, false),
+            ("sm_120", (10, 3), false, false),
+        ] {
+            assert_eq!(target(text).ptx_runs_on(major, minor), ptx, "{text}");
+            assert_eq!(target(text).native_runs_on(major, minor), native, "{text}");
+        }
+    }
+}

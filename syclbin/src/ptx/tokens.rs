@@ -1,0 +1,86 @@
+//! Words of PTX, without comments; what is between words is passed over.
+
+use alloc::string::String;
+
+#[derive(Clone)]
+pub(super) struct Tokens<'a>(&'a [u8]);
+
+impl<'a> Tokens<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// How many bytes are left.
+    pub(super) const fn left(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The next word, which stays the next.
+    pub(super) fn peek(&self) -> Option<&'a [u8]> {
+        self.clone().next()
+    }
+
+    /// Goes past the `}` of a `{` that was read, and tells of the words between.
+    pub(super) fn skip_block(&mut self, mut each: impl FnMut(&'a [u8])) {
+        let mut depth = 1usize;
+        while depth > 0
+            && let Some(token) = self.next()
+        {
+            match token {
+                b"{" => depth += 1,
+                b"}" => depth -= 1,
+                word => each(word),
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let (first, rest) = self.0.split_first()?;
+            let skip_past = |end: &[u8]| {
+                let at = rest.windows(end.len()).position(|bytes| bytes == end);
+                at.map_or(&[][..], |at| &rest[at + end.len()..])
+            };
+            match (first, rest.first()) {
+                (b'/', Some(b'/')) => self.0 = skip_past(b"\n"),
+                (b'/', Some(b'*')) => self.0 = skip_past(b"*/"),
+                // A text, such as the name of a source, is one word that means nothing here.
+                (b'"', _) => {
+                    self.0 = skip_past(b"\"");
+                    return Some(b"\"");
+                }
+                _ if is_word(*first) => {
+                    let end = self.0.iter().position(|byte| !is_word(*byte));
+                    let (word, after) = self.0.split_at(end.unwrap_or(self.0.len()));
+                    self.0 = after;
+                    return Some(word);
+                }
+                (b' ' | b'\t' | b'\r' | b'\n', _) => self.0 = rest,
+                // A mark is a word of its own, so that text is not taken for PTX past it.
+                _ => {
+                    let (mark, after) = self.0.split_at(1);
+                    self.0 = after;
+                    return Some(mark);
+                }
+            }
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'$' | b'%')
+}
+
+/// A number without a sign, in the ways that compilers write one where sizes stand.
+pub(super) fn number(word: &[u8]) -> Option<u64> {
+    let digits = word.iter().all(u8::is_ascii_digit);
+    str::from_utf8(word).ok()?.parse().ok().filter(|_| digits)
+}
+
+pub(super) fn text(word: &[u8]) -> String {
+    String::from_utf8_lossy(word).into_owned()
+}

@@ -1,0 +1,101 @@
+//! Variables of PTX that have a name outside of functions.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::kernel::{Space, scalar};
+use super::tokens::{Tokens, number, text};
+
+/// A variable of a PTX text that others can find by its name (`.visible`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it lies.
+    pub space: Space,
+    /// How many bytes it has.
+    pub size: u64,
+    /// To what it is aligned, in bytes.
+    pub align: u64,
+}
+
+/// Who knows a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Linkage {
+    /// This text alone.
+    #[default]
+    Own,
+    /// Whoever links it: `.visible`, `.weak`, `.common`.
+    Visible,
+    /// It is in another text.
+    Extern,
+}
+
+/// What is declared after `.global`, `.const` or `.shared`, up to its `;`.
+pub(super) fn declared(tokens: &mut Tokens<'_>, space: Space) -> Vec<Variable> {
+    let mut words: Vec<&[u8]> = Vec::new();
+    let (mut in_value, mut found) = (false, Vec::new());
+    // Those after a comma have the type of the first.
+    let mut ty: Vec<&[u8]> = Vec::new();
+    while let Some(token) = tokens.next() {
+        match token {
+            b"{" => tokens.skip_block(|_| {}),
+            b"=" => in_value = true,
+            b"," | b";" => {
+                let all = [ty.as_slice(), words.as_slice()].concat();
+                if let Some((variable, of_type)) = read(&all, space) {
+                    ty = all[..of_type].to_vec();
+                    found.push(variable);
+                }
+                (in_value, words) = (false, Vec::new());
+                if token == b";" {
+                    break;
+                }
+            }
+            _ if in_value => {}
+            word => words.push(word),
+        }
+    }
+    found
+}
+
+/// `.align 4 .b8 NAME[16]`, and how many of these words are its type.
+fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
+    let (mut align, mut element, mut lanes) = (None, None, 1);
+    let mut rest = words.iter().copied().enumerate();
+    let (of_type, name) = loop {
+        match rest.next()? {
+            (_, b".align") => align = Some(number(rest.next()?.1)?),
+            (_, b".v2") => lanes = 2,
+            (_, b".v4") => lanes = 4,
+            (_, word) if word.starts_with(b".") => {
+                element = scalar(word)
+                    .map(|(_, bits)| u64::from(bits / 8))
+                    .or(element);
+            }
+            (at, name) => break (at, name),
+        }
+    };
+    let element = element?.checked_mul(lanes)?;
+    let mut size = element;
+    while let Some((_, word)) = rest.next() {
+        match word {
+            // An array whose size is not said is one of the other text's, or of the launch's.
+            b"[" => match rest.next()?.1 {
+                b"]" => size = 0,
+                count => size = size.checked_mul(number(count)?)?,
+            },
+            b"]" => {}
+            _ => return None,
+        }
+    }
+    let align = align.unwrap_or(element).max(1);
+    let name = text(name);
+    let variable = Variable {
+        name,
+        space,
+        size,
+        align,
+    };
+    align.is_power_of_two().then_some((variable, of_type))
+}
