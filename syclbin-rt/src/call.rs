@@ -12,7 +12,7 @@ use crate::event::{Event, Unwaitable};
 use crate::kernel::Kernel;
 use crate::kind::Takes;
 use crate::queue::FLUSHING;
-use crate::range::{Extent, NdRange};
+use crate::range::{Grid, NdRange};
 use crate::work_group;
 
 /// A kernel with its arguments.
@@ -41,7 +41,7 @@ impl<'l> Call<'l> {
         contract: Option<Contract>,
     ) -> Result<Event> {
         let kernel = self.kernel;
-        let local = self.checked(range, contract)?;
+        let grid = self.checked(range, contract)?;
         let list;
         let after = if self.after.is_empty() {
             WaitList::NOTHING
@@ -49,19 +49,8 @@ impl<'l> Call<'l> {
             list = self.wait_list()?;
             &list
         };
-        let global = range.global_extent();
-        let local = local.as_ref().map(Extent::driver_order);
-        // SAFETY: `choose` gives as many dimensions as the range has, and `wait_list` only events of
-        // the context; the rest is what the caller vouches for.
-        let launched = unsafe {
-            kernel.raw().launch(
-                kernel.raw_queue(),
-                self,
-                global.driver_order(),
-                local,
-                after,
-            )
-        };
+        // SAFETY: `wait_list` gives only events of the context; the rest is what the caller vouches for.
+        let launched = unsafe { kernel.raw().launch(kernel.raw_queue(), self, &grid, after) };
         match launched {
             Ok(event) => Ok(Event::of_kernel(kernel, event)),
             Err((Some(position), failure)) => Err(self.refused(position, failure)),
@@ -72,21 +61,20 @@ impl<'l> Call<'l> {
         }
     }
 
-    /// The work-group size that the kernel gets over `range`, if all that can be checked is right and
-    /// `contract` holds.
+    /// What the kernel is launched over for `range`, if all that can be checked is right and `contract`
+    /// holds.
     #[inline]
-    pub(crate) fn checked(
-        &self,
-        range: &NdRange,
-        contract: Option<Contract>,
-    ) -> Result<Option<Extent>> {
+    pub(crate) fn checked(&self, range: &NdRange, contract: Option<Contract>) -> Result<Grid> {
         let kernel = self.kernel;
         let refused = |problem| Error::launch(kernel.name(), problem);
         check(self).map_err(refused)?;
         let device = kernel.queue().device();
         let local = work_group::choose(range, kernel.limits(), device).map_err(refused)?;
+        if contract.is_some() && range.offset_extent().is_some() {
+            return Err(refused(LaunchProblem::SafeOffset));
+        }
         match contract.map(|holds| holds(&Given::new(self.args, range))) {
-            None | Some(Ok(())) => Ok(local),
+            None | Some(Ok(())) => Ok(range.grid(local)),
             Some(Err(broken)) => Err(refused(LaunchProblem::contract(broken, self.names))),
         }
     }

@@ -447,6 +447,20 @@ pub enum LaunchProblem {
         /// The work-group.
         local: Vec<usize>,
     },
+    /// Range and offset have different numbers of dimensions.
+    #[error("the range {global:?} and the offset {offset:?} differ in dimensions")]
+    OffsetDimensions {
+        /// The range.
+        global: Vec<usize>,
+        /// The offset.
+        offset: Vec<usize>,
+    },
+    /// A range with an offset for a launch that its contract makes safe.
+    #[error(
+        "its contract speaks of ids that begin at 0, and the range has an offset; declare the kernel \
+         without `safe` to launch it so"
+    )]
+    SafeOffset,
     /// The work-group does not divide the range.
     #[error("the work-group {local:?} does not divide the range {global:?}; round the range up")]
     Indivisible {

@@ -6,7 +6,7 @@ use crate::backend::{Argument, Arguments as _, Held, KernelObject, opencl};
 use crate::call::{Call, Contract};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::kernel::Kernel;
-use crate::range::{Extent, NdRange};
+use crate::range::{Grid, NdRange};
 
 /// A kernel object of its own, whose arguments are set, and what it keeps alive.
 pub(crate) struct Fixed {
@@ -14,8 +14,7 @@ pub(crate) struct Fixed {
     pub(crate) object: KernelObject,
     /// What each argument is, in the order of the device.
     values: Vec<Kept>,
-    pub(crate) global: Extent,
-    pub(crate) local: Option<Extent>,
+    pub(crate) grid: Grid,
     /// Whether all arguments are set.
     complete: bool,
 }
@@ -44,7 +43,7 @@ impl Fixed {
         range: &NdRange,
         contract: Option<Contract>,
     ) -> Result<Self> {
-        let (kernel, local) = (call.kernel, checked(call, range, contract)?);
+        let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
         let object = kernel.raw().object().map_err(|failure| {
             let action = format!("making kernel {}", kernel.name());
             Error::driver(failure, action, kernel.queue().device())
@@ -53,8 +52,7 @@ impl Fixed {
             kernel: kernel.clone(),
             object,
             values: call.passed().map(|_| Kept::Unset).collect(),
-            global: range.global_extent(),
-            local,
+            grid,
             complete: false,
         };
         fixed.set(call)?;
@@ -74,7 +72,7 @@ impl Fixed {
         range: &NdRange,
         contract: Option<Contract>,
     ) -> Result<()> {
-        let (kernel, local) = (call.kernel, checked(call, range, contract)?);
+        let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
         if !kernel.is(&self.kernel) {
             let problem = LaunchProblem::OtherKernel {
                 prepared: self.kernel.name().to_owned(),
@@ -82,8 +80,7 @@ impl Fixed {
             return Err(Error::launch(kernel.name(), problem));
         }
         self.set(call)?;
-        self.global = range.global_extent();
-        self.local = local;
+        self.grid = grid;
         Ok(())
     }
 
@@ -124,10 +121,10 @@ impl Fixed {
     }
 }
 
-fn checked(call: &Call<'_>, range: &NdRange, contract: Option<Contract>) -> Result<Option<Extent>> {
-    let local = call.checked(range, contract)?;
+fn checked(call: &Call<'_>, range: &NdRange, contract: Option<Contract>) -> Result<Grid> {
+    let grid = call.checked(range, contract)?;
     if call.after.is_empty() {
-        return Ok(local);
+        return Ok(grid);
     }
     Err(Error::launch(
         call.kernel.name(),

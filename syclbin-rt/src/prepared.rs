@@ -10,7 +10,7 @@ use crate::error::{Error, LaunchProblem, Result};
 use crate::event::Event;
 use crate::fixed::Fixed;
 use crate::launch::Launch;
-use crate::range::{Extent, NdRange};
+use crate::range::NdRange;
 use crate::safe_launch::SafeLaunch;
 
 /// A kernel whose arguments and range are checked and set, to be launched again and again. Made by
@@ -135,8 +135,7 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
         let Fixed {
             kernel,
             object,
-            global,
-            local,
+            grid,
             ..
         } = &self.fixed;
         self.fixed.check_complete()?;
@@ -148,10 +147,9 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
             list = queue.wait_list(events)?;
             &list
         };
-        let local = local.as_ref().map(Extent::driver_order);
-        // SAFETY: the sizes were chosen together, the events are of this context, and the arguments
+        // SAFETY: the events are of this context, and the arguments
         // are set, checked and kept; the rest is what the caller vouches for.
-        let launched = unsafe { object.enqueue(raw_queue, global.driver_order(), local, after) };
+        let launched = unsafe { object.enqueue(raw_queue, grid, after) };
         let event = launched.map_err(|failure| {
             let action = format!("launching kernel {}", kernel.name());
             Error::driver(failure, action, queue.device())
@@ -232,8 +230,8 @@ impl<const N: usize, R: Into<NdRange>> SafePrepared<N, R> {
 
 impl<const N: usize, R> fmt::Debug for Prepared<N, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fixed { kernel, global, .. } = &self.fixed;
-        write!(f, "Prepared({kernel:?} over {:?})", global.sycl_order())
+        let Fixed { kernel, grid, .. } = &self.fixed;
+        write!(f, "Prepared({kernel:?} over {:?})", grid.sycl_order())
     }
 }
 

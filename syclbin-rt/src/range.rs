@@ -18,6 +18,15 @@
 pub struct NdRange {
     global: Extent,
     local: Option<Extent>,
+    offset: Option<Extent>,
+}
+
+/// A range as a driver takes it: with a work-group size, unless the driver is to find one.
+#[derive(Clone, Copy)]
+pub(crate) struct Grid {
+    offset: Option<Extent>,
+    global: Extent,
+    local: Option<Extent>,
 }
 
 /// Sizes in one to three dimensions: what a number or an array of numbers becomes.
@@ -68,6 +77,7 @@ impl NdRange {
         Self {
             global: global.into(),
             local: None,
+            offset: None,
         }
     }
 
@@ -80,12 +90,72 @@ impl NdRange {
         }
     }
 
+    /// The same range, with global ids that begin at `offset` and not at 0, in as many dimensions: of 8
+    /// work-items from 100 on the kernel gets the ids 100 to 107.
+    ///
+    /// A launch that is safe because of a contract does not take it, as contracts speak of ids that
+    /// begin at 0.
+    ///
+    /// ```
+    /// use syclbin_rt::NdRange;
+    ///
+    /// let rest = NdRange::new(24).offset(1000);
+    /// # assert_ne!(rest, NdRange::new(24));
+    /// ```
+    #[must_use]
+    pub fn offset(self, offset: impl Into<Extent>) -> Self {
+        Self {
+            offset: Some(offset.into()),
+            ..self
+        }
+    }
+
+    pub(crate) fn offset_extent(&self) -> Option<Extent> {
+        self.offset
+    }
+
+    /// The range in work-groups of `local`, as a driver takes it.
+    pub(crate) fn grid(&self, local: Option<Extent>) -> Grid {
+        Grid {
+            // Ids begin at 0 without one, and that is what devices are fastest with.
+            offset: self
+                .offset
+                .filter(|offset| offset.driver_order().iter().any(|id| *id != 0)),
+            global: self.global,
+            local,
+        }
+    }
+
     pub(crate) fn global_extent(&self) -> Extent {
         self.global
     }
 
     pub(crate) fn local_extent(&self) -> Option<Extent> {
         self.local
+    }
+}
+
+impl Grid {
+    /// Where ids begin, in the driver's order; none where that is 0.
+    pub(crate) fn offset(&self) -> Option<&[usize]> {
+        let offset = self.offset.as_ref()?;
+        offset.sizes.get(..self.global.dimensions)
+    }
+
+    /// The sizes in the driver's order.
+    pub(crate) fn global(&self) -> &[usize] {
+        self.global.driver_order()
+    }
+
+    /// Those of a work-group, as many as of the range.
+    pub(crate) fn local(&self) -> Option<&[usize]> {
+        let local = self.local.as_ref()?;
+        local.sizes.get(..self.global.dimensions)
+    }
+
+    /// The range in SYCL's order, for messages.
+    pub(crate) fn sycl_order(&self) -> Vec<usize> {
+        self.global.sycl_order()
     }
 }
 
@@ -126,6 +196,16 @@ impl Extent {
     pub(crate) fn items(&self) -> usize {
         let [x, y, z] = self.sizes;
         x.saturating_mul(y).saturating_mul(z)
+    }
+
+    /// How many work-items a range from 0 on has that ends where this one does, if it begins at
+    /// `offset`; none when that is beyond counting.
+    pub(crate) fn checked_reach(&self, offset: Self) -> Option<usize> {
+        let mut reach = *self;
+        for (size, from) in reach.sizes.iter_mut().zip(offset.driver_order()) {
+            *size = size.checked_add(*from)?;
+        }
+        reach.checked_items()
     }
 
     /// The same; none when that is beyond counting.

@@ -14,7 +14,7 @@ use crate::event::Event;
 use crate::fixed::Fixed;
 use crate::launch::Launch;
 use crate::queue::Queue;
-use crate::range::{Extent, NdRange};
+use crate::range::NdRange;
 use crate::safe_launch::SafeLaunch;
 
 /// What a replay does, for messages.
@@ -240,10 +240,9 @@ fn one_call(queue: &Queue, steps: &[Step]) -> Result<Option<CommandBuffer>, Fail
     for step in steps {
         let taken = match step {
             Step::Launch(fixed) => {
-                let local = fixed.local.as_ref().map(Extent::driver_order);
-                // SAFETY: the sizes were chosen together, and the arguments are set, checked and
+                // SAFETY: the arguments are set, checked and
                 // kept; the rest is what those vouch for who recorded it.
-                unsafe { buffer.add_kernel(&fixed.object, fixed.global.driver_order(), local)? };
+                unsafe { buffer.add_kernel(&fixed.object, &fixed.grid)? };
                 true
             }
             Step::Copy { from, to, .. } => buffer.add_copy(from, to)?,
@@ -313,13 +312,11 @@ impl Recording {
         // Each waits for `after`: that the one before it failed for that reason would stop none.
         for step in others {
             if let Step::Launch(fixed) = step {
-                let local = fixed.local.as_ref().map(Extent::driver_order);
-                let global = fixed.global.driver_order();
                 // SAFETY: as in `one_call`.
                 unsafe {
                     fixed
                         .object
-                        .enqueue_without_event(raw, global, local, after)?;
+                        .enqueue_without_event(raw, &fixed.grid, after)?;
                 };
             } else {
                 drop(self.start(step, after)?);
@@ -340,10 +337,8 @@ impl Recording {
         let raw = self.queue.raw();
         match step {
             Step::Launch(fixed) => {
-                let local = fixed.local.as_ref().map(Extent::driver_order);
-                let global = fixed.global.driver_order();
                 // SAFETY: as in `one_call`.
-                unsafe { fixed.object.enqueue(raw, global, local, after) }
+                unsafe { fixed.object.enqueue(raw, &fixed.grid, after) }
             }
             Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
             Step::Fill { place, pattern, .. } => raw.start_fill(place, pattern, after),

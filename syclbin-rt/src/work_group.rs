@@ -39,8 +39,18 @@ pub(crate) fn choose(
             global: global.sycl_order(),
         });
     }
+    let mut reach = items;
+    if let Some(offset) = range.offset_extent() {
+        if offset.dimensions() != global.dimensions() {
+            return Err(LaunchProblem::OffsetDimensions {
+                global: global.sycl_order(),
+                offset: offset.sycl_order(),
+            });
+        }
+        reach = global.checked_reach(offset);
+    }
     // Ids beyond are undefined behaviour: the compiler was told that there are none.
-    if items.is_none_or(|items| items > limits.max_range) {
+    if reach.is_none_or(|items| items > limits.max_range) {
         return Err(LaunchProblem::TooManyItems {
             global: global.sycl_order(),
             max: limits.max_range,

@@ -382,3 +382,71 @@ fn buffers_may_be_dropped_while_kernels_use_them() -> Result<()> {
     drop((x, y, kernel, queue));
     event.wait()
 }
+
+#[test]
+fn ids_begin_at_the_offset_of_the_range_launched_prepared_or_recorded() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    // It writes its global ids to where its linear id, which begins at 0, says.
+    let kernel = common::kernel(&queue, WORK_GROUP, "coords");
+    let [mut launched, mut prepared, mut recorded] = [
+        queue.zeroed::<i32>(64)?,
+        queue.zeroed(64)?,
+        queue.zeroed(64)?,
+    ];
+    let range = |first: usize| NdRange::new([2, 4, 8]).offset([first, 5, 7]);
+    fn coords<'a>(kernel: &'a Result<Kernel>, out: &'a mut Buffer<i32>) -> Launch<'a, 1> {
+        Launch::new(kernel, &["out"], [Arg::write(out)])
+    }
+    // SAFETY: there are 64 work-items.
+    unsafe { coords(&kernel, &mut launched).launch(range(3))? };
+    let stays = coords(&kernel, &mut prepared).prepare(range(4))?;
+    // SAFETY: as above.
+    unsafe { stays.launch()? };
+    let mut recorder = queue.record();
+    // SAFETY: as above.
+    unsafe { coords(&kernel, &mut recorded).record(&mut recorder, range(6))? };
+    let recording = recorder.finish_in_one_call()?;
+    recording.replay()?;
+    let expected = |first: i32| -> Vec<i32> {
+        let ids = (0..64).map(|at| (at / 32 + first, at / 8 % 4 + 5, at % 8 + 7));
+        ids.map(|(z, y, x)| z * 10_000 + y * 100 + x).collect()
+    };
+    assert_eq!(queue.download(&launched)?, expected(3));
+    assert_eq!(queue.download(&prepared)?, expected(4));
+    assert_eq!(queue.download(&recorded)?, expected(6));
+    // An offset of 0 is none.
+    let range = NdRange::new([2, 4, 8]).offset([0, 0, 0]);
+    // SAFETY: as above.
+    unsafe { coords(&kernel, &mut launched).launch(range)? };
+    let without = expected(0).iter().map(|id| id - 507).collect::<Vec<_>>();
+    assert_eq!(queue.download(&launched)?, without);
+    Ok(())
+}
+
+#[test]
+fn an_offset_of_other_dimensions_or_beyond_counting_is_refused() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, VECTOR_OPS, "saxpy");
+    let x = queue.upload(&[1.0f32])?;
+    let mut y = queue.zeroed::<f32>(1)?;
+    let range = NdRange::new(4).offset([0, 1]);
+    let refused = saxpy(&kernel, 1.0, &x, &mut y, range).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "kernel saxpy: the range [4] and the offset [0, 1] differ in dimensions"
+    );
+    for first in [i32::MAX as usize - 3, usize::MAX] {
+        let range = NdRange::new(4).offset(first);
+        let refused = saxpy(&kernel, 1.0, &x, &mut y, range).unwrap_err();
+        assert!(
+            refused.to_string().contains("the most that the kernel was"),
+            "{refused}"
+        );
+    }
+    assert_eq!(queue.download(&y)?, [0.0]);
+    Ok(())
+}

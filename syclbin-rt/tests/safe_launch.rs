@@ -220,3 +220,25 @@ fn one_dimension_may_be_given_as_a_number() -> Result<()> {
     unsafe { launch.with_range::<GlobalRange<1>>().launch(64)? };
     Ok(())
 }
+
+#[test]
+fn a_launch_with_a_contract_takes_no_offset() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, VECTOR_OPS, "saxpy");
+    let x = queue.upload(&[1.0f32; 8])?;
+    let mut y = queue.zeroed::<f32>(8)?;
+    let range = NdRange::new(4).offset(4);
+    let refused = saxpy(&kernel, 1.0, &x, &mut y, 8)
+        .launch(range)
+        .unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .starts_with("kernel saxpy: its contract speaks of ids that begin at 0"),
+        "{refused}"
+    );
+    assert_eq!(queue.download(&y)?, [0.0; 8]);
+    Ok(())
+}

@@ -5,6 +5,7 @@ use std::ffi::CString;
 #[cfg(feature = "cuda")]
 use super::cuda;
 use super::{Argument, Arguments, Event, Failure, Program, Queue, Values, WaitList, each, opencl};
+use crate::range::Grid;
 
 /// A kernel for all who launch it.
 pub(crate) enum Kernel {
@@ -124,8 +125,7 @@ impl Kernel {
         &self,
         queue: &Queue,
         values: &impl Values,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
         match (self, queue) {
@@ -133,7 +133,7 @@ impl Kernel {
                 // SAFETY: as the caller says.
                 let launched = unsafe {
                     let set = |object: &mut opencl::KernelObject| values.give(object);
-                    kernel.launch(queue, set, global, local, after.opencl())
+                    kernel.launch(queue, set, grid, after.opencl())
                 };
                 launched.map(Event::OpenCl)
             }
@@ -142,7 +142,7 @@ impl Kernel {
                 // SAFETY: as the caller says.
                 let launched = unsafe {
                     let set = |object: &mut cuda::KernelObject| values.give(object);
-                    kernel.launch(queue, set, global, local, after.cuda())
+                    kernel.launch(queue, set, grid, after.cuda())
                 };
                 launched.map(Event::Cuda)
             }
@@ -158,7 +158,7 @@ impl KernelObject {
     ///
     /// # Safety
     ///
-    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. All
+    /// The events of `after` are of the context of `queue`. All
     /// arguments are set, of the kinds the kernel takes, their memory is alive, and whatever the
     /// kernel does with them on this range is sound: it stays inside the buffers and races with
     /// nobody.
@@ -166,20 +166,19 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue(
         &self,
         queue: &Queue,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
         match (self, queue) {
             (Self::OpenCl(object), Queue::OpenCl(queue)) => {
                 // SAFETY: as the caller says.
-                let queued = unsafe { object.enqueue(queue, global, local, after.opencl()) };
+                let queued = unsafe { object.enqueue(queue, grid, after.opencl()) };
                 queued.map(Event::OpenCl)
             }
             #[cfg(feature = "cuda")]
             (Self::Cuda(object), Queue::Cuda(queue)) => {
                 // SAFETY: as the caller says.
-                let queued = unsafe { object.enqueue(queue, global, local, after.cuda()) };
+                let queued = unsafe { object.enqueue(queue, grid, after.cuda()) };
                 queued.map(Event::Cuda)
             }
             #[cfg(feature = "cuda")]
@@ -195,19 +194,18 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<(), Failure> {
         match (self, queue) {
             // SAFETY: as the caller says.
             (Self::OpenCl(object), Queue::OpenCl(queue)) => unsafe {
-                object.enqueue_without_event(queue, global, local, after.opencl())
+                object.enqueue_without_event(queue, grid, after.opencl())
             },
             // SAFETY: as the caller says.
             #[cfg(feature = "cuda")]
             (Self::Cuda(object), Queue::Cuda(queue)) => unsafe {
-                object.enqueue_without_event(queue, global, local, after.cuda())
+                object.enqueue_without_event(queue, grid, after.cuda())
             },
             #[cfg(feature = "cuda")]
             _ => Err(MISPLACED),

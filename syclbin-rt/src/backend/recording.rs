@@ -4,6 +4,7 @@
 use super::cuda;
 use super::slice::Place;
 use super::{Event, Failure, KernelObject, Queue, WaitList, each, opencl};
+use crate::range::Grid;
 
 /// The largest pattern that all devices fill memory with (OpenCL 3.0, clEnqueueFillBuffer), in bytes.
 const LARGEST_PATTERN: usize = 128;
@@ -31,7 +32,7 @@ impl CommandBuffer {
         }
     }
 
-    /// Records a kernel with the arguments it has. Sizes are in the driver's order, x first.
+    /// Records a kernel with the arguments it has.
     ///
     /// # Safety
     ///
@@ -39,18 +40,17 @@ impl CommandBuffer {
     pub(crate) unsafe fn add_kernel(
         &mut self,
         kernel: &KernelObject,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
     ) -> Result<(), Failure> {
         match (self, kernel) {
             // SAFETY: as the caller says.
             (Self::OpenCl(buffer), KernelObject::OpenCl(kernel)) => unsafe {
-                buffer.add_kernel(kernel, global, local)
+                buffer.add_kernel(kernel, grid)
             },
             // SAFETY: as the caller says.
             #[cfg(feature = "cuda")]
             (Self::Cuda(buffer), KernelObject::Cuda(kernel)) => unsafe {
-                buffer.add_kernel(kernel, global, local)
+                buffer.add_kernel(kernel, grid)
             },
             #[cfg(feature = "cuda")]
             _ => Err(MISPLACED),

@@ -37,17 +37,25 @@ pub(crate) fn queue_with(options: QueueOptions) -> Result<Option<Queue>> {
     }
 }
 
+/// Whether the tests run on a device of CUDA.
+pub(crate) fn on_cuda() -> bool {
+    std::env::var("SYCLBIN_DEVICE").is_ok_and(|selector| selector.starts_with("cuda"))
+}
+
 /// Says that a test does not run here. `eprintln!` would be kept back, as the test passes.
 pub(crate) fn say_skipped(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(std::io::stderr(), "skipped {test}: {reason}");
 }
 
-/// The bytes of a file in `testfiles`.
+/// The bytes of a file in `testfiles`: for devices of CUDA those of its twin that has PTX as well.
 pub(crate) fn testfile(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../testfiles")
-        .join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
+    let twin = folder.join("nvidia").join(name);
+    let path = match on_cuda() && twin.is_file() {
+        true => twin,
+        false => folder.join(name),
+    };
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

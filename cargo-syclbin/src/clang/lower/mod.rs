@@ -16,11 +16,15 @@
 //! | [`calls`] | the reads of constants |
 //! | [`rewrite`] | constants instead of the reads |
 //! | [`sweep`] | what nothing needs any more |
+//! | [`ptx`] | the same for PTX, where constants become variables |
 
 mod calls;
 mod default;
 mod index;
 mod layout;
+// Until PTX is compiled, only tests call it.
+#[cfg_attr(not(test), allow(dead_code))]
+mod ptx;
 mod rewrite;
 mod sweep;
 mod words;
@@ -31,6 +35,9 @@ mod tests;
 use std::fmt;
 
 use syclbin::metadata::SpecializationConstants;
+
+#[allow(unused_imports)] // as above
+pub(crate) use ptx::{lower_ptx, serves};
 
 use index::Index;
 use layout::Layouts;

@@ -15,6 +15,7 @@ use super::sys::{
     CUgraphNode, CUmemorytype, Functions,
 };
 use super::wait_list::WaitList;
+use crate::range::Grid;
 
 /// What queues a graph.
 const LAUNCH: &str = "cuGraphLaunch";
@@ -53,7 +54,7 @@ impl CommandBuffer {
         }))
     }
 
-    /// Records a kernel with the arguments it has. Sizes are in the driver's order, x first.
+    /// Records a kernel with the arguments it has.
     ///
     /// # Safety
     ///
@@ -61,17 +62,16 @@ impl CommandBuffer {
     pub(crate) unsafe fn add_kernel(
         &mut self,
         kernel: &KernelObject,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
     ) -> Result<(), Failure> {
         let call = "cuGraphAddKernelNode";
         if !Arc::ptr_eq(kernel.context(), self.queue.context()) {
             let code = INVALID_CONTEXT;
             return Err(Failure { call, code });
         }
-        kernel.prepare(None, global, local, |launch| {
-            let [x, y, z] = launch.grid.groups;
-            let [items_x, items_y, items_z] = launch.grid.items;
+        kernel.prepare(grid, |launch| {
+            let [x, y, z] = launch.blocks.groups;
+            let [items_x, items_y, items_z] = launch.blocks.items;
             let node = CUDA_KERNEL_NODE_PARAMS {
                 func: launch.function,
                 gridDimX: x,

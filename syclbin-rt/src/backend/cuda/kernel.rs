@@ -3,9 +3,9 @@
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::blocks::Bounds;
 use super::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
 use super::event::Event;
-use super::grid::Bounds;
 use super::kernel_object::{Handles, KernelObject};
 use super::platform::WARP;
 use super::program::{Program, TWIN};
@@ -13,6 +13,7 @@ use super::queue::Queue;
 use super::sys::{CUfunction, CUfunction_attribute as Attribute};
 use super::wait_list::WaitList;
 use super::{Context, Failure, Slot};
+use crate::range::Grid;
 
 /// A kernel for all who launch it, with what the driver says of it.
 pub(crate) struct Kernel {
@@ -93,7 +94,6 @@ impl Kernel {
     }
 
     /// Has `set` set all arguments and queues the kernel, to start when all of `after` has finished.
-    /// Sizes are in the driver's order, x first.
     ///
     /// # Errors
     ///
@@ -107,14 +107,13 @@ impl Kernel {
         &self,
         queue: &Queue,
         set: impl FnOnce(&mut KernelObject) -> Result<(), (usize, Failure)>,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         set(&mut object).map_err(|(index, failure)| (Some(index), failure))?;
         // SAFETY: as the caller says.
-        let launched = unsafe { object.enqueue(queue, global, local, after) };
+        let launched = unsafe { object.enqueue(queue, grid, after) };
         launched.map_err(|failure| (None, failure))
     }
 

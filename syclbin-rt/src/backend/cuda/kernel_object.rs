@@ -4,14 +4,15 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::blocks::{Blocks, Bounds, blocks};
 use super::errors::INVALID_CONTEXT;
-use super::grid::{Bounds, Grid, grid};
 use super::program::Program;
 use super::queue::Queue;
 use super::sys::{CUfunction, CUfunction_attribute, CUstream, Functions};
 use super::values::{REFUSED, Values};
 use super::wait_list::WaitList;
 use super::{Argument, Arguments, Context, Event, Failure, Slot, memory_of};
+use crate::range::Grid;
 
 /// What queues a kernel.
 pub(super) const LAUNCH: &str = "cuLaunchKernel";
@@ -54,7 +55,7 @@ pub(crate) struct KernelObject {
 /// A kernel with its arguments, as the driver takes them.
 pub(super) struct Launch<'l> {
     pub(super) function: CUfunction,
-    pub(super) grid: Grid,
+    pub(super) blocks: Blocks,
     pub(super) local_bytes: c_uint,
     /// One a parameter; good as long as the launch.
     pub(super) pointers: &'l mut [*mut c_void],
@@ -115,8 +116,7 @@ impl KernelObject {
         &self.context
     }
 
-    /// Queues the kernel with the arguments it has, to start when all of `after` has finished. Sizes
-    /// are in the driver's order, x first.
+    /// Queues the kernel with the arguments it has, to start when all of `after` has finished.
     ///
     /// # Safety
     ///
@@ -127,29 +127,11 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue(
         &self,
         queue: &Queue,
-        global: &[usize],
-        local: Option<&[usize]>,
-        after: &WaitList<'_>,
-    ) -> Result<Event, Failure> {
-        // SAFETY: as the caller says.
-        unsafe { self.enqueue_at(queue, None, global, local, after) }
-    }
-
-    /// The same for a range that begins at `offset`, x first.
-    ///
-    /// # Safety
-    ///
-    /// As of [`KernelObject::enqueue`].
-    pub(crate) unsafe fn enqueue_at(
-        &self,
-        queue: &Queue,
-        offset: Option<[usize; 3]>,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
         self.is_for(queue)?;
-        self.prepare(offset, global, local, |launch| {
+        self.prepare(grid, |launch| {
             queue.submit(LAUNCH, after, |functions, stream| {
                 // SAFETY: the context is current and that of the stream; the rest is as the caller says.
                 unsafe { self.put(functions, stream, launch) }
@@ -165,12 +147,11 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<(), Failure> {
         self.is_for(queue)?;
-        self.prepare(None, global, local, |launch| {
+        self.prepare(grid, |launch| {
             queue.submit_without_event(after, |functions, stream| {
                 // SAFETY: the context is current and that of the stream; the rest is as the caller says.
                 unsafe { self.put(functions, stream, launch) }
@@ -178,23 +159,20 @@ impl KernelObject {
         })
     }
 
-    /// Has `use_it` do something with the kernel over this range and its arguments.
+    /// Has `use_it` do something with the kernel, its arguments, and the range as the driver takes it.
     #[inline(always)]
     pub(super) fn prepare<T>(
         &self,
-        offset: Option<[usize; 3]>,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         use_it: impl FnOnce(Launch<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let grid = grid(global, local, &self.handles.bounds).ok_or(REFUSED)?;
+        let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds).ok_or(REFUSED)?;
         let local_bytes = self.values.local_bytes();
         if local_bytes > 0 && local_bytes.saturating_add(self.handles.fixed_local) > UNASKED {
             self.ask_for_local_memory()?;
         }
         // Only a kernel with a twin asks where it is.
-        let offset = offset.filter(|offset| *offset != [0; 3]);
-        let (function, offset) = match (self.handles.twin, offset) {
+        let (function, offset) = match (self.handles.twin, grid.offset()) {
             (Some(twin), Some(offset)) => (twin, Some(small(offset)?)),
             _ => (self.handles.plain, None),
         };
@@ -214,7 +192,7 @@ impl KernelObject {
         }
         use_it(Launch {
             function,
-            grid,
+            blocks,
             local_bytes: c_uint::try_from(local_bytes).map_err(|_| REFUSED)?,
             pointers: list,
         })
@@ -231,7 +209,7 @@ impl KernelObject {
         stream: CUstream,
         launch: Launch<'_>,
     ) -> Result<(), Failure> {
-        let Grid { groups, items } = launch.grid;
+        let Blocks { groups, items } = launch.blocks;
         // SAFETY: the kernel is alive; there is a pointer for each of its parameters to as many bytes
         // as it has, which the driver copies before it returns; the rest is as the caller says.
         self.context.check(LAUNCH, unsafe {
@@ -288,10 +266,10 @@ impl KernelObject {
 }
 
 /// An offset as kernels take it.
-fn small(offset: [usize; 3]) -> Result<[u32; 3], Failure> {
+fn small(offset: &[usize]) -> Result<[u32; 3], Failure> {
     let mut small = [0; 3];
     for (small, offset) in small.iter_mut().zip(offset) {
-        *small = u32::try_from(offset).map_err(|_| REFUSED)?;
+        *small = u32::try_from(*offset).map_err(|_| REFUSED)?;
     }
     Ok(small)
 }

@@ -11,6 +11,7 @@
     reason = "CUDA is a C interface; its wrappers are the only unsafe code of this crate"
 )]
 
+mod blocks;
 mod clock;
 mod command_buffer;
 mod context;
@@ -19,7 +20,6 @@ mod end;
 mod errors;
 mod event;
 mod fill;
-mod grid;
 mod jit;
 mod kernel;
 mod kernel_object;

@@ -17,6 +17,7 @@ use super::queue::Queue;
 use super::wait_list::WaitList;
 use super::{Event, Failure, check, check_handle, memory_of};
 use crate::backend::slice::Place;
+use crate::range::Grid;
 
 /// `CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR`, which the bindings do not have.
 const SIMULTANEOUS_USE: cl_command_buffer_properties_khr = 1;
@@ -68,7 +69,7 @@ impl CommandBuffer {
         }))
     }
 
-    /// Records a kernel with the arguments it has. Sizes are in the driver's order, x first.
+    /// Records a kernel with the arguments it has.
     ///
     /// # Safety
     ///
@@ -76,15 +77,14 @@ impl CommandBuffer {
     pub(crate) unsafe fn add_kernel(
         &mut self,
         kernel: &KernelObject,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
     ) -> Result<(), Failure> {
         let call = "clCommandNDRangeKernelKHR";
         if !Arc::ptr_eq(kernel.context(), self.queue.context()) {
             let code = CL_INVALID_CONTEXT;
             return Err(Failure { call, code });
         }
-        let dimensions = cl_uint::try_from(global.len()).unwrap_or(cl_uint::MAX);
+        let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
         self.add(call, |this, count, waits, point| {
             // SAFETY: kernel and buffer share a context; every slice is as long as `dimensions` says;
             // the rest is what the caller vouches for.
@@ -95,9 +95,9 @@ impl CommandBuffer {
                     std::ptr::null(),
                     kernel.handle,
                     dimensions,
-                    std::ptr::null(),
-                    global.as_ptr(),
-                    local.map_or(std::ptr::null(), <[usize]>::as_ptr),
+                    grid.offset().map_or(std::ptr::null(), <[usize]>::as_ptr),
+                    grid.global().as_ptr(),
+                    grid.local().map_or(std::ptr::null(), <[usize]>::as_ptr),
                     count,
                     waits,
                     point,

@@ -15,6 +15,7 @@ use super::program::Program;
 use super::queue::Queue;
 use super::wait_list::WaitList;
 use super::{Failure, info};
+use crate::range::Grid;
 
 /// An owned kernel object for all who launch it, with what the driver says of it.
 pub(crate) struct Kernel {
@@ -97,7 +98,7 @@ impl Kernel {
     }
 
     /// Has `set` set all arguments and queues the kernel, to start when all of `after` has finished.
-    /// Sizes are in the driver's order, x first.
+    ///
     ///
     /// # Errors
     ///
@@ -110,15 +111,15 @@ impl Kernel {
         &self,
         queue: &Queue,
         set: impl FnOnce(&mut KernelObject) -> Result<(), (usize, Failure)>,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         let launched = match set(&mut object) {
-            // SAFETY: as the caller says.
-            Ok(()) => unsafe { object.enqueue(queue, global, local, after) }
-                .map_err(|failure| (None, failure)),
+            Ok(()) => {
+                // SAFETY: as the caller says.
+                unsafe { object.enqueue(queue, grid, after) }.map_err(|failure| (None, failure))
+            }
             Err((index, failure)) => Err((Some(index), failure)),
         };
         object.drop_parts();

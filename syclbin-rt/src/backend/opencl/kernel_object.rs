@@ -20,6 +20,7 @@ use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, memory_of};
 use crate::backend::slice::Place;
 use crate::backend::{Argument, Arguments};
+use crate::range::Grid;
 
 /// What queues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
@@ -253,20 +254,19 @@ impl KernelObject {
     ///
     /// # Safety
     ///
-    /// `local` is as long as `global`. The events of `after` are of the context of `queue`. All
+    /// The events of `after` are of the context of `queue`. All
     /// arguments are set, of the kinds the kernel takes, their memory is alive, and whatever the
     /// kernel does with them on this range is sound: it stays inside the buffers and races with
     /// nobody.
     pub(crate) unsafe fn enqueue(
         &self,
         queue: &Queue,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
         let mut event = std::ptr::null_mut();
         // SAFETY: one event may be written; the rest is as the caller says.
-        unsafe { self.put(queue, global, local, after, &raw mut event) }?;
+        unsafe { self.put(queue, grid, after, &raw mut event) }?;
         let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
         // SAFETY: the call handed this reference over.
         Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
@@ -280,12 +280,11 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<(), Failure> {
         // SAFETY: no event is wanted; the rest is as the caller says.
-        unsafe { self.put(queue, global, local, after, std::ptr::null_mut()) }
+        unsafe { self.put(queue, grid, after, std::ptr::null_mut()) }
     }
 
     /// # Safety
@@ -295,8 +294,7 @@ impl KernelObject {
     unsafe fn put(
         &self,
         queue: &Queue,
-        global: &[usize],
-        local: Option<&[usize]>,
+        grid: &Grid,
         after: &WaitList<'_>,
         event: *mut cl_event,
     ) -> Result<(), Failure> {
@@ -304,9 +302,9 @@ impl KernelObject {
             let (call, code) = (ENQUEUE, CL_INVALID_CONTEXT);
             return Err(Failure { call, code });
         }
-        let dimensions = cl_uint::try_from(global.len()).unwrap_or(cl_uint::MAX);
-        // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says
-        // (the caller vouches for `local`), and `after` as long as it says. The driver takes its own
+        let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
+        // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says,
+        // and `after` as long as it says. The driver takes its own
         // references to the kernel and to the memory of its arguments, and copies the values, before
         // it returns. What the kernel then does, the caller vouches for.
         check(ENQUEUE, unsafe {
@@ -314,9 +312,9 @@ impl KernelObject {
                 queue.handle,
                 self.handle,
                 dimensions,
-                std::ptr::null(),
-                global.as_ptr(),
-                local.map_or(std::ptr::null(), <[usize]>::as_ptr),
+                grid.offset().map_or(std::ptr::null(), <[usize]>::as_ptr),
+                grid.global().as_ptr(),
+                grid.local().map_or(std::ptr::null(), <[usize]>::as_ptr),
                 after.count(),
                 after.pointer(),
                 event,

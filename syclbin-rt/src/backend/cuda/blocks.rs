@@ -1,4 +1,4 @@
-//! Grids: how a range becomes work-groups of which each has the same size.
+//! Blocks: how a range becomes work-groups of which each has the same size.
 //!
 //! A launch is so many work-groups of so many work-items: CUDA knows no range that is no multiple.
 
@@ -21,20 +21,20 @@ pub(super) struct Bounds {
 
 /// A launch as the driver takes it, x first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Grid {
+pub(super) struct Blocks {
     pub(super) groups: [u32; 3],
     pub(super) items: [u32; 3],
 }
 
 /// `global` in work-groups of `local`, or of a good size; none if that cannot be.
 #[inline]
-pub(super) fn grid(global: &[usize], local: Option<&[usize]>, bounds: &Bounds) -> Option<Grid> {
+pub(super) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds) -> Option<Blocks> {
     let global = padded(global)?;
     let local = match local {
         Some(local) => padded(local)?,
         None => local_size(global, bounds)?,
     };
-    let mut grid = Grid {
+    let mut blocks = Blocks {
         groups: [1; 3],
         items: [1; 3],
     };
@@ -49,10 +49,10 @@ pub(super) fn grid(global: &[usize], local: Option<&[usize]>, bounds: &Bounds) -
         if groups > bounds.groups[dimension] || items > bounds.items[dimension] {
             return None;
         }
-        grid.groups[dimension] = u32::try_from(groups).ok()?;
-        grid.items[dimension] = u32::try_from(items).ok()?;
+        blocks.groups[dimension] = u32::try_from(groups).ok()?;
+        blocks.items[dimension] = u32::try_from(items).ok()?;
     }
-    (all <= bounds.all_items).then_some(grid)
+    (all <= bounds.all_items).then_some(blocks)
 }
 
 /// A range in three dimensions.
@@ -128,7 +128,7 @@ mod tests {
     };
 
     fn items(global: &[usize]) -> Option<[u32; 3]> {
-        grid(global, None, &BOUNDS).map(|grid| grid.items)
+        blocks(global, None, &BOUNDS).map(|blocks| blocks.items)
     }
 
     #[test]
@@ -152,13 +152,13 @@ mod tests {
             [3, 131_070, 70_000],
             [1, 65_536 * 4, 65_536],
         ] {
-            let grid = grid(&global, None, &BOUNDS).unwrap();
-            let all = grid.groups.into_iter().zip(grid.items).zip(global);
+            let blocks = blocks(&global, None, &BOUNDS).unwrap();
+            let all = blocks.groups.into_iter().zip(blocks.items).zip(global);
             for (((groups, items), size), most) in all.zip(BOUNDS.groups) {
                 assert_eq!(groups as usize * items as usize, size);
-                assert!(groups as usize <= most, "{grid:?}");
+                assert!(groups as usize <= most, "{blocks:?}");
             }
-            assert!(grid.items.iter().product::<u32>() <= 1024, "{grid:?}");
+            assert!(blocks.items.iter().product::<u32>() <= 1024, "{blocks:?}");
         }
         // No divisor of a prime helps.
         assert_eq!(items(&[1, 65_537]), None);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_size_that_was_given_is_kept_or_refused() {
-        let with = |global: &[usize], local: &[usize]| grid(global, Some(local), &BOUNDS);
+        let with = |global: &[usize], local: &[usize]| blocks(global, Some(local), &BOUNDS);
         let taken = with(&[64, 48], &[8, 16]).unwrap();
         assert_eq!((taken.groups, taken.items), ([8, 3, 1], [8, 16, 1]));
         assert_eq!(with(&[64], &[48]), None);
@@ -184,7 +184,7 @@ mod tests {
             all_items: 64,
             ..BOUNDS
         };
-        let items = |global: &[usize]| grid(global, None, &bounds).unwrap().items;
+        let items = |global: &[usize]| blocks(global, None, &bounds).unwrap().items;
         assert_eq!(items(&[1 << 20]), [64, 1, 1]);
         assert_eq!(items(&[512, 512]), [64, 1, 1]);
         assert_eq!(items(&[16, 512]), [16, 4, 1]);

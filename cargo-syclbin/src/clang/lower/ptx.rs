@@ -1,0 +1,184 @@
+//! Lowers specialization constants of PTX, which has none: each becomes a variable in the memory of the
+//! device.
+//!
+//! The text calls the same functions as the SPIR-V, which nobody has, with the symbol of a constant and
+//! its default value, both in variables. The functions are written here: they return what the variable
+//! of the default value has. That variable gets the name [`constant_variable`], which others can find,
+//! so that a launch may write another value to it. Who sets nothing has the default values.
+//!
+//! The code is what LLVM writes: an instruction a line. What looks otherwise is refused.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`text`] | lines of a text: variables, functions, names |
+//! | [`values`] | which variable a call is given |
+//! | [`reader`] | the functions that read constants |
+
+mod reader;
+#[cfg(test)]
+mod tests;
+mod text;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syclbin::metadata::{Part, SpecializationConstants};
+use syclbin::ptx::constant_variable;
+use syclbin::signature::mangled;
+
+use super::calls::shown;
+use super::{Lowered, Refusal};
+use reader::Reader;
+use text::{Body, Text, Variable};
+use values::Read;
+
+/// A constant and the variable that has its default value.
+struct Constant<'t> {
+    key: String,
+    variable: &'t Variable<'t>,
+}
+
+/// Lowers the constants of the PTX `text`; `None` where there are none. The constants are of one part
+/// each, in the order of their reads.
+///
+/// # Errors
+///
+/// When a constant cannot be lowered.
+pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
+    let text = Text::parse(text);
+    let mut readers: BTreeMap<&str, Reader<'_>> = BTreeMap::new();
+    for declaration in &text.declarations {
+        if let Some(reader) = Reader::of(declaration) {
+            readers.insert(declaration.name, reader);
+        }
+    }
+    if readers.is_empty() {
+        return Ok(None);
+    }
+    let mut constants: Vec<Constant<'_>> = Vec::new();
+    for body in &text.bodies {
+        for read in values::reads(&text, body, &readers) {
+            let refused = |constant: Option<&str>, reason: &str| Refusal {
+                constant: constant.map(shown),
+                kernels: kernel(body).into_iter().collect(),
+                reason: reason.into(),
+            };
+            let read = read.map_err(|reason| refused(None, reason))?;
+            let key = key(&text, &read).map_err(|reason| refused(None, reason))?;
+            let refused = |reason: &str| refused(Some(&key), reason);
+            let default = read
+                .default
+                .ok_or_else(|| refused("its default value is only known when the kernel runs"))?;
+            let variable = text.variables.get(default);
+            let variable = variable.filter(|variable| variable.bytes.is_some());
+            let variable =
+                variable.ok_or_else(|| refused("its default value is not in this source"))?;
+            let reader = readers.get_mut(read.function);
+            reader
+                .map_or(Ok(()), |reader| reader.read(variable))
+                .map_err(&refused)?;
+            match constants.iter().find(|known| known.key == key) {
+                None => constants.push(Constant { key, variable }),
+                Some(known) if known.variable.name == variable.name => {}
+                Some(_) => return Err(refused("its reads differ in default value")),
+            }
+        }
+    }
+    Ok(Some(Lowered {
+        code: write(&text, &readers, &constants).into_bytes(),
+        constants: record(&constants),
+    }))
+}
+
+/// Whether what is recorded of the SPIR-V of the same source serves this PTX as well: it has each of its
+/// constants, with the same bytes.
+pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &SpecializationConstants) -> bool {
+    let value = |of: &SpecializationConstants, key| {
+        let value = of.default_value(key).ok().flatten();
+        value.map(<[u8]>::to_vec)
+    };
+    let mut keys = of_ptx.constants.iter().map(|(key, _)| key);
+    keys.all(|key| {
+        let (spirv, ptx) = (value(of_spirv, key), value(of_ptx, key));
+        spirv.is_some() && spirv == ptx
+    })
+}
+
+/// The symbol that the host knows a constant by.
+fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
+    const UNKNOWN: &str = "which one is only known when the kernel runs";
+    let variable = read.symbol.and_then(|name| text.variables.get(name));
+    let bytes = variable.and_then(|variable| variable.bytes.as_deref());
+    let bytes = bytes.ok_or(UNKNOWN)?;
+    let symbol = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    let symbol = String::from_utf8(symbol.to_vec()).map_err(|_| UNKNOWN)?;
+    match symbol.is_empty() {
+        true => Err(UNKNOWN),
+        false => Ok(symbol),
+    }
+}
+
+/// The kernel that this is the body of, as people know it.
+fn kernel(body: &Body<'_>) -> Option<String> {
+    let plain = body.name.strip_suffix("_with_offset").unwrap_or(body.name);
+    body.is_kernel.then(|| match mangled::parse(plain) {
+        Some(name) => name.qualified(),
+        None => plain.into(),
+    })
+}
+
+fn record(constants: &[Constant<'_>]) -> SpecializationConstants {
+    let mut recorded = SpecializationConstants::default();
+    let mut defaults = Vec::new();
+    for (id, constant) in (0..).zip(constants) {
+        let bytes = constant.variable.bytes.as_deref().unwrap_or_default();
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let part = Part {
+            id,
+            offset: 0,
+            size,
+        };
+        recorded.constants.insert(constant.key.clone(), vec![part]);
+        defaults.extend_from_slice(bytes);
+    }
+    recorded.defaults = Some(defaults).filter(|bytes| !bytes.is_empty());
+    recorded
+}
+
+/// The text with functions where they were declared, and variables that others can find.
+fn write(
+    text: &Text<'_>,
+    readers: &BTreeMap<&str, Reader<'_>>,
+    constants: &[Constant<'_>],
+) -> String {
+    let names: BTreeMap<&str, String> = constants
+        .iter()
+        .map(|constant| (constant.variable.name, constant_variable(&constant.key)))
+        .collect();
+    let variables: BTreeSet<usize> = constants
+        .iter()
+        .map(|constant| constant.variable.line)
+        .collect();
+    let mut declared = BTreeMap::new();
+    for declaration in &text.declarations {
+        if let Some(reader) = readers.get(declaration.name) {
+            declared.insert(declaration.lines.start, (declaration, reader));
+        }
+    }
+    let mut written = String::new();
+    let mut at = 0;
+    while let Some(line) = text.lines.get(at) {
+        if let Some((declaration, reader)) = declared.get(&at) {
+            written += &reader.definition();
+            at = declaration.lines.end;
+            continue;
+        }
+        if variables.contains(&at) && line.starts_with(".global") {
+            written += ".visible ";
+        }
+        text::rename(line, &names, &mut written);
+        written.push('\n');
+        at += 1;
+    }
+    written
+}

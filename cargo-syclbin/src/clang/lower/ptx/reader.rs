@@ -1,0 +1,148 @@
+//! The functions that read constants: what they return, and their code.
+
+use std::fmt::Write as _;
+
+use syclbin::signature::spirv::Import;
+
+use super::text::{Declaration, Variable};
+
+/// A function that reads constants of one type.
+pub(super) struct Reader<'t> {
+    declaration: &'t Declaration<'t>,
+    returns: Returns,
+    /// How many bytes the constants have that it reads.
+    size: Option<usize>,
+}
+
+/// What it returns.
+#[derive(Clone, Copy)]
+enum Returns {
+    /// A number in so many bits.
+    Number(usize),
+    /// So many bytes, aligned to so many.
+    Bytes { size: usize, align: usize },
+    /// Something else.
+    Unknown,
+}
+
+impl<'t> Reader<'t> {
+    /// The function that is declared, if it is one.
+    pub(super) fn of(declaration: &'t Declaration<'t>) -> Option<Self> {
+        let is_reader = Import::of(declaration.name) == Import::SpecializationConstant;
+        is_reader.then_some(Self {
+            declaration,
+            returns: Returns::parse(declaration.result),
+            size: None,
+        })
+    }
+
+    /// Notes that the constant of `variable` is read with it.
+    pub(super) fn read(&mut self, variable: &Variable<'_>) -> Result<(), &'static str> {
+        let size = variable.bytes.as_ref().map_or(0, Vec::len);
+        let fits = match self.returns {
+            // Less than 32 bits are passed in 32.
+            Returns::Number(32) => matches!(size, 1 | 2 | 4),
+            Returns::Number(bits) => size == bits / 8,
+            Returns::Bytes { size: own, align } => size == own && align <= variable.align,
+            Returns::Unknown => false,
+        };
+        if !fits
+            || self.declaration.parameters.len() != 3
+            || self.size.is_some_and(|own| own != size)
+        {
+            return Err("it is read in an unknown way");
+        }
+        if size < 4 && matches!(self.returns, Returns::Number(_)) && self.is_signed().is_none() {
+            return Err(
+                "it is an enumeration of 8 or 16 bits, whose sign nothing tells; give it one of 32 (`: int`)",
+            );
+        }
+        self.size = Some(size);
+        Ok(())
+    }
+
+    /// Whether the number it returns is signed, by its type in the symbol:
+    /// `..SpecConstantValueI` + type + `E..`.
+    fn is_signed(&self) -> Option<bool> {
+        let (_, ty) = self.declaration.name.split_once("SpecConstantValueI")?;
+        match ty.split_once('E')?.0 {
+            "a" | "c" | "s" => Some(true),
+            "b" | "h" | "t" | "Ds" | "Du" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The function with its code. One that nobody calls stays a declaration.
+    pub(super) fn definition(&self) -> String {
+        let Declaration {
+            name,
+            result,
+            parameters,
+            ..
+        } = self.declaration;
+        let all: Vec<String> = parameters
+            .iter()
+            .map(|parameter| format!("\t.param .b64 {parameter}"))
+            .collect();
+        let all = all.join(",\n");
+        let (Some(size), [_, default, _]) = (self.size, parameters.as_slice()) else {
+            return format!(".extern .func ({result}) {name}\n(\n{all}\n)\n;\n");
+        };
+        let mut code = format!(
+            ".func ({result}) {name}(\n{all}\n)\n{{\n\t.reg .b16 %half;\n\t.reg .b32 %word;\n\t.reg .b64 %address, %long;\n\n\
+             \tld.param.b64 %address, [{default}];\n"
+        );
+        // Writing to a string cannot fail.
+        match self.returns {
+            Returns::Number(64) => {
+                code += "\tld.b64 %long, [%address];\n\tst.param.b64 [func_retval0], %long;\n";
+            }
+            Returns::Number(_) | Returns::Unknown => {
+                let kind = match (size, self.is_signed()) {
+                    (4.., _) => 'b',
+                    (_, Some(true)) => 's',
+                    (_, _) => 'u',
+                };
+                let bits = size * 8;
+                _ = writeln!(code, "\tld.{kind}{bits} %word, [%address];");
+                code += "\tst.param.b32 [func_retval0], %word;\n";
+            }
+            Returns::Bytes { size, align } => {
+                let (step, register) = match align {
+                    1 => (1, "%half"),
+                    2 => (2, "%half"),
+                    4 => (4, "%word"),
+                    _ => (8, "%long"),
+                };
+                let bits = step * 8;
+                for at in (0..size).step_by(step) {
+                    _ = writeln!(code, "\tld.b{bits} {register}, [%address+{at}];");
+                    _ = writeln!(code, "\tst.param.b{bits} [func_retval0+{at}], {register};");
+                }
+            }
+        }
+        code + "\tret;\n}\n"
+    }
+}
+
+impl Returns {
+    /// `.param .b32 func_retval0`, `.param .align 4 .b8 func_retval0[16]`
+    fn parse(result: &str) -> Self {
+        let words: Vec<&str> = result.split_whitespace().collect();
+        match words.as_slice() {
+            [".param", ".b32", "func_retval0"] => Self::Number(32),
+            [".param", ".b64", "func_retval0"] => Self::Number(64),
+            [".param", ".align", align, ".b8", name] => {
+                let size = name.strip_prefix("func_retval0[");
+                let size = size.and_then(|size| size.strip_suffix(']')?.parse().ok());
+                match (size, align.parse::<usize>()) {
+                    (Some(size), Ok(align)) if align.is_power_of_two() && size % align == 0 => {
+                        Self::Bytes { size, align }
+                    }
+                    _ => Self::Unknown,
+                }
+            }
+            _ => Self::Unknown,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Which variables a call is given: their addresses are followed through registers and places on the
+//! stack, line by line.
+
+use std::collections::BTreeMap;
+
+use super::reader::Reader;
+use super::text::{Body, Text, is_name};
+
+const UNKNOWN: &str = "it is read in an unknown way";
+
+/// A read of a constant.
+pub(super) struct Read<'t> {
+    /// The function that is called.
+    pub(super) function: &'t str,
+    /// The variable that has the symbol of the constant.
+    pub(super) symbol: Option<&'t str>,
+    /// The variable that has the default value.
+    pub(super) default: Option<&'t str>,
+}
+
+/// What is known at a line.
+#[derive(Default)]
+struct Known<'t> {
+    /// The variable whose address a register or a place on the stack has.
+    values: BTreeMap<&'t str, &'t str>,
+    /// The variables that are passed next.
+    passed: BTreeMap<&'t str, &'t str>,
+}
+
+/// The reads of a body, in its order.
+pub(super) fn reads<'t>(
+    text: &Text<'t>,
+    body: &Body<'t>,
+    readers: &BTreeMap<&str, Reader<'_>>,
+) -> Vec<Result<Read<'t>, &'static str>> {
+    let lines = text.lines.get(body.lines.clone()).unwrap_or_default();
+    let mut often = BTreeMap::new();
+    for (_, operands) in lines.iter().filter_map(|line| instruction(line)) {
+        for target in targets(operands) {
+            *often.entry(target).or_insert(0) += 1;
+        }
+    }
+    let mut known = Known::default();
+    let mut found = Vec::new();
+    for line in lines {
+        let words = || line.split(|c| !is_name(c));
+        let Some(function) = words().find(|word| readers.contains_key(word)) else {
+            known.follow(text, line, &often);
+            continue;
+        };
+        found.push(match call(line, function) {
+            Some([symbol, default]) => Ok(Read {
+                function,
+                symbol: known.passed.get(symbol).copied(),
+                default: known.passed.get(default).copied(),
+            }),
+            None => Err(UNKNOWN),
+        });
+        known.forget_memory();
+    }
+    found
+}
+
+/// `call.uni (retval0), NAME, (param0, param1, param2);`: the first two that are passed.
+fn call<'t>(line: &'t str, name: &str) -> Option<[&'t str; 2]> {
+    let (operation, rest) = line.trim().strip_suffix(';')?.split_once(name)?;
+    let passed = rest.trim().strip_prefix(',')?.trim();
+    let passed = passed.strip_prefix('(')?.strip_suffix(')')?;
+    let mut passed = passed.split(',').map(str::trim);
+    let both = [passed.next()?, passed.next()?];
+    let whole = passed.count() == 1;
+    (operation.starts_with("call") && whole).then_some(both)
+}
+
+/// The name of an instruction and its operands.
+fn instruction(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim().strip_suffix(';')?;
+    line.split_once(char::is_whitespace)
+}
+
+impl<'t> Known<'t> {
+    fn follow(&mut self, text: &Text<'t>, line: &'t str, often: &BTreeMap<&str, usize>) {
+        let line = line.trim();
+        if line.ends_with(':') {
+            // One gets here from elsewhere, where a register may have had another value.
+            self.forget_memory();
+            let once = |name: &str| often.get(name).is_none_or(|times| *times == 1);
+            self.values.retain(|name, _| once(name));
+            return;
+        }
+        if line.starts_with("{ // callseq") {
+            self.passed.clear();
+            return;
+        }
+        let Some((name, operands)) = instruction(line) else {
+            return;
+        };
+        if name.starts_with('@') && !operands.starts_with("bra") {
+            return self.values.clear(); // done or not, nobody knows
+        }
+        if operands.starts_with('{') {
+            return targets(operands).for_each(|target| _ = self.values.remove(target));
+        }
+        let mut operands = operands.splitn(2, ',').map(str::trim);
+        let (Some(to), Some(from)) = (operands.next(), operands.next()) else {
+            return self.forget_memory();
+        };
+        let value = match text.variables.contains_key(from) {
+            true => Some(from),
+            false => self.values.get(from).copied(),
+        };
+        let mut parts = name.split('.');
+        let value = match (parts.next(), parts.next()) {
+            (Some("mov"), Some("b64" | "u64")) | (Some("cvta"), Some("global")) => value,
+            (Some("st"), Some("param")) => {
+                match value {
+                    Some(value) => self.passed.insert(place(to), value),
+                    None => self.passed.remove(place(to)),
+                };
+                return;
+            }
+            (Some("st" | "ld"), _) => value.filter(|_| name.ends_with("64")),
+            (Some("call"), _) => return self.forget_memory(),
+            _ => None,
+        };
+        match value {
+            Some(value) => self.values.insert(to, value),
+            None => self.values.remove(to),
+        };
+    }
+
+    fn forget_memory(&mut self) {
+        self.values.retain(|name, _| !name.starts_with('['));
+    }
+}
+
+/// The registers that an instruction may write to: the first operand, several in braces.
+fn targets(operands: &str) -> impl Iterator<Item = &str> {
+    let first = match operands
+        .strip_prefix('{')
+        .and_then(|rest| rest.split_once('}'))
+    {
+        Some((all, _)) => all,
+        None => operands.split(',').next().unwrap_or_default(),
+    };
+    first.split(',').map(str::trim)
+}
+
+/// `[param0]`
+fn place(operand: &str) -> &str {
+    operand.trim_start_matches('[').trim_end_matches(']')
+}
