@@ -164,7 +164,7 @@ mod tests {
         bytes.extend(b"\0__syclbin_constant_k\0");
         let image = Image::native("sm_80", TARGET, bytes);
         assert_eq!(check(&image, &metadata, on(80)), Ok(()));
-        metadata.imported_symbols.insert("_Z5shapef", ());
+        metadata.imported_symbols.values.insert("_Z5shapef", 1);
         let imports = check(&image, &metadata, on(80)).unwrap_err();
         assert!(imports.starts_with("it imports _Z5shapef"), "{imports}");
     }

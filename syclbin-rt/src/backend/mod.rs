@@ -8,6 +8,8 @@
     reason = "drivers have interfaces of C; what is unsafe of a backend is passed on by the types above it"
 )]
 
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 pub(crate) mod opencl;
 
 mod argument;

@@ -1,0 +1,166 @@
+//! A context: what memory, programs and queues of one device have in common.
+
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use super::Failure;
+use super::clock::Clock;
+use super::errors::{check, is_sticky};
+use super::mark::Pool;
+use super::platform::Found;
+use super::stream::Stream;
+use super::sys::{CUcontext, Functions};
+
+/// An owned context of one device.
+pub(crate) struct Context {
+    device: &'static Found,
+    pub(super) handle: CUcontext,
+    /// What it died of.
+    lost: OnceLock<Failure>,
+    /// Its queues, and maybe some that are gone.
+    queues: Mutex<Vec<Weak<Stream>>>,
+    pub(super) pool: Pool,
+    pub(super) clock: Clock,
+}
+
+// SAFETY: contexts may be current on any number of threads at once (CUDA driver API, "Context
+// Management"), and all functions of the driver are safe to call from several threads.
+unsafe impl Send for Context {}
+// SAFETY: as for Send.
+unsafe impl Sync for Context {}
+
+/// The context of each device that was used. Kept until the process ends: making one takes a tenth of
+/// a second and more.
+static IN_USE: Mutex<Vec<(&'static Found, Arc<Context>)>> = Mutex::new(Vec::new());
+
+impl Context {
+    /// The context that everything on `device` shares: the device's primary one, which other CUDA
+    /// libraries of the process use too.
+    ///
+    /// One that is lost is replaced: the device is reset, and what is left of the old one only
+    /// answers with what it died of. NVIDIA's reference has no such way back (it says to end the
+    /// process), so a driver may refuse; what other libraries have in the primary context is gone with
+    /// it, though it was lost before.
+    pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = in_use
+            .iter()
+            .position(|(other, _)| std::ptr::eq(*other, device));
+        if let Some((_, context)) = position.and_then(|position| in_use.get(position))
+            && !context.is_lost()
+        {
+            return Ok(Arc::clone(context));
+        }
+        if let Some(position) = position {
+            // SAFETY: the device is one of the driver. Whatever was made in the context gets no call
+            // any more: it is lost.
+            check("cuDevicePrimaryCtxReset", unsafe {
+                (device.functions.cuDevicePrimaryCtxReset_v2)(device.device)
+            })?;
+            in_use.swap_remove(position);
+        }
+        let context = Arc::new(Self::new(device)?);
+        in_use.push((device, Arc::clone(&context)));
+        Ok(context)
+    }
+
+    /// The primary context of `device`, as one of its own.
+    ///
+    /// Programs use [`Context::shared`]; tests use this one to stand for another device.
+    pub(crate) fn new(device: &'static Found) -> Result<Self, Failure> {
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the device is one of the driver; one handle is written.
+        check("cuDevicePrimaryCtxRetain", unsafe {
+            (device.functions.cuDevicePrimaryCtxRetain)(&raw mut handle, device.device)
+        })?;
+        Ok(Self {
+            device,
+            handle,
+            lost: OnceLock::new(),
+            queues: Mutex::default(),
+            pool: Pool::default(),
+            clock: Clock::default(),
+        })
+    }
+
+    /// The device it is for.
+    pub(crate) fn device(&self) -> &'static Found {
+        self.device
+    }
+
+    /// Whether a kernel has ended it: nothing works in it any more.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
+    /// The functions of the driver, for calls in this context: it is the current one of this thread
+    /// from here on. Which one was before is not restored, as NVIDIA's runtime library does not either.
+    ///
+    /// # Errors
+    ///
+    /// With what it died of, if it is lost.
+    #[inline]
+    pub(super) fn enter(&self) -> Result<&'static Functions, Failure> {
+        if let Some(failure) = self.lost.get() {
+            return Err(*failure);
+        }
+        let functions = self.device.functions;
+        let mut current = std::ptr::null_mut();
+        // SAFETY: one handle is written.
+        let code = unsafe { (functions.cuCtxGetCurrent)(&raw mut current) };
+        // Asked each time: others may have set theirs. Setting it costs more than asking.
+        if code != 0 || current != self.handle {
+            // SAFETY: the context is alive: it is not lost.
+            let code = unsafe { (functions.cuCtxSetCurrent)(self.handle) };
+            self.check("cuCtxSetCurrent", code)?;
+        }
+        Ok(functions)
+    }
+
+    /// Turns what a call in this context returned into a result, and remembers what ends the context.
+    #[inline]
+    pub(super) fn check(&self, call: &'static str, code: c_int) -> Result<(), Failure> {
+        match code {
+            0 => Ok(()),
+            code => Err(self.failed(Failure { call, code })),
+        }
+    }
+
+    #[cold]
+    fn failed(&self, failure: Failure) -> Failure {
+        match is_sticky(failure.code) {
+            true => *self.lost.get_or_init(|| failure),
+            false => failure,
+        }
+    }
+
+    /// Remembers a queue of this context as long as it lives.
+    pub(super) fn register(&self, queue: &Arc<Stream>) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue));
+    }
+
+    /// Waits for everything that was put into any queue of this context before. Threads that put
+    /// more into one meanwhile may have to wait or not: whoever needs more is to keep them away.
+    pub(crate) fn finish_all(&self) -> Result<(), Failure> {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let live: Vec<Arc<Stream>> = queues.iter().filter_map(Weak::upgrade).collect();
+        // Waiting may take long, and nobody is to wait for that who makes a queue.
+        drop(queues);
+        // All are waited for, whatever one of them says.
+        let finished = live.iter().map(|queue| queue.finish());
+        finished.fold(Ok(()), Result::and)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let Ok(functions) = self.enter() else {
+            return;
+        };
+        self.pool.clear(functions);
+        // SAFETY: it was retained once; whatever was made in it is gone, as it keeps the context.
+        unsafe { (functions.cuDevicePrimaryCtxRelease_v2)(self.device.device) };
+    }
+}

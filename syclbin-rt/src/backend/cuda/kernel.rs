@@ -1,0 +1,176 @@
+//! A kernel for all who launch it: arguments are set and the launch is queued under one lock.
+
+use std::ffi::{CStr, CString, c_int};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::blocks::Bounds;
+use super::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
+use super::event::Event;
+use super::kernel_object::{Handles, KernelObject};
+use super::platform::WARP;
+use super::program::{Program, TWIN};
+use super::queue::Queue;
+use super::sys::{CUfunction, CUfunction_attribute as Attribute};
+use super::wait_list::WaitList;
+use super::{Context, Failure, Slot};
+use crate::range::Grid;
+
+/// A kernel for all who launch it, with what the driver says of it.
+pub(crate) struct Kernel {
+    object: Mutex<KernelObject>,
+    program: Arc<Program>,
+    handles: Handles,
+    parameters: Vec<Slot>,
+}
+
+impl Kernel {
+    /// The kernel called `symbol`. Its parameters are asked of the driver where they are not known.
+    pub(crate) fn new(
+        program: &Arc<Program>,
+        symbol: CString,
+        parameters: Option<Vec<Slot>>,
+    ) -> Result<Self, Failure> {
+        let plain = find(program, &symbol)?;
+        let twin = [symbol.to_bytes(), TWIN.as_bytes()].concat();
+        let twin = match CString::new(twin) {
+            Ok(twin) => match find(program, &twin) {
+                Err(failure) if failure.code == NOT_FOUND => None,
+                found => Some(found?),
+            },
+            // No name has a zero byte in it.
+            Err(_) => None,
+        };
+        let parameters = match parameters {
+            Some(parameters) => parameters,
+            None => asked(program.context(), plain)?,
+        };
+        let found = program.context().device();
+        let number = |attribute| attribute_of(program.context(), plain, attribute);
+        let facts = found.facts();
+        let handles = Handles {
+            plain,
+            twin,
+            bounds: Bounds {
+                groups: found.max_grid,
+                items: facts.max_work_item_sizes,
+                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            },
+            fixed_local: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            max_local: usize::try_from(facts.local_memory_bytes).unwrap_or(usize::MAX),
+        };
+        let object = KernelObject::new(program, handles, parameters.clone());
+        Ok(Self {
+            object: Mutex::new(object),
+            program: Arc::clone(program),
+            handles,
+            parameters,
+        })
+    }
+
+    /// An object of its own, with arguments of its own.
+    pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
+        let parameters = self.parameters.clone();
+        Ok(KernelObject::new(&self.program, self.handles, parameters))
+    }
+
+    /// How many arguments it takes, without those the compiler removed.
+    pub(crate) fn arguments(&self) -> usize {
+        self.parameters.len()
+    }
+
+    /// The one work-group size it was compiled for: the code does not say, only the file does.
+    pub(crate) fn required_local(&self) -> Option<[usize; 3]> {
+        None
+    }
+
+    /// The most work-items of a work-group on this device.
+    pub(crate) fn max_local(&self) -> usize {
+        self.handles.bounds.all_items
+    }
+
+    /// How much work-group memory it uses beside its arguments, in bytes.
+    pub(crate) fn local_memory(&self) -> u64 {
+        self.handles.fixed_local as u64
+    }
+
+    /// Has `set` set all arguments and queues the kernel, to start when all of `after` has finished.
+    ///
+    /// # Errors
+    ///
+    /// With the index of the argument, if `set` fails with that.
+    ///
+    /// # Safety
+    ///
+    /// As of [`KernelObject::enqueue`]. The memory of the arguments is alive until this returns, and
+    /// after that until the queue has finished.
+    pub(crate) unsafe fn launch(
+        &self,
+        queue: &Queue,
+        set: impl FnOnce(&mut KernelObject) -> Result<(), (usize, Failure)>,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event, (Option<usize>, Failure)> {
+        let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        set(&mut object).map_err(|(index, failure)| (Some(index), failure))?;
+        // SAFETY: as the caller says.
+        let launched = unsafe { object.enqueue(queue, grid, after) };
+        launched.map_err(|failure| (None, failure))
+    }
+
+    /// What number of work-items in a work-group should be a multiple of.
+    pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
+        Ok(WARP)
+    }
+}
+
+/// The kernel called `symbol`.
+fn find(program: &Program, symbol: &CStr) -> Result<CUfunction, Failure> {
+    let context = program.context();
+    let functions = context.enter()?;
+    let mut function = std::ptr::null_mut();
+    // SAFETY: the module is loaded, the name NUL-terminated; one handle is written.
+    let code = unsafe {
+        (functions.cuModuleGetFunction)(&raw mut function, program.handle, symbol.as_ptr())
+    };
+    context.check("cuModuleGetFunction", code)?;
+    Ok(function)
+}
+
+/// What the driver says of a kernel.
+fn attribute_of(
+    context: &Context,
+    function: CUfunction,
+    attribute: Attribute,
+) -> Result<usize, Failure> {
+    let call = "cuFuncGetAttribute";
+    let functions = context.enter()?;
+    let mut value: c_int = 0;
+    // SAFETY: the kernel is alive; one number is written.
+    let code = unsafe { (functions.cuFuncGetAttribute)(&raw mut value, attribute, function) };
+    context.check(call, code)?;
+    let code = INVALID_VALUE;
+    usize::try_from(value).map_err(|_| Failure { call, code })
+}
+
+/// The parameters of a kernel, as the driver says; drivers before CUDA 12.4 do not.
+fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> {
+    let call = "cuFuncGetParamInfo";
+    let functions = context.enter()?;
+    let code = NOT_SUPPORTED;
+    let ask = functions.cuFuncGetParamInfo.ok_or(Failure { call, code })?;
+    let mut parameters = Vec::new();
+    loop {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the kernel is alive; two numbers are written.
+        let code = unsafe { ask(function, parameters.len(), &raw mut offset, &raw mut size) };
+        match context.check(call, code) {
+            Ok(()) => parameters.push(Slot { offset, size }),
+            // There are no more.
+            Err(Failure {
+                code: INVALID_VALUE,
+                ..
+            }) => return Ok(parameters),
+            Err(failure) => return Err(failure),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The CUDA driver: loaded once, never unloaded.
+
+use std::ffi::c_int;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::Failure;
+use super::errors::{NO_DEVICE, check, error_name};
+use super::platform::Found;
+use super::sys::Functions;
+
+/// What the library is called.
+pub(super) const NAME: &str = match cfg!(windows) {
+    true => "nvcuda.dll",
+    false => "libcuda.so",
+};
+
+/// The driver.
+pub(crate) struct Library {
+    pub(super) functions: Functions,
+    /// What it takes: 12040 is CUDA 12.4.
+    pub(super) version: c_int,
+    /// Whether it says that there is a device.
+    pub(super) has_devices: bool,
+    /// Filled by [`Library::devices`]: a device must stay the same value however often it is asked
+    /// for.
+    pub(super) devices: OnceLock<Vec<Found>>,
+}
+
+static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
+
+impl Library {
+    /// The driver of this machine.
+    ///
+    /// # Errors
+    ///
+    /// In words, when there is none, or one that this cannot use. That is not remembered: it may be
+    /// installed later.
+    pub(crate) fn load() -> Result<&'static Self, String> {
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = *loaded {
+            return Ok(library);
+        }
+        // SAFETY: loading runs the initializers of the library. That it is NVIDIA's driver is taken
+        // on trust from the system.
+        if !unsafe { cudarc::driver::sys::is_culib_present() } {
+            return Err("no such library; it comes with NVIDIA's driver".to_owned());
+        }
+        // SAFETY: it is there; its functions have the types of CUDA's header, as above.
+        let functions = unsafe { Functions::load() }.map_err(|missing| too_old(&missing))?;
+        // SAFETY: 0 is the only flag there is.
+        let has_devices = match unsafe { (functions.cuInit)(0) } {
+            NO_DEVICE => false,
+            code => check("cuInit", code).map(|()| true).map_err(in_words)?,
+        };
+        let mut version = 0;
+        // SAFETY: one number is written.
+        let code = unsafe { (functions.cuDriverGetVersion)(&raw mut version) };
+        check("cuDriverGetVersion", code).map_err(in_words)?;
+        let library: &'static Self = Box::leak(Box::new(Self {
+            functions,
+            version,
+            has_devices,
+            devices: OnceLock::new(),
+        }));
+        *loaded = Some(library);
+        Ok(library)
+    }
+}
+
+fn too_old(missing: &[&str]) -> String {
+    let missing = missing.join(", ");
+    format!("the driver is too old: it has no {missing}; install a newer one")
+}
+
+fn in_words(failure: Failure) -> String {
+    let Failure { call, code } = failure;
+    format!("{call} failed with {} ({code})", error_name(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_is_too_old_says_what_it_lacks() {
+        assert_eq!(
+            too_old(&["cuGraphCreate", "cuGraphLaunch"]),
+            "the driver is too old: it has no cuGraphCreate, cuGraphLaunch; install a newer one"
+        );
+    }
+
+    #[test]
+    fn a_driver_is_there_or_its_absence_is_told_in_words() {
+        match Library::load() {
+            Ok(library) => {
+                assert!(library.version > 0);
+                assert!(std::ptr::eq(library, Library::load().unwrap()));
+            }
+            Err(reason) => assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}"),
+        }
+    }
+}

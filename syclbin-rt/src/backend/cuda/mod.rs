@@ -1,0 +1,65 @@
+//! CUDA: the functions of NVIDIA's driver ([`sys`]), and owners of the handles they return.
+//!
+//! Types and loading come from `cudarc`. Its safe part is not used: it holds one context a thread by
+//! its own rules, and an event of CUDA for every command. Here launches cost what the driver's own
+//! call costs: see [`stream`].
+//!
+//! All calls are made with the context of what they are about ([`Context::enter`]). One that a kernel
+//! has ended makes no calls any more.
+#![allow(
+    unsafe_code,
+    reason = "CUDA is a C interface; its wrappers are the only unsafe code of this crate"
+)]
+
+mod blocks;
+mod clock;
+mod command_buffer;
+mod context;
+mod copy;
+mod end;
+mod errors;
+mod event;
+mod fill;
+mod jit;
+mod kernel;
+mod kernel_object;
+mod library;
+mod link;
+mod mark;
+mod memory;
+mod platform;
+mod program;
+mod queue;
+mod stream;
+mod sys;
+mod values;
+mod variable;
+mod wait_list;
+
+pub(crate) use command_buffer::CommandBuffer;
+pub(crate) use context::Context;
+pub(crate) use end::End;
+pub(crate) use errors::error_name;
+pub(crate) use event::Event;
+pub(crate) use kernel::Kernel;
+pub(crate) use kernel_object::KernelObject;
+pub(crate) use library::Library;
+pub(crate) use memory::Memory;
+pub(crate) use platform::Found;
+pub(crate) use program::{Kind, Module, Program};
+pub(crate) use queue::Queue;
+pub(crate) use wait_list::WaitList;
+
+use super::slice::Place;
+use super::{Argument, Arguments, BuildError, Failure, QueueAbilities, Reach, Slot, Times};
+
+/// The memory of a place.
+///
+/// # Errors
+///
+/// When it is of another driver.
+#[inline]
+fn memory_of<'p>(call: &'static str, place: &'p Place<[()]>) -> Result<&'p Memory, Failure> {
+    let code = errors::INVALID_CONTEXT;
+    place.memory.cuda().ok_or(Failure { call, code })
+}
