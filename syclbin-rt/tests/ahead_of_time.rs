@@ -13,7 +13,7 @@ fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>>
 
 #[test]
 fn native_code_has_the_form_that_the_reference_runtime_saves() {
-    if common::queue().is_none() {
+    if common::opencl_queue().is_none() {
         return;
     }
     let device = match native_cpu() {
@@ -38,7 +38,7 @@ fn native_code_has_the_form_that_the_reference_runtime_saves() {
 
 #[test]
 fn what_cannot_be_built_is_refused_with_the_reason() {
-    if common::queue().is_none() {
+    if common::opencl_queue().is_none() {
         return;
     }
     let device = match native_cpu() {
