@@ -32,7 +32,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Install, list or remove the SYCL compiler and the CPU device
+    /// Install, list or remove the SYCL compiler, the CPU device and what NVIDIA's GPUs take
     #[command(subcommand)]
     Toolchain(Toolchain),
     /// Say what this machine can compile and run, and what to do about the rest
@@ -87,7 +87,7 @@ enum Toolchain {
 
 #[derive(Args)]
 struct Install {
-    /// Install only this one; may be given again [default: all]
+    /// Install only this one; may be given again [default: compiler, cpu-device]
     #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
     components: Vec<Component>,
     /// Take the wheels from this folder instead of fetching them
@@ -179,10 +179,13 @@ fn code(good: bool) -> ExitCode {
 
 fn install(options: Install) -> Result<()> {
     toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)?;
-    let all = options.components.is_empty();
+    let unsaid = options.components.is_empty();
     let chosen: Vec<_> = pins::ALL
         .into_iter()
-        .filter(|pin| all || options.components.contains(&pin.component))
+        .filter(|pin| match unsaid {
+            true => pin.component.is_default(),
+            false => options.components.contains(&pin.component),
+        })
         .collect();
     let installer = Installer {
         home: &home()?,

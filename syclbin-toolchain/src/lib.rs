@@ -12,6 +12,10 @@
 //!   cpu-device/2026.2.0/
 //!     MANIFEST
 //!     lib/libintelocl.so     an OpenCL driver that exports the whole API itself
+//!   nvidia/13.5.37/          only where it was asked for
+//!     MANIFEST
+//!     bin/ptxas              PTX to native code
+//!     nvvm/libdevice/libdevice.10.bc   mathematics that code for NVIDIA's GPUs calls
 //! ```
 //!
 //! Nothing here starts a process, writes a file or reads an environment variable: the caller does
@@ -45,18 +49,27 @@ pub enum Component {
     Compiler,
     /// An OpenCL driver that runs kernels on the CPU.
     CpuDevice,
+    /// What compiling for NVIDIA's GPUs takes beside the compiler.
+    Nvidia,
 }
 
 impl Component {
     /// Every component, in the order in which they are installed.
-    pub const ALL: [Self; 2] = [Self::Compiler, Self::CpuDevice];
+    pub const ALL: [Self; 3] = [Self::Compiler, Self::CpuDevice, Self::Nvidia];
 
-    /// The name users type and the folder is called by: `compiler`, `cpu-device`.
+    /// Whether it is installed where nobody names one: most machines have no use for what is not.
+    #[must_use]
+    pub const fn is_default(self) -> bool {
+        !matches!(self, Self::Nvidia)
+    }
+
+    /// The name users type and the folder is called by: `compiler`, `cpu-device`, `nvidia`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compiler => "compiler",
             Self::CpuDevice => "cpu-device",
+            Self::Nvidia => "nvidia",
         }
     }
 
@@ -69,12 +82,13 @@ impl Component {
     }
 
     /// The file that the rest of the project uses, relative to the component's folder:
-    /// a program of the compiler, a shared library of the CPU device.
+    /// a program of the compiler, a shared library of the CPU device, an assembler for NVIDIA's GPUs.
     #[must_use]
     pub const fn entry(self) -> &'static str {
         match self {
             Self::Compiler => "bin/syclbin-clang",
             Self::CpuDevice => "lib/libintelocl.so",
+            Self::Nvidia => "bin/ptxas",
         }
     }
 }
@@ -83,6 +97,10 @@ impl Component {
 ///
 /// The folder must be called `lib`: the library looks for its companions in `$ORIGIN/../lib`.
 pub const COMPILER_LIBRARY: &str = "lib/libsycl-jit.so";
+
+/// The mathematics that code for NVIDIA's GPUs calls, relative to the folder of [`Component::Nvidia`],
+/// which is laid out as CUDA is.
+pub const CUDA_MATHEMATICS: &str = "nvvm/libdevice/libdevice.10.bc";
 
 /// There is no folder to look in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

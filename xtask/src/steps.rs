@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use cargo_metadata::MetadataCommand;
+use syclbin_toolchain::Component;
 
 /// The sentence that says what failed.
 pub(crate) type Result<T> = std::result::Result<T, String>;
@@ -200,7 +201,9 @@ pub(crate) fn install_toolchain() -> Result<()> {
     let program = target_folder()?.join("debug").join("cargo-syclbin");
     step(
         "toolchain",
-        Command::new(program).args(["syclbin", "toolchain", "install"]),
+        Command::new(program)
+            .args(["syclbin", "toolchain", "install"])
+            .args(Component::ALL.map(|component| format!("--component={}", component.name()))),
     )
 }
 

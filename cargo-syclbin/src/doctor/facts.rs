@@ -46,6 +46,8 @@ pub struct Facts {
     pub uv: Option<PathBuf>,
     /// The newest installed CPU device.
     pub cpu_device: Option<CpuDevice>,
+    /// What is installed for compiling to NVIDIA's GPUs.
+    pub nvidia: Option<Nvidia>,
     /// The value of `SYCLBIN_DEVICE`.
     pub device_variable: Option<String>,
     /// The devices that a program would find.
@@ -94,6 +96,17 @@ pub struct CpuDevice {
     pub version: String,
     /// Its OpenCL library.
     pub library: PathBuf,
+    /// What is wrong with the installation.
+    pub damage: Option<String>,
+}
+
+/// What compiling for NVIDIA's GPUs takes beside the compiler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nvidia {
+    /// Its version.
+    pub version: String,
+    /// Its folder.
+    pub folder: PathBuf,
     /// What is wrong with the installation.
     pub damage: Option<String>,
 }
@@ -161,6 +174,11 @@ impl Facts {
                 library: installed.entry(),
                 damage: damage(&installed),
                 version: installed.version,
+            }),
+            nvidia: newest(Component::Nvidia).map(|installed| Nvidia {
+                damage: damage(&installed),
+                version: installed.version,
+                folder: installed.folder,
             }),
             device_variable: variable(DEVICE_VARIABLE),
             devices: Devices::gather(),

@@ -7,7 +7,7 @@ use std::fmt;
 
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use super::facts::{Compiler, CpuDevice, Facts};
+use super::facts::{Compiler, CpuDevice, Facts, Nvidia};
 use crate::ui::Size;
 
 /// How something bears on compiling and running.
@@ -167,6 +167,10 @@ fn compile(facts: &Facts) -> Vec<Item> {
         Err(reason) if reason.contains("unset ") => items.push(bad("compiler", reason.clone())),
         Err(reason) => items.push(bad("compiler", reason.clone()).with_remedy(&remedy)),
     }
+    // It is of use to the installed compiler alone.
+    if compilers.taken.as_ref().is_ok_and(|one| one.is_installed) {
+        items.push(nvidia(facts.nvidia.as_ref()));
+    }
     for text in &compilers.behind {
         items.push(note("not used", text.clone()));
     }
@@ -212,6 +216,23 @@ fn library(compiler: &Compiler, remedy: &str) -> Item {
         Some(problem) => {
             bad("library", format!("{library}, damaged: {problem}")).with_remedy(remedy)
         }
+    }
+}
+
+/// Whether kernels can be compiled for NVIDIA's GPUs. Most need not, so it decides nothing.
+fn nvidia(nvidia: Option<&Nvidia>) -> Item {
+    let command = format!("`{INSTALL_COMMAND} --component nvidia`");
+    let Some(nvidia) = nvidia else {
+        return note(
+            "NVIDIA",
+            format!("no code for NVIDIA GPUs; {command} is for that"),
+        );
+    };
+    let text = format!("{}, {}", nvidia.version, nvidia.folder.display());
+    match &nvidia.damage {
+        None => note("NVIDIA", text),
+        Some(problem) => note("NVIDIA", format!("{text}, damaged: {problem}"))
+            .with_remedy(&format!("run {command}")),
     }
 }
 
@@ -346,6 +367,7 @@ mod tests {
             }),
             uv: None,
             cpu_device: None,
+            nvidia: None,
             device_variable: None,
             devices: Devices {
                 all: Ok(vec![Device {
@@ -464,6 +486,32 @@ mod tests {
         facts.compiler.as_mut().unwrap().damage = Some("lib/libimf.so: gone".to_owned());
         let report = Report::of(&facts);
         assert!(!report.compiles && report.to_string().contains("lib/libimf.so: gone"));
+    }
+
+    #[test]
+    fn nvidia_gpus_are_noted_and_decide_nothing() {
+        let mut facts = complete();
+        let report = Report::of(&facts);
+        assert!(report.is_well());
+        assert!(
+            report.to_string().contains("--component nvidia"),
+            "{report}"
+        );
+        let mut nvidia = Nvidia {
+            version: "13.5.37".to_owned(),
+            folder: "/cache/syclbin/nvidia/13.5.37".into(),
+            damage: None,
+        };
+        facts.nvidia = Some(nvidia.clone());
+        let text = Report::of(&facts).to_string();
+        assert!(
+            text.contains("13.5.37, /cache/syclbin/nvidia/13.5.37"),
+            "{text}"
+        );
+        nvidia.damage = Some("bin/ptxas: gone".to_owned());
+        facts.nvidia = Some(nvidia);
+        let report = Report::of(&facts);
+        assert!(report.is_well() && remedies(&report)[0].contains("--component nvidia"));
     }
 
     #[test]

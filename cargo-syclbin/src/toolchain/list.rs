@@ -64,7 +64,10 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
             ),
             Err(problem) => (
                 "damaged".to_owned(),
-                format!("({problem}; run `{INSTALL_COMMAND}`)"),
+                format!(
+                    "({problem}; run `{INSTALL_COMMAND} --component {}`)",
+                    row.component.name()
+                ),
             ),
         };
         table.push([

@@ -235,7 +235,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toolchain::pins::{COMPILER, CPU_DEVICE};
+    use crate::toolchain::pins::{COMPILER, CPU_DEVICE, NVIDIA};
 
     fn complete(pin: &ComponentPin) -> Manifest {
         let mut manifest = Manifest::of(pin);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_manifest_reads_back_as_it_was_written() {
-        for pin in [COMPILER, CPU_DEVICE] {
+        for pin in [COMPILER, CPU_DEVICE, NVIDIA] {
             let manifest = complete(&pin);
             assert_eq!(Manifest::parse(&manifest.text()), Some(manifest.clone()));
             assert_eq!(manifest.mismatch(&pin), None);

@@ -63,6 +63,10 @@ pub enum Part {
     Notice,
     /// `STEM.dist-info/`, a licence text: goes to `licenses/NAME/`.
     DistInfo,
+    /// `nvidia/cu13/`, the root of a CUDA installation: goes to the same path in the component.
+    Cuda,
+    /// The same, a program.
+    CudaProgram,
 }
 
 impl ComponentPin {
@@ -92,6 +96,7 @@ impl WheelPin {
         match member.part {
             Part::Data | Part::Notice => format!("{}.data/data/{}", self.stem, member.path),
             Part::DistInfo => format!("{}.dist-info/{}", self.stem, member.path),
+            Part::Cuda | Part::CudaProgram => format!("nvidia/cu13/{}", member.path),
         }
     }
 
@@ -99,7 +104,7 @@ impl WheelPin {
     #[must_use]
     pub fn target(&self, member: &Member) -> String {
         match member.part {
-            Part::Data => member.path.to_owned(),
+            Part::Data | Part::Cuda | Part::CudaProgram => member.path.to_owned(),
             Part::Notice | Part::DistInfo => {
                 let file = member.path.rsplit('/').next().unwrap_or(member.path);
                 format!("{}/{file}", self.licence_folder())
@@ -119,7 +124,7 @@ pub fn listing(wheels: &[&WheelPin]) -> String {
 }
 
 /// Every component, as `cargo syclbin toolchain install` installs it.
-pub const ALL: [ComponentPin; 2] = [COMPILER, CPU_DEVICE];
+pub const ALL: [ComponentPin; 3] = [COMPILER, CPU_DEVICE, NVIDIA];
 
 /// The SYCL compiler. `syclbin-clang` joins it, from beside the running program.
 pub const COMPILER: ComponentPin = ComponentPin {
@@ -133,6 +138,46 @@ pub const CPU_DEVICE: ComponentPin = ComponentPin {
     component: Component::CpuDevice,
     version: "2026.2.0",
     wheels: &[&OPENCL, &TBB, &MATH],
+};
+
+/// What compiling for NVIDIA's GPUs takes beside the compiler.
+pub const NVIDIA: ComponentPin = ComponentPin {
+    component: Component::Nvidia,
+    version: "13.5.37",
+    wheels: &[&NVVM, &NVCC],
+};
+
+const NVIDIA_EULA: &str =
+    "End User License Agreement (NVIDIA Software License Agreement and CUDA Supplement)";
+
+/// The mathematics that PTX calls: LLVM's bitcode of it.
+const NVVM: WheelPin = WheelPin {
+    name: "nvidia-nvvm",
+    version: "13.5.37",
+    stem: "nvidia_nvvm-13.5.37",
+    file: "nvidia_nvvm-13.5.37-py3-none-manylinux2010_x86_64.manylinux_2_12_x86_64.whl",
+    sha256: "c41bfa362e407405163f103c2229f0765f8cc2ed7d148b754dc77f228bf7e070",
+    size: 75_141_406,
+    licence: NVIDIA_EULA,
+    members: &[
+        cuda(Part::Cuda, syclbin_toolchain::CUDA_MATHEMATICS, 465_504),
+        dist_info("licenses/License.txt", 59_262),
+    ],
+};
+
+/// The assembler of PTX.
+const NVCC: WheelPin = WheelPin {
+    name: "nvidia-cuda-nvcc",
+    version: "13.5.37",
+    stem: "nvidia_cuda_nvcc-13.5.37",
+    file: "nvidia_cuda_nvcc-13.5.37-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
+    sha256: "f5c4f7ead5d964fb4af42bbf1e6d3ec3c1e6e9d83b53749f691d387e7fcaa3a7",
+    size: 47_028_279,
+    licence: NVIDIA_EULA,
+    members: &[
+        cuda(Part::CudaProgram, "bin/ptxas", 50_753_552),
+        dist_info("licenses/License.txt", 59_262),
+    ],
 };
 
 const INTEL_EULA: &str =
@@ -235,6 +280,10 @@ const fn data(path: &'static str, size: u64) -> Member {
     }
 }
 
+const fn cuda(part: Part, path: &'static str, size: u64) -> Member {
+    Member { part, path, size }
+}
+
 const fn notice(path: &'static str, size: u64) -> Member {
     Member {
         part: Part::Notice,
@@ -267,6 +316,7 @@ mod tests {
         };
         assert!(targets(&COMPILER).contains(&syclbin_toolchain::COMPILER_LIBRARY.to_owned()));
         assert!(targets(&CPU_DEVICE).contains(&Component::CpuDevice.entry().to_owned()));
+        assert!(targets(&NVIDIA).contains(&Component::Nvidia.entry().to_owned()));
         for pin in ALL {
             let all = targets(&pin);
             let distinct: HashSet<_> = all.iter().collect();
@@ -283,9 +333,10 @@ mod tests {
                 format!("{}-{}", wheel.name.replace('-', "_"), wheel.version)
             );
             assert_eq!(wheel.sha256.len(), 64);
-            let licence = format!("licenses/{}/LICENSE.txt", wheel.name);
+            let licence = format!("licenses/{}/license.txt", wheel.name);
             let mut targets = wheel.members.iter().map(|member| wheel.target(member));
-            assert!(targets.any(|target| target == licence), "{}", wheel.name);
+            let brings = targets.any(|target| target.eq_ignore_ascii_case(&licence));
+            assert!(brings, "{}", wheel.name);
         }
     }
 }

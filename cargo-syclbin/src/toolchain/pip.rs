@@ -31,11 +31,16 @@ const CANDIDATES: [&[&str]; 5] = [
 const UV: [&str; 4] = ["uv", "tool", "run", "pip"];
 
 /// The platform of the pinned wheels, whatever Python runs pip: they hold no Python at all.
-const PLATFORM: [&str; 10] = [
+const PLATFORM: [&str; 14] = [
     "--no-deps",
     "--only-binary=:all:",
     "--platform",
     "manylinux_2_28_x86_64",
+    // pip before 24 takes no older platform than the one it is told.
+    "--platform",
+    "manylinux_2_17_x86_64",
+    "--platform",
+    "manylinux_2_12_x86_64",
     "--python-version",
     "3.12",
     "--implementation",

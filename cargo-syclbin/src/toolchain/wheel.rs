@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use zip::ZipArchive;
 
 use super::manifest::Manifest;
-use super::pins::{Member, WheelPin};
+use super::pins::{Member, Part, WheelPin};
 use super::staging::Staging;
 use crate::error::{Error, Result};
 use crate::ui::Progress;
@@ -142,6 +142,9 @@ impl<'a> Wheel<'a> {
                 .map_err(|cause| staging.failed(target, cause))?;
             progress.advance(count as u64);
         }
+        if member.part == Part::CudaProgram {
+            make_executable(&file).map_err(|cause| staging.failed(target, cause))?;
+        }
         file.sync_all()
             .map_err(|cause| staging.failed(target, cause))
     }
@@ -152,6 +155,19 @@ impl<'a> Wheel<'a> {
             problem,
         }
     }
+}
+
+/// pip gives what it unpacks the same right.
+fn make_executable(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mut permissions = file.metadata()?.permissions();
+        permissions.set_mode(permissions.mode() | 0o111);
+        file.set_permissions(permissions)?;
+    }
+    let _ = file;
+    Ok(())
 }
 
 /// Whether a relative path names something below the folder it is joined to.

@@ -89,6 +89,17 @@ fn licences_are_shown_before_anything_is_fetched() {
     assert!(at("Intel End User License Agreement") < at("error: no pip found"));
     assert!(at("Intel Simplified Software License") < at("error: no pip found"));
     assert!(text.contains("cpu-device/2026.2.0/licenses/tbb"), "{text}");
+    assert!(
+        !text.contains("nvidia"),
+        "it is not installed unasked: {text}"
+    );
+    let install = ["toolchain", "install", "--component", "nvidia"];
+    let text = stderr(&syclbin(home.path(), &install));
+    assert!(text.contains("NVIDIA Software License Agreement"), "{text}");
+    assert!(
+        text.contains("nvidia/13.5.37/licenses/nvidia-nvvm") && !text.contains("intel"),
+        "{text}"
+    );
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -5,11 +5,12 @@ use std::fs;
 use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present, Refreshed};
 use cargo_syclbin::toolchain::install::Source;
+use cargo_syclbin::toolchain::pins::{Member, Part};
 use cargo_syclbin::toolchain::{list, remove};
 use cargo_syclbin::ui::Silent;
 use syclbin_toolchain::{Component, MANIFEST};
 
-use crate::world::{LICENCE, VERSION, World};
+use crate::world::{LICENCE, VERSION, World, stem};
 
 #[test]
 fn what_the_pins_name_is_unpacked_and_nothing_else() {
@@ -28,7 +29,7 @@ fn what_the_pins_name_is_unpacked_and_nothing_else() {
     let names = fs::read_dir(compiler.join("lib")).unwrap().count();
     assert_eq!(names, 2, "unwanted members stay in the wheel");
     assert_eq!(world.in_home().len(), 2, "the staging folder is gone");
-    for component in Component::ALL {
+    for component in [Component::Compiler, Component::CpuDevice] {
         assert_eq!(world.home.newest(component).unwrap().version, VERSION);
     }
 }
@@ -179,6 +180,29 @@ fn the_installed_driver_can_be_executed() {
     world.install().unwrap();
     let copy = world.home.newest(Component::Compiler).unwrap().entry();
     assert_eq!(copy.metadata().unwrap().permissions().mode() & 0o111, 0o111);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_out_of_a_wheel_can_be_started() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut world = World::new();
+    let licence = format!("{}.dist-info/LICENSE.txt", stem("fake-opencl"));
+    let program = "nvidia/cu13/bin/ptxas".to_owned();
+    world.repin("fake-opencl", &[(program, b"program"), (licence, LICENCE)]);
+    world.change_pin("fake-opencl", |wheel| {
+        let program = Member {
+            part: Part::CudaProgram,
+            path: "bin/ptxas",
+            size: 7,
+        };
+        wheel.members = Vec::leak(vec![program]);
+    });
+    world.install().unwrap();
+    let program = world.folder(Component::CpuDevice).join("bin/ptxas");
+    let rights = program.metadata().unwrap().permissions().mode();
+    assert_eq!(rights & 0o111, 0o111);
+    assert_eq!(fs::read(program).unwrap(), b"program");
 }
 
 #[test]
