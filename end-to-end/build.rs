@@ -3,6 +3,8 @@
 #[path = "tests/scenarios/files.rs"]
 mod scenarios;
 
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
 fn main() {
     scenarios::compile();
     syclbin_build::Build::new()
@@ -52,4 +54,35 @@ fn main() {
         .source("tests/asserting.cpp")
         .native_assert(true)
         .compile("asserting");
+    nvidia();
+}
+
+/// What `tests/nvidia.rs` looks at, where the component is installed.
+fn nvidia() {
+    println!("cargo::rerun-if-env-changed={HOME_VARIABLE}");
+    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).expect("a home folder");
+    let versions = home.versions(Component::Nvidia);
+    // A folder that is not there would have this run each time.
+    let watched = [versions.as_path(), home.path()];
+    if let Some(watched) = watched.into_iter().find(|folder| folder.is_dir()) {
+        println!("cargo::rerun-if-changed={}", watched.display());
+    }
+    if home.newest(Component::Nvidia).is_none() {
+        return;
+    }
+    for name in [
+        "export_side",
+        "functor",
+        "globals",
+        "import_side",
+        "structs",
+        "vector_ops",
+        "work_group",
+    ] {
+        syclbin_build::Build::new()
+            .source(format!("../testfiles/{name}.cpp"))
+            .targets(["spir64", "nvidia_gpu_sm_80", "nvidia_gpu_sm_90"])
+            .link_at_load(name.ends_with("_side"))
+            .compile(&format!("nvidia_{name}"));
+    }
 }

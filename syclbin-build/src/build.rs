@@ -86,7 +86,19 @@ impl Build {
     /// Compiles for these targets (`-fsycl-targets`), all in one file: `spir64`, which every device with
     /// SPIR-V takes and which is the default, and what the compiler has beside it. With
     /// `syclbin-clang` these are `spir64_x86_64`, native code for processors, which wants the installed
-    /// CPU device, and Intel GPUs such as `intel_gpu_pvc`, which want `ocloc`.
+    /// CPU device; Intel GPUs such as `intel_gpu_pvc`, which want `ocloc`; and `nvptx64-nvidia-cuda`, PTX for
+    /// every NVIDIA GPU from sm_75 on, which wants the component that
+    /// `cargo syclbin toolchain install --component nvidia` installs. `nvidia_gpu_sm_80` and its like are PTX
+    /// for the lowest GPU that is named, and native code for each.
+    ///
+    /// One file for Intel's GPUs, for processors and for NVIDIA's GPUs, the last with native code for two:
+    ///
+    /// ```no_run
+    /// syclbin_build::Build::new()
+    ///     .source("kernels/saxpy.cpp")
+    ///     .targets(["spir64", "nvidia_gpu_sm_80", "nvidia_gpu_sm_90"])
+    ///     .compile("saxpy");
+    /// ```
     ///
     /// A program takes native code that fits its device, and SPIR-V where there is none: keep `spir64`
     /// among them.

@@ -108,8 +108,8 @@
 //!
 //! # Targets
 //!
-//! SPIR-V for every device, if not told otherwise. [`Build::targets`] adds native code, which loads without
-//! a compile on the device it is for.
+//! SPIR-V for every device of OpenCL, if not told otherwise. [`Build::targets`] adds native code, which loads
+//! without a compile on the device it is for, and code for NVIDIA's GPUs, all in one file.
 //!
 //! A compiler that runs for 600 seconds is stopped, or for those that `SYCLBIN_COMPILE_SECONDS` names.
 //! Errors have colours when `CARGO_TERM_COLOR` is `always`: Cargo captures what a build script says, so
@@ -163,7 +163,7 @@
 //!
 //! # Out of scope
 //!
-//! Linking device code to one module, and code for NVIDIA's and AMD's GPUs.
+//! Linking device code to one module, and code for AMD's GPUs.
 #![forbid(unsafe_code)]
 // The example is a whole build.rs.
 #![allow(clippy::needless_doctest_main)]

@@ -137,9 +137,7 @@ fn run(
             ..code.clone()
         };
         // Only SPIR-V tells, whatever else is wanted.
-        let names_targets =
-            |flag: &OsString| flag.as_encoded_bytes().starts_with(TARGETS.as_bytes());
-        debug.flags.retain(|flag| !names_targets(flag));
+        debug.flags = without_targets(&debug.flags);
         debug.flags.push("-g".into());
         let only_with = Some(tasks.len());
         tasks.push(Task {
@@ -163,6 +161,21 @@ fn run(
         results.push(diagnostics.and_then(|text| output.read(compiler, source, text)));
     }
     Ok(results)
+}
+
+/// The flags without those that name targets or are for the compilers of these.
+fn without_targets(flags: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        let text = flag.to_string_lossy();
+        if text == "--offload-arch" || text.starts_with("-Xsycl-target-backend") {
+            flags.next(); // its value
+        } else if !text.starts_with(TARGETS) && !text.starts_with("--offload-arch=") {
+            kept.push(flag.clone());
+        }
+    }
+    kept
 }
 
 /// A compile that was not tried is one whose error is told elsewhere.

@@ -84,6 +84,32 @@ fn targets_are_those_of_the_code_and_a_file_to_be_linked_is_an_object() {
 }
 
 #[test]
+fn what_is_said_to_compilers_of_targets_is_not_said_where_only_spirv_tells() {
+    let package = Package::new();
+    let steps = "targets spir64 nvptx64-nvidia-cuda\nflag -Xsycl-target-backend=nvptx64-nvidia-cuda\n\
+        flag --offload-arch=sm_80\nflag --offload-arch=sm_90\nflag -DN=1\n\
+        source kernels/vector_ops.cpp\ncompile vector_ops";
+    package.script(steps, COMPILE).run().succeeded();
+    let code = package.recorded("vector_ops");
+    let given = [
+        "-fsycl-targets=spir64,nvptx64-nvidia-cuda",
+        "-Xsycl-target-backend=nvptx64-nvidia-cuda",
+        "--offload-arch=sm_80",
+        "--offload-arch=sm_90",
+    ];
+    let all = given
+        .iter()
+        .all(|one| code.iter().any(|other| other == one));
+    assert!(all, "{code:?}");
+    let debug = package.recorded("vector_ops-debug");
+    let left = debug
+        .iter()
+        .filter(|one| one.contains("offload-arch") || one.contains("target"));
+    assert_eq!(left.count(), 0, "{debug:?}");
+    assert!(debug.iter().any(|one| one == "-DN=1"));
+}
+
+#[test]
 fn the_kernels_of_the_compilers_file_arrive_in_out_dir() {
     let package = Package::new();
     package.run(COMPILE).succeeded();

@@ -1,17 +1,21 @@
 //! One source to the modules of a file, with the compiler library in this process.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use syclbin::property::set;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use crate::depfile::{self, Kind, Sink};
 use crate::headers;
-use crate::library::{self, DeviceImage, Outcome};
+use crate::library::{self, Code, DeviceImage, Outcome};
 use crate::lower;
+use crate::nvidia::{self, Ptx};
+use crate::targets::NVIDIA;
 use crate::{Failure, Result, own};
 
-const TARGET: &str = "spir64-unknown-unknown";
+const SPIRV: &str = "spir64-unknown-unknown";
 
 /// What became of a source.
 pub(crate) struct Compiled {
@@ -26,6 +30,7 @@ pub(crate) fn compile(
     mut arguments: Vec<String>,
     state: State,
     dependencies: Option<Kind>,
+    ptx: Option<Ptx>,
 ) -> Result<Compiled> {
     let text = std::fs::read(source).or_else(|error| {
         own(format!(
@@ -35,6 +40,11 @@ pub(crate) fn compile(
     })?;
     let library = library::find()?;
     arguments.extend(headers::arguments(&library));
+    let mut code = Code::SpirV;
+    if let Some(ptx) = ptx {
+        code = ptx.code();
+        arguments = ptx.prepare(&library, arguments)?;
+    }
     let name = source.to_string_lossy();
     let sink = match dependencies {
         Some(kind) => {
@@ -44,19 +54,33 @@ pub(crate) fn compile(
         }
         None => None,
     };
-    let (images, log) = match library::compile(&library, &name, text, &arguments)? {
-        Outcome::Compiled(images, log) => (images, log),
-        Outcome::Failed(log) => return Err(failure(&log)),
+    let (images, log) = match library::compile(&library, &name, text, &arguments, &code)? {
+        Outcome::Compiled(images, log) => (images, nvidia::without_notes(&log)),
+        Outcome::Failed(log) => return Err(failure(&nvidia::without_notes(&log))),
     };
     if !log.trim().is_empty() {
         let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
     }
-    let file = assemble(images, state)?;
+    let file = assemble(images, state, &code)?;
     let read = match sink {
         Some(sink) => depfile::files(&sink.finish()?),
         None => Vec::new(),
     };
     Ok(Compiled { file, read })
+}
+
+/// Functions that read specialization constants.
+const READERS: [&str; 2] = [
+    "__sycl_getScalar2020SpecConstantValue",
+    "__sycl_getComposite2020SpecConstantValue",
+];
+
+/// Takes out masks of functions that are no kernels: the library makes some for built-in functions that
+/// PTX has code of.
+fn only_of_kernels(module: &mut AbstractModule<'_>) {
+    let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
+    let is_kernel = |name: &str| kernels.contains(name);
+    module.metadata.retain(set::KERNEL_PARAM_OPT, is_kernel);
 }
 
 /// What the library says of an option that clang knows and the library does not.
@@ -87,7 +111,7 @@ fn diagnostics(log: &str) -> String {
 }
 
 /// One abstract module for each image, with the properties the library returned.
-fn assemble(images: Vec<DeviceImage>, state: State) -> Result<Syclbin<'static>> {
+fn assemble(images: Vec<DeviceImage>, state: State, made: &Code) -> Result<Syclbin<'static>> {
     let mut file = Syclbin::new(state);
     for image in images {
         let mut module = AbstractModule::default();
@@ -98,11 +122,24 @@ fn assemble(images: Vec<DeviceImage>, state: State) -> Result<Syclbin<'static>> 
             }
         }
         let mut code = image.code;
+        if matches!(made, Code::Ptx { .. }) {
+            only_of_kernels(&mut module);
+            let reads_constants = |name: &[u8]| code.windows(name.len()).any(|part| part == name);
+            if READERS.iter().any(|name| reads_constants(name.as_bytes())) {
+                return own(format!(
+                    "target {NVIDIA}: kernels that read specialization constants are not compiled for NVIDIA's \
+                     GPUs yet; pass the values as kernel arguments instead"
+                ));
+            }
+            module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
+            file.modules.push(module);
+            continue;
+        }
         if let Some(lowered) = lower::lower(&code).or_else(|why| own(why.to_string()))? {
             code = lowered.code;
             lowered.constants.write(&mut module.metadata);
         }
-        module.images.push(Image::ir(IrType::SpirV, TARGET, code));
+        module.images.push(Image::ir(IrType::SpirV, SPIRV, code));
         file.modules.push(module);
     }
     Ok(file)

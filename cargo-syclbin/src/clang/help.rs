@@ -33,10 +33,16 @@ Targets:
       spir64_x86_64  native code for the processor, made on Intel's CPU device
       intel_gpu_...  native code for this Intel GPU, made by ocloc, which must be on PATH
       spir64_gen     the same, with -Xsycl-target-backend=spir64_gen '-device NAME,...'
-  --offload-arch=NAME,...                 the same by processor (avx2, skx ...) or GPU (pvc ...)
+      nvptx64-nvidia-cuda                 PTX, compiled by NVIDIA's driver when a program runs: for sm_75, and
+                     so for all later GPUs
+      nvidia_gpu_... PTX for the lowest GPU that is named, and native code for each, made by ptxas
+  --offload-arch=NAME,...                 the same by processor (avx2, skx ...) or GPU (pvc, sm_80 ...)
   -Xsycl-target-backend[=TARGET] OPTIONS, -Xs OPTIONS   for the compiler of a native target: ocloc's
-                     own; for spir64_x86_64 -march=PROCESSOR and --bo=OPTION of clBuildProgram
-  -Xsycl-target-frontend[=TARGET] OPTION  for clang, which compiles once for all targets
+                     own; for spir64_x86_64 -march=PROCESSOR and --bo=OPTION of clBuildProgram; for
+                     nvptx64-nvidia-cuda --offload-arch=GPU,... (or --cuda-gpu-arch=) and ptxas's own
+  -Xsycl-target-frontend[=TARGET] OPTION  for clang, which is told the same for all targets
+  --cuda-path=DIR    the CUDA whose mathematics and ptxas are used (default: those of `cargo syclbin
+                     toolchain install --component nvidia`)
 
 Asserts:
   -DNDEBUG                  leaves them out

@@ -2,12 +2,13 @@
 //!
 //! The interface is not published; it is described by what was measured on the pinned version, so
 //! any other file is refused before a single function of it runs. This is the one module of the
-//! workspace's build side with unsafe code, so what the library made goes from here to a driver, too.
+//! workspace's build side with unsafe code, beside [`crate::device_library`], so what the library made
+//! goes from here to a driver, too.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char};
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -24,6 +25,49 @@ pub(crate) const VERSION: &str = "2026.2.0";
 const SIZE: u64 = 250_467_448;
 const HEAD: u64 = 64 * 1024;
 const HEAD_SHA256: &str = "247a5963e83a2e34699151b49162339fadad6dceabe1215d0fa18bbb2b8a48a0";
+
+/// A file within the library, as it lies in the pinned version.
+pub(crate) struct PinnedFile {
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) sha256: &'static str,
+}
+
+impl PinnedFile {
+    /// Its content.
+    pub(crate) fn read(&self, library: &Path) -> Result<Vec<u8>> {
+        check(library, SIZE, HEAD_SHA256)?;
+        let read = || {
+            let mut file = File::open(library)?;
+            file.seek(SeekFrom::Start(self.offset))?;
+            let mut content = Vec::new();
+            file.take(self.size).read_to_end(&mut content)?;
+            std::io::Result::Ok(content)
+        };
+        let content = read()
+            .or_else(|error| own(format!("{} cannot be read: {error}", library.display())))?;
+        if hexadecimal(&Sha256::digest(&content)) == self.sha256 {
+            return Ok(content);
+        }
+        own(format!(
+            "{} is damaged; run `{INSTALL_COMMAND} --force`",
+            library.display()
+        ))
+    }
+}
+
+/// What the library makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    SpirV,
+    /// For NVIDIA's GPUs.
+    Ptx {
+        /// The oldest GPU it is for, such as `sm_80`.
+        gpu: String,
+        /// What it may use, such as `+ptx70`.
+        features: String,
+    },
+}
 
 /// A device image, as the library returns it.
 pub(crate) struct DeviceImage {
@@ -76,10 +120,7 @@ fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
         Ok(read) => read,
         Err(error) => return own(format!("{} cannot be read: {error}", path.display())),
     };
-    let digest: String = Sha256::digest(&head)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = hexadecimal(&Sha256::digest(&head));
     if (found, digest.as_str()) == (size, head_sha256) {
         return Ok(());
     }
@@ -90,9 +131,36 @@ fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
     ))
 }
 
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The records of the interface. Every pointer in a result is owned by the library.
 mod raw {
-    use std::ffi::c_char;
+    use std::ffi::{c_char, c_void};
+
+    /// A setting of the library, a C++ object of a class with virtual functions. It stays where it is: the
+    /// library keeps the pointer, and says by the second function that it needs it no more.
+    #[repr(C)]
+    pub(super) struct Setting {
+        pub(super) functions: &'static [extern "C" fn(*mut c_void); 2],
+        pub(super) name: u32,
+        pub(super) text: *const c_char,
+        pub(super) length: usize,
+    }
+
+    /// Which GPU the backend is for.
+    pub(super) const SETTING_CPU: u32 = 1;
+    /// What that GPU has.
+    pub(super) const SETTING_FEATURES: u32 = 2;
+
+    /// The destructors of a setting that lives as long as the process.
+    pub(super) extern "C" fn destroy_nothing(_: *mut c_void) {}
+
+    /// Takes the pointer out of where it lies.
+    pub(super) type AddSetting = unsafe extern "C" fn(*mut *const Setting);
+
+    const _: () = assert!(size_of::<Setting>() == 32);
 
     #[repr(C)]
     pub(super) struct SourceFile {
@@ -109,6 +177,7 @@ mod raw {
 
     /// Output formats.
     pub(super) const FORMAT_SPIRV: u32 = 2;
+    pub(super) const FORMAT_PTX: u32 = 3;
     /// The error code of success.
     pub(super) const SUCCESS: u32 = 0;
 
@@ -157,7 +226,7 @@ mod raw {
     const _: () = assert!(size_of::<PropertyValue>() == 32);
 }
 
-/// Compiles `source` to SPIR-V with the library at `library`.
+/// Compiles `source` to `code` with the library at `library`.
 ///
 /// `name` is what diagnostics call the source, and where its `#include "..."` start from.
 pub(crate) fn compile(
@@ -165,6 +234,7 @@ pub(crate) fn compile(
     name: &str,
     source: Vec<u8>,
     arguments: &[String],
+    code: &Code,
 ) -> Result<Outcome> {
     check(library, SIZE, HEAD_SHA256)?;
     let c_string = |what: &str, bytes: Vec<u8>| {
@@ -194,6 +264,14 @@ pub(crate) fn compile(
         Ok(compile) => compile,
         Err(error) => return own(format!("{}: {error}", library.display())),
     };
+    let format = match code {
+        Code::SpirV => raw::FORMAT_SPIRV,
+        Code::Ptx { gpu, features } => {
+            set(&loaded, library, raw::SETTING_CPU, gpu)?;
+            set(&loaded, library, raw::SETTING_FEATURES, features)?;
+            raw::FORMAT_PTX
+        }
+    };
     // SAFETY: every pointer is to a string or array that outlives the call, with its true count;
     // an empty view is never followed.
     let result = unsafe {
@@ -209,7 +287,7 @@ pub(crate) fn compile(
             },
             empty(),
             false,
-            raw::FORMAT_SPIRV,
+            format,
         )
     };
     // SAFETY: the log is the library's and stays until it is unloaded, which is after this copy.
@@ -220,6 +298,27 @@ pub(crate) fn compile(
     // SAFETY: as for the log; after a success the images are whole.
     let images = unsafe { copy_images(&result.images) };
     Ok(Outcome::Compiled(images, log))
+}
+
+/// Changes a setting of the library, for this thread.
+fn set(loaded: &libloading::Library, library: &Path, name: u32, text: &str) -> Result<()> {
+    // SAFETY: in the pinned version the symbol is a function of this type.
+    let add = match unsafe { loaded.get::<raw::AddSetting>(b"addToJITConfiguration\0") } {
+        Ok(add) => add,
+        Err(error) => return own(format!("{}: {error}", library.display())),
+    };
+    let text: &'static str = text.to_owned().leak();
+    let setting: &'static raw::Setting = Box::leak(Box::new(raw::Setting {
+        functions: &[raw::destroy_nothing; 2],
+        name,
+        text: text.as_ptr().cast(),
+        length: text.len(),
+    }));
+    let mut moved: *const raw::Setting = setting;
+    // SAFETY: the object and its text live as long as the process, and so after the last use, and are as the
+    // pinned version lays out its own; it only reads them.
+    unsafe { add(&raw mut moved) };
+    Ok(())
 }
 
 fn empty<T>() -> raw::View<T> {
@@ -313,7 +412,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("libsycl-jit.so");
         std::fs::write(&path, "something else").unwrap();
-        let refused = compile(&path, "k.cpp", Vec::new(), &[]);
+        let refused = compile(&path, "k.cpp", Vec::new(), &[], &Code::SpirV);
         let Err(Failure::Own(text)) = refused else {
             panic!("it was called");
         };

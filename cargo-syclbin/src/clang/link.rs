@@ -23,6 +23,16 @@ pub(crate) struct Part {
     pub(crate) file: Syclbin<'static>,
 }
 
+impl Part {
+    /// The same input with another file.
+    pub(crate) fn map(self, change: impl FnOnce(Syclbin<'static>) -> Syclbin<'static>) -> Self {
+        Self {
+            file: change(self.file),
+            ..self
+        }
+    }
+}
+
 /// Reads a SYCLBIN file that is to join one of state `whole`.
 pub(crate) fn open(path: &Path, whole: State) -> Result<Part> {
     let part = read(path, path.display().to_string())?;

@@ -12,14 +12,17 @@
 //! | [`make`] | from a command line to the files it asks for, in [`steps`] |
 //! | [`parts`] | each input as modules |
 //! | [`compile`] | one source to modules |
-//! | [`library`] | the compiler library: found, checked, called. The only unsafe code of this crate |
+//! | [`library`] | the compiler library: found, checked, called. Unsafe code |
 //! | [`headers`] | the headers of ours, beside the library |
 //! | [`lower`] | specialization constants, which the library leaves to whoever links |
 //! | [`link`] | the modules of all inputs in one file, whose [`imports`] are all there |
-//! | [`native`] | the SPIR-V of a file compiled for processors and GPUs |
+//! | [`native`] | the SPIR-V and PTX of a file compiled for processors and GPUs |
+//! | [`nvidia`], [`nvidia_gpu`] | PTX, for NVIDIA's GPUs |
+//! | [`device_library`] | a file that the library wants when it makes PTX. The other unsafe code |
 
 mod compile;
 mod depfile;
+mod device_library;
 mod headers;
 mod help;
 mod imports;
@@ -29,6 +32,8 @@ mod link;
 mod lower;
 mod make;
 mod native;
+mod nvidia;
+mod nvidia_gpu;
 mod options;
 mod parts;
 mod response_file;

@@ -9,6 +9,7 @@ use syclbin_build::file;
 use crate::inputs::Input;
 use crate::link;
 use crate::native::{self, Backend};
+use crate::nvidia;
 use crate::options::{Options, Show};
 use crate::parts;
 use crate::states;
@@ -22,12 +23,17 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     let inputs = options.inputs.iter().cloned().map(Input::open);
     let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
     check(options, &inputs)?;
-    let backends = Backend::all(&options.targets, options.state)?;
+    let codes = parts::codes(options)?;
+    let makes_ptx = codes.iter().any(Option::is_some) && inputs.iter().any(Input::is_source);
+    if makes_ptx {
+        nvidia::check(&options.clang)?;
+    }
+    let backends = Backend::all(options)?;
     if options.show == Show::StepsOnly {
         return show_only(options, &inputs, &backends);
     }
     // A crash of the library ends this process, and no folder must stay behind then.
-    let in_this_process = matches!(inputs.as_slice(), [Input::Source(_)]);
+    let in_this_process = parts::is_compiled_here(options, &inputs);
     let mut folder = Folder::default();
     let (mut parts, read) = match in_this_process {
         true => parts::compile(options, &inputs, &example_folder())?,
@@ -157,7 +163,7 @@ fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step>
     let mut arguments = vec![format!("-fsyclbin={}", states::name(options.state))];
     arguments.extend(options.targets.arguments());
     arguments.extend(inputs.iter().enumerate().map(|(index, input)| match input {
-        Input::Source(_) => parts::between(folder, index)[0].display().to_string(),
+        Input::Source(_) => parts::between(folder, index, None)[0].display().to_string(),
         Input::Syclbin(path) => path.display().to_string(),
     }));
     arguments.extend(["-o".to_owned(), options.output.display().to_string()]);
@@ -168,13 +174,16 @@ fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step>
 fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
     let folder = example_folder();
     for (index, input) in inputs.iter().enumerate() {
-        if input.is_source() {
-            parts::compile_step(options, inputs, index, &folder)?.show(options.show);
+        for code in parts::codes(options)?
+            .into_iter()
+            .filter(|_| input.is_source())
+        {
+            parts::compile_step(options, inputs, index, code, &folder)?.show(options.show);
         }
     }
     // How many modules there will be is not known yet.
     for (number, backend) in backends.iter().enumerate() {
-        let spirv = folder.join("MODULE.spv");
+        let spirv = folder.join(format!("MODULE.{}", backend.suffix()));
         let output = folder.join(format!("MODULE.{number}.native"));
         backend.step("MODULE", &spirv, &output)?.show(options.show);
     }

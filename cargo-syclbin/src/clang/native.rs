@@ -1,23 +1,25 @@
-//! Native images: the SPIR-V of a file compiled for processors and GPUs, now instead of when a program
-//! runs.
+//! Native images: the SPIR-V and PTX of a file compiled for processors and GPUs, now instead of when a
+//! program runs.
 //!
-//! A CPU image stands beside the SPIR-V in its module, as its target says what it is for. The image of a
-//! GPU has a module of its own, because the property that names the GPU is one of modules.
+//! An image for a CPU or an NVIDIA GPU stands beside what it is made of in its module, as it says itself
+//! what it is for. The image of an Intel GPU has a module of its own, because the property that names the
+//! GPU is one of modules.
 
 mod brought;
 
 use std::path::{Path, PathBuf};
 
 use syclbin::property::{key, set};
-use syclbin::{AbstractModule, Image, State, Syclbin};
+use syclbin::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use crate::imports;
 use crate::library;
-use crate::options::Show;
+use crate::nvidia;
+use crate::options::{Options, Show};
 use crate::steps::{self, Step};
 use crate::symbols::{named, spelled};
-use crate::targets::{Target, Targets, processor, processors};
+use crate::targets::{Target, processor, processors};
 use crate::{Failure, Result, own};
 
 pub(crate) use brought::sift;
@@ -46,6 +48,7 @@ enum Tool {
         variables: Vec<(&'static str, String)>,
     },
     Ocloc(PathBuf),
+    Ptxas(PathBuf),
 }
 
 impl Backend {
@@ -54,16 +57,46 @@ impl Backend {
     /// # Errors
     ///
     /// When the compiler of one is missing, or is told what it does not know.
-    pub(crate) fn all(targets: &Targets, state: State) -> Result<Vec<Self>> {
-        let all = targets.all().into_iter().filter(Target::is_native);
-        all.map(|target| {
-            let options = targets.backend(&target);
+    pub(crate) fn all(options: &Options) -> Result<Vec<Self>> {
+        let targets = &options.targets;
+        let all = targets.all().into_iter().filter(Target::is_of_spirv);
+        let all = all.map(|target| {
+            let given = targets.backend(&target);
             match target {
-                Target::Gpu { .. } => Self::gpu(target, options, state),
-                _ => Self::cpu(target, options),
+                Target::Gpu { .. } => Self::gpu(target, given, options.state),
+                _ => Self::cpu(target, given),
             }
-        })
-        .collect()
+        });
+        let mut all: Vec<Self> = all.collect::<Result<_>>()?;
+        if let Some(code) = targets.nvidia()?.filter(|code| !code.gpus.is_empty()) {
+            let assembler = nvidia::assembler(&options.clang)?;
+            all.extend(code.gpus.iter().map(|gpu| Self {
+                target: Target::Nvidia { gpu: Some(*gpu) },
+                arch: gpu.name().to_owned(),
+                options: code.options.clone(),
+                tool: Tool::Ptxas(assembler.clone()),
+            }));
+        }
+        Ok(all)
+    }
+
+    /// What its compiler is given, out of a module.
+    fn input<'m>(&self, module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
+        let mut images = module.images.iter();
+        match self.tool {
+            Tool::Ptxas(_) => images
+                .find(|image| is_ptx(image))
+                .map(|image| &*image.bytes),
+            _ => images.find_map(|image| image.spirv()),
+        }
+    }
+
+    /// The suffix of a file with that.
+    pub(crate) fn suffix(&self) -> &'static str {
+        match self.tool {
+            Tool::Ptxas(_) => "ptx",
+            _ => "spv",
+        }
     }
 
     fn cpu(target: Target, given: Vec<String>) -> Result<Self> {
@@ -159,11 +192,25 @@ impl Backend {
         })
     }
 
-    /// The process that makes `output` of `spirv`.
-    pub(crate) fn step(&self, subject: &str, spirv: &Path, output: &Path) -> Result<Step> {
-        let (reads, writes) = (Some(spirv.to_owned()), vec![output.to_owned()]);
-        let [spirv, output] = [spirv, output].map(|path| path.display().to_string());
+    /// The process that makes `output` of `input`.
+    pub(crate) fn step(&self, subject: &str, input: &Path, output: &Path) -> Result<Step> {
+        let (reads, writes) = (Some(input.to_owned()), vec![output.to_owned()]);
+        let [spirv, output] = [input, output].map(|path| path.display().to_string());
         match &self.tool {
+            Tool::Ptxas(program) => {
+                let mut arguments = vec![format!("-arch={}", self.arch)];
+                arguments.extend(self.options.iter().cloned());
+                arguments.extend([spirv, "-o".to_owned(), output]);
+                Ok(Step {
+                    program: program.clone(),
+                    arguments,
+                    variables: Vec::new(),
+                    subject: subject.to_owned(),
+                    reads,
+                    writes,
+                    like: None,
+                })
+            }
             Tool::CpuDevice { variables } => {
                 let options = self.options.join(" ");
                 let arguments = vec!["--build-for-cpu".to_owned(), spirv, output, options];
@@ -190,6 +237,7 @@ impl Backend {
                     subject: subject.to_owned(),
                     reads,
                     writes,
+                    like: None,
                 })
             }
         }
@@ -200,18 +248,42 @@ impl Backend {
         match &self.target {
             Target::Cpu { .. } => Some(self.target.name().to_owned()),
             Target::Gpu { device } => device.map(|device| format!("intel_gpu_{device}")),
-            Target::Spirv => None,
+            // An image says for which GPU it is, and PTX may be beside it.
+            Target::Nvidia { .. } | Target::Spirv => None,
+        }
+    }
+
+    /// Why it makes no code of a module, if so.
+    fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<String>> {
+        match self.tool {
+            Tool::Ptxas(_) => import(module),
+            _ => objection(module),
         }
     }
 }
 
-/// Why a module has no native code, if so.
+fn is_ptx(image: &Image<'_>) -> bool {
+    matches!(
+        image.kind(),
+        ImageKind::Ir {
+            ty: IrType::Ptx,
+            ..
+        }
+    )
+}
+
+/// Why a module has no native code that is made of SPIR-V, if so.
 fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
     if constants.is_some_and(|constants| !constants.is_empty()) {
         let why = "reads specialization constants, whose values native code cannot take later";
         return Ok(Some(why.to_owned()));
     }
+    import(module)
+}
+
+/// That a module uses what it does not hold, if so.
+fn import(module: &AbstractModule<'_>) -> Result<Option<String>> {
     let imports = imports::of_module(module)?;
     let symbol = imports.first();
     Ok(symbol.map(|symbol| {
@@ -262,12 +334,20 @@ pub(crate) fn add(
     let mut places: Vec<Vec<(&Backend, PathBuf)>> = Vec::new();
     for (index, module) in file.modules.iter().enumerate() {
         let mut outputs = Vec::new();
-        let code = module.images.iter().find_map(|image| image.spirv());
         for (number, backend) in backends.iter().enumerate() {
-            let Some(code) = code else { continue }; // it was made elsewhere
+            let Some(code) = backend.input(module) else {
+                continue; // it was made elsewhere, or is not for this target
+            };
             let what = described(module);
-            if let Some(why) = objection(module)? {
+            if let Some(why) = backend.objection(module)? {
                 let name = backend.target.name();
+                if let Tool::Ptxas(_) = backend.tool {
+                    let arch = &backend.arch;
+                    warnings.push(format!(
+                        "{what}: only PTX and no native code for {arch}, as it {why}"
+                    ));
+                    continue;
+                }
                 if !keep_spirv {
                     return own(format!(
                         "{what}: no native code for {name}, as it {why}; add spir64 to the targets, and it \
@@ -279,10 +359,10 @@ pub(crate) fn add(
                 ));
                 continue;
             }
-            let spirv = folder.join(format!("{index}.spv"));
-            write(&spirv, code)?;
+            let input = folder.join(format!("{index}.{}", backend.suffix()));
+            write(&input, code)?;
             let output = folder.join(format!("{index}.{number}.native"));
-            steps.push(backend.step(&what, &spirv, &output)?);
+            steps.push(backend.step(&what, &input, &output)?);
             outputs.push((backend, output));
         }
         places.push(outputs);
@@ -302,7 +382,8 @@ fn add_to_module(
     modules: &mut Vec<AbstractModule<'static>>,
 ) -> Result<()> {
     let mut of_gpus = Vec::new();
-    if !keep_spirv && !outputs.is_empty() {
+    let made_of_spirv = |(backend, _): &(&Backend, PathBuf)| backend.target.is_of_spirv();
+    if !keep_spirv && outputs.iter().any(made_of_spirv) {
         module.images.retain(|image| image.spirv().is_none());
     }
     for (backend, output) in outputs {

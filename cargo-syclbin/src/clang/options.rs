@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use syclbin::State;
 
 use crate::depfile::{self, Depfile, Kind};
+use crate::nvidia::{self, Ptx};
 use crate::states::Dependencies;
 use crate::table::{self, Treatment};
 use crate::targets::Targets;
@@ -16,7 +17,7 @@ use crate::{Failure, Result, own};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// A SYCLBIN file.
-    Make(Options),
+    Make(Box<Options>),
     /// Native code of one module. Asked for by this program itself, so that a driver's crash is that
     /// of another process.
     BuildForCpu {
@@ -52,6 +53,8 @@ pub(crate) struct Options {
     pub(crate) dependencies: Dependencies,
     pub(crate) depfile: Option<Depfile>,
     pub(crate) targets: Targets,
+    /// That PTX is made, by this process. Asked for by this program itself.
+    pub(crate) ptx: Option<Ptx>,
     /// What clang is given, in order. The library takes UTF-8.
     pub(crate) clang: Vec<String>,
     pub(crate) show: Show,
@@ -70,7 +73,7 @@ impl Request {
                 return Ok(request);
             }
         }
-        reader.finish().map(Self::Make)
+        reader.finish().map(|options| Self::Make(Box::new(options)))
     }
 }
 
@@ -85,6 +88,7 @@ struct Reader {
     link_only: bool,
     dependencies: Dependencies,
     targets: Targets,
+    ptx: Option<Ptx>,
     show: Show,
     warnings: Warnings,
     kind: Option<Kind>,
@@ -163,6 +167,7 @@ impl Reader {
             "-fno-sycl-allow-device-image-dependencies" => {
                 self.dependencies = Dependencies::Forbidden;
             }
+            nvidia::OPTION => self.ptx = Some(Ptx::parse(&value)?),
             "-fsycl-targets=" => self.targets.list(&value)?,
             "--offload-arch=" => self.targets.add(&value)?,
             "-Xs" => self.targets.add_backend(None, &value),
@@ -173,10 +178,10 @@ impl Reader {
                 };
                 self.targets.add_backend(Some(&value), &options);
             }
-            // There is one compile for all targets, and it is for SPIR-V.
+            // Clang is told the same for all targets.
             "-Xsycl-target-frontend" => self.arguments.push_front(value),
             "-Xsycl-target-frontend=" => {
-                if !value.starts_with("spir64") {
+                if !value.starts_with("spir64") && !value.starts_with("nvptx64") {
                     return own(format!(
                         "option '{spelled}' is not supported: no such target"
                     ));
@@ -303,6 +308,7 @@ impl Reader {
             dependencies: self.dependencies,
             depfile,
             targets: self.targets,
+            ptx: self.ptx,
             clang: self.clang,
             show: self.show,
             warnings: self.warnings,

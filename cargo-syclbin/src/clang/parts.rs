@@ -9,18 +9,37 @@ use crate::depfile;
 use crate::imports;
 use crate::inputs::Input;
 use crate::link::{self, Part};
+use crate::nvidia::{self, Ptx};
 use crate::options::{Options, Show};
 use crate::states;
 use crate::steps::{self, Step};
-use crate::targets::Target;
+use crate::targets::{NVIDIA, Target};
 use crate::{Result, own};
 
 /// Where the file and the depfile of input number `index` lie until they are joined.
-pub(crate) fn between(folder: &Path, index: usize) -> [PathBuf; 2] {
+pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBuf; 2] {
+    let kind = if code.is_some() { ".ptx" } else { "" };
     [
-        folder.join(format!("part-{index}.syclbin")),
-        folder.join(format!("part-{index}.d")),
+        folder.join(format!("part-{index}{kind}.syclbin")),
+        folder.join(format!("part-{index}{kind}.d")),
     ]
+}
+
+/// What each source is compiled to: SPIR-V, which is `None`, and PTX.
+pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
+    if options.ptx.is_some() {
+        return Ok(vec![options.ptx]); // of a request of our own
+    }
+    let nvidia = options.targets.nvidia()?.map(|code| Ptx::new(code.ptx));
+    let spirv = options.targets.want_spirv().then_some(None);
+    Ok(spirv.into_iter().chain(nvidia.map(Some)).collect())
+}
+
+/// Whether the only input is a source that this process compiles. PTX is always made by another: the
+/// library may crash on what others take.
+pub(crate) fn is_compiled_here(options: &Options, inputs: &[Input]) -> bool {
+    let has_ptx = options.ptx.is_none() && matches!(options.targets.nvidia(), Ok(Some(_)));
+    matches!(inputs, [Input::Source(_)]) && !has_ptx
 }
 
 /// The state that each source is compiled to.
@@ -33,25 +52,26 @@ fn state(options: &Options, inputs: &[Input]) -> State {
 
 /// Whether the compile of a source makes the file that is asked for.
 pub(crate) fn is_one_step(options: &Options, inputs: &[Input]) -> bool {
-    let native = options.targets.all().iter().any(Target::is_native);
-    matches!(inputs, [Input::Source(_)]) && !native
+    let all = options.targets.all();
+    is_compiled_here(options, inputs) && all.iter().all(|target| *target == Target::Spirv)
 }
 
-/// The process that compiles input number `index`.
+/// The process that compiles input number `index` to `code`.
 pub(crate) fn compile_step(
     options: &Options,
     inputs: &[Input],
     index: usize,
+    code: Option<Ptx>,
     folder: &Path,
 ) -> Result<Step> {
     let is_one_step = is_one_step(options, inputs);
-    let state = match is_one_step {
-        true => options.state,
+    let state = match is_one_step || code.is_some() || !is_compiled_here(options, inputs) {
+        true => state(options, inputs),
         // What is shown as the last step takes it, and it takes no executables.
         false => options.dependencies.state_of_part(options.state),
     };
     let source = inputs[index].path().display().to_string();
-    let [mut output, mut depfile] = between(folder, index);
+    let [mut output, mut depfile] = between(folder, index, code);
     let mut writes = vec![output.clone(), depfile.clone()];
     if is_one_step {
         writes.clear();
@@ -64,6 +84,7 @@ pub(crate) fn compile_step(
         "-c".to_owned(),
         format!("-fsyclbin={}", states::name(state)),
     ];
+    arguments.extend(code.map(Ptx::option));
     arguments.extend(options.clang.iter().cloned());
     if let Some(option) = options.dependencies.explicit(state) {
         arguments.push(option.to_owned());
@@ -76,7 +97,11 @@ pub(crate) fn compile_step(
     }
     arguments.extend(["-o".to_owned(), output.display().to_string()]);
     arguments.extend(["--".to_owned(), source.clone()]);
-    let mut step = Step::of_own(&source, arguments)?;
+    let subject = match code {
+        Some(_) => format!("{source}, for target {NVIDIA}"),
+        None => source,
+    };
+    let mut step = Step::of_own(&subject, arguments)?;
     step.writes = writes;
     Ok(step)
 }
@@ -91,8 +116,10 @@ pub(crate) fn compile(
 ) -> Result<(Vec<Part>, Vec<Vec<PathBuf>>)> {
     let state = state(options, inputs);
     let mut read = Vec::new();
-    if let [Input::Source(source)] = inputs {
-        compile_step(options, inputs, 0, folder)?.show(options.show);
+    if let [Input::Source(source)] = inputs
+        && is_compiled_here(options, inputs)
+    {
+        compile_step(options, inputs, 0, options.ptx, folder)?.show(options.show);
         let mut clang = options.clang.clone();
         clang.extend(options.dependencies.option(state).map(str::to_owned));
         if options.show == Show::Steps {
@@ -100,7 +127,7 @@ pub(crate) fn compile(
         }
         let kind = options.depfile.as_ref().map(|depfile| depfile.kind);
         let keeps_asserts = imports::keeps_asserts(&clang);
-        let compiled = compile::compile(source, clang, state, kind)?;
+        let compiled = compile::compile(source, clang, state, kind, options.ptx)?;
         read.push(compiled.read);
         let part = Part {
             name: source.display().to_string(),
@@ -118,23 +145,37 @@ pub(crate) fn compile(
             parts.push((index, link::open(path, options.state)?));
         }
     }
+    let codes = codes(options)?;
     let mut steps = Vec::new();
     for (index, input) in inputs.iter().enumerate() {
-        if input.is_source() {
-            steps.push(compile_step(options, inputs, index, folder)?);
+        let first = steps.len();
+        for code in codes.iter().filter(|_| input.is_source()) {
+            let mut step = compile_step(options, inputs, index, *code, folder)?;
+            step.like = (steps.len() > first).then_some(first);
+            steps.push(step);
         }
     }
     steps::run_all(&steps, options.show)?;
     for (index, input) in inputs.iter().enumerate() {
         if let Input::Source(path) = input {
-            let [output, depfile] = between(folder, index);
             let name = path.display().to_string();
-            parts.push((index, link::read(&output, name)?));
-            if options.depfile.is_some() {
-                let rule = std::fs::read_to_string(&depfile)
-                    .or_else(|error| own(format!("the depfile cannot be read: {error}")))?;
-                read.push(depfile::files(&rule));
+            let mut of_source = Vec::new();
+            let mut whole: Option<Part> = None;
+            for code in &codes {
+                let [output, depfile] = between(folder, index, *code);
+                let part = link::read(&output, name.clone())?;
+                whole = Some(match whole {
+                    Some(spirv) => spirv.map(|file| nvidia::merge(file, part.file)),
+                    None => part,
+                });
+                if options.depfile.is_some() {
+                    let rule = std::fs::read_to_string(&depfile)
+                        .or_else(|error| own(format!("the depfile cannot be read: {error}")))?;
+                    of_source.extend(depfile::files(&rule));
+                }
             }
+            read.push(of_source);
+            parts.extend(whole.map(|part| (index, part)));
         }
     }
     parts.sort_by_key(|(index, _)| *index);

@@ -22,6 +22,8 @@ pub(crate) struct Step {
     pub(crate) reads: Option<PathBuf>,
     /// Files in between that it writes.
     pub(crate) writes: Vec<PathBuf>,
+    /// Which of the steps that run with it compiles the same source. What both say is said once.
+    pub(crate) like: Option<usize>,
 }
 
 impl Step {
@@ -36,6 +38,7 @@ impl Step {
             subject: subject.to_owned(),
             reads: None,
             writes: Vec::new(),
+            like: None,
         })
     }
 
@@ -91,10 +94,14 @@ impl Step {
         })
     }
 
-    /// Says on standard error what `output` says, and whether it failed.
-    pub(crate) fn finish(&self, output: &Output) -> Result<()> {
+    /// Says on standard error what `output` says, and whether it failed. What `like` said is not said again,
+    /// nor anything where that one failed: the source is wrong then.
+    fn finish(&self, output: &Output, like: Option<&Output>) -> Result<()> {
         let mut stderr = std::io::stderr().lock();
-        let _ = stderr.write_all(&output.stderr);
+        let is_said = |like: &Output| !like.status.success() || like.stderr == output.stderr;
+        if !like.is_some_and(is_said) {
+            let _ = stderr.write_all(&output.stderr);
+        }
         if output.status.success() {
             return Ok(());
         }
@@ -181,11 +188,21 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
             });
         }
     });
-    let mut outcome = Ok(());
-    for (step, place) in steps.iter().zip(done) {
+    let outputs = done.into_iter().map(|place| {
         let output = place.into_inner().ok().flatten();
-        let output = output.unwrap_or_else(|| own("a thread of this program died"));
-        let finished = output.and_then(|output| step.finish(&output));
+        output.unwrap_or_else(|| own("a thread of this program died"))
+    });
+    let outputs: Vec<Result<Output>> = outputs.collect();
+    let mut outcome = Ok(());
+    for (step, output) in steps.iter().zip(&outputs) {
+        let like = step
+            .like
+            .and_then(|index| outputs.get(index)?.as_ref().ok());
+        let finished = match output {
+            Ok(output) => step.finish(output, like),
+            Err(Failure::Own(text)) => own(text.clone()),
+            Err(_) => Err(Failure::Reported(1)),
+        };
         outcome = outcome.and(finished);
     }
     outcome
@@ -222,6 +239,7 @@ mod tests {
             subject: "k.cpp".into(),
             reads: None,
             writes: Vec::new(),
+            like: None,
         }
     }
 

@@ -45,7 +45,7 @@ const NOT_64: &str = "SYCL device code is 64-bit here";
 /// Options of a kind.
 type Row = (&'static [&'static str], Form, Treatment);
 
-const ROWS: [Row; 45] = [
+const ROWS: [Row; 46] = [
     // Read here.
     (
         &["-fsyclbin", "-fsycl-link", "-v", "--verbose", "-###"],
@@ -83,6 +83,7 @@ const ROWS: [Row; 45] = [
     ),
     (&["-Xs"], Either, Ours),
     (&["--build-for-cpu"], Flag, Ours),
+    (&["--compile-ptx="], Joined, Ours),
     // For clang.
     (&["-I", "-D", "-U"], Either, Join),
     (

@@ -4,6 +4,7 @@
 use syclbin::architecture::Family;
 use syclbin::{Architecture, State};
 
+use crate::nvidia_gpu::NvidiaGpu;
 use crate::response_file::words;
 use crate::{Result, own};
 
@@ -25,7 +26,27 @@ pub(crate) enum Target {
         /// What ocloc calls it, such as `pvc`; else `-device` is among the options for it.
         device: Option<&'static str>,
     },
+    /// PTX, which NVIDIA's driver compiles when the program runs, and native code for the GPU that is
+    /// named, made by ptxas.
+    Nvidia {
+        /// The GPU; else it may be among the options for it.
+        gpu: Option<NvidiaGpu>,
+    },
 }
+
+/// What a file has for NVIDIA's GPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NvidiaCode {
+    /// The oldest GPU that the PTX is for.
+    pub(crate) ptx: NvidiaGpu,
+    /// Those that there is native code for, in order.
+    pub(crate) gpus: Vec<NvidiaGpu>,
+    /// Options for ptxas.
+    pub(crate) options: Vec<String>,
+}
+
+/// The triple of NVIDIA's GPUs.
+pub(crate) const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 impl Target {
     /// The first part of its triple, by which options name it.
@@ -34,15 +55,20 @@ impl Target {
             Self::Spirv => "spir64",
             Self::Cpu { .. } => "spir64_x86_64",
             Self::Gpu { .. } => "spir64_gen",
+            Self::Nvidia { .. } => "nvptx64",
         }
     }
 
     pub(crate) fn triple(&self) -> String {
-        format!("{}-unknown-unknown", self.name())
+        match self {
+            Self::Nvidia { .. } => NVIDIA.to_owned(),
+            _ => format!("{}-unknown-unknown", self.name()),
+        }
     }
 
-    pub(crate) fn is_native(&self) -> bool {
-        *self != Self::Spirv
+    /// Whether it is native code that is made of SPIR-V.
+    pub(crate) fn is_of_spirv(&self) -> bool {
+        matches!(self, Self::Cpu { .. } | Self::Gpu { .. })
     }
 
     /// What `-fsycl-targets` calls it; `None` where only `--offload-arch` can say which processor.
@@ -52,13 +78,15 @@ impl Target {
             Self::Gpu {
                 device: Some(device),
             } => Some(format!("intel_gpu_{device}")),
+            Self::Nvidia { gpu: Some(gpu) } => Some(format!("nvidia_gpu_{gpu}")),
+            Self::Nvidia { gpu: None } => Some(NVIDIA.to_owned()),
             other => Some(other.name().to_owned()),
         }
     }
 
     /// Whether an option means it by `name`: its kind, or the very GPU.
     fn is_named(&self, name: &str) -> bool {
-        name == self.name() || self.listed_name().as_deref() == Some(name)
+        first_part(name) == self.name() || self.listed_name().as_deref() == Some(name)
     }
 }
 
@@ -116,6 +144,65 @@ impl Targets {
         all
     }
 
+    /// Whether the sources are compiled to SPIR-V: for itself, or for native code that is made of it.
+    pub(crate) fn want_spirv(&self) -> bool {
+        let all = self.all();
+        all.contains(&Target::Spirv) || all.iter().any(Target::is_of_spirv)
+    }
+
+    /// What the file has for NVIDIA's GPUs, if it has something for them.
+    ///
+    /// # Errors
+    ///
+    /// When an option names a GPU that there is no code for.
+    pub(crate) fn nvidia(&self) -> Result<Option<NvidiaCode>> {
+        let mut gpus = Vec::new();
+        let mut options = Vec::new();
+        let mut given = Vec::new();
+        let mut is_target = false;
+        for target in self.all() {
+            let Target::Nvidia { gpu } = target else {
+                continue;
+            };
+            is_target = true;
+            gpus.extend(gpu);
+            for option in self.backend(&target) {
+                if !given.contains(&option) {
+                    given.push(option);
+                }
+            }
+        }
+        if !is_target {
+            return Ok(None);
+        }
+        for option in given {
+            let named = ["--offload-arch=", "--cuda-gpu-arch="];
+            match named.iter().find_map(|name| option.strip_prefix(name)) {
+                Some(value) => {
+                    for name in names(value, &option)? {
+                        gpus.push(nvidia_gpu(name, &option)?);
+                    }
+                }
+                None => options.push(option),
+            }
+        }
+        gpus.sort();
+        gpus.dedup();
+        if let ([], [option, ..]) = (gpus.as_slice(), options.as_slice()) {
+            return own(format!(
+                "'{option}' for {NVIDIA}: it is for ptxas, which has nothing to do as no GPU is named; add \
+                 --offload-arch=sm_80 or another, or leave it out"
+            ));
+        }
+        let ptx = match gpus.as_slice() {
+            [] => NvidiaGpu::OLDEST,
+            // With all that this one has: there is no other to run it.
+            [only] => *only,
+            [lowest, ..] => lowest.plain(),
+        };
+        Ok(Some(NvidiaCode { ptx, gpus, options }))
+    }
+
     /// The options for the compiler of `target`.
     pub(crate) fn backend(&self, target: &Target) -> Vec<String> {
         let meant = |named: &Option<String>| named.as_deref().is_none_or(|n| target.is_named(n));
@@ -155,8 +242,16 @@ impl Targets {
     /// it is for.
     pub(crate) fn check(&self, state: State) -> Result<()> {
         let mut native: Vec<_> = self.all();
-        native.retain(Target::is_native);
-        if let Some(target) = native.first().filter(|_| state == State::Input) {
+        native.retain(|target| *target != Target::Spirv);
+        let nvidia = self.nvidia()?;
+        let of_nvidia = nvidia.is_some_and(|code| !code.gpus.is_empty());
+        let is_native = |target: &&Target| match target {
+            Target::Nvidia { .. } => of_nvidia,
+            _ => true,
+        };
+        if state == State::Input
+            && let Some(target) = native.iter().find(is_native)
+        {
             return own(format!(
                 "-fsyclbin=input with target {}: native code is no input to a compiler; ask for an object \
                  or an executable",
@@ -189,7 +284,7 @@ impl Targets {
                 None if kinds.is_empty() => {
                     return own(format!(
                         "-Xsycl-target-backend '{shown}': no target of this file is compiled now; name \
-                         one in -fsycl-targets, as spir64_x86_64 or spir64_gen"
+                         one in -fsycl-targets, as spir64_x86_64, spir64_gen or {NVIDIA}"
                     ));
                 }
                 None if kinds.len() > 1 => {
@@ -234,7 +329,11 @@ fn target_named(name: &str) -> Option<Target> {
         "spir64_x86_64" => Some(Target::Cpu { processor: None }),
         "spir64_gen" => Some(Target::Gpu { device: None }),
         gpu if gpu.starts_with("intel_gpu_") => gpu_named(gpu),
-        _ => None,
+        "nvptx64" => Some(Target::Nvidia { gpu: None }),
+        gpu => {
+            let gpu = NvidiaGpu::named(gpu.strip_prefix("nvidia_gpu_")?)?;
+            Some(Target::Nvidia { gpu: Some(gpu) })
+        }
     }
 }
 
@@ -253,9 +352,13 @@ fn target(name: &str, option: &str) -> Result<Target> {
     if name.starts_with("intel_gpu_") {
         return gpu(name, option);
     }
+    if let Some(gpu) = name.strip_prefix("nvidia_gpu_") {
+        let gpu = Some(nvidia_gpu(gpu, option)?);
+        return Ok(Target::Nvidia { gpu });
+    }
     own(format!(
-        "'{option}': '{name}' is not built in; spir64, spir64_x86_64, spir64_gen and intel_gpu_... are; \
-         {ELSEWHERE}"
+        "'{option}': '{name}' is not built in; spir64, spir64_x86_64, spir64_gen, intel_gpu_..., {NVIDIA} and \
+         nvidia_gpu_... are; {ELSEWHERE}"
     ))
 }
 
@@ -294,10 +397,25 @@ fn architecture(name: &str, option: &str) -> Result<Target> {
     }
     match Architecture::from_name(name).map(Architecture::family) {
         Some(Family::IntelGpu) => gpu(name, option),
+        _ if name.starts_with("sm_") => {
+            let gpu = Some(nvidia_gpu(name, option)?);
+            Ok(Target::Nvidia { gpu })
+        }
         _ => own(format!(
-            "'{option}': '{name}' is not built in; Intel GPUs (pvc, bmg_g21 ...) and processors ({}) are; \
+            "'{option}': '{name}' is not built in; GPUs (pvc, bmg_g21, sm_80 ...) and processors ({}) are; \
              {ELSEWHERE}",
             processors()
+        )),
+    }
+}
+
+/// One of NVIDIA's GPUs.
+fn nvidia_gpu(name: &str, option: &str) -> Result<NvidiaGpu> {
+    match NvidiaGpu::named(name) {
+        Some(gpu) => Ok(gpu),
+        None => own(format!(
+            "'{option}': there is no code for a GPU '{name}' of NVIDIA's, but for {}",
+            NvidiaGpu::all()
         )),
     }
 }
@@ -313,135 +431,4 @@ fn gpu(name: &str, option: &str) -> Result<Target> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Failure;
-
-    fn listed(value: &str) -> Result<Vec<Target>> {
-        let mut targets = Targets::default();
-        targets.list(value)?;
-        targets.check(State::Executable)?;
-        Ok(targets.all())
-    }
-
-    fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
-        match result {
-            Err(Failure::Own(text)) => text,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    const CPU: Target = Target::Cpu { processor: None };
-    const PVC: Target = Target::Gpu {
-        device: Some("pvc"),
-    };
-
-    #[test]
-    fn targets_are_known_by_their_names_and_triples_each_once_and_spirv_first() {
-        assert_eq!(Targets::default().all(), [Target::Spirv]);
-        let all = listed("spir64_x86_64,spir64-unknown-unknown,spir64_x86_64-unknown-unknown");
-        assert_eq!(all, Ok(vec![Target::Spirv, CPU]));
-        assert_eq!(listed("intel_gpu_12_60_7,intel_gpu_pvc"), Ok(vec![PVC]));
-        let mut targets = Targets::default();
-        targets.list("spir64_x86_64").unwrap();
-        targets.list("spir64").unwrap();
-        targets.add("pvc,avx2").unwrap();
-        let processor = Some("core-avx2");
-        assert_eq!(
-            targets.all(),
-            [Target::Spirv, Target::Cpu { processor }, PVC],
-            "the last list counts, and what is added to it"
-        );
-    }
-
-    #[test]
-    fn other_targets_are_refused_by_name_with_the_way_out() {
-        for name in [
-            "nvptx64-nvidia-cuda",
-            "nvidia_gpu_sm_90",
-            "amdgcn-amd-amdhsa",
-            "amd_gpu_gfx90a",
-            "native_cpu",
-            "x",
-        ] {
-            let text = said(listed(&format!("spir64,{name}")));
-            assert!(
-                text.contains(&format!("'{name}' is not built in")),
-                "{text}"
-            );
-            assert!(text.contains("SYCLBIN_CLANG"), "{text}");
-        }
-        for name in ["sm_90", "gfx90a", "zen5"] {
-            let text = said(Targets::default().add(name));
-            assert!(
-                text.contains(&format!("'{name}' is not built in")),
-                "{text}"
-            );
-        }
-        assert!(said(listed("intel_gpu_xyz")).contains("no Intel GPU that is known"));
-        assert!(said(listed("spir64,")).contains("is missing"));
-    }
-
-    #[test]
-    fn options_for_a_compiler_need_one_that_they_are_for() {
-        let mut targets = Targets::default();
-        targets.add_backend(None, "-device 'pvc,dg2'");
-        assert!(said(targets.check(State::Executable)).contains("no target of this file"));
-        targets.list("spir64,spir64_gen").unwrap();
-        assert_eq!(targets.check(State::Executable), Ok(()));
-        let gen_target = Target::Gpu { device: None };
-        assert_eq!(targets.backend(&gen_target), ["-device", "pvc,dg2"]);
-        targets.list("spir64_gen,spir64_x86_64").unwrap();
-        assert!(
-            said(targets.check(State::Executable))
-                .contains("may mean any of spir64_x86_64, spir64_gen")
-        );
-
-        let mut targets = Targets::default();
-        targets.add_backend(Some("spir64_x86_64-unknown-unknown"), "-march=avx2");
-        assert!(said(targets.check(State::Executable)).contains("spir64_x86_64 is no target"));
-        targets.list("spir64_x86_64,intel_gpu_pvc").unwrap();
-        assert_eq!(targets.check(State::Executable), Ok(()));
-        assert_eq!(targets.backend(&CPU), ["-march=avx2"]);
-        assert!(targets.backend(&PVC).is_empty());
-        targets.add_backend(Some("spir64"), "-x");
-        assert!(said(targets.check(State::Executable)).contains("when the program runs"));
-        assert!(said(listed("spir64_gen")).contains("for which GPU"));
-    }
-
-    #[test]
-    fn options_for_a_gpu_name_it_as_the_targets_do() {
-        let mut targets = Targets::default();
-        targets
-            .list("spir64,intel_gpu_pvc,intel_gpu_bmg_g21")
-            .unwrap();
-        targets.add_backend(Some("intel_gpu_12_60_7"), "-q");
-        assert_eq!(targets.check(State::Executable), Ok(()));
-        assert_eq!(targets.backend(&PVC), ["-q"]);
-        let other = Target::Gpu {
-            device: Some("bmg_g21"),
-        };
-        assert!(targets.backend(&other).is_empty());
-        targets.add_backend(Some("intel_gpu_dg1"), "-q");
-        assert!(said(targets.check(State::Executable)).contains("intel_gpu_dg1 is no target"));
-    }
-
-    #[test]
-    fn arguments_of_targets_mean_the_same_targets() {
-        assert_eq!(Targets::default().arguments(), ["-fsycl-targets=spir64"]);
-        let mut targets = Targets::default();
-        targets.list("spir64_gen-unknown-unknown").unwrap();
-        targets.add("pvc,avx2").unwrap();
-        targets.add_backend(Some("spir64_gen"), "-options '-a -b'");
-        targets.add_backend(None, "-q");
-        let expected = [
-            "-fsycl-targets=spir64_gen,intel_gpu_pvc",
-            "--offload-arch=core-avx2",
-            "-Xsycl-target-backend=spir64_gen",
-            "-options '-a -b'",
-            "-Xsycl-target-backend",
-            "-q",
-        ];
-        assert_eq!(targets.arguments(), expected);
-    }
-}
+mod tests;

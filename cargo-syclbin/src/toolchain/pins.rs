@@ -161,6 +161,8 @@ const NVVM: WheelPin = WheelPin {
     licence: NVIDIA_EULA,
     members: &[
         cuda(Part::Cuda, syclbin_toolchain::CUDA_MATHEMATICS, 465_504),
+        // clang takes no folder for CUDA's that has no `include`.
+        cuda(Part::Cuda, "include/nvvm.h", 12_906),
         dist_info("licenses/License.txt", 59_262),
     ],
 };

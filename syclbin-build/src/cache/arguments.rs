@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 /// Arguments by which files are read that no list of headers names, or written that nobody keeps, or
 /// programs run that are not the compiler.
-const UNFIT: [&str; 31] = [
+const UNFIT: [&str; 32] = [
     "@",
     "--config",
+    "--cuda-path",
     "--include-prefix",
     "--include-with-prefix",
     "--offload-arch",

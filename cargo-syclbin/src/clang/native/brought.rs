@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use syclbin::{AbstractModule, Image, ImageKind, State};
 
-use super::{Backend, described, objection};
+use super::{Backend, described};
 use crate::imports;
 use crate::link::Part;
 use crate::targets::Target;
@@ -21,13 +21,17 @@ pub(crate) fn sift(parts: &mut [Part], backends: &[Backend], state: State) -> Re
     let mut warnings = Vec::new();
     for part in parts {
         let mut with_spirv = BTreeSet::new();
-        let mut compiled_anew = BTreeSet::new();
+        // What there is to make the code of each backend of.
+        let mut compiled_anew = vec![BTreeSet::new(); backends.len()];
         for module in &part.file.modules {
             if module.images.iter().any(|image| image.spirv().is_some()) {
                 with_spirv.extend(offered(module));
+            }
+            for (backend, anew) in backends.iter().zip(&mut compiled_anew) {
                 // What is wrong with damaged code is said when the parts are joined.
-                if matches!(objection(module), Ok(None)) {
-                    compiled_anew.extend(offered(module));
+                if backend.input(module).is_some() && matches!(backend.objection(module), Ok(None))
+                {
+                    anew.extend(offered(module));
                 }
             }
         }
@@ -35,7 +39,12 @@ pub(crate) fn sift(parts: &mut [Part], backends: &[Backend], state: State) -> Re
         let mut emptied = Vec::new();
         for module in &mut part.file.modules {
             let of_module = offered(module);
-            let is_made_anew = of_module.is_subset(&compiled_anew);
+            let anew: Vec<_> = backends
+                .iter()
+                .zip(&compiled_anew)
+                .filter(|(_, anew)| of_module.is_subset(anew))
+                .map(|(backend, _)| backend)
+                .collect();
             let has_spirv = of_module.is_subset(&with_spirv);
             let what = described(module);
             let mut unlinked = None;
@@ -44,7 +53,7 @@ pub(crate) fn sift(parts: &mut [Part], backends: &[Backend], state: State) -> Re
                 let ImageKind::Native { arch, target } = image.kind() else {
                     return true;
                 };
-                if is_made_anew && backends.iter().any(|backend| backend.makes(image)) {
+                if anew.iter().any(|backend| backend.makes(image)) {
                     return false;
                 }
                 if state != State::Executable || !is_for_gpu(target) {
@@ -98,7 +107,7 @@ impl Backend {
         };
         let is_kind = target.split('-').next() == Some(self.target.name());
         is_kind
-            && (!is_for_gpu(target)
+            && (matches!(self.target, Target::Cpu { .. })
                 || arch == self.arch
                 || self.arch.split(',').any(|gpu| gpu == arch))
     }

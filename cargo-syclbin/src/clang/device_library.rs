@@ -1,0 +1,145 @@
+//! The device library of NVIDIA's GPUs, served to the compiler library.
+//!
+//! The compiler library holds all its files within itself and reads them from there, but for one: when
+//! it makes PTX, it opens the library of SYCL's built-in functions by a path of the file system, at the
+//! root of it, and no option says otherwise. Nobody wants a file there. So this program has a function
+//! `open64` of its own, which its linker exports (`build.rs`): the dynamic linker then gives that one
+//! to the compiler library instead of the C library's. It passes all calls on, but for that path, once
+//! [`serve`] was called: whoever opens it gets the content, which is taken out of the compiler library.
+//!
+//! `end-to-end/tests/nvidia.rs` has a test that fails when a compiler library does without.
+#![allow(unsafe_code)] // the function is C's, and so are its callers
+
+use std::path::Path;
+
+use crate::Result;
+use crate::library::PinnedFile;
+
+/// What the compiler library opens.
+pub(crate) const PATH: &str = "/lib/clang/23/lib/nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
+
+/// Where it lies in the library of [`crate::library::VERSION`].
+const CONTENT: PinnedFile = PinnedFile {
+    offset: 81_726_032,
+    size: 7_397_336,
+    sha256: "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c",
+};
+
+/// Has [`PATH`] opened as the file that is inside the compiler library, by this whole process.
+///
+/// # Errors
+///
+/// When the content is not there, and on systems where nothing can be put before the C library.
+pub(crate) fn serve(library: &Path) -> Result<()> {
+    imp::serve(&CONTENT.read(library)?)
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+mod imp {
+    use std::ffi::{CStr, c_char, c_int};
+    use std::fs::File;
+    use std::io::Write as _;
+    use std::os::fd::{AsRawFd as _, BorrowedFd, IntoRawFd};
+    use std::sync::OnceLock;
+
+    use super::PATH;
+    use crate::{Result, own};
+
+    /// The file without a name that has the content, and is there until the process ends.
+    static SERVED: OnceLock<File> = OnceLock::new();
+
+    pub(super) fn serve(content: &[u8]) -> Result<()> {
+        let made = rustix::fs::memfd_create("libspirv", rustix::fs::MemfdFlags::CLOEXEC);
+        let written = made.map_err(std::io::Error::from).and_then(|file| {
+            let mut file = File::from(file);
+            file.write_all(content)?;
+            Ok(file)
+        });
+        match written {
+            Ok(file) => {
+                // A second call would serve the same.
+                let _ = SERVED.set(file);
+                Ok(())
+            }
+            Err(error) => own(format!("no memory for NVIDIA's device library: {error}")),
+        }
+    }
+
+    /// A descriptor of the served file, if `path` is its. Each has a position of its own.
+    fn served(path: &CStr) -> Option<c_int> {
+        let file = SERVED.get()?;
+        if path.to_bytes() != PATH.as_bytes() {
+            return None;
+        }
+        // SAFETY: the file is in a static, so it stays open.
+        let file = unsafe { BorrowedFd::borrow_raw(file.as_raw_fd()) };
+        let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+        let opened = rustix::fs::open(name, flags, rustix::fs::Mode::empty());
+        // Where nobody sees `/proc`, one position is shared. LLVM maps the file and moves none.
+        let opened = opened.or_else(|_| rustix::io::fcntl_dupfd_cloexec(file, 3));
+        opened.ok().map(IntoRawFd::into_raw_fd)
+    }
+
+    unsafe extern "C" {
+        fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_int) -> c_int;
+    }
+
+    /// The folder of the process, to [`openat`].
+    const CURRENT_FOLDER: c_int = -100;
+
+    /// What all of this process calls to open a file, Rust's library included: it does not panic, and takes
+    /// memory for the one path only.
+    ///
+    /// # Safety
+    ///
+    /// As for C's: `path` is a C string.
+    // In C the mode may be left out. Callers pass it where it counts, and on x86-64 an argument more or
+    // less changes nothing for others.
+    // SAFETY: it does what the C library's function of this name does, which is what callers rely on.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: c_int) -> c_int {
+        if !path.is_null() {
+            // SAFETY: the caller's duty, and not null.
+            let path = unsafe { CStr::from_ptr(path) };
+            if let Some(served) = served(path) {
+                return served;
+            }
+        }
+        // SAFETY: the arguments are the caller's, and `openat` takes what `open64` does. Offsets are of 64
+        // bits on x86-64 in any case.
+        unsafe { openat(CURRENT_FOLDER, path, flags, mode) }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn the_path_is_opened_as_what_is_served_and_all_others_as_they_are() {
+            assert!(File::open(PATH).is_err(), "nothing lies there");
+            serve(b"bitcode").unwrap();
+            for _ in 0..2 {
+                assert_eq!(std::fs::read(PATH).unwrap(), b"bitcode");
+            }
+            let error = File::open("/no/such/file").unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("new");
+            std::fs::write(&path, "text").unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "text");
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
+mod imp {
+    use crate::{Result, own};
+
+    pub(super) fn serve(_: &[u8]) -> Result<()> {
+        own(
+            "target nvptx64-nvidia-cuda: this compiler makes code for NVIDIA's GPUs on x86-64 Linux with \
+             glibc only; use a DPC++ clang++ (SYCLBIN_CLANG)",
+        )
+    }
+}

@@ -1,0 +1,229 @@
+//! PTX: what compiling a source for NVIDIA's GPUs takes, in a process of its own beside the one that
+//! makes SPIR-V.
+//!
+//! What the compiler library needs help with is here and in [`device_library`], each with its reason.
+
+mod merge;
+
+use std::path::{Path, PathBuf};
+
+use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
+
+use crate::device_library;
+use crate::library::Code;
+use crate::nvidia_gpu::NvidiaGpu;
+use crate::targets::NVIDIA;
+use crate::{Failure, Result, own};
+
+pub(crate) use merge::merge;
+
+/// The option by which this program asks another process of its own for PTX.
+pub(crate) const OPTION: &str = "--compile-ptx=";
+
+/// The option of clang that names a CUDA installation.
+const CUDA: &str = "--cuda-path=";
+
+/// A GPU that every part of the library can compile for: see [`Ptx::arguments`].
+const HARMLESS_CPU: &str = "sm_60";
+
+/// What a process is to make PTX for, and without which help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ptx {
+    pub(crate) gpu: NvidiaGpu,
+    /// Whether the compiler library finds its device library. Tests ask for a compile without, to learn
+    /// that a newer one needs none of this.
+    serves: bool,
+    /// Whether clang is told another GPU. The same.
+    hides: bool,
+}
+
+impl Ptx {
+    pub(crate) fn new(gpu: NvidiaGpu) -> Self {
+        Self {
+            gpu,
+            serves: true,
+            hides: true,
+        }
+    }
+
+    /// Reads the value of [`OPTION`]: a GPU, and what to do without, as `sm_80,unserved,unhidden`.
+    pub(crate) fn parse(value: &str) -> Result<Self> {
+        let mut words = value.split(',');
+        let gpu = words.next().and_then(NvidiaGpu::named);
+        let Some(gpu) = gpu else {
+            return own(format!("{OPTION}{value}: it takes a GPU, such as sm_80"));
+        };
+        let mut ptx = Self::new(gpu);
+        for word in words {
+            match word {
+                "unserved" => ptx.serves = false,
+                "unhidden" => ptx.hides = false,
+                _ => return own(format!("{OPTION}{value}: '{word}' is not known")),
+            }
+        }
+        Ok(ptx)
+    }
+
+    /// The option that asks for it.
+    pub(crate) fn option(self) -> String {
+        format!("{OPTION}{}", self.gpu)
+    }
+
+    /// What the library is told beside clang's arguments.
+    pub(crate) fn code(self) -> Code {
+        Code::Ptx {
+            gpu: self.gpu.name().to_owned(),
+            features: self.gpu.ptx_feature(),
+        }
+    }
+
+    /// Clang's arguments, before the user's.
+    ///
+    /// From sm_70 on, clang marks parameters that are structs with a list in the module's metadata. The
+    /// backend of the same library cannot read it and crashes, so clang is told an older GPU: the mark is
+    /// all it decides in the code. The macro and the built-in functions of the true GPU are put back. The
+    /// backend is told the true one in another way ([`Self::code`]).
+    fn arguments(self) -> Vec<String> {
+        if !self.hides {
+            return Vec::new();
+        }
+        let mut arguments = Vec::new();
+        for (name, value) in [
+            ("-target-cpu", HARMLESS_CPU),
+            ("-target-feature", &self.gpu.function_feature()),
+            ("-target-feature", &self.gpu.ptx_feature()),
+        ] {
+            arguments.extend(["-Xclang", name, "-Xclang", value].map(str::to_owned));
+        }
+        let name = "__SYCL_CUDA_ARCH__";
+        arguments.push(format!("-U{name}"));
+        arguments.push(format!("-D{name}={}", self.gpu.macro_value()));
+        arguments
+    }
+
+    /// Prepares this process for one compile with `clang`, and gives all arguments.
+    pub(crate) fn prepare(self, library: &Path, clang: Vec<String>) -> Result<Vec<String>> {
+        let mut arguments = self.arguments();
+        if named_cuda(&clang).is_none() {
+            arguments.push(format!("{CUDA}{}", installed()?.display()));
+        }
+        if self.serves {
+            device_library::serve(library)?;
+        }
+        arguments.extend(clang);
+        Ok(arguments)
+    }
+}
+
+/// The CUDA installation that arguments of clang name.
+fn named_cuda(clang: &[String]) -> Option<&str> {
+    let mut named = clang.iter().filter_map(|option| option.strip_prefix(CUDA));
+    named.next_back()
+}
+
+/// The component, laid out as CUDA is: that of the installation that this program belongs to, or else
+/// the user's.
+fn installed() -> Result<PathBuf> {
+    let own_home = std::env::current_exe().ok();
+    let own_home = own_home
+        .as_deref()
+        .and_then(|program| program.ancestors().nth(4));
+    let users = std::env::var_os(HOME_VARIABLE);
+    let homes = [own_home.map(Path::as_os_str), users.as_deref(), None];
+    let homes = homes.into_iter().filter_map(|home| Home::locate(home).ok());
+    let mut found = homes.filter_map(|home| home.newest(Component::Nvidia));
+    found.next().map(|installed| installed.folder).ok_or_else(|| {
+        Failure::Own(format!(
+            "target {NVIDIA}: component nvidia is not installed, which has the mathematics (libdevice) and \
+             the assembler (ptxas) of NVIDIA's GPUs; run `{INSTALL_COMMAND} --component nvidia`"
+        ))
+    })
+}
+
+/// That a compile will find the mathematics, before anything is compiled.
+pub(crate) fn check(clang: &[String]) -> Result<()> {
+    let folder = match named_cuda(clang) {
+        Some(_) => return Ok(()), // clang says what is wrong with it
+        None => installed()?,
+    };
+    match folder.join(CUDA_MATHEMATICS).is_file() {
+        true => Ok(()),
+        false => own(format!(
+            "target {NVIDIA}: {} has no {CUDA_MATHEMATICS}; run `{INSTALL_COMMAND} --component nvidia --force`",
+            folder.display()
+        )),
+    }
+}
+
+/// The assembler: that of the CUDA which is named, or else the installed one.
+pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
+    let folder = match named_cuda(clang) {
+        Some(folder) => PathBuf::from(folder),
+        None => installed()?,
+    };
+    let program = folder.join(Component::Nvidia.entry());
+    match program.is_file() {
+        true => Ok(program),
+        false => own(format!(
+            "target {NVIDIA}: there is no assembler '{}' for the GPUs that are named; run `{INSTALL_COMMAND} \
+             --component nvidia`, or name none and have PTX alone",
+            program.display()
+        )),
+    }
+}
+
+/// The log without what the backend tells of every function.
+pub(crate) fn without_notes(log: &str) -> String {
+    let is_note = |line: &&str| {
+        line.starts_with("NOTE:<unknown>:") && line.trim_end().ends_with("instructions in function")
+    };
+    let lines = log.split_inclusive('\n').filter(|line| !is_note(line));
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_told_the_gpu_and_what_to_do_without() {
+        let ptx = Ptx::new(NvidiaGpu::named("sm_90").unwrap());
+        let value = ptx.option();
+        assert_eq!(Ptx::parse(value.strip_prefix(OPTION).unwrap()), Ok(ptx));
+        let bare = Ptx::parse("sm_90,unserved,unhidden").unwrap();
+        assert!(!bare.serves && !bare.hides && bare.arguments().is_empty());
+        assert!(Ptx::parse("sm_90,x").is_err() && Ptx::parse("").is_err());
+    }
+
+    #[test]
+    fn clang_is_told_an_old_gpu_and_the_macro_and_features_of_the_true_one() {
+        let ptx = Ptx::new(NvidiaGpu::named("sm_90").unwrap());
+        let arguments = ptx.arguments().join(" ");
+        assert_eq!(
+            arguments,
+            "-Xclang -target-cpu -Xclang sm_60 -Xclang -target-feature -Xclang +sm_90 -Xclang \
+             -target-feature -Xclang +ptx78 -U__SYCL_CUDA_ARCH__ -D__SYCL_CUDA_ARCH__=900"
+        );
+    }
+
+    #[test]
+    fn notes_of_the_backend_are_left_out_of_the_log_and_no_more() {
+        let log = "NOTE:<unknown>:0:0: 29 instructions in function\nk.cpp:1:1: warning: x\n";
+        assert_eq!(without_notes(log), "k.cpp:1:1: warning: x\n");
+        assert_eq!(without_notes("\nNOTE: other\n"), "\nNOTE: other\n");
+    }
+
+    #[test]
+    fn the_cuda_that_is_named_counts_and_needs_an_assembler_where_one_is_used() {
+        let clang = ["--cuda-path=/a", "-O2", "--cuda-path=/b"].map(str::to_owned);
+        assert_eq!(named_cuda(&clang), Some("/b"));
+        assert_eq!(check(&clang), Ok(()));
+        let Err(Failure::Own(text)) = assembler(&clang) else {
+            panic!("there is none");
+        };
+        assert!(
+            text.contains("'/b/bin/ptxas'") && text.contains("--component nvidia"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! Merging: what a source was compiled to for NVIDIA's GPUs joins what it was compiled to for all others.
+
+use std::collections::BTreeSet;
+
+use syclbin::property::{PropertySet, set};
+use syclbin::{AbstractModule, Syclbin};
+
+use crate::imports;
+
+/// Puts the images of `ptx` into the modules of `spirv` that have the same kernels, passed the same
+/// way, and asks the same of a device: one module holds one kernel for every device. A module that has
+/// no such companion stays by itself.
+pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'static> {
+    let mut whole = spirv;
+    let before = whole.modules.len();
+    for module in ptx.modules {
+        let companion = whole.modules[..before]
+            .iter_mut()
+            .find(|companion| fit(companion, &module));
+        match companion {
+            Some(companion) => join(companion, module),
+            None => whole.modules.push(module),
+        }
+    }
+    whole
+}
+
+/// Sets that say what a launch is, and what code needs and offers. Two modules that are one agree in
+/// all of them.
+const AGREE: [&str; 5] = [
+    set::DEVICE_REQUIREMENTS,
+    set::IMPORTED_SYMBOLS,
+    set::EXPORTED_SYMBOLS,
+    set::DEVICE_GLOBALS,
+    set::IMPLICIT_LOCAL_ARG,
+];
+
+fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
+    let kernels = |module: &AbstractModule<'_>| -> BTreeSet<String> {
+        module.kernel_names().map(str::to_owned).collect()
+    };
+    let of_a = kernels(a);
+    let same = |name: &&str| {
+        let properties = |module: &AbstractModule<'_>| {
+            let set = module.metadata.set(name).into_iter();
+            let mut all: Vec<_> = set
+                .flat_map(PropertySet::iter)
+                .map(|(key, value)| (key.to_owned(), value.clone()))
+                .collect();
+            all.sort_by(|(left, _), (right, _)| left.cmp(right));
+            all
+        };
+        properties(a) == properties(b)
+    };
+    of_a == kernels(b)
+        && imports::exports(a).eq(imports::exports(b))
+        && of_a
+            .iter()
+            .all(|kernel| removed(a, kernel) == removed(b, kernel))
+        && AGREE.iter().all(same)
+}
+
+/// Which arguments of a kernel are not passed. A mask that cannot be read is like no other.
+fn removed(module: &AbstractModule<'_>, kernel: &str) -> Option<Vec<usize>> {
+    let mask = module.eliminated_arguments(kernel).ok()?;
+    let removed = mask.iter().enumerate().filter(|(_, removed)| **removed);
+    Some(removed.map(|(index, _)| index).collect())
+}
+
+/// Adds the images and what only they say of themselves. What both say is the same, or is the
+/// companion's to say.
+fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>) {
+    companion.images.extend(module.images);
+    for properties in module.metadata.iter() {
+        let name = properties.name();
+        if name == set::MISC_PROPERTIES {
+            continue;
+        }
+        for (key, value) in properties.iter() {
+            if companion.metadata.get(name, key).is_none() {
+                companion
+                    .metadata
+                    .insert(name.to_owned(), key.to_owned(), value.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::property::Value;
+    use syclbin::{Image, IrType, State};
+
+    fn file(ty: IrType, modules: &[&[&'static str]]) -> Syclbin<'static> {
+        let mut file = Syclbin::new(State::Object);
+        for kernels in modules {
+            let mut module = AbstractModule::default();
+            for kernel in *kernels {
+                module.add_kernel_name(*kernel);
+            }
+            module.images.push(Image::ir(ty, "target", vec![1]));
+            file.modules.push(module);
+        }
+        file
+    }
+
+    fn images(file: &Syclbin<'_>) -> Vec<usize> {
+        file.modules
+            .iter()
+            .map(|module| module.images.len())
+            .collect()
+    }
+
+    #[test]
+    fn ptx_joins_the_module_with_its_kernels_whatever_their_order() {
+        let spirv = file(IrType::SpirV, &[&["a"], &["b", "c"]]);
+        let ptx = file(IrType::Ptx, &[&["c", "b"], &["a"]]);
+        let whole = merge(spirv, ptx);
+        assert_eq!(images(&whole), [2, 2]);
+    }
+
+    #[test]
+    fn ptx_that_was_split_or_is_launched_differently_keeps_a_module_of_its_own() {
+        let spirv = || file(IrType::SpirV, &[&["a"], &["b"]]);
+        let whole = merge(spirv(), file(IrType::Ptx, &[&["a", "b"]]));
+        assert_eq!(images(&whole), [1, 1, 1]);
+        let mask = |bits: u8| Value::from(vec![bits]);
+        let mut ptx = file(IrType::Ptx, &[&["a"], &["b"]]);
+        let metadata = &mut ptx.modules[0].metadata;
+        metadata.insert(set::KERNEL_PARAM_OPT, "a", mask(0b10));
+        let metadata = &mut ptx.modules[1].metadata;
+        // Nothing is removed, as where there is no mask.
+        metadata.insert(set::KERNEL_PARAM_OPT, "b", mask(0));
+        assert_eq!(images(&merge(spirv(), ptx)), [1, 2, 1]);
+        let mut ptx = file(IrType::Ptx, &[&["a"]]);
+        let metadata = &mut ptx.modules[0].metadata;
+        metadata.insert(set::DEVICE_REQUIREMENTS, "reqd_sub_group_size", 32u32);
+        assert_eq!(images(&merge(spirv(), ptx)), [1, 1, 1]);
+    }
+
+    #[test]
+    fn what_only_ptx_says_of_itself_is_kept() {
+        let mut ptx = file(IrType::Ptx, &[&["a"]]);
+        let metadata = &mut ptx.modules[0].metadata;
+        metadata.insert(set::PROGRAM_METADATA, "g@global_id_mapping", "g");
+        metadata.insert(set::MISC_PROPERTIES, "optLevel", 2u32);
+        let whole = merge(file(IrType::SpirV, &[&["a"]]), ptx);
+        let metadata = &whole.modules[0].metadata;
+        assert!(
+            metadata
+                .get(set::PROGRAM_METADATA, "g@global_id_mapping")
+                .is_some()
+        );
+        assert!(metadata.get(set::MISC_PROPERTIES, "optLevel").is_none());
+    }
+}

@@ -1,0 +1,218 @@
+use super::*;
+use crate::Failure;
+
+fn listed(value: &str) -> Result<Vec<Target>> {
+    let mut targets = Targets::default();
+    targets.list(value)?;
+    targets.check(State::Executable)?;
+    Ok(targets.all())
+}
+
+fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
+    match result {
+        Err(Failure::Own(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+const CPU: Target = Target::Cpu { processor: None };
+const PVC: Target = Target::Gpu {
+    device: Some("pvc"),
+};
+
+#[test]
+fn targets_are_known_by_their_names_and_triples_each_once_and_spirv_first() {
+    assert_eq!(Targets::default().all(), [Target::Spirv]);
+    let all = listed("spir64_x86_64,spir64-unknown-unknown,spir64_x86_64-unknown-unknown");
+    assert_eq!(all, Ok(vec![Target::Spirv, CPU]));
+    assert_eq!(listed("intel_gpu_12_60_7,intel_gpu_pvc"), Ok(vec![PVC]));
+    let mut targets = Targets::default();
+    targets.list("spir64_x86_64").unwrap();
+    targets.list("spir64").unwrap();
+    targets.add("pvc,avx2").unwrap();
+    let processor = Some("core-avx2");
+    assert_eq!(
+        targets.all(),
+        [Target::Spirv, Target::Cpu { processor }, PVC],
+        "the last list counts, and what is added to it"
+    );
+}
+
+#[test]
+fn other_targets_are_refused_by_name_with_the_way_out() {
+    for name in ["amdgcn-amd-amdhsa", "amd_gpu_gfx90a", "native_cpu", "x"] {
+        let text = said(listed(&format!("spir64,{name}")));
+        assert!(
+            text.contains(&format!("'{name}' is not built in")),
+            "{text}"
+        );
+        assert!(text.contains("SYCLBIN_CLANG"), "{text}");
+    }
+    for name in ["gfx90a", "zen5"] {
+        let text = said(Targets::default().add(name));
+        assert!(
+            text.contains(&format!("'{name}' is not built in")),
+            "{text}"
+        );
+    }
+    assert!(said(listed("intel_gpu_xyz")).contains("no Intel GPU that is known"));
+    assert!(said(listed("spir64,")).contains("is missing"));
+}
+
+#[test]
+fn options_for_a_compiler_need_one_that_they_are_for() {
+    let mut targets = Targets::default();
+    targets.add_backend(None, "-device 'pvc,dg2'");
+    assert!(said(targets.check(State::Executable)).contains("no target of this file"));
+    targets.list("spir64,spir64_gen").unwrap();
+    assert_eq!(targets.check(State::Executable), Ok(()));
+    let gen_target = Target::Gpu { device: None };
+    assert_eq!(targets.backend(&gen_target), ["-device", "pvc,dg2"]);
+    targets.list("spir64_gen,spir64_x86_64").unwrap();
+    assert!(
+        said(targets.check(State::Executable))
+            .contains("may mean any of spir64_x86_64, spir64_gen")
+    );
+
+    let mut targets = Targets::default();
+    targets.add_backend(Some("spir64_x86_64-unknown-unknown"), "-march=avx2");
+    assert!(said(targets.check(State::Executable)).contains("spir64_x86_64 is no target"));
+    targets.list("spir64_x86_64,intel_gpu_pvc").unwrap();
+    assert_eq!(targets.check(State::Executable), Ok(()));
+    assert_eq!(targets.backend(&CPU), ["-march=avx2"]);
+    assert!(targets.backend(&PVC).is_empty());
+    targets.add_backend(Some("spir64"), "-x");
+    assert!(said(targets.check(State::Executable)).contains("when the program runs"));
+    assert!(said(listed("spir64_gen")).contains("for which GPU"));
+}
+
+#[test]
+fn options_for_a_gpu_name_it_as_the_targets_do() {
+    let mut targets = Targets::default();
+    targets
+        .list("spir64,intel_gpu_pvc,intel_gpu_bmg_g21")
+        .unwrap();
+    targets.add_backend(Some("intel_gpu_12_60_7"), "-q");
+    assert_eq!(targets.check(State::Executable), Ok(()));
+    assert_eq!(targets.backend(&PVC), ["-q"]);
+    let other = Target::Gpu {
+        device: Some("bmg_g21"),
+    };
+    assert!(targets.backend(&other).is_empty());
+    targets.add_backend(Some("intel_gpu_dg1"), "-q");
+    assert!(said(targets.check(State::Executable)).contains("intel_gpu_dg1 is no target"));
+}
+
+#[test]
+fn arguments_of_targets_mean_the_same_targets() {
+    assert_eq!(Targets::default().arguments(), ["-fsycl-targets=spir64"]);
+    let mut targets = Targets::default();
+    targets.list("spir64_gen-unknown-unknown").unwrap();
+    targets.add("pvc,avx2").unwrap();
+    targets.add_backend(Some("spir64_gen"), "-options '-a -b'");
+    targets.add_backend(None, "-q");
+    let expected = [
+        "-fsycl-targets=spir64_gen,intel_gpu_pvc",
+        "--offload-arch=core-avx2",
+        "-Xsycl-target-backend=spir64_gen",
+        "-options '-a -b'",
+        "-Xsycl-target-backend",
+        "-q",
+    ];
+    assert_eq!(targets.arguments(), expected);
+}
+
+fn nvidia(value: &str, backend: &[(Option<&str>, &str)]) -> Result<Option<NvidiaCode>> {
+    let mut targets = Targets::default();
+    targets.list(value)?;
+    for (target, options) in backend {
+        targets.add_backend(*target, options);
+    }
+    targets.check(State::Executable)?;
+    targets.nvidia()
+}
+
+fn gpus(names: &[&str]) -> Vec<NvidiaGpu> {
+    let named = |name: &&str| NvidiaGpu::named(name).unwrap();
+    names.iter().map(named).collect()
+}
+
+#[test]
+fn ptx_is_for_the_lowest_gpu_that_is_named_and_native_code_for_each() {
+    assert_eq!(nvidia("spir64", &[]), Ok(None));
+    let code = |value: &str, backend: &[_]| nvidia(value, backend).unwrap().unwrap();
+    let plain = code("spir64,nvptx64-nvidia-cuda", &[]);
+    assert_eq!((plain.ptx, plain.gpus), (NvidiaGpu::OLDEST, Vec::new()));
+    for (value, backend) in [
+        ("nvidia_gpu_sm_90a,nvidia_gpu_sm_80", vec![]),
+        (
+            "nvptx64",
+            vec![(None, "--offload-arch=sm_80,sm_90a --cuda-gpu-arch=sm_80")],
+        ),
+        (
+            "spir64,nvidia_gpu_sm_80,nvptx64",
+            vec![(Some(NVIDIA), "--cuda-gpu-arch=sm_90a")],
+        ),
+    ] {
+        let found = code(value, &backend);
+        assert_eq!(found.gpus, gpus(&["sm_80", "sm_90a"]), "{value}");
+        assert_eq!((found.ptx.name(), found.options.len()), ("sm_80", 0));
+    }
+    assert_eq!(code("nvidia_gpu_sm_90a", &[]).ptx.name(), "sm_90a");
+    let several = code("nvidia_gpu_sm_90a,nvidia_gpu_sm_120", &[]);
+    assert_eq!(several.ptx.name(), "sm_90", "sm_120 runs no PTX of sm_90a");
+    let mut targets = Targets::default();
+    targets.add("sm_80").unwrap();
+    assert!(!targets.want_spirv());
+    assert_eq!(targets.nvidia().unwrap().unwrap().gpus, gpus(&["sm_80"]));
+}
+
+#[test]
+fn options_that_are_not_about_gpus_are_for_ptxas_which_needs_one() {
+    let options = [(Some("nvptx64"), "-O1 --offload-arch=sm_80 -lineinfo")];
+    let found = nvidia("nvptx64,spir64", &options).unwrap().unwrap();
+    assert_eq!(found.options, ["-O1", "-lineinfo"]);
+    let text = said(nvidia("nvptx64", &[(None, "-O1")]));
+    assert!(text.contains("no GPU is named"), "{text}");
+    let text = said(nvidia("spir64", &[(Some(NVIDIA), "-O1")]));
+    assert!(text.contains("is no target of this file"), "{text}");
+}
+
+#[test]
+fn gpus_that_no_code_can_be_made_for_are_refused_with_those_that_can() {
+    for text in [
+        said(nvidia("nvidia_gpu_sm_70", &[])),
+        said(Targets::default().add("sm_70")),
+        said(nvidia("nvptx64", &[(None, "--offload-arch=sm_70")])),
+    ] {
+        assert!(
+            text.contains("'sm_70' of NVIDIA's, but for sm_75, sm_80"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn ptx_is_an_input_to_a_compiler_and_native_code_is_not() {
+    let input = |value: &str| {
+        let mut targets = Targets::default();
+        targets.list(value)?;
+        targets.check(State::Input)
+    };
+    assert_eq!(input("spir64,nvptx64-nvidia-cuda"), Ok(()));
+    assert!(said(input("nvptx64,nvidia_gpu_sm_80")).contains("native code is no input"));
+}
+
+#[test]
+fn arguments_of_nvidia_targets_mean_the_same_targets() {
+    let mut targets = Targets::default();
+    targets.list("spir64,nvptx64").unwrap();
+    targets.add("sm_90").unwrap();
+    targets.add_backend(Some("nvptx64"), "-v");
+    let expected = [
+        "-fsycl-targets=spir64,nvptx64-nvidia-cuda,nvidia_gpu_sm_90",
+        "-Xsycl-target-backend=nvptx64-nvidia-cuda",
+        "-v",
+    ];
+    assert_eq!(targets.arguments(), expected);
+}
