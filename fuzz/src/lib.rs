@@ -45,8 +45,9 @@ pub fn read(bytes: &[u8]) {
             assert!(claimed <= bytes.len(), "images share bytes");
             let names = images.iter().filter_map(DeviceImage::kernel_names).count();
             let (file, notes) = extract::package(images);
+            let packaged = file.modules.iter().map(|module| module.images.len());
             assert!(
-                names <= file.modules.len() + notes.len(),
+                names <= packaged.sum::<usize>() + notes.len(),
                 "an image was lost"
             );
             match write::to_vec(&file, Container::default()) {

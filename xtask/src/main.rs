@@ -2,6 +2,7 @@
 
 mod bench;
 mod damage;
+mod nvidia;
 mod oracle;
 mod steps;
 
@@ -14,7 +15,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 11] = [
+const TASKS: [Task; 12] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -61,6 +62,11 @@ const TASKS: [Task; 11] = [
         run: steps::stress,
     },
     Task {
+        name: "nvidia-files",
+        help: "make the files in testfiles/nvidia anew; --ptx and --cuda name folders",
+        run: nvidia::files,
+    },
+    Task {
         name: "corrupt",
         help: "damage every byte of every test file, 8 values and more each; with --full, all 255",
         run: damage::corrupt,
@@ -80,7 +86,7 @@ fn main() -> ExitCode {
     let Some(task) = task else {
         eprintln!("usage: cargo xtask COMMAND\n");
         for task in &TASKS {
-            eprintln!("  {:<10} {}", task.name, task.help);
+            eprintln!("  {:<12} {}", task.name, task.help);
         }
         return ExitCode::from(2);
     };

@@ -5,7 +5,9 @@ use syclbin::{Container, State, Syclbin};
 use super::checks::{Checks, some};
 use super::content;
 use super::judge::{Job, Judge, Verdict};
-use super::kernels::{self, Compiled, KERNELS, Kernel, merged, parse, restated, without, write};
+use super::kernels::{
+    self, Code, Compiled, KERNELS, Kernel, Place, merged, parse, restated, without, write,
+};
 use crate::steps::Result;
 
 /// All that is linked becomes one program, so the runtime wants equal properties of it; kernels
@@ -200,6 +202,47 @@ impl Bench<'_> {
             let kernels = found_in(source);
             let verdict = judge_file(&self.judge, &name, &kernels::damaged(file), &kernels)?;
             checks.runs(&name, &verdict, &kernels);
+        }
+        Ok(())
+    }
+
+    /// Code for NVIDIA GPUs beside SPIR-V. The runtime takes the first IR image of each module, and takes
+    /// it for SPIR-V; native code for other devices it passes over.
+    pub(super) fn nvidia(&self, checks: &mut Checks) -> Result<()> {
+        const LOADED: [(&str, &[Place]); 3] = [
+            ("ptx_last", &[Place::Last(Code::Ptx)]),
+            (
+                "ptx_and_cubin_last",
+                &[Place::Last(Code::Ptx), Place::Last(Code::Cubin)],
+            ),
+            (
+                "native_apart",
+                &[Place::Apart(Code::NativePtx), Place::Apart(Code::Cubin)],
+            ),
+        ];
+        let judge = &self.judge;
+        let all = requests(|_| true);
+        for (name, places) in LOADED {
+            let file = kernels::with(merged(State::Executable, &self.executables)?, places);
+            let verdict = judge_file(judge, &format!("{name}.executable"), &file, &all)?;
+            checks.runs(&format!("{name}.executable"), &verdict, &all);
+            let file = restated(merged(State::Object, &self.objects)?, State::Input);
+            let file = kernels::with(file, places);
+            let verdict = judge_file(judge, &format!("{name}.input"), &file, &all)?;
+            checks.runs(&format!("{name}.input"), &verdict, &all);
+            let (file, kernels) = self.linkable()?;
+            let file = kernels::with(file, places);
+            let verdict = judge_file(judge, &format!("{name}.object"), &file, &kernels)?;
+            checks.runs(&format!("{name}.object"), &verdict, &kernels);
+        }
+        for (name, place) in [
+            ("ptx_first", Place::First(Code::Ptx)),
+            ("ptx_apart", Place::Apart(Code::Ptx)),
+        ] {
+            let file = kernels::with(merged(State::Executable, &self.executables)?, &[place]);
+            let verdict = judge_file(judge, &format!("{name}.executable"), &file, &all)?;
+            let refused = verdict.is_refused("INVALID_BINARY");
+            checks.add(&format!("{name}.executable: refused"), refused);
         }
         Ok(())
     }

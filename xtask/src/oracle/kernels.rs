@@ -10,7 +10,7 @@ use syclbin::property::set;
 use syclbin::signature::declaration::Declaration;
 use syclbin::signature::definition::Definition;
 use syclbin::signature::{record, record_layouts, record_variables};
-use syclbin::{Container, State, Syclbin};
+use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 
 use super::runtime::{Runtime, at};
 use crate::steps::Result;
@@ -304,6 +304,65 @@ pub(crate) fn damaged(mut file: Syclbin<'_>) -> Syclbin<'_> {
         let mut bytes = image.bytes.to_vec();
         bytes.iter_mut().take(4).for_each(|byte| *byte = 0);
         image.bytes = Cow::Owned(bytes);
+    }
+    file
+}
+
+/// Code for NVIDIA GPUs, and how it is filed.
+#[derive(Clone, Copy)]
+pub(crate) enum Code {
+    Ptx,
+    /// PTX as if it were native code.
+    NativePtx,
+    Cubin,
+}
+
+/// Where such an image is put.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// Before the images of each module.
+    First(Code),
+    /// After them.
+    Last(Code),
+    /// In a copy of each module, at the end of the file.
+    Apart(Code),
+}
+
+impl Code {
+    /// An image. What it holds is of no matter: the runtime has no device for it.
+    fn image(self) -> Image<'static> {
+        const TARGET: &str = "nvptx64-nvidia-cuda";
+        const TEXT: &[u8] = include_bytes!("../../../testfiles/made/entries.ptx");
+        const CUBIN: &[u8] = include_bytes!("../../../testfiles/nvidia/export_side.sm_80.cubin");
+        match self {
+            Self::Ptx => Image::ir(IrType::Ptx, TARGET, TEXT),
+            Self::NativePtx => Image::native("sm_75", TARGET, TEXT),
+            Self::Cubin => Image::native("sm_80", TARGET, CUBIN),
+        }
+    }
+}
+
+/// `file` with more images.
+pub(crate) fn with<'a>(mut file: Syclbin<'a>, places: &[Place]) -> Syclbin<'a> {
+    let modules = file.modules.clone();
+    for place in places {
+        match *place {
+            Place::First(code) => {
+                let images = file.modules.iter_mut().map(|module| &mut module.images);
+                images.for_each(|images| images.insert(0, code.image()));
+            }
+            Place::Last(code) => {
+                let images = file.modules.iter_mut().map(|module| &mut module.images);
+                images.for_each(|images| images.push(code.image()));
+            }
+            Place::Apart(code) => file.modules.extend(modules.iter().map(|module| {
+                let images = vec![code.image()];
+                AbstractModule {
+                    images,
+                    ..module.clone()
+                }
+            })),
+        }
     }
     file
 }

@@ -58,6 +58,7 @@ pub(crate) fn run(target: &Path) -> Result<()> {
     bench.saved(&mut checks)?;
     bench.native(&mut checks)?;
     bench.containers(&mut checks)?;
+    bench.nvidia(&mut checks)?;
     checks.finish()?;
     eprintln!("in {:.0?}", start.elapsed());
     Ok(())
