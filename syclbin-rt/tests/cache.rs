@@ -56,7 +56,7 @@ fn a_child_runs_a_kernel() -> Result<()> {
     if std::env::var_os(CHILD).is_none() {
         return Ok(()); // it is there for the others
     }
-    let Some(queue) = common::queue() else {
+    let Some(queue) = common::opencl_queue() else {
         return Ok(());
     };
     let module = common::load(&queue, &common::testfile("functor.object.syclbin"))?;
@@ -74,7 +74,7 @@ fn a_child_runs_a_kernel() -> Result<()> {
 
 #[test]
 fn a_second_process_takes_what_the_first_has_built() {
-    if common::queue().is_none() {
+    if common::opencl_queue().is_none() {
         return;
     }
     let folder = folder("second");
@@ -92,7 +92,7 @@ fn a_second_process_takes_what_the_first_has_built() {
 
 #[test]
 fn a_process_with_other_settings_of_the_driver_takes_nothing_of_the_others() {
-    if common::queue().is_none() {
+    if common::opencl_queue().is_none() {
         return;
     }
     let folder = folder("settings");
@@ -111,7 +111,7 @@ fn a_process_with_other_settings_of_the_driver_takes_nothing_of_the_others() {
 
 #[test]
 fn four_processes_at_once_leave_whole_entries() {
-    if common::queue().is_none() {
+    if common::opencl_queue().is_none() {
         return;
     }
     let folder = folder("at-once");
@@ -133,7 +133,7 @@ fn four_processes_at_once_leave_whole_entries() {
 
 #[test]
 fn a_cache_that_is_off_or_cannot_be_written_is_none() {
-    if common::queue().is_none() {
+    if common::opencl_queue().is_none() {
         return;
     }
     for cache in ["off", "relative", "/dev/null/no"] {

@@ -53,7 +53,7 @@ impl Folder {
     /// Saves a file of code for the least processor of all; with one for this one, where that is
     /// another.
     fn lesser(&self) -> Option<Vec<u8>> {
-        common::queue()?;
+        common::opencl_queue()?;
         let (_, own) = self.child("save", None);
         let (_, lesser) = self.child("save", Some("corei7"));
         std::fs::write(self.file("lesser"), &lesser).expect("it can be written");
@@ -94,7 +94,7 @@ fn a_child_loads_and_saves() -> Result<()> {
     let Ok(role) = std::env::var(ROLE) else {
         return Ok(()); // it is there for the others
     };
-    let Some(queue) = common::queue() else {
+    let Some(queue) = common::opencl_queue() else {
         return Ok(());
     };
     match role.as_str() {

@@ -10,7 +10,7 @@ use syclbin_rt::{Arg, Device, DeviceKind, ErrorKind, Launch, Module, NdRange, Qu
 
 /// A queue of a CPU, as native code at hand is for one.
 fn queue() -> Option<Queue> {
-    let queue = common::queue()?;
+    let queue = common::opencl_queue()?;
     if queue.device().kind() == DeviceKind::Cpu {
         return Some(queue);
     }
