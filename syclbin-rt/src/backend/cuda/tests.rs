@@ -560,3 +560,40 @@ fn code_that_the_driver_refuses_comes_with_its_words() -> Tested {
     assert!(!context.is_lost());
     bench.queue.finish()
 }
+
+/// Has the simulated driver fail: `fail=FUNCTION:CALL:CODE`.
+const SIMULATION: &str = "SYCLBIN_SIMULATED_CUDA";
+
+#[test]
+fn whatever_call_fails_is_an_error_of_a_test_and_no_more() {
+    if std::env::var_os(SIMULATION).is_some() {
+        return; // a child of the below
+    }
+    let Some(found) = found() else {
+        return;
+    };
+    if !found.facts().name.starts_with("Simulated") {
+        return say_skipped("only the simulated driver fails on request");
+    }
+    for function in sys::NAMES {
+        // A code that ends the context, and one that does not. Where a driver waits it is not said for
+        // nothing that the context has ended: nothing of it is running any more.
+        let waits = matches!(*function, "cuStreamSynchronize" | "cuEventSynchronize");
+        let first = if waits { 999 } else { 719 };
+        for (call, code) in [(1, first), (3, 999)] {
+            let fail = format!("fail={function}:{call}:{code}");
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child.args(["backend::cuda::tests", "--test-threads=1"]);
+            let output = child.env(SIMULATION, &fail).output().unwrap();
+            // 101 says that tests failed. Nothing but their own assertions panics.
+            assert!(
+                matches!(output.status.code(), Some(0 | 101)),
+                "{fail}: {output:?}"
+            );
+            let said = String::from_utf8_lossy(&output.stdout);
+            let panics = said.lines().filter(|line| line.contains("panicked at"));
+            let own = |line: &str| line.contains("cuda/tests.rs");
+            assert!(panics.clone().all(own), "{fail}: {said}");
+        }
+    }
+}
