@@ -68,7 +68,8 @@ impl Kernel {
             name: symbol.name.clone(),
             available: program.kernel_names().unwrap_or_default(),
         })?;
-        let raw = backend::Kernel::new(program, name, symbol.slots.clone()).map_err(|failure| {
+        let raw = backend::Kernel::new(program, name, symbol.slots.clone());
+        let mut raw = raw.map_err(|failure| {
             let action = format!("making kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
         })?;
@@ -83,6 +84,7 @@ impl Kernel {
             max_items: raw.max_local().min(max_linear),
             max_sizes: queue.device().facts().max_work_item_sizes,
         };
+        raw.keep_to(limits.max_items, limits.max_declared);
         let required_local = limits.required.map(|required| {
             // The driver fills up to three dimensions; the file knows how many there were.
             let dimensions = match (sizes.dimensions, sizes.required) {

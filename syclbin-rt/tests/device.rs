@@ -41,7 +41,7 @@ fn report(result: Result<Device>) {
 fn devices_describe_themselves() {
     let Some(queue) = common::queue() else { return };
     let device = queue.device();
-    assert!(device.takes_spirv());
+    assert_eq!(device.takes_spirv(), !common::on_cuda());
     for text in [
         device.name(),
         device.vendor(),
@@ -51,7 +51,12 @@ fn devices_describe_themselves() {
     ] {
         assert!(!text.is_empty(), "{device:?}");
     }
-    assert!(device.version().starts_with("OpenCL "), "{device:?}");
+    let interface = if common::on_cuda() {
+        "CUDA "
+    } else {
+        "OpenCL "
+    };
+    assert!(device.version().starts_with(interface), "{device:?}");
     assert!(device.memory_bytes() > 0 && device.compute_units() > 0);
     assert!(device.max_work_group_size() > 0);
     let of_kind = match device.kind() {

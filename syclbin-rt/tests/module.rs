@@ -3,8 +3,8 @@
 
 mod common;
 
-use syclbin::Value;
 use syclbin::property::set;
+use syclbin::{ImageKind, IrType, Value};
 use syclbin_rt::{Arg, Error, ErrorKind, Launch, Queue, Result};
 
 const VECTOR_OPS: &str = "vector_ops.object.syclbin";
@@ -157,7 +157,8 @@ fn unresolved_imports_never_reach_the_driver() -> Result<()> {
 
 #[test]
 fn unlowered_specialization_constants_are_named_as_such() -> Result<()> {
-    let Some(queue) = common::queue() else {
+    // The file for CUDA has them lowered.
+    let Some(queue) = common::opencl_queue() else {
         return Ok(());
     };
     let error = refusal(&queue, &common::testfile("constants.object.syclbin"));
@@ -209,18 +210,32 @@ fn what_the_driver_does_not_build_comes_with_its_log() -> Result<()> {
     };
     let bytes = common::testfile(VECTOR_OPS);
     let mut file = syclbin::read::parse(&bytes).expect("a good file");
-    // Its first instruction declares a capability: 60000 is none.
-    let image = &mut file.modules[0].images[0];
-    let bytes = image.bytes.to_mut();
-    assert_eq!(bytes[20..24], [0x11, 0, 2, 0], "OpCapability of two words");
-    bytes[24..28].copy_from_slice(&60_000u32.to_le_bytes());
     file.modules.truncate(1);
+    let images = &mut file.modules[0].images;
+    let failed = if common::on_cuda() {
+        let image = images.iter_mut().find(|image| {
+            matches!(
+                image.kind(),
+                ImageKind::Ir {
+                    ty: IrType::Ptx,
+                    ..
+                }
+            )
+        });
+        let text = image.expect("PTX").bytes.to_mut();
+        let at = text.windows(4).position(|four| four == b"fma.");
+        text[at.expect("a multiplication")..][..4].copy_from_slice(b"fmu.");
+        "cuModuleLoadDataEx failed with CUDA_ERROR_INVALID_PTX (218)"
+    } else {
+        // Its first instruction declares a capability: 60000 is none.
+        let bytes = images[0].bytes.to_mut();
+        assert_eq!(bytes[20..24], [0x11, 0, 2, 0], "OpCapability of two words");
+        bytes[24..28].copy_from_slice(&60_000u32.to_le_bytes());
+        "clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)"
+    };
     let error = refusal(&queue, &common::written(&file));
     let message = error.to_string();
-    assert!(
-        message.contains("clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)"),
-        "{message}"
-    );
+    assert!(message.contains(failed), "{message}");
     assert!(message.contains("the driver's log:\n    "), "{message}");
     assert_usable(&queue)
 }

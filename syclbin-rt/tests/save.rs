@@ -204,6 +204,10 @@ fn constants_and_requirements_of_linked_files_are_those_of_the_saved_one() -> Re
     let in_force = described(&set).specialization;
     let seven = 7i32.to_le_bytes();
     assert_eq!(in_force.value("shift").expect("a layout"), Some(&seven[..]));
+    if common::on_cuda() {
+        // There its code would have variables for them, and this one reads none.
+        return Ok(());
+    }
     load(&[("shift", 7)], &set, None)?;
     for (file, values) in [(&set, [("shift", 5)]), (&plain, [("shift", 7)])] {
         let refused = load(&values, file, None).expect_err("it is compiled in");

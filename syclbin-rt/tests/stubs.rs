@@ -7,17 +7,17 @@ use syclbin_rt::{Result, include_syclbin};
 
 include_syclbin! {
     /// The kernels of testfiles/vector_ops.cpp, as another tool compiled them.
-    mod vector_ops = "../testfiles/vector_ops.object.syclbin";
+    mod vector_ops = "../testfiles/nvidia/vector_ops.object.syclbin";
 }
 
 include_syclbin! {
     /// A kernel that calls a function of `exporting`.
-    mod importing = "../testfiles/import_side.object.syclbin";
+    mod importing = "../testfiles/nvidia/import_side.object.syclbin";
 }
 
 include_syclbin! {
     /// The function.
-    mod exporting = "../testfiles/export_side.object.syclbin";
+    mod exporting = "../testfiles/nvidia/export_side.object.syclbin";
 }
 
 #[test]

@@ -57,6 +57,20 @@ impl Kernel {
         }
     }
 
+    /// Has launches that leave the work-group size out keep to what the file says of it. Drivers of
+    /// OpenCL know it by themselves.
+    #[cfg_attr(
+        not(feature = "cuda"),
+        allow(unused_variables, reason = "drivers of OpenCL know it")
+    )]
+    pub(crate) fn keep_to(&mut self, all_items: usize, items: Option<[usize; 3]>) {
+        match self {
+            Self::OpenCl(_) => {}
+            #[cfg(feature = "cuda")]
+            Self::Cuda(kernel) => kernel.keep_to(all_items, items),
+        }
+    }
+
     /// An object of its own, with arguments of its own.
     pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
         match self {

@@ -46,6 +46,34 @@ fn spirv() -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
+/// The same for CUDA, as `syclbin-clang` makes it.
+const PTX: &str = "
+.version 6.3
+.target sm_75
+.address_size 64
+
+.visible .global .align 4 .b8 __syclbin_constant_radius[4] = {70};
+.visible .global .align 4 .b8 __syclbin_constant_pair[8] = {80, 0, 0, 0, 90};
+
+.visible .entry answer(
+	.param .u64 .ptr .global .align 4 answer_param_0
+)
+{
+	.reg .b32 	%r<4>;
+	.reg .b64 	%rd<3>;
+
+	ld.param.b64 	%rd1, [answer_param_0];
+	cvta.to.global.u64 	%rd2, %rd1;
+	ld.global.b32 	%r1, [__syclbin_constant_radius];
+	st.global.b32 	[%rd2], %r1;
+	ld.global.b32 	%r2, [__syclbin_constant_pair];
+	st.global.b32 	[%rd2+4], %r2;
+	ld.global.b32 	%r3, [__syclbin_constant_pair+4];
+	st.global.b32 	[%rd2+8], %r3;
+	ret;
+}
+";
+
 /// Two constants: a number, and a struct of two numbers that the code knows as two.
 pub(crate) fn constants() -> SpecializationConstants {
     let part = |id, offset| Part {
@@ -70,6 +98,10 @@ pub(crate) fn file(constants: &SpecializationConstants) -> Vec<u8> {
     constants.write(&mut module.metadata);
     let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", spirv());
     module.images.push(image);
+    if crate::common::on_cuda() {
+        let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", PTX.as_bytes());
+        module.images.push(image);
+    }
     let mut file = Syclbin::new(State::Object);
     file.modules.push(module);
     syclbin::write::to_vec(&file, Container::default()).expect("it can be written")

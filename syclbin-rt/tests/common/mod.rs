@@ -47,9 +47,34 @@ pub(crate) fn queue_with(options: QueueOptions) -> Result<Option<Queue>> {
     }
 }
 
+/// A queue of the best device, for what only drivers of OpenCL do.
+pub(crate) fn opencl_queue() -> Option<Queue> {
+    if on_cuda() {
+        say_skipped("it is about drivers of OpenCL");
+        return None;
+    }
+    queue()
+}
+
 /// Whether the tests run on a device of CUDA.
 pub(crate) fn on_cuda() -> bool {
     std::env::var("SYCLBIN_DEVICE").is_ok_and(|selector| selector.starts_with("cuda"))
+}
+
+/// How the message begins of memory that there is not.
+pub(crate) fn allocation_failed() -> &'static str {
+    match on_cuda() {
+        true => "cuMemAlloc failed with CUDA_ERROR_OUT_OF_MEMORY (2)",
+        false => "clCreateBuffer failed with CL_",
+    }
+}
+
+/// How the message begins of an argument of a wrong size.
+pub(crate) fn wrong_size() -> &'static str {
+    match on_cuda() {
+        true => "cuLaunchKernel failed with CUDA_ERROR_INVALID_VALUE (1)",
+        false => "clSetKernelArg failed with CL_INVALID_ARG_SIZE (-51)",
+    }
 }
 
 /// Says that a test does not run here. `eprintln!` would be kept back, as the test passes.
@@ -71,8 +96,11 @@ pub(crate) fn file(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn testfiles() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")
+/// The bytes of a file in `testfiles` that has no code for CUDA.
+pub(crate) fn plain_testfile(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
+    let path = folder.join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The bytes of a changed file.

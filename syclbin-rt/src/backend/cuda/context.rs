@@ -9,7 +9,7 @@ use super::errors::{check, is_sticky};
 use super::mark::Pool;
 use super::platform::Found;
 use super::stream::Stream;
-use super::sys::{CUcontext, Functions};
+use super::sys::{CUcontext, CUstream, Functions};
 
 /// An owned context of one device.
 pub(crate) struct Context {
@@ -132,6 +132,28 @@ impl Context {
             true => *self.lost.get_or_init(|| failure),
             false => failure,
         }
+    }
+
+    /// Waits for what is in `stream`, a copy from or to memory of the host that is only borrowed. A
+    /// driver that fails to wait is asked again, as the copy may go on; a context that is lost has
+    /// stopped.
+    ///
+    /// # Safety
+    ///
+    /// The stream is a live one of this context, or null: the one that every context has.
+    pub(super) unsafe fn settle(&self, stream: CUstream) -> Result<(), Failure> {
+        const TIMES: usize = 100;
+        let functions = self.enter()?;
+        let wait = || {
+            // SAFETY: as the caller says.
+            let code = unsafe { (functions.cuStreamSynchronize)(stream) };
+            self.check("cuStreamSynchronize", code)
+        };
+        let waited = wait();
+        // Not for ever: memory that is not pinned has been copied from or to when the call that queued
+        // the copy returned (CUDA driver API, "API synchronization behavior").
+        let _ = waited.is_ok() || (0..TIMES).any(|_| self.is_lost() || wait().is_ok());
+        waited
     }
 
     /// Remembers a queue of this context as long as it lives.

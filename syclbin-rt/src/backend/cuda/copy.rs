@@ -65,6 +65,7 @@ impl Queue {
             // SAFETY: the place is inside of the memory; `bytes` may be written, and outlive the
             // copy, which is waited for.
             unsafe { self.copy_now(to.expose_provenance() as u64, from, bytes.len()) }?;
+            return Ok(());
         }
         self.finish()
     }
@@ -81,12 +82,12 @@ impl Queue {
             let (from, to) = (bytes.as_ptr(), memory.pointer + offset as u64);
             // SAFETY: as above, but read.
             unsafe { self.copy_now(to, from.expose_provenance() as u64, bytes.len()) }?;
+            return Ok(());
         }
         self.finish()
     }
 
-    /// Copies `size` bytes. If the driver took the command and then failed, it is waited for: the
-    /// memory of the host is only borrowed.
+    /// Copies `size` bytes, and waits for that.
     ///
     /// # Safety
     ///
@@ -101,7 +102,9 @@ impl Queue {
             // SAFETY: as the caller says.
             unsafe { copy(self.context(), functions, to, from, size, stream) }
         });
-        copied.and(self.finish())
+        // SAFETY: the stream is alive and of the context.
+        let settled = unsafe { self.context().settle(self.stream.handle) };
+        copied.and(settled)
     }
 
     /// Starts to copy `size` bytes of `memory` from byte `offset` on to `to`, when all of `after` has

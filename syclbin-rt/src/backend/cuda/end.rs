@@ -34,7 +34,7 @@ impl Event {
         let mark = match self.mark() {
             Ok(Some(mark)) => mark,
             Ok(None) => return Poll::Ready(Ok(())),
-            Err(failure) => return Poll::Ready(Err(failure)),
+            Err(failure) => return Poll::Ready(self.finished(Err(failure))),
         };
         match mark.is_reached() {
             Ok(false) => {}

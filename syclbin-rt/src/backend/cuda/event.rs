@@ -68,8 +68,8 @@ impl Event {
     /// Blocks until the command has ended, well or not. `false` if the driver does not tell; the
     /// command may then go on.
     pub(in crate::backend) fn has_ended(&self) -> bool {
-        // What a lost context was about to do it does no more.
-        self.wait().is_ok() || self.stream.context.is_lost()
+        // Of a lost context nobody says that it stopped all that it was about to do.
+        self.wait().is_ok()
     }
 
     /// Whether the command has finished.

@@ -67,6 +67,25 @@ impl Kernel {
         })
     }
 
+    /// Has launches that leave the work-group size out keep to what the file says of it, which the code
+    /// does not say: so many work-items, and in each dimension, x first.
+    pub(crate) fn keep_to(&mut self, all_items: usize, items: Option<[usize; 3]>) {
+        let bounds = &mut self.handles.bounds;
+        bounds.all_items = bounds.all_items.min(all_items);
+        for (most, declared) in bounds
+            .items
+            .iter_mut()
+            .zip(items.unwrap_or([usize::MAX; 3]))
+        {
+            *most = declared.min(*most);
+        }
+        let object = self
+            .object
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        object.keep_to(self.handles.bounds);
+    }
+
     /// An object of its own, with arguments of its own.
     pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
         let parameters = self.parameters.clone();

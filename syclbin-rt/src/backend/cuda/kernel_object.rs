@@ -112,6 +112,10 @@ impl KernelObject {
         }
     }
 
+    pub(super) fn keep_to(&mut self, bounds: Bounds) {
+        self.handles.bounds = bounds;
+    }
+
     pub(super) fn context(&self) -> &Arc<Context> {
         &self.context
     }

@@ -32,6 +32,8 @@ mod program;
 mod queue;
 mod stream;
 mod sys;
+#[cfg(test)]
+mod tests;
 mod values;
 mod variable;
 mod wait_list;

@@ -132,8 +132,7 @@ impl Program {
         unsafe {
             let code = (functions.cuMemcpyAsync)(address, from as u64, bytes.len(), null);
             let queued = self.context.check("cuMemcpyAsync", code);
-            let code = (functions.cuStreamSynchronize)(null);
-            queued.and(self.context.check("cuStreamSynchronize", code))
+            queued.and(self.context.settle(null))
         }
     }
 

@@ -34,6 +34,10 @@ macro_rules! functions {
         $(const _: unsafe fn($($arg),*) -> sys::CUresult = sys::$name;)*
         $(const _: unsafe fn($($since_arg),*) -> sys::CUresult = sys::$since;)*
 
+        /// All of them.
+        #[cfg(test)]
+        pub(super) const NAMES: &[&str] = &[$(stringify!($name),)* $(stringify!($since),)*];
+
         impl Functions {
             /// Looks every function up in the library.
             ///

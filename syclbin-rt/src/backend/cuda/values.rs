@@ -54,17 +54,24 @@ impl Values {
             return Err(REFUSED);
         }
         self.bytes[offset..offset + size].copy_from_slice(value);
-        if self.local[index].is_some() {
-            self.local[index] = None;
+        self.no_memory(index);
+        Ok(())
+    }
+
+    /// Has parameter `index` stand for no work-group memory, if it did.
+    #[inline]
+    fn no_memory(&mut self, index: usize) {
+        if self.local[index].take().is_some() {
             self.lay_out();
         }
-        Ok(())
     }
 
     /// Gives parameter `index` zeros: a null pointer, or a struct of one.
     pub(super) fn set_null(&mut self, index: usize) -> Result<(), Failure> {
-        let Slot { size, .. } = *self.parameters.get(index).ok_or(REFUSED)?;
-        self.set(index, &vec![0; size])
+        let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
+        self.bytes[offset..offset + size].fill(0);
+        self.no_memory(index);
+        Ok(())
     }
 
     /// Gives parameter `index` so many bytes of work-group memory. One past the last is the scratch
