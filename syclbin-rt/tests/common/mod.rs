@@ -47,15 +47,6 @@ pub(crate) fn queue_with(options: QueueOptions) -> Result<Option<Queue>> {
     }
 }
 
-/// A queue of the best device, for what only drivers of OpenCL do.
-pub(crate) fn opencl_queue() -> Option<Queue> {
-    if on_cuda() {
-        say_skipped("it is about drivers of OpenCL");
-        return None;
-    }
-    queue()
-}
-
 /// Whether the tests run on a device of CUDA.
 pub(crate) fn on_cuda() -> bool {
     std::env::var("SYCLBIN_DEVICE").is_ok_and(|selector| selector.starts_with("cuda"))
@@ -96,11 +87,8 @@ pub(crate) fn file(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The bytes of a file in `testfiles` that has no code for CUDA.
-pub(crate) fn plain_testfile(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
-    let path = folder.join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+fn testfiles() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")
 }
 
 /// The bytes of a changed file.
