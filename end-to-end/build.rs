@@ -71,6 +71,7 @@ fn nvidia() {
         return;
     }
     for name in [
+        "constants",
         "export_side",
         "functor",
         "globals",

@@ -15,7 +15,8 @@ use syclbin::{AbstractModule, ImageKind, IrType, Syclbin};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 /// Those that nothing else is needed for, and the one that wants a function of another.
-const WHOLE: [&str; 6] = [
+const WHOLE: [&str; 7] = [
+    "constants",
     "export_side",
     "functor",
     "globals",
@@ -249,7 +250,7 @@ fn parameters_of_every_kind_compile_with_and_without_optimization() {
 namespace syclexp = sycl::ext::oneapi::experimental;
 struct Four { int of[4]; float *to; };
 #define KERNEL extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>)) void
-KERNEL k(Four four, sycl::half h, sycl::float4 v, sycl::vec<double, 3> w, sycl::id<2> i, sycl::range<3> r,
+KERNEL k(Four four, sycl::half h, sycl::float4 v, sycl::vec<int, 3> w, sycl::id<2> i, sycl::range<3> r,
          sycl::accessor<float, 1> a, sycl::local_accessor<float, 1> l, float *to) {
   size_t at = sycl::ext::oneapi::this_work_item::get_nd_item<1>().get_global_id(0);
   l[at % 8] = a[at];

@@ -273,6 +273,40 @@ fn of_a_kernel_in_spirv_and_in_ptx_the_spirv_tells() {
     );
 }
 
+#[test]
+fn scratch_memory_is_the_last_parameter_and_no_argument_of_the_ptx() {
+    let text = ".version 6.3\n.extern .shared .align 128 .b8 __sycl_dynamicLocalMemoryPlaceholder_GV[];\n\
+        .visible .entry __sycl_kernel_k(.param .u64 .ptr .global .align 4 x)\n\
+        { mov.b64 %rd7, __sycl_dynamicLocalMemoryPlaceholder_GV; }";
+    let declared = [("k", "void k(float *x)")];
+    let expected = [
+        "x: Pointer { pointee: Element(Scalar(F32)), access: ReadWrite }",
+        "work_group_scratch_memory: LocalMemory { element: Element(Scalar(U8)), size: None }",
+    ];
+    let mut file = file(text.as_bytes(), &declared, &[]);
+    let kernel = "__sycl_kernel_k";
+    let metadata = &mut file.modules[0].metadata;
+    metadata.insert(set::DYNAMIC_LOCAL_MEMORY, kernel, 1u32);
+    assert_eq!(
+        parameters(&signature::kernels(&file).unwrap(), "k"),
+        expected
+    );
+    // As it is where the module has SPIR-V as well, in which it is an argument.
+    let metadata = &mut file.modules[0].metadata;
+    metadata.insert(set::IMPLICIT_LOCAL_ARG, kernel, 1u32);
+    assert_eq!(
+        parameters(&signature::kernels(&file).unwrap(), "k"),
+        expected
+    );
+    // And where there is native code alone.
+    let module = &mut file.modules[0];
+    module.images = vec![Image::native("sm_90", "nvptx64-nvidia-cuda", vec![0])];
+    assert_eq!(
+        parameters(&signature::kernels(&file).unwrap(), "k"),
+        expected
+    );
+}
+
 /// A file for those who damage files; `BLESS=1` writes it anew.
 #[test]
 fn the_file_of_ptx_is_what_is_tested_here() {

@@ -69,11 +69,29 @@ pub(crate) fn compile(
     Ok(Compiled { file, read })
 }
 
-/// Functions that read specialization constants.
-const READERS: [&str; 2] = [
-    "__sycl_getScalar2020SpecConstantValue",
-    "__sycl_getComposite2020SpecConstantValue",
-];
+/// The text with its constants lowered, which is noted in the properties of its module, and so is what it
+/// has for others: the library says that of SPIR-V only.
+fn ptx(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
+    let Ok(text) = std::str::from_utf8(&code) else {
+        return own("the compiler library made no valid PTX: it is no text");
+    };
+    let lowered = lower::lower_ptx(text).or_else(|why| own(why.to_string()))?;
+    let code = match lowered {
+        Some(lowered) => {
+            lowered.constants.write(&mut module.metadata);
+            lowered.code
+        }
+        None => code,
+    };
+    if state != State::Executable {
+        let text = syclbin::ptx::Module::parse(&code)
+            .or_else(|error| own(format!("the compiler library made no valid PTX: {error}")))?;
+        for symbol in text.exports {
+            module.metadata.insert(set::EXPORTED_SYMBOLS, symbol, 1u32);
+        }
+    }
+    Ok(code)
+}
 
 /// Takes out masks of functions that are no kernels: the library makes some for built-in functions that
 /// PTX has code of.
@@ -124,13 +142,7 @@ fn assemble(images: Vec<DeviceImage>, state: State, made: &Code) -> Result<Syclb
         let mut code = image.code;
         if matches!(made, Code::Ptx { .. }) {
             only_of_kernels(&mut module);
-            let reads_constants = |name: &[u8]| code.windows(name.len()).any(|part| part == name);
-            if READERS.iter().any(|name| reads_constants(name.as_bytes())) {
-                return own(format!(
-                    "target {NVIDIA}: kernels that read specialization constants are not compiled for NVIDIA's \
-                     GPUs yet; pass the values as kernel arguments instead"
-                ));
-            }
+            code = ptx(code, &mut module, state)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
             file.modules.push(module);
             continue;

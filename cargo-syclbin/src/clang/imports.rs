@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::property::{PropertySet, Value, set};
 use syclbin::signature::spirv::{self, ASSERT_FAIL, Import};
-use syclbin::{AbstractModule, State};
+use syclbin::{AbstractModule, Image, ImageKind, IrType, State, ptx};
 
 use crate::link::Part;
 use crate::symbols::named;
@@ -31,6 +31,17 @@ pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTree
     Ok(shared)
 }
 
+/// Whether an image is PTX.
+pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
+    matches!(
+        image.kind(),
+        ImageKind::Ir {
+            ty: IrType::Ptx,
+            ..
+        }
+    )
+}
+
 fn parsed(code: &[u8]) -> Result<spirv::Module> {
     spirv::Module::parse(code).or_else(|error| own(format!("there is no valid SPIR-V: {error}")))
 }
@@ -42,6 +53,19 @@ pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>>
         .collect();
     for code in module.images.iter().filter_map(|image| image.spirv()) {
         imports.extend(parsed(code)?.imports().map(str::to_owned));
+    }
+    imports.extend(of_ptx(module)?);
+    Ok(imports)
+}
+
+/// What the PTX of a module calls and does not have.
+pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
+    let mut imports = BTreeSet::new();
+    for image in module.images.iter().filter(|image| is_ptx(image)) {
+        match ptx::Module::parse(&image.bytes) {
+            Ok(text) => imports.extend(text.imports),
+            Err(error) => return own(format!("there is no valid PTX: {error}")),
+        }
     }
     Ok(imports)
 }
@@ -83,10 +107,19 @@ pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
     kept
 }
 
+/// What PTX calls where an `assert` fails: a function of NVIDIA's driver.
+const ASSERT_FAIL_OF_PTX: &[u8] = b"__assertfail";
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
 /// Refuses a source with an `assert`, as a failed one ends the process of whoever launched the kernel.
 pub(crate) fn check_asserts(part: &Part) -> Result<()> {
     for module in &part.file.modules {
-        if named_with(&part.name, of_module(module))?.contains(ASSERT_FAIL) {
+        let mut ptx = module.images.iter().filter(|image| is_ptx(image));
+        let in_ptx = ptx.any(|image| contains(&image.bytes, ASSERT_FAIL_OF_PTX));
+        if in_ptx || named_with(&part.name, of_module(module))?.contains(ASSERT_FAIL) {
             return own(format!(
                 "'{}' has an `assert` in its device code, and one that fails ends the whole process that \
                  launched the kernel; define NDEBUG to leave it out, or {NATIVE_ASSERT} to keep it for \

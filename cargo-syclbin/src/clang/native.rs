@@ -7,10 +7,11 @@
 
 mod brought;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use syclbin::property::{key, set};
-use syclbin::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
+use syclbin::{AbstractModule, Image, State, Syclbin};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use crate::imports;
@@ -85,7 +86,7 @@ impl Backend {
         let mut images = module.images.iter();
         match self.tool {
             Tool::Ptxas(_) => images
-                .find(|image| is_ptx(image))
+                .find(|image| imports::is_ptx(image))
                 .map(|image| &*image.bytes),
             _ => images.find_map(|image| image.spirv()),
         }
@@ -256,20 +257,10 @@ impl Backend {
     /// Why it makes no code of a module, if so.
     fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<String>> {
         match self.tool {
-            Tool::Ptxas(_) => import(module),
+            Tool::Ptxas(_) => Ok(import(&imports::of_ptx(module)?)),
             _ => objection(module),
         }
     }
-}
-
-fn is_ptx(image: &Image<'_>) -> bool {
-    matches!(
-        image.kind(),
-        ImageKind::Ir {
-            ty: IrType::Ptx,
-            ..
-        }
-    )
 }
 
 /// Why a module has no native code that is made of SPIR-V, if so.
@@ -279,19 +270,16 @@ fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
         let why = "reads specialization constants, whose values native code cannot take later";
         return Ok(Some(why.to_owned()));
     }
-    import(module)
+    Ok(import(&imports::of_module(module)?))
 }
 
 /// That a module uses what it does not hold, if so.
-fn import(module: &AbstractModule<'_>) -> Result<Option<String>> {
-    let imports = imports::of_module(module)?;
-    let symbol = imports.first();
-    Ok(symbol.map(|symbol| {
-        format!(
-            "uses {}, which it does not hold, and each module is compiled by itself",
-            named(symbol)
-        )
-    }))
+fn import(imports: &BTreeSet<String>) -> Option<String> {
+    let symbol = imports.first()?;
+    Some(format!(
+        "uses {}, which it does not hold, and each module is compiled by itself",
+        named(symbol)
+    ))
 }
 
 /// The CPU device of the installation that this program belongs to, or else of the user's.

@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "what is missing here fails the test")]
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use syclbin_rt::{Device, ErrorKind, Kernel, Module, Queue, QueueOptions, Result};
 
@@ -23,6 +23,16 @@ pub(crate) fn queue() -> Option<Queue> {
     }
 }
 
+/// The same for tests of what only devices of OpenCL have: native code for processors, and a cache of
+/// what their drivers compiled.
+pub(crate) fn opencl_queue() -> Option<Queue> {
+    if on_cuda() {
+        say_skipped("it is about OpenCL, and the device is one of CUDA");
+        return None;
+    }
+    queue()
+}
+
 /// A queue as `options` say, where there is a device that has such.
 pub(crate) fn queue_with(options: QueueOptions) -> Result<Option<Queue>> {
     let Some(queue) = queue() else {
@@ -35,15 +45,6 @@ pub(crate) fn queue_with(options: QueueOptions) -> Result<Option<Queue>> {
         }
         queue => queue.map(Some),
     }
-}
-
-/// A queue of the best device, for what only drivers of OpenCL do.
-pub(crate) fn opencl_queue() -> Option<Queue> {
-    if on_cuda() {
-        say_skipped("it is about drivers of OpenCL");
-        return None;
-    }
-    queue()
 }
 
 /// Whether the tests run on a device of CUDA.
@@ -75,20 +76,19 @@ pub(crate) fn say_skipped(reason: &str) {
 
 /// The bytes of a file in `testfiles`: for devices of CUDA those of its twin that has PTX as well.
 pub(crate) fn testfile(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
-    let twin = folder.join("nvidia").join(name);
-    let path = match on_cuda() && twin.is_file() {
-        true => twin,
-        false => folder.join(name),
-    };
+    let twin = format!("nvidia/{name}");
+    let has_twin = on_cuda() && testfiles().join(&twin).is_file();
+    file(if has_twin { &twin } else { name })
+}
+
+/// The bytes of a file in `testfiles`, whatever the device is.
+pub(crate) fn file(name: &str) -> Vec<u8> {
+    let path = testfiles().join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The bytes of a file in `testfiles` that has no code for CUDA.
-pub(crate) fn plain_testfile(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
-    let path = folder.join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+fn testfiles() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")
 }
 
 /// The bytes of a changed file.

@@ -28,6 +28,10 @@ pub struct Kernel {
     /// Whether it uses memory of the work-group whose size the launch says: itself, in a function that it
     /// calls, or because DPC++ made such for it (`NAME_shared_mem`).
     pub uses_dynamic_shared_memory: bool,
+    /// Whether it uses scratch memory (`get_work_group_scratch_memory`), itself or in a function that it
+    /// calls. That is the start of the memory of the work-group whose size the launch says, so places that
+    /// are passed have to lie behind as many bytes as the launch gives for it.
+    pub uses_scratch_memory: bool,
 }
 
 /// A parameter of a kernel.

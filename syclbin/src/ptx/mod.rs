@@ -18,8 +18,10 @@
 //!
 //! - A kernel that asks for its global id comes twice, see [`Kernel::has_offset_variant`].
 //! - SYCL's dimensions are turned around: the last is x.
-//! - Memory of the work-group is one block whose size the launch says; parameters are places in it, see
-//!   [`Passed::Number`].
+//! - Memory of the work-group is one block whose size the launch says. Parameters are places in it, see
+//!   [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is no parameter, as it is in
+//!   SPIR-V, but the first bytes of the block, see [`Kernel::uses_scratch_memory`]: what the other
+//!   parameters are given lies behind it.
 //! - A specialization constant is a variable, see [`constant_variable`].
 //!
 //! Code inside of functions is not looked at, but for the names it uses.
@@ -45,6 +47,9 @@ pub use version::Version;
 
 /// Functions that the driver has for every text.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// The memory that `get_work_group_scratch_memory` returns.
+const SCRATCH: &[u8] = b"__sycl_dynamicLocalMemoryPlaceholder_GV";
 
 /// What a PTX text has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -288,13 +293,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The functions that use memory whose size the launch says, themselves or through others.
-    fn using_dynamic(&self) -> BTreeSet<&'a [u8]> {
+    /// The functions that use memory of the work-group for which `wanted` holds, themselves or through
+    /// others.
+    fn using(&self, wanted: impl Fn(&[u8]) -> bool) -> BTreeSet<&'a [u8]> {
         let mut callers: BTreeMap<&[u8], Vec<&'a [u8]>> = BTreeMap::new();
         let mut next = Vec::new();
         for (name, function) in &self.functions {
             for mention in &function.mentions {
-                match self.dynamic.contains(*mention) {
+                match wanted(mention) {
                     true => next.push(*name),
                     false => callers.entry(mention).or_default().push(name),
                 }
@@ -310,7 +316,9 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(self) -> Module {
-        let using = self.using_dynamic();
+        let is_dynamic = |name: &[u8]| self.dynamic.contains(name);
+        let is_scratch = |name: &[u8]| name == SCRATCH && self.dynamic.contains(name);
+        let (dynamic, scratch) = (self.using(is_dynamic), self.using(is_scratch));
         let functions = self.order.iter().filter_map(|name| {
             let function = self.functions.get(name)?;
             Some((text(name), function))
@@ -327,8 +335,11 @@ impl<'a> Reader<'a> {
         let all = self.kernels.into_iter().map(|(mut kernel, mentions)| {
             let own = [kernel.name.as_bytes(), b"_shared_mem"].concat();
             let mut names = mentions.iter();
-            kernel.uses_dynamic_shared_memory = self.dynamic.contains(&own)
-                || names.any(|name| self.dynamic.contains(*name) || using.contains(name));
+            kernel.uses_scratch_memory =
+                names.any(|name| is_scratch(name) || scratch.contains(name));
+            let mut names = mentions.iter();
+            kernel.uses_dynamic_shared_memory =
+                is_dynamic(&own) || names.any(|name| is_dynamic(name) || dynamic.contains(name));
             kernel
         });
         Module {

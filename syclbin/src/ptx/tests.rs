@@ -191,6 +191,18 @@ fn memory_whose_size_the_launch_says_is_used_through_functions_too() {
         ("mine", true),
     ];
     assert!(found.eq(expected));
+    assert!(kernels.iter().all(|kernel| !kernel.uses_scratch_memory));
+    let text = ".version 6.3\n.extern .shared .align 128 .b8 __sycl_dynamicLocalMemoryPlaceholder_GV[];\n\
+        .func inner() { mov.b64 %rd1, __sycl_dynamicLocalMemoryPlaceholder_GV; }\n\
+        .entry through() { call inner; }\n.entry plain() { }";
+    let kernels = Module::read(text.as_bytes()).0.kernels;
+    let found = kernels.iter().map(|kernel| {
+        (
+            kernel.uses_scratch_memory,
+            kernel.uses_dynamic_shared_memory,
+        )
+    });
+    assert!(found.eq([(true, true), (false, false)]));
 }
 
 #[test]

@@ -345,8 +345,7 @@ fn kernel(
     // Compilers list exported functions among the names as well.
     let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
     let absent = passed.is_none() && code.rank() > 0;
-    let scratch = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
-    let is_ptx = matches!(code, Code::Ptx(_));
+    let scratch = Scratch::of(module, code, symbol);
     let parameters = if listed && passed.is_none() {
         unsupported("the code exports it as a function and has no kernel of that name")
     } else if absent {
@@ -355,20 +354,19 @@ fn kernel(
         unsupported(
             "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
         )
-    } else if scratch.is_some() && is_ptx {
-        unsupported("work-group scratch memory, a hidden argument, is not supported in PTX")
     } else {
         match module.eliminated_arguments(symbol) {
             Ok(removed) => {
                 let passed = passed.unwrap_or(Passed::Unknown);
-                match scratch.map(|index| hidden_last(index.as_u32(), passed)) {
-                    None => sources.parameters(declared, passed, &removed, names),
-                    Some(visible) => visible.and_then(|visible| {
-                        let mut all = sources.parameters(declared, visible, &removed, names)?;
-                        all.push(scratch_memory());
-                        Ok(all)
-                    }),
-                }
+                let visible = match scratch {
+                    Scratch::Argument(index) => hidden_last(index, passed),
+                    Scratch::None | Scratch::NoArgument => Ok(passed),
+                };
+                visible.and_then(|visible| {
+                    let mut all = sources.parameters(declared, visible, &removed, names)?;
+                    all.extend((scratch != Scratch::None).then(scratch_memory));
+                    Ok(all)
+                })
             }
             Err(malformed) => unsupported(malformed.to_string()),
         }
@@ -420,6 +418,31 @@ fn required_local_size(
     Ok(Some(size.to_sycl(dimensions)))
 }
 
+/// Whether a kernel calls `get_work_group_scratch_memory`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scratch {
+    None,
+    /// The memory is the argument of this index.
+    Argument(Option<u32>),
+    /// The memory is no argument of the code.
+    NoArgument,
+}
+
+impl Scratch {
+    fn of(module: &AbstractModule<'_>, code: &Code, symbol: &str) -> Self {
+        let argument = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
+        let used = module.metadata.get(set::DYNAMIC_LOCAL_MEMORY, symbol);
+        match (argument, code) {
+            (None, Code::SpirV(_)) => Self::None,
+            // In PTX it is memory that the code finds by itself, whatever other targets of the module do.
+            (Some(_), Code::Ptx(_)) => Self::NoArgument,
+            (Some(index), Code::SpirV(_) | Code::Unknown) => Self::Argument(index.as_u32()),
+            (None, Code::Ptx(_) | Code::Unknown) if used.is_some() => Self::NoArgument,
+            (None, Code::Ptx(_) | Code::Unknown) => Self::None,
+        }
+    }
+}
+
 /// What is passed but for the hidden argument at `index`, which has to be the last and work-group memory.
 fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Unsupported> {
     let Passed::SpirV(parameters) = passed else {
@@ -438,8 +461,8 @@ fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Uns
     }
 }
 
-/// The hidden argument of a kernel that calls `get_work_group_scratch_memory`: bytes, as many as the
-/// launch says.
+/// The memory of a kernel that calls `get_work_group_scratch_memory`: bytes, as many as the launch says. It
+/// is the last argument of SPIR-V, and none of PTX ([`ptx::Kernel::uses_scratch_memory`]).
 fn scratch_memory() -> Parameter {
     Parameter {
         name: Some("work_group_scratch_memory".into()),

@@ -22,8 +22,6 @@ mod calls;
 mod default;
 mod index;
 mod layout;
-// Until PTX is compiled, only tests call it.
-#[cfg_attr(not(test), allow(dead_code))]
 mod ptx;
 mod rewrite;
 mod sweep;
@@ -36,7 +34,6 @@ use std::fmt;
 
 use syclbin::metadata::SpecializationConstants;
 
-#[allow(unused_imports)] // as above
 pub(crate) use ptx::{lower_ptx, serves};
 
 use index::Index;

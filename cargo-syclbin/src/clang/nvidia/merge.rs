@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use syclbin::metadata::SpecializationConstants;
 use syclbin::property::{PropertySet, set};
 use syclbin::{AbstractModule, Syclbin};
 
 use crate::imports;
+use crate::lower;
 
 /// Puts the images of `ptx` into the modules of `spirv` that have the same kernels, passed the same
 /// way, and asks the same of a device: one module holds one kernel for every device. A module that has
@@ -27,10 +29,9 @@ pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'
 
 /// Sets that say what a launch is, and what code needs and offers. Two modules that are one agree in
 /// all of them.
-const AGREE: [&str; 5] = [
+const AGREE: [&str; 4] = [
     set::DEVICE_REQUIREMENTS,
     set::IMPORTED_SYMBOLS,
-    set::EXPORTED_SYMBOLS,
     set::DEVICE_GLOBALS,
     set::IMPLICIT_LOCAL_ARG,
 ];
@@ -53,11 +54,28 @@ fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
         properties(a) == properties(b)
     };
     of_a == kernels(b)
-        && imports::exports(a).eq(imports::exports(b))
+        && has_exports(a, b)
+        && has_constants(a, b)
         && of_a
             .iter()
             .all(|kernel| removed(a, kernel) == removed(b, kernel))
         && AGREE.iter().all(same)
+}
+
+/// Whether PTX has for others what SPIR-V has. It may have more: without optimization, also the functions
+/// that kernels are made of.
+fn has_exports(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
+    let of_ptx: BTreeSet<&str> = imports::exports(ptx).collect();
+    imports::exports(spirv).all(|symbol| of_ptx.contains(symbol))
+}
+
+/// Whether one record of specialization constants does for both.
+fn has_constants(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
+    let constants = |module| SpecializationConstants::read(module).ok();
+    match (constants(&spirv.metadata), constants(&ptx.metadata)) {
+        (Some(of_spirv), Some(of_ptx)) => lower::serves(&of_spirv, &of_ptx),
+        _ => false,
+    }
 }
 
 /// Which arguments of a kernel are not passed. A mask that cannot be read is like no other.
@@ -67,13 +85,21 @@ fn removed(module: &AbstractModule<'_>, kernel: &str) -> Option<Vec<usize>> {
     Some(removed.map(|(index, _)| index).collect())
 }
 
+/// Sets of which those of SPIR-V count: what it exports, and values that serve both.
+const OF_SPIRV: [&str; 4] = [
+    set::EXPORTED_SYMBOLS,
+    set::MISC_PROPERTIES,
+    set::SPECIALIZATION_CONSTANTS,
+    set::SPECIALIZATION_DEFAULTS,
+];
+
 /// Adds the images and what only they say of themselves. What both say is the same, or is the
 /// companion's to say.
 fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>) {
     companion.images.extend(module.images);
     for properties in module.metadata.iter() {
         let name = properties.name();
-        if name == set::MISC_PROPERTIES {
+        if OF_SPIRV.contains(&name) {
             continue;
         }
         for (key, value) in properties.iter() {

@@ -155,7 +155,7 @@ fn what_cannot_be_done_is_refused_by_name() {
         ("-fsyclbin a.cpp -o -", "name a file"),
         (
             "-fsyclbin a.cpp -fsycl-targets=amdgcn-amd-amdhsa",
-            "'nvptx64-nvidia-cuda' is not built in",
+            "'amdgcn-amd-amdhsa' is not built in",
         ),
         ("-fsyclbin -x c a.cpp", "option '-x c' is not supported"),
         ("-fsyclbin -E a.cpp", "option '-E' is not supported"),
