@@ -175,7 +175,7 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
 /// The log without what the backend tells of every function.
 pub(crate) fn without_notes(log: &str) -> String {
     let is_note = |line: &&str| {
-        line.starts_with("NOTE:<unknown>:") && line.trim_end().ends_with("instructions in function")
+        line.starts_with("NOTE:") && line.trim_end().ends_with(" instructions in function")
     };
     let lines = log.split_inclusive('\n').filter(|line| !is_note(line));
     lines.collect()
@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn notes_of_the_backend_are_left_out_of_the_log_and_no_more() {
-        let log = "NOTE:<unknown>:0:0: 29 instructions in function\nk.cpp:1:1: warning: x\n";
+        let log = "NOTE:<unknown>:0:0: 29 instructions in function\nNOTE:a b.cpp:1:0: 8 instructions in \
+                   function\nk.cpp:1:1: warning: x\n";
         assert_eq!(without_notes(log), "k.cpp:1:1: warning: x\n");
         assert_eq!(without_notes("\nNOTE: other\n"), "\nNOTE: other\n");
     }
