@@ -181,7 +181,10 @@ impl DeviceImage<'_> {
                 let module = spirv::Module::parse(&self.bytes).ok()?;
                 Some(module.kernels().map(String::from).collect())
             }
-            Content::Ptx => Some(ptx::kernels(&self.bytes)),
+            Content::Ptx => {
+                let kernels = ptx::Module::read(&self.bytes).0.kernels;
+                Some(kernels.into_iter().map(|kernel| kernel.name).collect())
+            }
             _ => {
                 let listed = self.string("symbols").and_then(symbols::listed);
                 listed.or_else(|| match self.content {
