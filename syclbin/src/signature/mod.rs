@@ -7,7 +7,8 @@
 //!    enumerations it names (set [`LAYOUTS`](crate::property::set::LAYOUTS)),
 //! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
 //! 3. the code. SPIR-V: what is really passed, the layout of structs, and which pointers are never
-//!    written through. PTX, also that of a fat binary, where a module has no SPIR-V: the sizes of what is passed,
+//!    written through. PTX, where a module has no SPIR-V, also in a fat binary: the sizes of what is
+//!    passed,
 //! 4. the mask of arguments that the compiler removed.
 //!
 //! The types of [device globals](DeviceGlobal) and [specialization constants](SpecializationConstant)
