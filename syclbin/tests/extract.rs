@@ -801,3 +801,29 @@ fn kinds_of_images_are_told_by_content_not_by_declaration() {
         "{error}"
     );
 }
+
+#[test]
+fn a_cubin_is_an_image_that_tells_its_target_itself() {
+    let bytes = include_bytes!("../../testfiles/nvidia/export_side.sm_90.cubin");
+    let found = images(bytes).unwrap();
+    assert_eq!(found.len(), 1);
+    let (file, notes) = package(found);
+    let image = &file.modules[0].images[0];
+    let expected = ImageKind::Native {
+        arch: "sm_90",
+        target: "nvptx64-nvidia-cuda",
+    };
+    assert_eq!(image.kind(), expected);
+    assert_eq!(&*image.bytes, bytes);
+    assert!(notes.iter().all(|note| note.packaged), "{notes:?}");
+}
+
+#[test]
+fn what_ptx_has_for_others_and_lacks_is_packaged_with_it() {
+    let text = b".version 6.3\n.target sm_75\n.extern .func gone();\n.visible .func given() { call gone; }\n";
+    let (file, _) = package(images(text).unwrap());
+    assert_eq!(file.state(), Some(State::Object));
+    let sets = &file.modules[0].metadata;
+    assert!(sets.get(set::IMPORTED_SYMBOLS, "gone").is_some());
+    assert!(sets.get(set::EXPORTED_SYMBOLS, "given").is_some());
+}

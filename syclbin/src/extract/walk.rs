@@ -11,6 +11,7 @@ use super::object::{Role, Section, sections};
 use super::place::Place;
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
 use crate::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC, Content};
+use crate::cubin;
 use crate::error::{Error, ErrorKind};
 use crate::model;
 use crate::offload::{self, ImageKind, Strings};
@@ -78,6 +79,13 @@ fn container<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<
             "a thin archive only names its members; pass the objects, or make it anew without T",
         );
         return Err(place.fail("archive", kind));
+    }
+    if let Content::Elf {
+        machine: cubin::MACHINE,
+    } = Content::of(bytes)
+    {
+        image(place, Declared::nothing(), found)?;
+        return Ok(Found::Container);
     }
     if bytes.starts_with(ARCHIVE_MAGIC) {
         let members = archive::members(bytes).map_err(|error| place.error(error))?;
