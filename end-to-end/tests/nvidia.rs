@@ -123,6 +123,11 @@ fn a_module_that_wants_a_function_of_another_has_ptx_that_can_be_linked() {
     let bytes = built("export_side");
     let exporting = syclbin::read::parse(&bytes).unwrap();
     assert!(ptx(&exporting.modules[0]).contains(".visible .func"));
+    // A program links by the driver, and the component has no linker.
+    let _ = writeln!(
+        std::io::stderr(),
+        "skipped: linking the two, for want of nvlink"
+    );
 }
 
 #[test]
@@ -215,6 +220,27 @@ fn the_library_still_crashes_on_a_struct_where_clang_knows_the_gpu() {
         folder.path(),
     );
     assert_eq!(output.status.code(), None, "{}", said(&output));
+}
+
+#[test]
+fn the_gpu_that_is_hidden_from_clang_is_the_one_that_code_is_made_for() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder("");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles/work_group.cpp");
+    let source = source.to_str().unwrap();
+    let made = |option: &str| {
+        let file = well(&["-fsyclbin", option, "-O2", source], folder.path());
+        file.modules
+            .iter()
+            .map(|module| ptx(module).to_owned())
+            .collect::<Vec<_>>()
+    };
+    // No kernel of it has a struct by value, so it compiles either way.
+    let hidden = made("--compile-ptx=sm_80");
+    assert_eq!(hidden, made("--compile-ptx=sm_80,unhidden"));
+    assert_ne!(hidden, made("--compile-ptx=sm_90"));
 }
 
 #[test]
@@ -459,7 +485,8 @@ fn a_crash_on_the_way_to_ptx_names_source_and_target() {
     if component().is_none() {
         return;
     }
-    let folder = folder("#if defined(__NVPTX__)\n#pragma clang __debug crash\n#endif\n");
+    let crash = "#if defined(__NVPTX__)\n#pragma clang __debug crash\n#endif\n";
+    let folder = folder(&format!("{STRUCT}{crash}"));
     let arguments = [
         "-fsyclbin",
         "-fsycl-targets=spir64,nvptx64-nvidia-cuda",
@@ -470,6 +497,10 @@ fn a_crash_on_the_way_to_ptx_names_source_and_target() {
     let text = said(&output);
     assert!(
         text.contains("crashed on k.cpp, for target nvptx64-nvidia-cuda"),
+        "{text}"
+    );
+    assert!(
+        text.contains("k.cpp has the kernels k; leave nvptx64"),
         "{text}"
     );
     assert!(!folder.path().join("a.syclbin").exists());

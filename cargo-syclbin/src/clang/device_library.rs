@@ -36,7 +36,7 @@ mod imp {
     use std::ffi::{CStr, c_char, c_int};
     use std::fs::File;
     use std::io::Write as _;
-    use std::os::fd::{AsRawFd as _, BorrowedFd, IntoRawFd};
+    use std::os::fd::{AsRawFd as _, IntoRawFd};
     use std::sync::OnceLock;
 
     use crate::{Result, own};
@@ -70,8 +70,6 @@ mod imp {
         if path.to_bytes() != PATH.as_bytes() {
             return None;
         }
-        // SAFETY: the file is in a static, so it stays open.
-        let file = unsafe { BorrowedFd::borrow_raw(file.as_raw_fd()) };
         let name = format!("/proc/self/fd/{}", file.as_raw_fd());
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
         let opened = rustix::fs::open(name, flags, rustix::fs::Mode::empty());

@@ -5,263 +5,26 @@
 //! what it is for. The image of an Intel GPU has a module of its own, because the property that names the
 //! GPU is one of modules.
 
+mod backend;
 mod brought;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use syclbin::property::{key, set};
-use syclbin::{AbstractModule, Image, State, Syclbin};
-use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+use syclbin::{AbstractModule, Image, Syclbin};
 
 use crate::imports;
 use crate::library;
-use crate::nvidia;
-use crate::options::{Options, Show};
-use crate::steps::{self, Step};
+use crate::options::Show;
+use crate::steps;
 use crate::symbols::{named, spelled};
-use crate::targets::{Target, processor, processors};
-use crate::{Failure, Result, own};
+use crate::targets::Target;
+use crate::{Result, own};
 
+pub(crate) use backend::Backend;
+use backend::Tool;
 pub(crate) use brought::sift;
-
-/// The variable that tells Intel's CPU device which processor to compile for.
-const PROCESSOR_VARIABLE: &str = "CL_CONFIG_CPU_TARGET_ARCH";
-/// The variable that names OpenCL libraries to look into first.
-const LIBRARY_VARIABLE: &str = "OPENCL_DYLIB_PATH";
-/// What the reference runtime calls x86-64 where no processor is named.
-const ANY_PROCESSOR: &str = "x86_64";
-/// What ocloc is told of code that is still to be linked.
-const LIBRARY: &str = "-library-compilation";
-
-/// A native target, and all that its compiler is told.
-pub(crate) struct Backend {
-    target: Target,
-    /// What images call it.
-    arch: String,
-    options: Vec<String>,
-    tool: Tool,
-}
-
-enum Tool {
-    /// Intel's CPU device, in another process of this program.
-    CpuDevice {
-        variables: Vec<(&'static str, String)>,
-    },
-    Ocloc(PathBuf),
-    Ptxas(PathBuf),
-}
-
-impl Backend {
-    /// The native targets of a file.
-    ///
-    /// # Errors
-    ///
-    /// When the compiler of one is missing, or is told what it does not know.
-    pub(crate) fn all(options: &Options) -> Result<Vec<Self>> {
-        let targets = &options.targets;
-        let all = targets.all().into_iter().filter(Target::is_of_spirv);
-        let all = all.map(|target| {
-            let given = targets.backend(&target);
-            match target {
-                Target::Gpu { .. } => Self::gpu(target, given, options.state),
-                _ => Self::cpu(target, given),
-            }
-        });
-        let mut all: Vec<Self> = all.collect::<Result<_>>()?;
-        if let Some(code) = targets.nvidia()?.filter(|code| !code.gpus.is_empty()) {
-            let assembler = nvidia::assembler(&options.clang)?;
-            all.extend(code.gpus.iter().map(|gpu| Self {
-                target: Target::Nvidia { gpu: Some(*gpu) },
-                arch: gpu.name().to_owned(),
-                options: code.options.clone(),
-                tool: Tool::Ptxas(assembler.clone()),
-            }));
-        }
-        Ok(all)
-    }
-
-    /// What its compiler is given, out of a module.
-    fn input<'m>(&self, module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
-        let mut images = module.images.iter();
-        match self.tool {
-            Tool::Ptxas(_) => images
-                .find(|image| imports::is_ptx(image))
-                .map(|image| &*image.bytes),
-            _ => images.find_map(|image| image.spirv()),
-        }
-    }
-
-    /// The suffix of a file with that.
-    pub(crate) fn suffix(&self) -> &'static str {
-        match self.tool {
-            Tool::Ptxas(_) => "ptx",
-            _ => "spv",
-        }
-    }
-
-    fn cpu(target: Target, given: Vec<String>) -> Result<Self> {
-        let mut wanted = match &target {
-            Target::Cpu { processor } => *processor,
-            _ => None,
-        };
-        let mut options = Vec::new();
-        for option in given {
-            let name = option.trim_start_matches('-');
-            if let Some(name) = name.strip_prefix("march=") {
-                wanted = Some(processor(name).ok_or_else(|| {
-                    Failure::Own(format!(
-                        "'{option}' for spir64_x86_64: the CPU device knows no such processor, but {}",
-                        processors()
-                    ))
-                })?);
-            } else if let Some(option) = name.strip_prefix("bo=") {
-                options.push(option.to_owned());
-            } else {
-                return own(format!(
-                    "'{option}' for spir64_x86_64 is not known; -march=PROCESSOR and --bo=OPTION are"
-                ));
-            }
-        }
-        let mut variables = Vec::new();
-        if let Some(library) = installed_cpu_device() {
-            // What the user named stays, behind it.
-            let named = std::env::var(LIBRARY_VARIABLE).unwrap_or_default();
-            variables.push((LIBRARY_VARIABLE, format!("{};{named}", library.display())));
-        }
-        if let Some(processor) = wanted {
-            variables.push((PROCESSOR_VARIABLE, processor.to_owned()));
-        }
-        Ok(Self {
-            target,
-            arch: wanted.unwrap_or(ANY_PROCESSOR).to_owned(),
-            options,
-            tool: Tool::CpuDevice { variables },
-        })
-    }
-
-    fn gpu(target: Target, given: Vec<String>, state: State) -> Result<Self> {
-        let Some(ocloc) = steps::on_path("ocloc") else {
-            return own(format!(
-                "target {}: Intel's offline compiler ocloc is not found on PATH; install it (Debian and \
-                 Ubuntu: package intel-ocloc), or leave the target out",
-                target.name()
-            ));
-        };
-        let mut options = Vec::new();
-        let mut device = None;
-        let mut for_driver = Vec::new();
-        if state == State::Object {
-            for_driver.push(LIBRARY.to_owned());
-        }
-        let mut given = given.into_iter();
-        while let Some(option) = given.next() {
-            let mut value = || match given.next() {
-                Some(value) => Ok(value),
-                None => own(format!("'{option}' for spir64_gen has no value")),
-            };
-            match option.as_str() {
-                "-device" => device = Some(value()?),
-                "-options" => for_driver.push(value()?),
-                other => match other.strip_prefix("-device=") {
-                    Some(name) => device = Some(name.to_owned()),
-                    None => options.push(option),
-                },
-            }
-        }
-        let named = match &target {
-            Target::Gpu { device } => device.map(str::to_owned),
-            _ => None,
-        };
-        let arch = match (named, device) {
-            (Some(named), Some(other)) if named != other => {
-                return own(format!(
-                    "target intel_gpu_{named} with '-device {other}' for spir64_gen: name the GPU once"
-                ));
-            }
-            (Some(arch), _) | (None, Some(arch)) => arch,
-            (None, None) => return own("spir64_gen needs '-device NAME'"),
-        };
-        if !for_driver.is_empty() {
-            options.extend(["-options".to_owned(), for_driver.join(" ")]);
-        }
-        Ok(Self {
-            target,
-            arch,
-            options,
-            tool: Tool::Ocloc(ocloc),
-        })
-    }
-
-    /// The process that makes `output` of `input`.
-    pub(crate) fn step(&self, subject: &str, input: &Path, output: &Path) -> Result<Step> {
-        let (reads, writes) = (Some(input.to_owned()), vec![output.to_owned()]);
-        let [spirv, output] = [input, output].map(|path| path.display().to_string());
-        match &self.tool {
-            Tool::Ptxas(program) => {
-                let mut arguments = vec![format!("-arch={}", self.arch)];
-                arguments.extend(self.options.iter().cloned());
-                arguments.extend([spirv, "-o".to_owned(), output]);
-                Ok(Step {
-                    program: program.clone(),
-                    arguments,
-                    variables: Vec::new(),
-                    subject: subject.to_owned(),
-                    reads,
-                    writes,
-                    like: None,
-                })
-            }
-            Tool::CpuDevice { variables } => {
-                let options = self.options.join(" ");
-                let arguments = vec!["--build-for-cpu".to_owned(), spirv, output, options];
-                let mut step = Step::of_own(subject, arguments)?;
-                step.variables.clone_from(variables);
-                (step.reads, step.writes) = (reads, writes);
-                Ok(step)
-            }
-            Tool::Ocloc(program) => {
-                let fixed = [
-                    "-q",
-                    "-output_no_suffix",
-                    "-spirv_input",
-                    "-device",
-                    &self.arch,
-                ];
-                let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
-                arguments.extend(self.options.iter().cloned());
-                arguments.extend(["-file".into(), spirv, "-output".into(), output]);
-                Ok(Step {
-                    program: program.clone(),
-                    arguments,
-                    variables: Vec::new(),
-                    subject: subject.to_owned(),
-                    reads,
-                    writes,
-                    like: None,
-                })
-            }
-        }
-    }
-
-    /// What the property `compile_target` says of a module with nothing but this image.
-    fn compile_target(&self) -> Option<String> {
-        match &self.target {
-            Target::Cpu { .. } => Some(self.target.name().to_owned()),
-            Target::Gpu { device } => device.map(|device| format!("intel_gpu_{device}")),
-            // An image says for which GPU it is, and PTX may be beside it.
-            Target::Nvidia { .. } | Target::Spirv => None,
-        }
-    }
-
-    /// Why it makes no code of a module, if so.
-    fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<String>> {
-        match self.tool {
-            Tool::Ptxas(_) => Ok(import(&imports::of_ptx(module)?)),
-            _ => objection(module),
-        }
-    }
-}
 
 /// Why a module has no native code that is made of SPIR-V, if so.
 fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
@@ -280,19 +43,6 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
         "uses {}, which it does not hold, and each module is compiled by itself",
         named(symbol)
     ))
-}
-
-/// The CPU device of the installation that this program belongs to, or else of the user's.
-fn installed_cpu_device() -> Option<PathBuf> {
-    let own = std::env::current_exe().ok();
-    let own = own
-        .as_deref()
-        .and_then(|program| program.ancestors().nth(4));
-    let users = std::env::var_os(HOME_VARIABLE);
-    let homes = [own.map(Path::as_os_str), users.as_deref(), None];
-    let homes = homes.into_iter().filter_map(|home| Home::locate(home).ok());
-    let mut found = homes.filter_map(|home| home.newest(Component::CpuDevice));
-    found.next().map(|installed| installed.entry())
 }
 
 /// A module, for messages.

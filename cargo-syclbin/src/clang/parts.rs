@@ -1,5 +1,6 @@
 //! Parts: each input as modules, sources compiled and SYCLBIN files read.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use syclbin::State;
@@ -13,8 +14,9 @@ use crate::nvidia::{self, Ptx};
 use crate::options::{Options, Show};
 use crate::states;
 use crate::steps::{self, Step};
+use crate::symbols::spelled;
 use crate::targets::{NVIDIA, Target};
-use crate::{Result, own};
+use crate::{Failure, Result, own};
 
 /// Where the file and the depfile of input number `index` lie until they are joined.
 pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBuf; 2] {
@@ -106,6 +108,28 @@ pub(crate) fn compile_step(
     Ok(step)
 }
 
+/// Names the kernels of a source that became SPIR-V and no PTX, with the ways out: one of them is what the
+/// compiler crashed on.
+fn tell_of_crash(input: &Input, index: usize, codes: &[Option<Ptx>], folder: &Path) {
+    let made = |code: &Option<Ptx>| between(folder, index, *code)[0].is_file();
+    let [spirv @ None, ptx @ Some(_)] = codes else {
+        return;
+    };
+    if !made(spirv) || made(ptx) {
+        return;
+    }
+    let [output, _] = between(folder, index, *spirv);
+    if let Ok(part) = link::read(&output, input.to_string()) {
+        let kernels: Vec<_> = part.file.kernel_names().map(spelled).collect();
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "syclbin-clang: note: {input} has the kernels {}; leave {NVIDIA} out of the targets, move the one \
+             that is at fault to a source without it, or use a DPC++ clang++ (SYCLBIN_CLANG)",
+            kernels.join(", ")
+        );
+    }
+}
+
 /// The parts of the file in the order of the inputs, and the files that were read for each source.
 ///
 /// The library has state that is shared by all of a process, so several sources are compiled by as many.
@@ -155,7 +179,13 @@ pub(crate) fn compile(
             steps.push(step);
         }
     }
-    steps::run_all(&steps, options.show)?;
+    let done = steps::run_all(&steps, options.show);
+    if done == Err(Failure::Reported(steps::CRASHED)) {
+        for (index, input) in inputs.iter().enumerate() {
+            tell_of_crash(input, index, &codes, folder);
+        }
+    }
+    done?;
     for (index, input) in inputs.iter().enumerate() {
         if let Input::Source(path) = input {
             let name = path.display().to_string();

@@ -140,7 +140,7 @@ impl Step {
 }
 
 /// What clang ends with when a process of its own crashed.
-const CRASHED: u8 = 254;
+pub(crate) const CRASHED: u8 = 254;
 
 /// A copy that stays, as clang leaves what it crashed on.
 fn kept_copy(path: &Path) -> Option<PathBuf> {

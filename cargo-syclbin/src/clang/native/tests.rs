@@ -1,6 +1,8 @@
+use super::backend::PROCESSOR_VARIABLE;
 use super::*;
-use syclbin::IrType;
+use crate::Failure;
 use syclbin::property::Value;
+use syclbin::{IrType, State};
 
 pub(super) fn module(kernel: &'static str) -> AbstractModule<'static> {
     let mut module = AbstractModule::default();

@@ -1,0 +1,131 @@
+//! Names of targets, in every spelling there is.
+
+use syclbin::Architecture;
+use syclbin::architecture::Family;
+
+use super::{NVIDIA, Target};
+use crate::nvidia_gpu::NvidiaGpu;
+use crate::{Result, own};
+
+/// The variable with which a build takes another compiler.
+const ELSEWHERE: &str = "use a DPC++ clang++ for it (SYCLBIN_CLANG)";
+
+pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<Item = &'v str>> {
+    if value.split(',').any(str::is_empty) {
+        return own(format!("'{option}': the name of a target is missing"));
+    }
+    Ok(value.split(','))
+}
+
+/// The architecture of a triple.
+pub(super) fn first_part(triple: &str) -> &str {
+    triple.split('-').next().unwrap_or_default()
+}
+
+/// The target of this name, in every spelling there is for it.
+pub(super) fn target_named(name: &str) -> Option<Target> {
+    match first_part(name) {
+        "spir64" => Some(Target::Spirv),
+        "spir64_x86_64" => Some(Target::Cpu { processor: None }),
+        "spir64_gen" => Some(Target::Gpu { device: None }),
+        gpu if gpu.starts_with("intel_gpu_") => gpu_named(gpu),
+        "nvptx64" => Some(Target::Nvidia { gpu: None }),
+        gpu => {
+            let gpu = NvidiaGpu::named(gpu.strip_prefix("nvidia_gpu_")?)?;
+            Some(Target::Nvidia { gpu: Some(gpu) })
+        }
+    }
+}
+
+fn gpu_named(name: &str) -> Option<Target> {
+    let known = Architecture::from_name(name).filter(|a| a.family() == Family::IntelGpu);
+    let device = known?.name()?.strip_prefix("intel_gpu_")?;
+    Some(Target::Gpu {
+        device: Some(device),
+    })
+}
+
+pub(super) fn target(name: &str, option: &str) -> Result<Target> {
+    if let Some(target) = target_named(name) {
+        return Ok(target);
+    }
+    if name.starts_with("intel_gpu_") {
+        return gpu(name, option);
+    }
+    if let Some(gpu) = name.strip_prefix("nvidia_gpu_") {
+        let gpu = Some(nvidia_gpu(gpu, option)?);
+        return Ok(Target::Nvidia { gpu });
+    }
+    own(format!(
+        "'{option}': '{name}' is not built in; spir64, spir64_x86_64, spir64_gen, intel_gpu_..., {NVIDIA} and \
+         nvidia_gpu_... are; {ELSEWHERE}"
+    ))
+}
+
+/// Processors, by the names that clang++ and opencl-aot have for them and that of Intel's CPU device.
+const PROCESSORS: [(&str, &str); 13] = [
+    ("sse42", "corei7"),
+    ("sse4.2", "corei7"),
+    ("corei7", "corei7"),
+    ("avx", "corei7-avx"),
+    ("corei7-avx", "corei7-avx"),
+    ("avx2", "core-avx2"),
+    ("core-avx2", "core-avx2"),
+    ("avx512", "skx"),
+    ("skx", "skx"),
+    ("skylake-avx512", "skx"),
+    ("sapphirerapids", "sapphirerapids"),
+    ("graniterapids", "graniterapids"),
+    ("diamondrapids", "diamondrapids"),
+];
+
+/// What the CPU device calls a processor.
+pub(crate) fn processor(name: &str) -> Option<&'static str> {
+    let row = PROCESSORS.iter().find(|(known, _)| *known == name);
+    row.map(|(_, processor)| *processor)
+}
+
+/// The names of processors, for messages.
+pub(crate) fn processors() -> String {
+    PROCESSORS.map(|(name, _)| name).join(", ")
+}
+
+pub(super) fn architecture(name: &str, option: &str) -> Result<Target> {
+    if let Some(processor) = processor(name) {
+        let processor = Some(processor);
+        return Ok(Target::Cpu { processor });
+    }
+    match Architecture::from_name(name).map(Architecture::family) {
+        Some(Family::IntelGpu) => gpu(name, option),
+        _ if name.starts_with("sm_") => {
+            let gpu = Some(nvidia_gpu(name, option)?);
+            Ok(Target::Nvidia { gpu })
+        }
+        _ => own(format!(
+            "'{option}': '{name}' is not built in; GPUs (pvc, bmg_g21, sm_80 ...) and processors ({}) are; \
+             {ELSEWHERE}",
+            processors()
+        )),
+    }
+}
+
+/// One of NVIDIA's GPUs.
+pub(super) fn nvidia_gpu(name: &str, option: &str) -> Result<NvidiaGpu> {
+    match NvidiaGpu::named(name) {
+        Some(gpu) => Ok(gpu),
+        None => own(format!(
+            "'{option}': there is no code for a GPU '{name}' of NVIDIA's, but for {}",
+            NvidiaGpu::all()
+        )),
+    }
+}
+
+fn gpu(name: &str, option: &str) -> Result<Target> {
+    match gpu_named(name) {
+        Some(gpu) => Ok(gpu),
+        None => own(format!(
+            "'{option}': '{name}' is no Intel GPU that is known here; for a newer one use \
+             -fsycl-targets=spir64_gen -Xsycl-target-backend=spir64_gen '-device NAME'"
+        )),
+    }
+}
