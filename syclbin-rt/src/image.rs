@@ -5,7 +5,7 @@
 
 use syclbin::ptx;
 use syclbin::signature::spirv as code;
-use syclbin::{Image, ImageKind, IrType};
+use syclbin::{Content, Image, ImageKind, IrType};
 
 use crate::code::Code;
 use crate::device::CudaFacts;
@@ -31,9 +31,16 @@ pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
     module.flatten().map(Box::new).map(Code::SpirV)
 }
 
+/// Whether `image` is PTX, whatever it is filed as.
+pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
+    Content::of(&image.bytes) == Content::Ptx
+}
+
 /// What the PTX of `image` says of itself.
 fn ptx(image: &Image<'_>, cuda: CudaFacts) -> Result<ptx::Module, String> {
     match image.kind() {
+        // Compilers file PTX as native code where no SPIR-V stands before it in a module.
+        ImageKind::Native { .. } if is_ptx(image) => {}
         ImageKind::Native { .. } => {
             return Err("it is native code, which is not linked to other code".to_owned());
         }
@@ -159,6 +166,45 @@ mod tests {
         assert_eq!(
             refusal(&image),
             "it is filed as SPIR-V, but holds something else"
+        );
+    }
+
+    #[test]
+    fn ptx_fits_by_generation_and_version_whatever_it_is_filed_as() {
+        let text = |target: &str, version: &str| {
+            format!(".version {version}\n.target {target}\n.address_size 64\n").into_bytes()
+        };
+        let on = |sm, image: &Image<'_>| {
+            let facts = Facts {
+                cuda: Some(CudaFacts {
+                    sm,
+                    ptx: (8, 4),
+                    driver: 12040,
+                }),
+                ..Facts::default()
+            };
+            code(image, &facts).map(|_| ())
+        };
+        let ir =
+            |target, version| Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text(target, version));
+        assert_eq!(on(90, &ir("sm_75", "6.3")), Ok(()));
+        let native = Image::native("sm_75", "nvptx64-nvidia-cuda", text("sm_75", "6.3"));
+        assert_eq!(on(90, &native), Ok(()));
+        assert_eq!(
+            on(75, &ir("sm_80", "7.0")).unwrap_err(),
+            "it is PTX for sm_80, and the device is sm_75; compile it for that or an older one \
+             (--offload-arch)"
+        );
+        assert_eq!(
+            on(90, &ir("sm_90", "8.7")).unwrap_err(),
+            "it is PTX 8.7, and the driver, of CUDA 12.4, takes PTX up to 8.4; update the driver to \
+             one of CUDA 12.8, or compile for an older GPU, which needs no such version"
+        );
+        let spirv = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
+        let message = on(90, &spirv).unwrap_err();
+        assert!(
+            message.starts_with("CUDA devices take no SPIR-V; compile for them"),
+            "{message}"
         );
     }
 

@@ -307,7 +307,7 @@ impl<'l> Loading<'l> {
         metadata: &ModuleMetadata,
     ) -> Result<Compiled<'l>, String> {
         let facts = self.queue.device().facts();
-        let (code, members, kind) = if image.native {
+        let (code, members, kind) = if image.native && !image::is_ptx(image) {
             requirements::check(metadata, facts)?;
             let cuda = facts.cuda.ok_or("the device is none of CUDA")?;
             native_cuda::check(image, metadata, cuda)?;
