@@ -128,7 +128,8 @@ functions! {
         let context = context::current()?;
         let stream = context.stream(handle(which))?;
         give(to, std::ptr::null_mut())?;
-        let capture = match stream.capture().take() {
+        let taken = stream.capture().take();
+        let capture = match taken {
             Some(capture) if capture.origin => capture,
             Some(capture) => {
                 *stream.capture() = Some(capture);

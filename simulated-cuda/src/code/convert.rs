@@ -71,6 +71,11 @@ pub(super) fn find(name: &str, modifiers: &[&str]) -> Option<Alu> {
     {
         return extension(from, from_sign, to, to_sign);
     }
+    if let ([mode], false) = (rest, saturate || has("ftz") || has("relu"))
+        && let Some(frequent) = frequent(mode, to, from)
+    {
+        return Some(frequent);
+    }
     let (round, whole) = if has("rzi") {
         (Round::Zero, true)
     } else if has("rmi") {
@@ -91,6 +96,35 @@ pub(super) fn find(name: &str, modifiers: &[&str]) -> Option<Alu> {
         relu: has("relu"),
         flush: has("ftz"),
     }))
+}
+
+/// What kernels do often, without a look at what kind it is each time.
+fn frequent(mode: &str, to: Kind, from: Kind) -> Option<Alu> {
+    macro_rules! cast {
+        ($from:ident, $to:ident) => {
+            Alu::One(|a| (<$from as Word>::from_bits(a) as $to).bits())
+        };
+    }
+    use Kind::{Double, Integer, Single};
+    Some(match (mode, from, to) {
+        ("rn", Integer(32, true), Single) => cast!(i32, f32),
+        ("rn", Integer(32, false), Single) => cast!(u32, f32),
+        ("rn", Integer(64, true), Single) => cast!(i64, f32),
+        ("rn", Integer(64, false), Single) => cast!(u64, f32),
+        ("rn", Integer(32, true), Double) => cast!(i32, f64),
+        ("rn", Integer(32, false), Double) => cast!(u32, f64),
+        ("rn", Integer(64, true), Double) => cast!(i64, f64),
+        ("rn", Integer(64, false), Double) => cast!(u64, f64),
+        ("rn", Double, Single) => cast!(f64, f32),
+        // These saturate, and what is no number becomes 0, as the language has it.
+        ("rzi", Single, Integer(32, true)) => cast!(f32, i32),
+        ("rzi", Single, Integer(32, false)) => cast!(f32, u32),
+        ("rzi", Single, Integer(64, true)) => cast!(f32, i64),
+        ("rzi", Single, Integer(64, false)) => cast!(f32, u64),
+        ("rzi", Double, Integer(32, true)) => cast!(f64, i32),
+        ("rzi", Double, Integer(64, true)) => cast!(f64, i64),
+        _ => return None,
+    })
 }
 
 /// From integer to integer: bits are cut off, or the sign is repeated.
