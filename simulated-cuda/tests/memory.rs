@@ -20,16 +20,38 @@ fn memory_is_known_and_freed_once() {
     let mut buffer = [0u32; 4];
     // SAFETY: the buffer has as many bytes as are asked for, and more are refused.
     unsafe {
-        fails(copy::cuMemcpyDtoH_v2(buffer.as_mut_ptr().cast(), address, 13), Code::CUDA_ERROR_INVALID_VALUE);
-        ok(copy::cuMemcpyDtoH_v2(buffer.as_mut_ptr().cast(), address + 4, 8));
+        fails(
+            copy::cuMemcpyDtoH_v2(buffer.as_mut_ptr().cast(), address, 13),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
+        ok(copy::cuMemcpyDtoH_v2(
+            buffer.as_mut_ptr().cast(),
+            address + 4,
+            8,
+        ));
         assert_eq!(buffer, [2, 3, 0, 0]);
-        fails(copy::cuMemcpyHtoD_v2(address - 1, buffer.as_ptr().cast(), 1), Code::CUDA_ERROR_INVALID_VALUE);
-        fails(memory::cuMemFree_v2(address + 4), Code::CUDA_ERROR_INVALID_VALUE);
+        fails(
+            copy::cuMemcpyHtoD_v2(address - 1, buffer.as_ptr().cast(), 1),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
+        fails(
+            memory::cuMemFree_v2(address + 4),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
         ok(memory::cuMemFree_v2(address));
-        fails(memory::cuMemFree_v2(address), Code::CUDA_ERROR_INVALID_VALUE);
-        fails(copy::cuMemcpyDtoH_v2(buffer.as_mut_ptr().cast(), address, 4), Code::CUDA_ERROR_INVALID_VALUE);
+        fails(
+            memory::cuMemFree_v2(address),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
+        fails(
+            copy::cuMemcpyDtoH_v2(buffer.as_mut_ptr().cast(), address, 4),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
         ok(memory::cuMemFree_v2(0));
-        fails(memory::cuMemFreeHost(buffer.as_mut_ptr().cast()), Code::CUDA_ERROR_INVALID_VALUE);
+        fails(
+            memory::cuMemFreeHost(buffer.as_mut_ptr().cast()),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
     }
 }
 
@@ -41,9 +63,18 @@ fn a_device_has_as_much_memory_as_it_says() {
     unsafe {
         ok(memory::cuMemGetInfo_v2(&mut free, &mut total));
         assert!(free <= total);
-        fails(memory::cuMemAlloc_v2(&mut address, total + 1), Code::CUDA_ERROR_OUT_OF_MEMORY);
-        fails(memory::cuMemAlloc_v2(&mut address, 0), Code::CUDA_ERROR_INVALID_VALUE);
-        fails(memory::cuMemAlloc_v2(null_mut(), 16), Code::CUDA_ERROR_INVALID_VALUE);
+        fails(
+            memory::cuMemAlloc_v2(&mut address, total + 1),
+            Code::CUDA_ERROR_OUT_OF_MEMORY,
+        );
+        fails(
+            memory::cuMemAlloc_v2(&mut address, 0),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
+        fails(
+            memory::cuMemAlloc_v2(null_mut(), 16),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
     }
 }
 
@@ -61,10 +92,20 @@ fn memory_that_both_can_touch_has_one_address() {
         let managed_place = std::ptr::with_exposed_provenance_mut::<u32>(managed as usize);
         host.write(0);
         ok(launch(put, [1; 3], [1; 3], 0, &[&managed.to_ne_bytes()]));
-        ok(launch(put, [1; 3], [1; 3], 0, &[&(host.addr() as u64).to_ne_bytes()]));
+        ok(launch(
+            put,
+            [1; 3],
+            [1; 3],
+            0,
+            &[&(host.addr() as u64).to_ne_bytes()],
+        ));
         ok(synchronize());
         assert_eq!((host.read(), managed_place.read()), (7, 7));
-        ok(memory::cuPointerGetAttribute((&raw mut is_managed).cast(), 8, managed));
+        ok(memory::cuPointerGetAttribute(
+            (&raw mut is_managed).cast(),
+            8,
+            managed,
+        ));
         assert_eq!(is_managed, 1);
         ok(memory::cuMemFree_v2(managed));
         ok(memory::cuMemFreeHost(host.cast()));
@@ -79,8 +120,14 @@ fn fills_and_copies_take_rows() {
     unsafe {
         ok(fill::cuMemsetD8_v2(address, 1, 24));
         ok(fill::cuMemsetD2D16_v2(address + 2, 8, 0x0302, 2, 3));
-        fails(fill::cuMemsetD32_v2(address + 2, 0, 1), Code::CUDA_ERROR_INVALID_VALUE);
-        fails(fill::cuMemsetD8_v2(address + 20, 0, 5), Code::CUDA_ERROR_INVALID_VALUE);
+        fails(
+            fill::cuMemsetD32_v2(address + 2, 0, 1),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
+        fails(
+            fill::cuMemsetD8_v2(address + 20, 0, 5),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
         ok(fill::cuMemsetD32_v2(address + 20, 0x0807_0605, 1));
     }
     let row = [1u8, 1, 2, 3, 2, 3, 1, 1];
@@ -125,20 +172,38 @@ fn a_kernel_that_leaves_its_memory_takes_the_context_with_it() {
     }
     // SAFETY: the context is there.
     ok(unsafe { contexts::cuCtxSetCurrent(lost) });
-    ok(launch(put, [1; 3], [1; 3], 0, &[&(address + 8).to_ne_bytes()]));
+    ok(launch(
+        put,
+        [1; 3],
+        [1; 3],
+        0,
+        &[&(address + 8).to_ne_bytes()],
+    ));
     fails(synchronize(), Code::CUDA_ERROR_ILLEGAL_ADDRESS);
     // Every call says so from now on.
     let mut other = 0;
     // SAFETY: it can be written to.
     unsafe {
-        fails(memory::cuMemAlloc_v2(&mut other, 4), Code::CUDA_ERROR_ILLEGAL_ADDRESS);
-        fails(memory::cuMemFree_v2(address), Code::CUDA_ERROR_ILLEGAL_ADDRESS);
+        fails(
+            memory::cuMemAlloc_v2(&mut other, 4),
+            Code::CUDA_ERROR_ILLEGAL_ADDRESS,
+        );
+        fails(
+            memory::cuMemFree_v2(address),
+            Code::CUDA_ERROR_ILLEGAL_ADDRESS,
+        );
     }
-    fails(launch(put, [1; 3], [1; 3], 0, &[&address.to_ne_bytes()]), Code::CUDA_ERROR_ILLEGAL_ADDRESS);
+    fails(
+        launch(put, [1; 3], [1; 3], 0, &[&address.to_ne_bytes()]),
+        Code::CUDA_ERROR_ILLEGAL_ADDRESS,
+    );
     // SAFETY: the context is there, once.
     unsafe {
         ok(contexts::cuCtxDestroy_v2(lost));
-        fails(contexts::cuCtxSetCurrent(lost), Code::CUDA_ERROR_INVALID_CONTEXT);
+        fails(
+            contexts::cuCtxSetCurrent(lost),
+            Code::CUDA_ERROR_INVALID_CONTEXT,
+        );
     }
     context();
     assert_eq!(download::<u32>(upload(&[5u32]), 1), [5]);
@@ -156,7 +221,10 @@ fn a_trap_fails_the_launch_and_a_new_primary_context_works() {
         ok(launch(function(load(TEXT), "stop"), [1; 3], [1; 3], 0, &[]));
         fails(synchronize(), Code::CUDA_ERROR_LAUNCH_FAILED);
         ok(device::cuDevicePrimaryCtxRelease_v2(0));
-        fails(device::cuDevicePrimaryCtxRelease_v2(0), Code::CUDA_ERROR_INVALID_CONTEXT);
+        fails(
+            device::cuDevicePrimaryCtxRelease_v2(0),
+            Code::CUDA_ERROR_INVALID_CONTEXT,
+        );
         fails(synchronize(), Code::CUDA_ERROR_CONTEXT_IS_DESTROYED);
         ok(device::cuDevicePrimaryCtxRetain(&mut again, 0));
         assert_eq!(first, again);
@@ -172,8 +240,14 @@ fn without_a_context_there_is_nothing() {
     // SAFETY: it can be written to.
     unsafe {
         ok(contexts::cuCtxSetCurrent(null_mut()));
-        fails(memory::cuMemAlloc_v2(&mut address, 4), Code::CUDA_ERROR_INVALID_CONTEXT);
-        fails(device::cuDeviceGet(&raw mut DEVICE, 1), Code::CUDA_ERROR_INVALID_DEVICE);
+        fails(
+            memory::cuMemAlloc_v2(&mut address, 4),
+            Code::CUDA_ERROR_INVALID_CONTEXT,
+        );
+        fails(
+            device::cuDeviceGet(&raw mut DEVICE, 1),
+            Code::CUDA_ERROR_INVALID_DEVICE,
+        );
     }
 }
 

@@ -8,7 +8,10 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
 
-use cudarc::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2_st, CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraphNode, CUresult as Code, CUstream};
+use cudarc::driver::sys::{
+    CUDA_KERNEL_NODE_PARAMS_v2_st, CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraphNode, CUresult as Code,
+    CUstream,
+};
 use driver::{context, download, fails, function, launch_in, load, ok, synchronize, upload};
 use simulated_cuda::api::{copy, event, fill, graph, launch, stream};
 
@@ -111,7 +114,10 @@ fn streams_wait_for_events_and_for_the_null_stream() {
         add(second, address, 2);
         fails(event::cuEventQuery(recorded), Code::CUDA_ERROR_NOT_READY);
         let mut passed = 0.0;
-        fails(event::cuEventElapsedTime(&mut passed, begin, recorded), Code::CUDA_ERROR_NOT_READY);
+        fails(
+            event::cuEventElapsedTime(&mut passed, begin, recorded),
+            Code::CUDA_ERROR_NOT_READY,
+        );
         door.open();
         ok(event::cuEventSynchronize(recorded));
         ok(event::cuEventElapsedTime(&mut passed, begin, recorded));
@@ -121,7 +127,10 @@ fn streams_wait_for_events_and_for_the_null_stream() {
         let untimed = event(2);
         ok(event::cuEventRecord(untimed, first));
         ok(event::cuEventSynchronize(untimed));
-        fails(event::cuEventElapsedTime(&mut passed, begin, untimed), Code::CUDA_ERROR_INVALID_HANDLE);
+        fails(
+            event::cuEventElapsedTime(&mut passed, begin, untimed),
+            Code::CUDA_ERROR_INVALID_HANDLE,
+        );
 
         let door = Door::new();
         door.put_into(blocking);
@@ -131,9 +140,15 @@ fn streams_wait_for_events_and_for_the_null_stream() {
         ok(synchronize());
         assert_eq!(download::<u32>(address, 1), [1234]);
         ok(event::cuEventDestroy_v2(untimed));
-        fails(event::cuEventDestroy_v2(untimed), Code::CUDA_ERROR_INVALID_HANDLE);
+        fails(
+            event::cuEventDestroy_v2(untimed),
+            Code::CUDA_ERROR_INVALID_HANDLE,
+        );
         ok(stream::cuStreamDestroy_v2(first));
-        fails(stream::cuStreamSynchronize(first), Code::CUDA_ERROR_INVALID_HANDLE);
+        fails(
+            stream::cuStreamSynchronize(first),
+            Code::CUDA_ERROR_INVALID_HANDLE,
+        );
     }
 }
 
@@ -159,7 +174,10 @@ fn a_capture_becomes_a_graph_that_runs_each_time() {
     let (mut captured, mut executable, mut status) = (null_mut(), null_mut(), 7);
     // SAFETY: all handles are there, and what is written to can be.
     unsafe {
-        fails(stream::cuStreamBeginCapture_v2(null_mut(), 0), Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        fails(
+            stream::cuStreamBeginCapture_v2(null_mut(), 0),
+            Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+        );
         ok(stream::cuStreamBeginCapture_v2(first, 0));
         ok(fill::cuMemsetD32Async(address, 5, 1, first));
         ok(event::cuEventRecord(forked, first));
@@ -171,17 +189,30 @@ fn a_capture_becomes_a_graph_that_runs_each_time() {
         add(first, address, 2);
         ok(stream::cuStreamIsCapturing(first, &mut status));
         assert_eq!(status, 1);
-        fails(stream::cuStreamSynchronize(first), Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        fails(stream::cuStreamEndCapture(second, &mut captured), Code::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+        fails(
+            stream::cuStreamSynchronize(first),
+            Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+        );
+        fails(
+            stream::cuStreamEndCapture(second, &mut captured),
+            Code::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+        );
         ok(stream::cuStreamEndCapture(first, &mut captured));
-        ok(graph::cuGraphInstantiateWithFlags(&mut executable, captured, 0));
+        ok(graph::cuGraphInstantiateWithFlags(
+            &mut executable,
+            captured,
+            0,
+        ));
         ok(graph::cuGraphDestroy(captured));
         for _ in 0..2 {
             ok(graph::cuGraphLaunch(executable, first));
         }
         ok(stream::cuStreamSynchronize(first));
         ok(graph::cuGraphExecDestroy(executable));
-        fails(graph::cuGraphLaunch(executable, first), Code::CUDA_ERROR_INVALID_HANDLE);
+        fails(
+            graph::cuGraphLaunch(executable, first),
+            Code::CUDA_ERROR_INVALID_HANDLE,
+        );
     }
     assert_eq!(download::<u32>(address, 2), [512, 5]);
 }
@@ -198,7 +229,10 @@ fn a_stream_that_nobody_waits_for_spoils_a_capture() {
         ok(event::cuEventRecord(forked, first));
         ok(stream::cuStreamWaitEvent(second, forked, 0));
         add(second, address, 1);
-        fails(stream::cuStreamEndCapture(first, &mut captured), Code::CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+        fails(
+            stream::cuStreamEndCapture(first, &mut captured),
+            Code::CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+        );
         assert!(captured.is_null());
         ok(stream::cuStreamSynchronize(second));
     }
@@ -240,10 +274,26 @@ fn a_graph_is_put_together_of_nodes_and_its_launches_are_changed() {
     // SAFETY: all handles are there, and what is written to can be.
     unsafe {
         ok(graph::cuGraphCreate(&mut made, 0));
-        ok(graph::cuGraphAddMemsetNode(&mut first, made, null(), 0, &fill, own));
-        ok(graph::cuGraphAddKernelNode_v2(&mut second, made, &first, 1, &parameters));
+        ok(graph::cuGraphAddMemsetNode(
+            &mut first,
+            made,
+            null(),
+            0,
+            &fill,
+            own,
+        ));
+        ok(graph::cuGraphAddKernelNode_v2(
+            &mut second,
+            made,
+            &first,
+            1,
+            &parameters,
+        ));
         let stranger = std::ptr::without_provenance_mut(16);
-        fails(graph::cuGraphAddEmptyNode(&mut first, made, &stranger, 1), Code::CUDA_ERROR_INVALID_VALUE);
+        fails(
+            graph::cuGraphAddEmptyNode(&mut first, made, &stranger, 1),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
         ok(graph::cuGraphGetNodes(made, null_mut(), &mut count));
         assert_eq!(count, 2);
         ok(graph::cuGraphInstantiateWithFlags(&mut executable, made, 0));
@@ -251,8 +301,15 @@ fn a_graph_is_put_together_of_nodes_and_its_launches_are_changed() {
         ok(graph::cuGraphLaunch(executable, null_mut()));
         assert_eq!(download::<u32>(address, 1), [23]);
         by = 4;
-        ok(graph::cuGraphExecKernelNodeSetParams_v2(executable, second, &parameters));
-        fails(graph::cuGraphExecKernelNodeSetParams_v2(executable, first, &parameters), Code::CUDA_ERROR_INVALID_VALUE);
+        ok(graph::cuGraphExecKernelNodeSetParams_v2(
+            executable,
+            second,
+            &parameters,
+        ));
+        fails(
+            graph::cuGraphExecKernelNodeSetParams_v2(executable, first, &parameters),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
         ok(graph::cuGraphLaunch(executable, null_mut()));
         assert_eq!((by, download::<u32>(address, 1)), (4, vec![24]));
     }
