@@ -321,21 +321,19 @@ fn arguments_may_lie_in_one_buffer() {
     let address = upload(&[1u32]);
     let add = function(load(TEXT), "add");
     let mut buffer = [address.to_ne_bytes(), 7u64.to_ne_bytes()].concat();
-    let mut size = 12usize;
-    let mut extra = [
-        std::ptr::without_provenance_mut(1),
-        buffer.as_mut_ptr().cast::<c_void>(),
-        std::ptr::without_provenance_mut(2),
-        (&raw mut size).cast(),
-        null_mut(),
-    ];
-    let mut launch = || {
+    let mut launch = |mut size: usize| {
+        let mut extra = [
+            std::ptr::without_provenance_mut(1),
+            buffer.as_mut_ptr().cast::<c_void>(),
+            std::ptr::without_provenance_mut(2),
+            (&raw mut size).cast(),
+            null_mut(),
+        ];
         let extra = extra.as_mut_ptr();
         // SAFETY: the list ends with zero, and the buffer has as many bytes as it says.
         unsafe { launch::cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, null_mut(), null_mut(), extra) }
     };
-    ok(launch());
+    ok(launch(12));
     assert_eq!(download::<u32>(address, 1), [17]);
-    size = 8;
-    fails(launch(), Code::CUDA_ERROR_INVALID_VALUE);
+    fails(launch(8), Code::CUDA_ERROR_INVALID_VALUE);
 }
