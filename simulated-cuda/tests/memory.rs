@@ -1,5 +1,9 @@
 //! Memory: what is checked of it, and what a kernel that leaves it does to its context.
-#![allow(unsafe_code, reason = "it calls functions of a C library")]
+#![allow(
+    unsafe_code,
+    clippy::cast_possible_truncation,
+    reason = "it calls functions of a C library for 64-bit systems"
+)]
 
 mod driver;
 
