@@ -51,8 +51,11 @@ pub(crate) struct Image {
     pub(crate) texts: Vec<String>,
 }
 
-/// What begins the result of linking. It is nobody else's format: other drivers do not take it.
-pub(super) const LINKED: &[u8; 16] = b"simulatedcubin\x01\0";
+/// What the result of linking has behind the header of an ELF file for CUDA, which is all that others
+/// look at. It is nobody else's format: other drivers do not take it.
+const LINKED: &[u8; 16] = b"simulatedcubin\x01\0";
+/// How long that header is.
+const HEADER: usize = 64;
 const ELF: &[u8; 4] = b"\x7fELF";
 /// `EM_CUDA`
 const MACHINE: u16 = 190;
@@ -74,9 +77,6 @@ impl Image {
 
     /// The same from bytes whose length is known.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Refused> {
-        if bytes.starts_with(LINKED) {
-            return Self::unpack(&bytes[LINKED.len()..]);
-        }
         if bytes.starts_with(ELF) {
             return Self::binary(bytes);
         }
@@ -115,6 +115,12 @@ impl Image {
                 sm.unwrap_or(0)
             )));
         }
+        if let Some(texts) = bytes
+            .get(HEADER..)
+            .and_then(|rest| rest.strip_prefix(LINKED))
+        {
+            return Self::unpack(texts);
+        }
         let Some(folder) = std::env::var_os(BINARIES_VARIABLE) else {
             return Err(refused("the simulation runs no binaries".to_owned()));
         };
@@ -144,12 +150,20 @@ impl Image {
 
     /// What `cuLinkComplete` gives.
     pub(crate) fn pack(&self) -> Vec<u8> {
-        let mut bytes = LINKED.to_vec();
+        let mut bytes = vec![0; HEADER];
+        // 64 bits, the first byte first, and the version of the interface that has its target below.
+        bytes[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x33\x07");
+        bytes[18..20].copy_from_slice(&MACHINE.to_le_bytes());
+        bytes[48..52].copy_from_slice(&Settings::get().sm.to_le_bytes());
+        bytes.extend(LINKED);
         for text in &self.texts {
             bytes.extend((text.len() as u64).to_le_bytes());
             bytes.extend(text.as_bytes());
         }
         bytes.extend([0; 8]);
+        // It ends where no section begins.
+        let end = (bytes.len() as u64).to_le_bytes();
+        bytes[40..48].copy_from_slice(&end);
         bytes
     }
 

@@ -38,15 +38,6 @@ unsafe fn measure(from: *const u8) -> usize {
     if starts(&0xba55_ed50u32.to_le_bytes()) {
         return number(6, 2) + number(8, 8);
     }
-    if starts(super::image::LINKED) {
-        let mut at = super::image::LINKED.len();
-        loop {
-            match number(at, 8) {
-                0 => return at + 8,
-                length => at += 8 + length,
-            }
-        }
-    }
     let mut at = 0;
     // SAFETY: a text ends with a zero.
     while unsafe { from.add(at).read() } != 0 {
