@@ -214,6 +214,49 @@ fn a_kernel_that_leaves_its_memory_takes_the_context_with_it() {
 }
 
 #[test]
+fn each_way_to_fail_has_its_code() {
+    for (body, code) in [
+        ("trap;", Code::CUDA_ERROR_LAUNCH_FAILED),
+        (
+            "ld.global.u32 %r1, [%d1+2];",
+            Code::CUDA_ERROR_MISALIGNED_ADDRESS,
+        ),
+        (
+            "ld.global.v2.u32 {%r1, %r2}, [%d1+4];",
+            Code::CUDA_ERROR_MISALIGNED_ADDRESS,
+        ),
+        ("ld.shared.u32 %r1, [64];", Code::CUDA_ERROR_ILLEGAL_ADDRESS),
+        ("ld.u32 %r1, [0];", Code::CUDA_ERROR_ILLEGAL_ADDRESS),
+        ("call deeper, ();", Code::CUDA_ERROR_HARDWARE_STACK_ERROR),
+        ("call %d1, ();", Code::CUDA_ERROR_LAUNCH_FAILED),
+        ("call __assertfail, ();", Code::CUDA_ERROR_ASSERT),
+        // One half waits here, the other there.
+        (
+            "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 1; bar.sync %r1;",
+            Code::CUDA_ERROR_LAUNCH_FAILED,
+        ),
+    ] {
+        context();
+        let text = format!(
+            ".version 6.3\n.target sm_70\n.address_size 64\n.extern .func __assertfail();\n\
+             .func deeper() {{ call deeper, (); ret; }}\n\
+             .visible .entry k(.param .u64 at) {{ .reg .b64 %d<2>; .reg .b32 %r<3>; \
+             ld.param.u64 %d1, [at]; {body} ret; }}"
+        );
+        let address = upload(&[0u64; 2]);
+        let kernel = function(load(&text), "k");
+        ok(launch(
+            kernel,
+            [1; 3],
+            [2, 1, 1],
+            64,
+            &[&address.to_ne_bytes()],
+        ));
+        assert_eq!(synchronize(), code as u32, "{body}");
+    }
+}
+
+#[test]
 fn a_trap_fails_the_launch_and_a_new_primary_context_works() {
     let mut first = null_mut();
     let mut again = null_mut();

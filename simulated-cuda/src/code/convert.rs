@@ -2,12 +2,13 @@
 
 use half::{bf16, f16};
 
+use super::casts::{extension, frequent};
 use super::rounding::Round;
 use super::{Alu, Word};
 
 /// A type that can be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// An integer of so many bits, with a sign or without.
     Integer(u32, bool),
     Half,
@@ -96,59 +97,6 @@ pub(super) fn find(name: &str, modifiers: &[&str]) -> Option<Alu> {
         relu: has("relu"),
         flush: has("ftz"),
     }))
-}
-
-/// What kernels do often, without a look at what kind it is each time.
-fn frequent(mode: &str, to: Kind, from: Kind) -> Option<Alu> {
-    macro_rules! cast {
-        ($from:ident, $to:ident) => {
-            Alu::One(|a| (<$from as Word>::from_bits(a) as $to).bits())
-        };
-    }
-    use Kind::{Double, Integer, Single};
-    Some(match (mode, from, to) {
-        ("rn", Integer(32, true), Single) => cast!(i32, f32),
-        ("rn", Integer(32, false), Single) => cast!(u32, f32),
-        ("rn", Integer(64, true), Single) => cast!(i64, f32),
-        ("rn", Integer(64, false), Single) => cast!(u64, f32),
-        ("rn", Integer(32, true), Double) => cast!(i32, f64),
-        ("rn", Integer(32, false), Double) => cast!(u32, f64),
-        ("rn", Integer(64, true), Double) => cast!(i64, f64),
-        ("rn", Integer(64, false), Double) => cast!(u64, f64),
-        ("rn", Double, Single) => cast!(f64, f32),
-        // These saturate, and what is no number becomes 0, as the language has it.
-        ("rzi", Single, Integer(32, true)) => cast!(f32, i32),
-        ("rzi", Single, Integer(32, false)) => cast!(f32, u32),
-        ("rzi", Single, Integer(64, true)) => cast!(f32, i64),
-        ("rzi", Single, Integer(64, false)) => cast!(f32, u64),
-        ("rzi", Double, Integer(32, true)) => cast!(f64, i32),
-        ("rzi", Double, Integer(64, true)) => cast!(f64, i64),
-        _ => return None,
-    })
-}
-
-/// From integer to integer: bits are cut off, or the sign is repeated.
-fn extension(from: u32, from_sign: bool, to: u32, to_sign: bool) -> Option<Alu> {
-    let narrower = to < from;
-    let (width, sign) = if narrower {
-        (to, to_sign)
-    } else {
-        (from, from_sign)
-    };
-    // The sign of a narrower source fills a wider target that has none up to its own width.
-    Some(match (width, sign) {
-        (8, false) => Alu::One(|a| a & 0xff),
-        (8, true) if !narrower && !to_sign && to == 16 => {
-            Alu::One(|a| i8::from_bits(a).bits() & 0xffff)
-        }
-        (8, true) => Alu::One(|a| i8::from_bits(a).bits()),
-        (16, false) => Alu::One(|a| a & 0xffff),
-        (16, true) => Alu::One(|a| i16::from_bits(a).bits()),
-        (32, false) => Alu::One(|a| a & 0xffff_ffff),
-        (32, true) => Alu::One(|a| i32::from_bits(a).bits()),
-        (64, _) => Alu::One(|a| a),
-        _ => return None,
-    })
 }
 
 /// Two numbers in one register: `cvt.rn.f16x2.f32 d, high, low`.
