@@ -158,11 +158,12 @@ fn a_matrix_is_multiplied_in_strips() {
         load(include_str!("kernels/matmul.ptx")),
         "__sycl_kernel_matmul",
     );
-    let (m, n, k) = (70usize, 50usize, 33usize);
+    let sizes = [70u32, 50, 33];
+    let [m, n, k] = sizes.map(|size| size as usize);
     let a: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32 - 3.0).collect();
     let b: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32 - 2.0).collect();
     let (on_a, on_b, on_c) = (upload(&a), upload(&b), upload(&vec![0f32; m * n]));
-    let sizes = [m as u32, n as u32, k as u32].map(u32::to_ne_bytes);
+    let sizes = sizes.map(u32::to_ne_bytes);
     let strip = 64 * 64 * 4u32;
     let arguments = [
         &on_a.to_ne_bytes()[..],

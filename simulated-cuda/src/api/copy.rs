@@ -95,8 +95,27 @@ functions! {
 /// # Safety
 /// The pointer is null, or there is such a structure.
 unsafe fn raw_2d(what: *const CUDA_MEMCPY2D_st) -> Outcome<CUDA_MEMCPY2D_st> {
+    if what.is_null() {
+        return Err(Code::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: by the contract; the structure is read when its enumerations are known to be good.
+    unsafe {
+        is_memory_type(&raw const (*what).srcMemoryType)?;
+        is_memory_type(&raw const (*what).dstMemoryType)?;
+        read(what)
+    }
+}
+
+/// Whether a type of memory is one: programs may leave any number there.
+///
+/// # Safety
+/// There are four bytes.
+pub(super) unsafe fn is_memory_type(kind: *const CUmemorytype) -> Outcome<()> {
     // SAFETY: by the contract.
-    unsafe { read(what) }
+    match unsafe { kind.cast::<u32>().read_unaligned() } {
+        1..=4 => Ok(()),
+        _ => Err(Code::CUDA_ERROR_INVALID_VALUE),
+    }
 }
 
 fn rows(what: &CUDA_MEMCPY2D_st) -> Outcome<Copy> {

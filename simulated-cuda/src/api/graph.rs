@@ -8,7 +8,7 @@ use cudarc::driver::sys::{
     CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUstream,
 };
 
-use super::copy::end;
+use super::copy::{end, is_memory_type};
 use super::launch::{Sizes, kernel};
 use super::{handle, pointer};
 use crate::call::{Code, Outcome, functions, give, read, read_many};
@@ -138,6 +138,11 @@ functions! {
 
     fn cuGraphAddMemcpyNode(to: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, what: *const CUDA_MEMCPY3D_st, which: CUcontext) {
         context::by_handle(handle(which))?;
+        if what.is_null() {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        }
+        is_memory_type(&raw const (*what).srcMemoryType)?;
+        is_memory_type(&raw const (*what).dstMemoryType)?;
         add(to, graph, after, count, Work::Copy(copy(&read(what)?)?))
     }
 

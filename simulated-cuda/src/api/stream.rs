@@ -26,6 +26,7 @@ fn create(flags: u32, priority: i32) -> Outcome<u64> {
     let stream = Stream::new(new, context.handle, flags == 0, priority, &context.shared);
     let stream = Arc::new(stream);
     table::insert(new, Arc::clone(&stream));
+    context.forget_streams();
     context.streams().push(stream);
     Ok(new)
 }
@@ -48,13 +49,12 @@ functions! {
         give(to, pointer(create(flags, priority)?))
     }
 
-    // What is in it is still done.
+    // What is in it is still done, and all that waits for the context waits for that.
     fn cuStreamDestroy_v2(which: CUstream) {
         let context = context::current_even_if_lost()?;
         let stream: Arc<Stream> = table::remove(handle(which))?;
         stream.close();
-        context.streams().retain(|other| other.handle != stream.handle);
-        context::retire(&stream);
+        context.forget_streams();
         Ok(())
     }
 
@@ -128,7 +128,8 @@ functions! {
         let context = context::current()?;
         let stream = context.stream(handle(which))?;
         give(to, std::ptr::null_mut())?;
-        let capture = match stream.capture().take() {
+        let taken = stream.capture().take();
+        let capture = match taken {
             Some(capture) if capture.origin => capture,
             Some(capture) => {
                 *stream.capture() = Some(capture);

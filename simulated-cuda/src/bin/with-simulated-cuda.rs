@@ -40,13 +40,12 @@ fn run() -> Result<ExitCode> {
     Ok(ExitCode::from(code.unwrap_or(1)))
 }
 
-/// The library beside this program; of tests, a folder above.
+/// The library: where Cargo builds it, which is newer than its copy after tests, or beside this
+/// program.
 fn library() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
-    let places = program.ancestors().skip(1).take(2);
-    let found = places
-        .map(|folder| folder.join(LIBRARY))
-        .find(|path| path.exists());
+    let places = ["deps", ""].map(|folder| program.with_file_name(folder).join(LIBRARY));
+    let found = places.into_iter().find(|path| path.exists());
     found.ok_or_else(|| {
         let what = format!(
             "{LIBRARY} is not beside {}; `cargo build -p simulated-cuda` makes it",

@@ -2,12 +2,13 @@
 
 use half::{bf16, f16};
 
+use super::casts::{extension, frequent};
 use super::rounding::Round;
 use super::{Alu, Word};
 
 /// A type that can be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// An integer of so many bits, with a sign or without.
     Integer(u32, bool),
     Half,
@@ -71,6 +72,11 @@ pub(super) fn find(name: &str, modifiers: &[&str]) -> Option<Alu> {
     {
         return extension(from, from_sign, to, to_sign);
     }
+    if let ([mode], false) = (rest, saturate || has("ftz") || has("relu"))
+        && let Some(frequent) = frequent(mode, to, from)
+    {
+        return Some(frequent);
+    }
     let (round, whole) = if has("rzi") {
         (Round::Zero, true)
     } else if has("rmi") {
@@ -91,30 +97,6 @@ pub(super) fn find(name: &str, modifiers: &[&str]) -> Option<Alu> {
         relu: has("relu"),
         flush: has("ftz"),
     }))
-}
-
-/// From integer to integer: bits are cut off, or the sign is repeated.
-fn extension(from: u32, from_sign: bool, to: u32, to_sign: bool) -> Option<Alu> {
-    let narrower = to < from;
-    let (width, sign) = if narrower {
-        (to, to_sign)
-    } else {
-        (from, from_sign)
-    };
-    // The sign of a narrower source fills a wider target that has none up to its own width.
-    Some(match (width, sign) {
-        (8, false) => Alu::One(|a| a & 0xff),
-        (8, true) if !narrower && !to_sign && to == 16 => {
-            Alu::One(|a| i8::from_bits(a).bits() & 0xffff)
-        }
-        (8, true) => Alu::One(|a| i8::from_bits(a).bits()),
-        (16, false) => Alu::One(|a| a & 0xffff),
-        (16, true) => Alu::One(|a| i16::from_bits(a).bits()),
-        (32, false) => Alu::One(|a| a & 0xffff_ffff),
-        (32, true) => Alu::One(|a| i32::from_bits(a).bits()),
-        (64, _) => Alu::One(|a| a),
-        _ => return None,
-    })
 }
 
 /// Two numbers in one register: `cvt.rn.f16x2.f32 d, high, low`.

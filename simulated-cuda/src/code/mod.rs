@@ -3,6 +3,7 @@
 
 mod bits;
 mod calls;
+mod casts;
 mod compare;
 mod compute;
 mod convert;

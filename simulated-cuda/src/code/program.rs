@@ -54,6 +54,8 @@ pub(crate) struct Linked {
     /// What a name of a unit means, and what a name means to other units.
     inside: Vec<HashMap<String, Meaning>>,
     outside: HashMap<String, Meaning>,
+    /// Names that a unit defines only for those who find no other definition.
+    weak: BTreeSet<(usize, String)>,
     /// Functions with code, by unit and index; then those that the driver itself has.
     functions: Vec<(usize, usize)>,
     drivers: Vec<&'static str>,
@@ -76,12 +78,13 @@ impl Linked {
         let mut linked = Self {
             inside: units.iter().map(|_| HashMap::new()).collect(),
             outside: HashMap::new(),
+            weak: BTreeSet::new(),
             functions: Vec::new(),
             drivers: Vec::new(),
             variables: Vec::new(),
             units,
         };
-        let mut weak = BTreeSet::new();
+        let mut open = BTreeSet::new();
         for unit in 0..linked.units.len() {
             for index in 0..linked.units[unit].functions.len() {
                 let function = &linked.units[unit].functions[index];
@@ -89,7 +92,7 @@ impl Linked {
                     let meaning = Meaning::Function(linked.functions.len());
                     let (name, linkage) = (function.name.clone(), function.linkage);
                     linked.functions.push((unit, index));
-                    linked.define(unit, name, linkage, meaning, &mut weak)?;
+                    linked.define(unit, name, linkage, meaning, &mut open)?;
                 }
             }
             for index in 0..linked.units[unit].variables.len() {
@@ -99,7 +102,7 @@ impl Linked {
                     let meaning = Meaning::Variable(linked.variables.len());
                     let (name, linkage) = (variable.name.clone(), variable.linkage);
                     linked.variables.push((unit, index));
-                    linked.define(unit, name, linkage, meaning, &mut weak)?;
+                    linked.define(unit, name, linkage, meaning, &mut open)?;
                 }
             }
         }
@@ -113,10 +116,13 @@ impl Linked {
         name: String,
         linkage: Linkage,
         meaning: Meaning,
-        weak: &mut BTreeSet<String>,
+        open: &mut BTreeSet<String>,
     ) -> Result<(), String> {
+        if linkage == Linkage::Weak {
+            self.weak.insert((unit, name.clone()));
+        }
         match linkage {
-            Linkage::Visible if self.outside.contains_key(&name) && !weak.remove(&name) => {
+            Linkage::Visible if self.outside.contains_key(&name) && !open.remove(&name) => {
                 return Err(format!("{name} is defined more than once"));
             }
             Linkage::Visible => {
@@ -124,7 +130,7 @@ impl Linked {
             }
             Linkage::Weak if !self.outside.contains_key(&name) => {
                 self.outside.insert(name.clone(), meaning);
-                weak.insert(name.clone());
+                open.insert(name.clone());
             }
             _ => {}
         }
@@ -134,6 +140,14 @@ impl Linked {
 
     fn resolve_declarations(&mut self) -> Result<(), String> {
         let mut missing = Vec::new();
+        for (unit, names) in self.inside.iter_mut().enumerate() {
+            // Whoever has a weak definition takes the one that all others take.
+            for (name, meaning) in names.iter_mut() {
+                if self.weak.contains(&(unit, name.clone())) {
+                    *meaning = *self.outside.get(name).unwrap_or(meaning);
+                }
+            }
+        }
         for (unit, names) in self.units.iter().zip(&mut self.inside) {
             let functions = unit.functions.iter();
             let functions = functions.filter(|function| function.body.is_none());

@@ -203,12 +203,6 @@ pub(crate) fn destroy(handle: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// Lets a stream that nobody has a handle of any more do what is in it.
-pub(crate) fn retire(stream: &Stream) {
-    // Memory of the context is freed only after a wait for its streams, which no longer have this one.
-    stream.wait();
-}
-
 impl Context {
     pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<Arc<Stream>>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
@@ -225,6 +219,13 @@ impl Context {
         } else {
             Err(Code::CUDA_ERROR_INVALID_HANDLE)
         }
+    }
+
+    /// Lets go of streams that nobody has a handle of, and that are empty.
+    pub(crate) fn forget_streams(&self) {
+        let known = |stream: &Arc<Stream>| table::find::<Stream>(stream.handle).is_ok();
+        self.streams()
+            .retain(|stream| known(stream) || !stream.is_empty());
     }
 
     /// Waits until all its streams are empty.

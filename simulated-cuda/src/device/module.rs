@@ -11,6 +11,7 @@ use super::table;
 use crate::call::{Code, Outcome};
 use crate::code::{Code as Routine, Linked, Program};
 use crate::ptx::Space;
+use crate::run::MOST_LOCAL;
 
 /// What a block has of shared memory without asking, and at most.
 pub(crate) const SHARED_PLAIN: usize = 48 << 10;
@@ -118,6 +119,10 @@ impl Module {
                     "{} has more than {MOST_PARAMETERS} bytes of parameters",
                     code.name
                 );
+                return Err(Refused::invalid(what));
+            }
+            if code.local_bytes > MOST_LOCAL {
+                let what = format!("{} uses too much local data", code.name);
                 return Err(Refused::invalid(what));
             }
             if code.shared_bytes > SHARED_PLAIN {

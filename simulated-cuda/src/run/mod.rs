@@ -9,6 +9,7 @@ mod warp;
 
 pub(crate) use block::Stop;
 pub(crate) use grid::{Launch, launch};
+pub(crate) use thread::MOST_LOCAL;
 pub(crate) use view::{Range, View};
 
 /// Why a kernel ended early. The context of it is then lost.

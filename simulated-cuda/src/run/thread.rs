@@ -7,9 +7,8 @@ use crate::code::{BarrierKind, Code, NO_GUARD, Op, Program, WarpStep};
 
 /// How many calls may be inside of each other.
 const DEEPEST: usize = 256;
-/// How many bytes a thread's frames may have together: the size of the window, less than which
-/// real devices have by default.
-const MOST_LOCAL: usize = 512 << 10;
+/// How many bytes the frames of a thread may have together.
+pub(crate) const MOST_LOCAL: usize = 512 << 10;
 
 /// What all threads of a block share.
 pub(super) struct Surroundings<'a> {
