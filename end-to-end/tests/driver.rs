@@ -545,7 +545,7 @@ fn what_is_not_right_is_named_and_no_file_changes() {
             "not allowed with",
         ),
         (
-            "-fsyclbin -fsycl-targets=nvptx64-nvidia-cuda two.cpp",
+            "-fsyclbin -fsycl-targets=amdgcn-amd-amdhsa two.cpp",
             "use a DPC++ clang++",
         ),
     ] {

@@ -412,6 +412,49 @@ fn objects_keep_their_ptx_and_get_native_code_when_they_are_linked() {
 }
 
 #[test]
+fn kernels_of_inputs_that_brought_no_ptx_are_named() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(STRUCT);
+    well(&["-fsyclbin=object", "k.cpp"], folder.path());
+    let arguments = [
+        "-fsyclbin",
+        "-fsycl-targets=spir64,nvptx64",
+        "a.syclbin",
+        "-o",
+        "b.syclbin",
+    ];
+    let output = clang(&arguments, folder.path());
+    assert!(output.status.success());
+    let text = said(&output);
+    assert!(
+        text.contains("no code for NVIDIA's GPUs of k, as"),
+        "{text}"
+    );
+    assert_eq!(
+        images(&read(&folder.path().join("b.syclbin")).modules[0]),
+        ["SpirV"]
+    );
+}
+
+#[test]
+fn functions_that_every_driver_has_are_no_import() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(
+        "#include <sycl/ext/oneapi/experimental/builtins.hpp>
+KERNEL k(int *x) { sycl::ext::oneapi::experimental::printf(\"%d\\n\", *x); }
+",
+    );
+    let targets = "-fsycl-targets=spir64,nvidia_gpu_sm_80";
+    let file = well(&["-fsyclbin", targets, "k.cpp"], folder.path());
+    assert!(ptx(&file.modules[0]).contains("vprintf"));
+    assert_eq!(images(&file.modules[0]), ["SpirV", "Ptx", "sm_80"]);
+}
+
+#[test]
 fn a_crash_on_the_way_to_ptx_names_source_and_target() {
     if component().is_none() {
         return;

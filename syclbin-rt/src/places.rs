@@ -16,6 +16,9 @@ use crate::backend::Library;
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 
+/// What messages call NVIDIA's driver.
+pub(crate) const CUDA: &str = "NVIDIA's driver";
+
 /// The names of the platform's OpenCL loader.
 #[cfg(windows)]
 const LOADERS: &[&str] = &["OpenCL.dll"];
@@ -54,7 +57,7 @@ pub(crate) fn system() -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     #[cfg(feature = "cuda")]
     places.push(Place {
-        name: "NVIDIA's driver (libcuda)".to_owned(),
+        name: CUDA.to_owned(),
         library: Library::cuda(),
     });
     if let Some(paths) = env::var_os(PATH_VARIABLE) {

@@ -6,7 +6,7 @@ use crate::device::{Device, DeviceChoice, Facts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
 use crate::places::{self, Place};
-use crate::select::{self, Selector, Wanted};
+use crate::select::{self, Selector, Term, Wanted};
 
 /// The devices so far, and what each place held.
 pub(crate) struct Search {
@@ -92,9 +92,25 @@ impl Search {
         let available = devices.map(|(index, device)| format!("{index}: {}", device.described()));
         Err(Error::from(ErrorKind::NotSelected {
             selector: text.to_owned(),
-            reason: reason.unwrap_or_else(|| "no device matches".to_owned()),
+            reason: reason.unwrap_or_else(|| self.unmatched(selector)),
             available: available.collect(),
         }))
+    }
+
+    /// Why nothing matches: where a term asks for a device of CUDA, what NVIDIA's driver has.
+    fn unmatched(&self, selector: &Selector) -> String {
+        let asked = selector.terms().iter().any(Term::is_cuda);
+        let tried = self.tried.iter();
+        let mut cuda = tried.filter(|tried| tried.starts_with(places::CUDA));
+        match cuda.next().filter(|_| asked) {
+            Some(tried) => format!("no device matches ({tried})"),
+            None if asked => {
+                "no device matches, and this program is built without feature `cuda` of \
+                              syclbin-rt"
+                    .to_owned()
+            }
+            None => "no device matches".to_owned(),
+        }
     }
 
     /// Looks at the installed CPU driver, once.

@@ -143,6 +143,11 @@ impl Term {
         self.part
     }
 
+    /// Whether it asks for a device of CUDA.
+    pub(crate) fn is_cuda(&self) -> bool {
+        self.backend == Some("cuda")
+    }
+
     /// Whether a CPU device can match. The installed CPU driver is not loaded for other terms.
     pub(crate) fn may_be_cpu(&self) -> bool {
         self.kind.is_none_or(|kind| kind == DeviceKind::Cpu)

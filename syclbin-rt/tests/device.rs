@@ -5,7 +5,7 @@ mod common;
 
 use std::process::Command;
 
-use syclbin_rt::{Device, Result};
+use syclbin_rt::{Device, ErrorKind, Result};
 
 /// Set in the child.
 const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
@@ -232,4 +232,28 @@ fn a_driver_that_is_found_twice_is_listed_once() {
         count(&in_child(test, &[("OPENCL_DYLIB_PATH", &twice)])),
         before
     );
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn a_missing_driver_of_nvidia_is_named_where_its_devices_are_asked_for() {
+    let Some(queue) = common::opencl_queue() else {
+        return;
+    };
+    let device = queue.device();
+    match Device::select("cuda:gpu:0") {
+        // There is one, beside the device that the tests run on.
+        Ok(gpu) => assert_ne!(gpu, *device),
+        Err(error) => {
+            let message = error.to_string();
+            assert!(matches!(error.kind(), ErrorKind::NotSelected { .. }));
+            assert!(
+                message.contains("no device matches (NVIDIA's driver: "),
+                "{message}"
+            );
+            assert!(message.contains(&device.to_string()), "{message}");
+        }
+    }
+    // It hides no other device.
+    assert!(Device::select("cuda,*").is_ok());
 }

@@ -261,6 +261,26 @@ fn an_accessor_is_a_pointer_and_three_ranges_in_ptx() {
 }
 
 #[test]
+fn the_ptx_of_a_fat_binary_tells_as_much_unless_it_is_compressed() {
+    let fat = |flags: u64| {
+        let size = ENTRIES.len() as u64;
+        let entry = [1 | 64 << 32, size, size, 75 << 32, 0, flags, 0, size];
+        let header = [0xba55_ed50 | 0x10_0001 << 32, 64 + size];
+        let words = header.iter().chain(&entry);
+        let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+        [&bytes, ENTRIES].concat()
+    };
+    let mut file = file(ENTRIES, &[SAXPY], &[]);
+    let expected = parameters(&signature::kernels(&file).unwrap(), "move");
+    for (flags, is_read) in [(0x11, true), (0x8011, false)] {
+        let image = Image::native("sm_75", "nvptx64-nvidia-cuda", fat(flags));
+        file.modules[0].images = vec![image];
+        let found = parameters(&signature::kernels(&file).unwrap(), "move");
+        assert_eq!(found == expected, is_read, "{found:?}");
+    }
+}
+
+#[test]
 fn of_a_kernel_in_spirv_and_in_ptx_the_spirv_tells() {
     let bytes = include_bytes!("../../testfiles/vector_ops.object.syclbin");
     let spirv = syclbin::read::parse(bytes).unwrap();

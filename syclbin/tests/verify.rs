@@ -156,7 +156,7 @@ fn ptx_kernels_are_compared_with_the_names_too() {
     let mut module = AbstractModule::default();
     module.add_kernel_name("axpy");
     module.add_kernel_name("missing");
-    let text = &b".version 6.3\n.visible .entry axpy(\n)\n{ ret; }\n"[..];
+    let text = &b".version 6.3\n.target sm_75\n.visible .entry axpy(\n)\n{ ret; }\n"[..];
     module
         .images
         .push(Image::native("sm_75", "nvptx64-nvidia-cuda", text));
@@ -221,7 +221,12 @@ fn images_must_hold_what_their_metadata_says() {
         3u8, 2, 0x23, 7, 0, 4, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
     ][..];
     let spir64 = "spir64-unknown-unknown";
-    let ptx = &b".version 6.3\n"[..];
+    let ptx = &b".version 6.3\n.target sm_75\n"[..];
+    let later = &b".version 6.3\n.target sm_80\n"[..];
+    let cubin = &include_bytes!("../../testfiles/nvidia/export_side.sm_80.cubin")[..];
+    let fat = &include_bytes!("../../testfiles/nvidia/plain.fatbin")[..];
+    let family = &include_bytes!("../../testfiles/nvidia/family.fatbin")[..];
+    let cuda = "nvptx64-nvidia-cuda";
     for (image, severity, expected) in [
         (
             Image::ir(IrType::SpirV, spir64, ptx),
@@ -236,7 +241,62 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", ptx),
             Severity::Warning,
-            "takes every IR module for SPIR-V",
+            "takes the first IR module for SPIR-V, and so refuses the whole file",
+        ),
+        (
+            Image::ir(IrType::Ptx, spir64, ptx),
+            Severity::Error,
+            "it is PTX, and its target is `spir64-unknown-unknown`",
+        ),
+        (
+            Image::ir(IrType::Ptx, cuda, &b".version 6.3\n"[..]),
+            Severity::Error,
+            "the PTX is malformed: it does not say its target",
+        ),
+        (
+            Image::ir(IrType::Ptx, cuda, later),
+            Severity::Error,
+            "sm_80 came with PTX 7.0, and it is PTX 6.3",
+        ),
+        (
+            Image::ir(IrType::Ptx, cuda, &b".version 9.9\n.target sm_199\n"[..]),
+            Severity::Note,
+            "its target sm_199 is none that is known here",
+        ),
+        (
+            Image::native("sm_70", cuda, ptx),
+            Severity::Error,
+            "its architecture is sm_70, and its PTX is for sm_75 and newer",
+        ),
+        (
+            Image::native("sm_90", cuda, cubin),
+            Severity::Error,
+            "its architecture is sm_90, and its code is for sm_80",
+        ),
+        (
+            Image::native("pvc", cuda, cubin),
+            Severity::Warning,
+            "its architecture `pvc` is none of NVIDIA's",
+        ),
+        (
+            Image::native("sm_80", cuda, &cubin[..40]),
+            Severity::Error,
+            "the CUDA code is malformed: its header is cut off",
+        ),
+        (
+            Image::native("sm_70", cuda, fat),
+            Severity::Error,
+            "its architecture is sm_70, and it has code for sm_75, sm_80",
+        ),
+        (
+            Image::native("sm_90", cuda, family),
+            Severity::Error,
+            "its architecture is sm_90, and it has code for sm_100f",
+        ),
+        (
+            Image::native("sm_80", cuda, &fat[..200]),
+            Severity::Error,
+            "exceeds the fat binary",
         ),
         (
             Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf),
@@ -451,6 +511,43 @@ fn what_is_legal_and_odd_is_told() {
     ] {
         must_say(&file, severity, expected);
     }
+}
+
+#[test]
+fn code_for_nvidia_gpus_is_silent_where_all_fits() {
+    for name in ["vector_ops.cubin.syclbin", "vector_ops.fatbin.syclbin"] {
+        let found = verify(&testfile(&format!("nvidia/{name}")));
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn spirv_and_ptx_of_a_module_must_have_the_same_names() {
+    let read = |name: &str| {
+        let bytes = testfile(&format!("nvidia/{name}.object.syclbin"));
+        read::parse(&bytes).unwrap().into_owned()
+    };
+    let mut file = read("vector_ops");
+    let other = file.modules[1].images[1].clone();
+    file.modules[0].images[1] = other;
+    let missing = "kernel `__sycl_kernel_saxpy` is in the SPIR-V, and not in the PTX";
+    must_say(&file, Severity::Error, missing);
+    let added = "kernel `_Z19__sycl_kernel_scaleIdEvPT_S0_` is in the PTX, and not in the SPIR-V";
+    must_say(&file, Severity::Error, added);
+
+    let mut file = read("globals");
+    let sets = &mut file.modules[0].metadata;
+    sets.retain(set::PROGRAM_METADATA, |_| false);
+    let missing = "device global `_Z5table` is not in the PTX by the name that";
+    must_say(&file, Severity::Warning, missing);
+
+    let mut file = read("constants");
+    let text = file.modules[0].images[1].bytes.to_vec();
+    let text = String::from_utf8(text).unwrap();
+    let text = text.replace("__syclbin_constant_", "__other_");
+    file.modules[0].images[1].bytes = text.into_bytes().into();
+    let missing = "specialization constant `____ZL4gain` has no variable in the PTX";
+    must_say(&file, Severity::Warning, missing);
 }
 
 #[test]

@@ -15,17 +15,14 @@ use std::path::Path;
 use crate::Result;
 use crate::library::PinnedFile;
 
-/// What the compiler library opens.
-pub(crate) const PATH: &str = "/lib/clang/23/lib/nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
-
-/// Where it lies in the library of [`crate::library::VERSION`].
+/// Where what it opens lies in the library of [`crate::library::VERSION`].
 const CONTENT: PinnedFile = PinnedFile {
     offset: 81_726_032,
     size: 7_397_336,
     sha256: "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c",
 };
 
-/// Has [`PATH`] opened as the file that is inside the compiler library, by this whole process.
+/// Has that path opened as the file that is inside the compiler library, by this whole process.
 ///
 /// # Errors
 ///
@@ -42,8 +39,10 @@ mod imp {
     use std::os::fd::{AsRawFd as _, BorrowedFd, IntoRawFd};
     use std::sync::OnceLock;
 
-    use super::PATH;
     use crate::{Result, own};
+
+    /// What the compiler library opens.
+    const PATH: &str = "/lib/clang/23/lib/nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
 
     /// The file without a name that has the content, and is there until the process ends.
     static SERVED: OnceLock<File> = OnceLock::new();

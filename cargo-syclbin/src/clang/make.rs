@@ -47,6 +47,9 @@ pub(crate) fn make(options: &Options) -> Result<()> {
         let of_modules = native::add(&mut whole, &backends, keep_spirv, folder, options.show)?;
         warnings.extend(of_modules);
     }
+    if let Some(code) = options.targets.nvidia()? {
+        warnings.extend(nvidia::without_ptx(&whole, &code));
+    }
     let mut late = options.warnings.without_texts();
     warnings.into_iter().for_each(|text| late.add(text));
     late.show()?;
@@ -162,10 +165,16 @@ fn is_same(a: &Path, b: &Path) -> bool {
 fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step> {
     let mut arguments = vec![format!("-fsyclbin={}", states::name(options.state))];
     arguments.extend(options.targets.arguments());
-    arguments.extend(inputs.iter().enumerate().map(|(index, input)| match input {
-        Input::Source(_) => parts::between(folder, index, None)[0].display().to_string(),
-        Input::Syclbin(path) => path.display().to_string(),
-    }));
+    let codes = parts::codes(options)?;
+    for (index, input) in inputs.iter().enumerate() {
+        match input {
+            Input::Source(_) => arguments.extend(codes.iter().map(|code| {
+                let [output, _] = parts::between(folder, index, *code);
+                output.display().to_string()
+            })),
+            Input::Syclbin(path) => arguments.push(path.display().to_string()),
+        }
+    }
     arguments.extend(["-o".to_owned(), options.output.display().to_string()]);
     Step::of_own("all inputs", arguments)
 }

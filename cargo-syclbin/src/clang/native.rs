@@ -322,6 +322,7 @@ pub(crate) fn add(
     let mut places: Vec<Vec<(&Backend, PathBuf)>> = Vec::new();
     for (index, module) in file.modules.iter().enumerate() {
         let mut outputs = Vec::new();
+        let mut without: Option<(Vec<&str>, String)> = None;
         for (number, backend) in backends.iter().enumerate() {
             let Some(code) = backend.input(module) else {
                 continue; // it was made elsewhere, or is not for this target
@@ -330,10 +331,8 @@ pub(crate) fn add(
             if let Some(why) = backend.objection(module)? {
                 let name = backend.target.name();
                 if let Tool::Ptxas(_) = backend.tool {
-                    let arch = &backend.arch;
-                    warnings.push(format!(
-                        "{what}: only PTX and no native code for {arch}, as it {why}"
-                    ));
+                    let (gpus, _) = without.get_or_insert((Vec::new(), why));
+                    gpus.push(backend.arch.as_str());
                     continue;
                 }
                 if !keep_spirv {
@@ -352,6 +351,12 @@ pub(crate) fn add(
             let output = folder.join(format!("{index}.{number}.native"));
             steps.push(backend.step(&what, &input, &output)?);
             outputs.push((backend, output));
+        }
+        if let Some((gpus, why)) = without {
+            let (what, gpus) = (described(module), gpus.join(" and "));
+            warnings.push(format!(
+                "{what}: only PTX and no native code for {gpus}, as it {why}"
+            ));
         }
         places.push(outputs);
     }

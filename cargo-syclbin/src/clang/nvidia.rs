@@ -5,14 +5,17 @@
 
 mod merge;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use syclbin::{AbstractModule, Image, ImageKind, IrType, Syclbin};
 use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
 use crate::device_library;
 use crate::library::Code;
 use crate::nvidia_gpu::NvidiaGpu;
-use crate::targets::NVIDIA;
+use crate::symbols::spelled;
+use crate::targets::{NVIDIA, NvidiaCode};
 use crate::{Failure, Result, own};
 
 pub(crate) use merge::merge;
@@ -172,10 +175,39 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     }
 }
 
-/// The log without what the backend tells of every function.
+/// Warnings of kernels that the file has no code of for NVIDIA's GPUs: an input brought none, and it is made
+/// of sources only.
+pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> {
+    let is_for_nvidia = |image: &Image<'_>| match image.kind() {
+        ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
+        ImageKind::Native { target, .. } => target == NVIDIA,
+    };
+    let with = file
+        .modules
+        .iter()
+        .filter(|module| module.images.iter().any(is_for_nvidia));
+    let with: BTreeSet<&str> = with.flat_map(AbstractModule::kernel_names).collect();
+    let without = file.kernel_names().filter(|kernel| !with.contains(kernel));
+    let without: BTreeSet<String> = without.map(spelled).collect();
+    if without.is_empty() {
+        return Vec::new();
+    }
+    let kernels: Vec<_> = without.into_iter().collect();
+    vec![format!(
+        "no code for NVIDIA's GPUs of {}, as an input has no PTX of it; compile it for {NVIDIA} or nvidia_gpu_{} as well",
+        kernels.join(", "),
+        code.ptx
+    )]
+}
+
+/// The log without what the backend tells of every function, and of functions that are undefined: every
+/// driver has some of them, and the others are found here, too, and told in C++.
 pub(crate) fn without_notes(log: &str) -> String {
     let is_note = |line: &&str| {
-        line.starts_with("NOTE:<unknown>:") && line.trim_end().ends_with("instructions in function")
+        let line = line.trim_end();
+        line.starts_with("NOTE:") && line.ends_with(" instructions in function")
+            || line.starts_with("warning: Undefined function ")
+                && line.ends_with("This may result in runtime errors.")
     };
     let lines = log.split_inclusive('\n').filter(|line| !is_note(line));
     lines.collect()
@@ -208,7 +240,9 @@ mod tests {
 
     #[test]
     fn notes_of_the_backend_are_left_out_of_the_log_and_no_more() {
-        let log = "NOTE:<unknown>:0:0: 29 instructions in function\nk.cpp:1:1: warning: x\n";
+        let log = "NOTE:<unknown>:0:0: 29 instructions in function\nNOTE:a b.cpp:1:0: 8 instructions in \
+                   function\nwarning: Undefined function vprintf found in k.cpp. This may result in runtime \
+                   errors.\nk.cpp:1:1: warning: x\n";
         assert_eq!(without_notes(log), "k.cpp:1:1: warning: x\n");
         assert_eq!(without_notes("\nNOTE: other\n"), "\nNOTE: other\n");
     }

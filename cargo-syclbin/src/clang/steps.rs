@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::nvidia::without_notes;
 use crate::options::Show;
 use crate::{Failure, Result, own};
 
@@ -98,9 +99,14 @@ impl Step {
     /// nor anything where that one failed: the source is wrong then.
     fn finish(&self, output: &Output, like: Option<&Output>) -> Result<()> {
         let mut stderr = std::io::stderr().lock();
-        let is_said = |like: &Output| !like.status.success() || like.stderr == output.stderr;
+        // The library says some of it past its log.
+        let words = |output: &Output| match self.is_own() {
+            true => without_notes(&String::from_utf8_lossy(&output.stderr)).into_bytes(),
+            false => output.stderr.clone(),
+        };
+        let is_said = |like: &Output| !like.status.success() || words(like) == words(output);
         if !like.is_some_and(is_said) {
-            let _ = stderr.write_all(&output.stderr);
+            let _ = stderr.write_all(&words(output));
         }
         if output.status.success() {
             return Ok(());

@@ -11,6 +11,7 @@ use syclbin::{
     AbstractModule, ImageKind, IrType, PropertySet, PropertySets, State, Syclbin, Value, read,
 };
 
+use super::cuda;
 use super::known::{Views, is_known};
 use super::report::{
     FileFacts, ForeignEntry, Image, Kernel, Module, Parameter, Property, PropertyValue, Report,
@@ -191,6 +192,7 @@ impl Image {
             offset: read.offset(),
             sha256: sha256(&image.bytes),
             content: Content::of(&image.bytes).to_string(),
+            cuda: cuda::parts(&image.bytes),
             strings: strings(&image.strings),
             property_sets: sets(&image.metadata),
         }

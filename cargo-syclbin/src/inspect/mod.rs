@@ -1,5 +1,6 @@
 //! `cargo syclbin inspect`: what a SYCLBIN file holds.
 
+mod cuda;
 mod gather;
 mod kernel;
 mod known;

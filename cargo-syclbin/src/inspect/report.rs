@@ -183,6 +183,8 @@ pub struct Image {
     pub sha256: String,
     /// What its bytes are, whatever the file says.
     pub content: String,
+    /// Of code for NVIDIA GPUs: what its parts are, and for which of them.
+    pub cuda: Vec<String>,
     /// Strings of the wrapper without a meaning in SYCLBIN.
     pub strings: Vec<StringEntry>,
     /// What the file says of it.

@@ -158,9 +158,12 @@ impl Page {
         };
         let place = format!("{} at {:#x}", Size(image.size), image.offset);
         let holds = match (image.kind, image.content == told) {
-            ("ir", true) => String::new(),
+            ("ir", true) if image.cuda.is_empty() => String::new(),
+            ("ir", true) => format!("; {}", image.cuda.join(", ")),
             ("ir", false) => format!("; {ATTENTION}holds {}{ATTENTION:#}", image.content),
-            _ => format!("; holds {}", image.content),
+            _ if image.cuda.is_empty() => format!("; holds {}", image.content),
+            _ if image.content == "PTX" => format!("; holds {}", image.cuda.join(", ")),
+            _ => format!("; holds {}: {}", image.content, image.cuda.join(", ")),
         };
         let label = if image.kind == "ir" { "IR" } else { "native" };
         self.field(label, format_args!("{told}{target}, {place}{holds}"));

@@ -25,7 +25,9 @@ fn every_file_comes_back_byte_for_byte_through_every_container() {
             let bytes = fs::read(&there).unwrap();
             let found = read::File::parse(&bytes).unwrap().container().name();
             assert_eq!(found, container);
-            let container = ["--container", "v1-offload2"];
+            let original = testfile(&name);
+            let original = read::File::parse(&original).unwrap().container().name();
+            let container = ["--container", original];
             answer(
                 &[
                     &["convert", word(&there), "-o", word(&back)],

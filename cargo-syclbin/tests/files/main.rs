@@ -23,8 +23,14 @@ fn testfile(name: &str) -> Vec<u8> {
 
 /// The names of all test files that are SYCLBIN.
 fn all() -> Vec<String> {
-    let entries = std::fs::read_dir(testfiles()).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = ["", "nvidia/"].map(|folder| {
+        let entries = std::fs::read_dir(testfiles().join(folder)).unwrap();
+        entries.map(move |entry| {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            format!("{folder}{name}")
+        })
+    });
+    let names = names.into_iter().flatten();
     let mut names: Vec<_> = names.filter(|name| name.ends_with(".syclbin")).collect();
     names.sort();
     assert!(names.len() > 10, "{names:?}");

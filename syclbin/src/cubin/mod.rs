@@ -19,7 +19,7 @@ mod fat_binary;
 pub use fat_binary::{Compression, Entry, EntryKind, entries};
 
 use crate::error::{Error, ErrorKind};
-use crate::ptx::{Suffix, Target};
+use crate::ptx::{Suffix, Target, is_ptx};
 
 /// The machine that ELF files for CUDA name.
 pub(crate) const MACHINE: u16 = 190;
@@ -64,6 +64,17 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
         return Err(fail(48, "its flags name no target"));
     }
     Ok(Target { number, suffix })
+}
+
+/// The PTX that `bytes` are, or that is in them, a fat binary, and is not compressed.
+#[must_use]
+pub fn ptx(bytes: &[u8]) -> Option<&[u8]> {
+    if is_ptx(bytes) {
+        return Some(bytes);
+    }
+    let mut entries = entries(bytes).ok()?.flatten();
+    let text = entries.find(|entry| entry.kind == EntryKind::Ptx && entry.compression.is_none());
+    text.map(|entry| entry.bytes).filter(|bytes| is_ptx(bytes))
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {

@@ -36,6 +36,7 @@ use core::fmt;
 pub use package::{Note, package};
 
 use crate::content::Content;
+use crate::cubin;
 use crate::error::Error;
 use crate::model::{AbstractModule, Image, Syclbin};
 use crate::offload::{ImageKind, Strings};
@@ -181,7 +182,11 @@ impl DeviceImage<'_> {
                 let module = spirv::Module::parse(&self.bytes).ok()?;
                 Some(module.kernels().map(String::from).collect())
             }
-            Content::Ptx => Some(ptx::kernels(&self.bytes)),
+            Content::Ptx | Content::CudaFatbin => {
+                let text = cubin::ptx(&self.bytes)?;
+                let kernels = ptx::Module::read(text).0.kernels;
+                Some(kernels.into_iter().map(|kernel| kernel.name).collect())
+            }
             _ => {
                 let listed = self.string("symbols").and_then(symbols::listed);
                 listed.or_else(|| match self.content {

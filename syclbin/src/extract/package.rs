@@ -9,8 +9,10 @@ use core::fmt;
 
 use super::{DeviceImage, InSyclbin, OffloadKind, modules};
 use crate::content::Content;
+use crate::cubin;
 use crate::model::{AbstractModule, Image, IrType, State, Syclbin};
 use crate::property::{key_problem, set};
+use crate::ptx;
 use crate::signature::spirv::{Import, Module};
 
 /// Something to know of an image that was packaged, or why it was not.
@@ -242,6 +244,14 @@ impl<'a> Packer<'a> {
     fn ptx(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
         let mut module = AbstractModule::default();
         self.kernels(&mut module, image, image.kernel_names());
+        let text = ptx::Module::read(&image.bytes).0;
+        for symbol in &text.imports {
+            self.lower(State::Object);
+            self.symbol(&mut module, set::IMPORTED_SYMBOLS, symbol);
+        }
+        for symbol in &text.exports {
+            self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
+        }
         self.note(
             true,
             "the reference runtime takes every IR module for SPIR-V and cannot load PTX",
@@ -255,7 +265,23 @@ impl<'a> Packer<'a> {
     }
 
     fn native(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
-        for (text, what) in [(&image.triple, "target"), (&image.arch, "architecture")] {
+        let (mut target, mut arch) = (image.triple.clone(), image.arch.clone());
+        if let Content::Elf {
+            machine: cubin::MACHINE,
+        } = image.content
+            && let Ok(of) = cubin::target(&image.bytes)
+        {
+            let known = [
+                (&mut target, "nvptx64-nvidia-cuda".to_owned()),
+                (&mut arch, of.to_string()),
+            ];
+            for (text, own) in known {
+                if text.is_empty() {
+                    *text = own.into();
+                }
+            }
+        }
+        for (text, what) in [(&target, "target"), (&arch, "architecture")] {
             if text.is_empty() {
                 let text = format!(
                     "{}: nothing names its {what}, which SYCLBIN says of native code; compile with -fsyclbin and name the architecture (--offload-arch)",
@@ -273,7 +299,7 @@ impl<'a> Packer<'a> {
                 "packaged as native code on the word of its file: its content is not recognized",
             );
         }
-        let native = Image::native(&image.arch, &image.triple, image.bytes.clone());
+        let native = Image::native(&arch, &target, image.bytes.clone());
         Some((module, native))
     }
 

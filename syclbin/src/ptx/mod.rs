@@ -135,12 +135,6 @@ pub(crate) fn is_ptx(bytes: &[u8]) -> bool {
     Tokens::new(bytes).next() == Some(b".version")
 }
 
-/// The names of the kernels of a text.
-pub(crate) fn kernels(bytes: &[u8]) -> Vec<String> {
-    let kernels = Module::read(bytes).0.kernels;
-    kernels.into_iter().map(|kernel| kernel.name).collect()
-}
-
 /// A function, as far as it was read.
 #[derive(Default)]
 struct Function<'a> {

@@ -8,6 +8,11 @@ const TEXT: &[u8] = b"//\n// .entry no\n/* .entry no */\n.version 6.3\n.target s
     .visible .entry axpy(\n.param .u64 a\n)\n{ ret; }\n\
     .visible .entry axpy_with_offset(.param .u64 b, .param .align 4 .b8 c[12])\n{}\n.entry $weird_with_offset()\n{}";
 
+fn kernels(bytes: &[u8]) -> Vec<String> {
+    let kernels = Module::read(bytes).0.kernels;
+    kernels.into_iter().map(|kernel| kernel.name).collect()
+}
+
 #[test]
 fn kernels_of_ptx_are_its_entries_without_the_variants_with_an_offset() {
     assert!(is_ptx(TEXT));

@@ -7,7 +7,8 @@
 //!    enumerations it names (set [`LAYOUTS`](crate::property::set::LAYOUTS)),
 //! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
 //! 3. the code. SPIR-V: what is really passed, the layout of structs, and which pointers are never
-//!    written through. PTX, where a module has no SPIR-V: the sizes of what is passed,
+//!    written through. PTX, where a module has no SPIR-V, also in a fat binary: the sizes of what is
+//!    passed,
 //! 4. the mask of arguments that the compiler removed.
 //!
 //! The types of [device globals](DeviceGlobal) and [specialization constants](SpecializationConstant)
@@ -40,6 +41,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::cubin;
 use crate::error::Error;
 use crate::metadata::{Dimensions, Malformed, WorkGroupSize, without_run_prefix};
 use crate::model::{AbstractModule, Image, Syclbin};
@@ -281,7 +283,7 @@ impl Code {
             return Ok(Self::SpirV(Box::new(spirv::Module::parse(code)?)));
         }
         let mut images = module.images.iter().map(|image| &*image.bytes);
-        Ok(match images.find(|bytes| ptx::is_ptx(bytes)) {
+        Ok(match images.find_map(cubin::ptx) {
             Some(text) => {
                 let kernels = ptx::Module::read(text).0.kernels.into_iter();
                 Self::Ptx(

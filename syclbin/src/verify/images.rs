@@ -3,7 +3,7 @@
 use alloc::format;
 
 use super::sets::{Module, Part, Sets};
-use super::{Findings, Severity, shown};
+use super::{Findings, Severity, nvidia, shown};
 use crate::content::Content;
 use crate::model::{self, ImageKind, IrType, State};
 use crate::property::{Value, key, set};
@@ -102,9 +102,11 @@ fn check_image(
                     ),
                 ),
             }
-            if ty == IrType::Ptx {
-                let reason = "the reference runtime takes every IR module for SPIR-V";
-                add(Severity::Warning, reason.into());
+            if ty == IrType::Ptx && content == Content::Ptx {
+                nvidia::check_ptx(image.bytes(), target, &mut |offset, severity, reason| {
+                    let at = image.offset().saturating_add(offset);
+                    findings.add(severity, at, owner, reason);
+                });
             }
             if content == Content::SpirV
                 && let Err(error) = spirv::Module::parse(image.bytes())
@@ -134,6 +136,10 @@ fn check_image(
                 let reason = "the state is input, in which no runtime takes native code";
                 add(Severity::Warning, reason.into());
             }
+            nvidia::check_native(image.bytes(), arch, &mut |offset, severity, reason| {
+                let at = image.offset().saturating_add(offset);
+                findings.add(severity, at, owner, reason);
+            });
         }
     }
 }
@@ -174,7 +180,29 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
         let reason = "the state is input, and it has native code alone: it loads nowhere";
         findings.add(Severity::Error, offset, module.owner, reason);
     }
-    if ir > 1 {
+    let is_ptx = |says: &model::Image<'_>| {
+        matches!(
+            says.kind(),
+            ImageKind::Ir {
+                ty: IrType::Ptx,
+                ..
+            }
+        )
+    };
+    let images = module.images.iter().filter(|(image, _)| !image.is_native());
+    let mut alike = 0;
+    for (place, (image, described)) in images.enumerate() {
+        match (is_ptx(&described.says), place) {
+            // For NVIDIA's GPUs, behind what the reference runtime takes.
+            (true, 1..) => {}
+            (true, 0) => {
+                let reason = "the reference runtime takes the first IR module for SPIR-V, and so refuses the whole file; put SPIR-V before it, or file it as native code with its architecture";
+                findings.add(Severity::Warning, image.offset(), image.owner(), reason);
+            }
+            (false, _) => alike += 1,
+        }
+    }
+    if alike > 1 {
         let reason = format!("it has {ir} IR modules; the reference runtime takes the first");
         findings.add(Severity::Warning, offset, module.owner, reason);
     }

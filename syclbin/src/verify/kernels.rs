@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::sets::{Module, Part, Sets};
-use super::{Findings, Severity, shown};
+use super::{Findings, Severity, nvidia, shown};
 use crate::content::Content;
 use crate::metadata::without_run_prefix;
 use crate::model::State;
@@ -21,7 +21,9 @@ struct Code {
     /// Kernels of images whose kernels can be read; `None` if there is no such image.
     kernels: Option<BTreeSet<String>>,
     imports: BTreeSet<String>,
-    is_spirv: bool,
+    /// Kernels of the SPIR-V, if there is some.
+    spirv: Option<BTreeSet<String>>,
+    ptx: Vec<ptx::Module>,
 }
 
 pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
@@ -30,7 +32,10 @@ pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
     let mut owners: BTreeMap<&str, Owner> = BTreeMap::new();
     for (module, code) in sets.modules.iter().zip(&code) {
         check_names(module, code, findings);
-        for kernel in code.kernels.iter().flatten().filter(|_| code.is_spirv) {
+        for ptx in &code.ptx {
+            nvidia::check_names(module, code.spirv.as_ref(), ptx, findings);
+        }
+        for kernel in code.spirv.iter().flatten() {
             if let Some(first) = owners.insert(kernel, module.owner) {
                 let reason = format!("kernel {} is in {first} as well", shown(kernel));
                 findings.add(
@@ -47,6 +52,7 @@ pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
 
 fn read_code(module: &Module<'_>) -> Code {
     let mut code = Code::default();
+    let mut found: Option<BTreeSet<String>> = None;
     for (image, _) in &module.images {
         match Content::of(image.bytes()) {
             Content::SpirV => {
@@ -54,18 +60,22 @@ fn read_code(module: &Module<'_>) -> Code {
                 let Ok(spirv) = spirv::Module::parse(image.bytes()) else {
                     continue;
                 };
-                code.is_spirv = true;
-                let kernels = code.kernels.get_or_insert_default();
-                kernels.extend(spirv.kernels().map(String::from));
+                let names = || spirv.kernels().map(String::from);
+                found.get_or_insert_default().extend(names());
+                code.kernels.get_or_insert_default().extend(names());
                 code.imports.extend(spirv.imports().map(String::from));
             }
             Content::Ptx => {
+                let ptx = ptx::Module::read(image.bytes()).0;
                 let kernels = code.kernels.get_or_insert_default();
-                kernels.extend(ptx::kernels(image.bytes()));
+                kernels.extend(ptx.kernels.iter().map(|kernel| kernel.name.clone()));
+                code.imports.extend(ptx.imports.iter().cloned());
+                code.ptx.push(ptx);
             }
             _ => {}
         }
     }
+    code.spirv = found;
     code
 }
 

@@ -11,6 +11,7 @@
 mod images;
 mod kernels;
 mod layout;
+mod nvidia;
 mod sets;
 mod wrapper;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use syclbin::metadata::SpecializationConstants;
-use syclbin::property::{PropertySet, set};
+use syclbin::property::{PropertySet, key, set};
 use syclbin::{AbstractModule, Syclbin};
 
 use crate::imports;
@@ -27,8 +27,8 @@ pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'
     whole
 }
 
-/// Sets that say what a launch is, and what code needs and offers. Two modules that are one agree in
-/// all of them.
+/// Sets that say what a launch is, and what code needs. Two modules that are one agree in all of them,
+/// but for aspects: see [`has_aspects`].
 const AGREE: [&str; 4] = [
     set::DEVICE_REQUIREMENTS,
     set::IMPORTED_SYMBOLS,
@@ -46,6 +46,7 @@ fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
             let set = module.metadata.set(name).into_iter();
             let mut all: Vec<_> = set
                 .flat_map(PropertySet::iter)
+                .filter(|(key, _)| *key != key::ASPECTS)
                 .map(|(key, value)| (key.to_owned(), value.clone()))
                 .collect();
             all.sort_by(|(left, _), (right, _)| left.cmp(right));
@@ -54,12 +55,22 @@ fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
         properties(a) == properties(b)
     };
     of_a == kernels(b)
+        && has_aspects(a, b)
         && has_exports(a, b)
         && has_constants(a, b)
         && of_a
             .iter()
             .all(|kernel| removed(a, kernel) == removed(b, kernel))
         && AGREE.iter().all(same)
+}
+
+/// Whether PTX asks for all that SPIR-V asks of a device, so that what the module says keeps no NVIDIA GPU
+/// away. It may ask for more, such as fp64, which its mathematics is made with and every NVIDIA GPU has.
+fn has_aspects(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
+    match (spirv.aspects(), ptx.aspects()) {
+        (Ok(of_spirv), Ok(of_ptx)) => of_spirv.iter().all(|aspect| of_ptx.contains(aspect)),
+        _ => false,
+    }
 }
 
 /// Whether PTX has for others what SPIR-V has. It may have more: without optimization, also the functions
@@ -163,6 +174,23 @@ mod tests {
         let metadata = &mut ptx.modules[0].metadata;
         metadata.insert(set::DEVICE_REQUIREMENTS, "reqd_sub_group_size", 32u32);
         assert_eq!(images(&merge(spirv(), ptx)), [1, 1, 1]);
+    }
+
+    #[test]
+    fn aspects_that_only_ptx_asks_for_part_nothing_and_those_that_only_spirv_asks_for_do() {
+        let with = |ty, aspects: &[u32]| {
+            let mut file = file(ty, &[&["a"]]);
+            let bytes: Vec<u8> = aspects.iter().flat_map(|one| one.to_le_bytes()).collect();
+            let metadata = &mut file.modules[0].metadata;
+            metadata.insert(set::DEVICE_REQUIREMENTS, key::ASPECTS, bytes);
+            file
+        };
+        let whole = merge(with(IrType::SpirV, &[5]), with(IrType::Ptx, &[5, 6]));
+        assert_eq!(images(&whole), [2]);
+        let aspects = whole.modules[0].aspects().unwrap();
+        assert_eq!(aspects.len(), 1, "devices without fp64 run the SPIR-V");
+        let whole = merge(with(IrType::SpirV, &[5, 6]), with(IrType::Ptx, &[5]));
+        assert_eq!(images(&whole), [1, 1]);
     }
 
     #[test]
