@@ -108,7 +108,7 @@ impl CommandBuffer {
         self.queue.inside(COPY, from, from_offset, size)?;
         self.queue.inside(COPY, to, to_offset, size)?;
         let unified = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
-        // One row of as many bytes.
+        // One row of as many bytes: of pitches a device takes no more than two gigabytes, so there is none.
         let node = CUDA_MEMCPY3D {
             srcXInBytes: 0,
             srcY: 0,
@@ -119,8 +119,8 @@ impl CommandBuffer {
             srcDevice: from.pointer + from_offset as u64,
             srcArray: std::ptr::null_mut(),
             reserved0: std::ptr::null_mut(),
-            srcPitch: size,
-            srcHeight: 1,
+            srcPitch: 0,
+            srcHeight: 0,
             dstXInBytes: 0,
             dstY: 0,
             dstZ: 0,
@@ -130,8 +130,8 @@ impl CommandBuffer {
             dstDevice: to.pointer + to_offset as u64,
             dstArray: std::ptr::null_mut(),
             reserved1: std::ptr::null_mut(),
-            dstPitch: size,
-            dstHeight: 1,
+            dstPitch: 0,
+            dstHeight: 0,
             WidthInBytes: size,
             Height: 1,
             Depth: 1,

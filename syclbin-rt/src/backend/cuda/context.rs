@@ -40,7 +40,8 @@ impl Context {
     /// One that is lost is replaced: the device is reset, and what is left of the old one only
     /// answers with what it died of. NVIDIA's reference has no such way back (it says to end the
     /// process), so a driver may refuse; what other libraries have in the primary context is gone with
-    /// it, though it was lost before.
+    /// it, though it was lost before. A call that another thread is just making in the old one is left
+    /// to the driver.
     pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let position = in_use

@@ -102,8 +102,8 @@ impl Queue {
             // SAFETY: as the caller says.
             unsafe { copy(self.context(), functions, to, from, size, stream) }
         });
-        // SAFETY: the stream is alive and of the context.
-        let settled = unsafe { self.context().settle(self.stream.handle) };
+        // Also if the call failed: it may have queued the copy.
+        let settled = self.stream.settle();
         copied.and(settled)
     }
 

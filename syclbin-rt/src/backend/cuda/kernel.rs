@@ -120,8 +120,8 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// As of [`KernelObject::enqueue`]. The memory of the arguments is alive until this returns, and
-    /// after that until the queue has finished.
+    /// As of [`KernelObject::enqueue`]. The memory of the arguments is alive until this returns: when it
+    /// goes it waits for the queues.
     pub(crate) unsafe fn launch(
         &self,
         queue: &Queue,

@@ -67,13 +67,14 @@ impl Arguments for KernelObject {
     unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
-            Argument::Memory(place, _)
-                if let Some(memory) = place.memory.cuda()
-                    && Arc::ptr_eq(memory.context(), &self.context) =>
-            {
-                let address = memory.pointer + place.offset as u64;
-                self.values.set(index, &address.to_le_bytes())
-            }
+            Argument::Memory(place, _) => match place.memory.cuda() {
+                Some(memory) if Arc::ptr_eq(memory.context(), &self.context) => {
+                    let address = memory.pointer + place.offset as u64;
+                    self.values.set(index, &address.to_le_bytes())
+                }
+                // SAFETY: as the caller says.
+                _ => unsafe { self.set_any(index, value) },
+            },
             // SAFETY: as the caller says.
             _ => unsafe { self.set_any(index, value) },
         }

@@ -95,6 +95,16 @@ impl Stream {
         Ok(())
     }
 
+    /// Waits for everything in it, the last of which is a copy from or to memory of the host that is
+    /// only borrowed.
+    pub(super) fn settle(&self) -> Result<(), Failure> {
+        let last = self.last();
+        // SAFETY: the stream is alive and of the context.
+        unsafe { self.context.settle(self.handle) }?;
+        self.ended_up_to(last);
+        Ok(())
+    }
+
     /// A mark after command `number`, and up to which command it stands for all; none if that has
     /// ended.
     ///
