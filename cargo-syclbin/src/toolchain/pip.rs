@@ -36,7 +36,7 @@ const PLATFORM: [&str; 14] = [
     "--only-binary=:all:",
     "--platform",
     "manylinux_2_28_x86_64",
-    // pip before 24 takes no older platform than the one it is told.
+    // pip 23.2 takes no wheel of an older platform than those it is told.
     "--platform",
     "manylinux_2_17_x86_64",
     "--platform",

@@ -157,7 +157,7 @@ impl<'a> Wheel<'a> {
     }
 }
 
-/// pip gives what it unpacks the same right.
+/// Gives a program the right to be started, as pip would.
 fn make_executable(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {
