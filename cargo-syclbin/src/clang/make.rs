@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use syclbin::Container;
+use syclbin::{Container, State};
 use syclbin_build::file;
 
 use crate::inputs::Input;
@@ -59,6 +59,9 @@ pub(crate) fn make(options: &Options) -> Result<()> {
             false => folder.path()?.to_owned(),
         };
         last_step(options, &inputs, &folder)?.show(options.show);
+    }
+    if options.state == State::Executable {
+        nvidia::set_apart(&mut whole);
     }
     let bytes = syclbin::write::to_vec(&whole, Container::default())
         .or_else(|error| own(format!("what the compiler made cannot be written: {error}")))?;

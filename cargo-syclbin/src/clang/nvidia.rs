@@ -175,6 +175,33 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     }
 }
 
+/// Files PTX as native code where it stands in a module without SPIR-V, and others have some: the
+/// reference runtime takes every module of an intermediate language for SPIR-V, and refuses the whole
+/// file over one that begins with none. `syclbin-rt` looks at what it is.
+pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
+    let is = |image: &Image<'_>, wanted| match image.kind() {
+        ImageKind::Ir { ty, .. } => ty == wanted,
+        ImageKind::Native { .. } => false,
+    };
+    let has_spirv = |module: &AbstractModule<'_>| {
+        let mut images = module.images.iter();
+        images.any(|image| is(image, IrType::SpirV))
+    };
+    if !file.modules.iter().any(has_spirv) {
+        return;
+    }
+    for module in file.modules.iter_mut().filter(|module| !has_spirv(module)) {
+        for image in &mut module.images {
+            if is(image, IrType::Ptx)
+                && let Ok(ptx) = syclbin::ptx::Module::parse(&image.bytes)
+            {
+                let arch = ptx.target.to_string();
+                *image = Image::native(&arch, NVIDIA, image.bytes.clone());
+            }
+        }
+    }
+}
+
 /// Warnings of kernels that the file has no code of for NVIDIA's GPUs: an input brought none, and it is made
 /// of sources only.
 pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> {

@@ -27,13 +27,12 @@ pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'
     whole
 }
 
-/// Sets that say what a launch is, and what code needs. Two modules that are one agree in all of them,
-/// but for aspects: see [`has_aspects`].
-const AGREE: [&str; 4] = [
+/// Sets that say what code needs. Two modules that are one agree in all of them, but for aspects: see
+/// [`has_aspects`]. Which argument of a kernel is its scratch memory only SPIR-V says: in PTX that is none.
+const AGREE: [&str; 3] = [
     set::DEVICE_REQUIREMENTS,
     set::IMPORTED_SYMBOLS,
     set::DEVICE_GLOBALS,
-    set::IMPLICIT_LOCAL_ARG,
 ];
 
 fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
@@ -191,6 +190,36 @@ mod tests {
         assert_eq!(aspects.len(), 1, "devices without fp64 run the SPIR-V");
         let whole = merge(with(IrType::SpirV, &[5, 6]), with(IrType::Ptx, &[5]));
         assert_eq!(images(&whole), [1, 1]);
+    }
+
+    #[test]
+    fn scratch_memory_is_an_argument_of_the_spirv_alone_and_parts_nothing() {
+        let mut spirv = file(IrType::SpirV, &[&["a"]]);
+        let metadata = &mut spirv.modules[0].metadata;
+        metadata.insert(set::IMPLICIT_LOCAL_ARG, "a", 2u32);
+        let whole = merge(spirv, file(IrType::Ptx, &[&["a"]]));
+        assert_eq!(images(&whole), [2]);
+        let metadata = &whole.modules[0].metadata;
+        assert!(metadata.get(set::IMPLICIT_LOCAL_ARG, "a").is_some());
+    }
+
+    #[test]
+    fn ptx_of_a_module_of_its_own_is_filed_as_native_code_beside_spirv_alone() {
+        let ptx = || {
+            let mut ptx = file(IrType::Ptx, &[&["b"]]);
+            let text = b".version 7.0\n.target sm_80\n.address_size 64\n";
+            ptx.modules[0].images[0].bytes = text.as_slice().into();
+            ptx
+        };
+        let mut whole = merge(file(IrType::SpirV, &[&["a"]]), ptx());
+        crate::nvidia::set_apart(&mut whole);
+        assert!(!whole.modules[0].images[0].native);
+        let kind = whole.modules[1].images[0].kind();
+        let (arch, target) = ("sm_80", "nvptx64-nvidia-cuda");
+        assert_eq!(kind, syclbin::ImageKind::Native { arch, target });
+        let mut alone = ptx();
+        crate::nvidia::set_apart(&mut alone);
+        assert!(!alone.modules[0].images[0].native);
     }
 
     #[test]
