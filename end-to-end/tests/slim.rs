@@ -7,6 +7,7 @@ mod common;
 
 use common::queue;
 use end_to_end::slim;
+use std::io::Write as _;
 use syclbin_rt::half::f16;
 use syclbin_rt::{NdRange, Queue};
 
@@ -159,6 +160,14 @@ fn a_kernel_prints() {
         // SAFETY: it takes a number, and touches no memory.
         unsafe { kernels.prints(42).launch(NdRange::new(1)) }.unwrap();
         queue.wait().unwrap();
+        return;
+    }
+    if queue.device().name() == "Simulated CUDA device" {
+        // `println!` would be kept back, as the test passes.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: the simulated device prints nothing"
+        );
         return;
     }
     let copy = std::process::Command::new(std::env::current_exe().unwrap())

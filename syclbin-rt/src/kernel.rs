@@ -54,6 +54,8 @@ pub(crate) struct Symbol {
     pub(crate) eliminated: Vec<bool>,
     /// What the code takes, without those that were removed; empty where the code does not say.
     pub(crate) parameters: Vec<Takes>,
+    /// Whether the last argument is scratch memory that is no parameter of the code, as in PTX.
+    pub(crate) scratch: bool,
     /// Where its parameters lie, where the code says so.
     pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
@@ -104,7 +106,7 @@ impl Kernel {
                     true => symbol.eliminated.clone(),
                     false => Vec::new(),
                 },
-                arguments: raw.arguments(),
+                arguments: raw.arguments() + usize::from(symbol.scratch),
                 local_memory: raw.local_memory(),
                 raw_queue: queue.raw().clone(),
                 limits,

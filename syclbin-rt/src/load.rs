@@ -379,6 +379,8 @@ impl<'l> Loading<'l> {
             Symbol {
                 eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
                 parameters: told.and_then(|code| code.takes(&name)).unwrap_or_default(),
+                scratch: self.queue.device().facts().cuda.is_some()
+                    && metadata.implicit_local_arguments.get(&name).is_some(),
                 slots: code.and_then(|code| code.slots(&name)),
                 sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
                 id_range: built.id_range,

@@ -24,6 +24,9 @@ const NEED_TOOLCHAIN: [&str; 9] = [
     "end-to-end",
 ];
 
+/// The tests of `end-to-end` whose kernels are compiled for all devices.
+const ON_ALL_DEVICES: [&str; 5] = ["kernels", "rest", "scratch", "slim", "structs"];
+
 /// The examples beside the demo, and what each says when device and Rust agree.
 const EXAMPLES: [(&str, &str); 7] = [
     ("blur", "radius 6  320 x 200 pixels as Rust computes them"),
@@ -66,6 +69,7 @@ pub(crate) fn test() -> Result<()> {
         examples.args(["--package", package]);
     }
     step("kernels from source, on a device", &mut examples)?;
+    on_simulated_cuda(&device)?;
     let log = "test --package syclbin-rt --features log --test log";
     step("what is said to loggers", cargo().args(log.split(' ')))?;
     run_stress(&["--short".to_owned()])?;
@@ -73,6 +77,33 @@ pub(crate) fn test() -> Result<()> {
     judge()?;
     demo()?;
     eprintln!("\nall passed in {:.0?}", start.elapsed());
+    Ok(())
+}
+
+/// The tests of the runtime once more, and those of kernels from source that are for all devices, on a
+/// device of CUDA that is a simulation: a machine without NVIDIA's driver tests the other backend so.
+fn on_simulated_cuda(required: &OsStr) -> Result<()> {
+    let build = ["build", "--quiet", "--package", "simulated-cuda"];
+    step("simulated CUDA", cargo().args(build))?;
+    let program = target_folder()?.join("debug").join("with-simulated-cuda");
+    let mut of_kernels = vec!["test", "--package", "end-to-end"];
+    for test in ON_ALL_DEVICES {
+        of_kernels.extend(["--test", test]);
+    }
+    for (name, arguments) in [
+        (
+            "tests of the runtime on simulated CUDA",
+            vec!["test", "--package", "syclbin-rt"],
+        ),
+        ("kernels from source on simulated CUDA", of_kernels),
+    ] {
+        let cargo = cargo();
+        let mut command = Command::new(&program);
+        command.arg(cargo.get_program()).args(arguments);
+        command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        command.env("SYCLBIN_DEVICE", "cuda:gpu:0");
+        step(name, command.env("SYCLBIN_REQUIRE_DEVICE", required))?;
+    }
     Ok(())
 }
 
