@@ -9,6 +9,7 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use crate::depfile::{self, Kind, Sink};
 use crate::headers;
+use crate::inline;
 use crate::library::{self, Code, DeviceImage, Outcome};
 use crate::lower;
 use crate::nvidia::{self, Ptx};
@@ -90,7 +91,10 @@ fn ptx(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<V
             module.metadata.insert(set::EXPORTED_SYMBOLS, symbol, 1u32);
         }
     }
-    Ok(code)
+    Ok(match std::str::from_utf8(&code) {
+        Ok(text) => inline::inline(text).into_bytes(),
+        Err(_) => code,
+    })
 }
 
 /// Takes out masks of functions that are no kernels: the library makes some for built-in functions that
