@@ -198,6 +198,8 @@ fn is_pure(instruction: &Instruction<'_>) -> bool {
         "cvta",
     ];
     let loads = ["ld.param.", "ld.global.nc."];
+    // What sets the carry is read by the next instruction.
     instruction.guard.is_none()
+        && instruction.parts().all(|part| part != "cc")
         && (kinds.contains(&instruction.kind()) || loads.iter().any(|load| name.starts_with(load)))
 }

@@ -22,6 +22,9 @@ pub(super) enum Line<'l> {
     Instruction(Instruction<'l>),
     /// Instructions with names of their own, `{ .reg .b16 t; mov.b32 {t, %rs1}, %r1; }`.
     Block(&'l str),
+    /// What opens and closes a scope in assembly of a source.
+    OpenScope,
+    CloseScope,
     Odd,
 }
 
@@ -42,8 +45,11 @@ impl<'l> Line<'l> {
         }
         let words = words.split_once("//").map_or(words, |(words, _)| words);
         let words = words.trim_end();
-        if words.is_empty() {
-            return Self::Blank;
+        match words {
+            "" => return Self::Blank,
+            "{" => return Self::OpenScope,
+            "}" => return Self::CloseScope,
+            _ => {}
         }
         if let Some(inside) = words.strip_prefix('{').and_then(|w| w.strip_suffix('}')) {
             let is_known = |statement: &str| {

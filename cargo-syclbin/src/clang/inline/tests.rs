@@ -286,6 +286,8 @@ fn memory_of_a_thread_and_its_pointers_come_along_and_special_registers_keep_the
 fn what_is_not_understood_is_left_as_it_is() {
     let odd = [
         "\t{\n\t.reg .b32 t;\n\tmov.b32 t, %r1;\n\t}\n",
+        "\t{\n\t@%p1 bra \t$L__BB1_2;\n\t}\n",
+        "\t}\n",
         "\tmov.b32 %r1, 1; mov.b32 %r2, 2;\n",
         "\t.shared .align 4 .b8 tile[16];\n",
         "\tmov.b64 \t%r2, func_retval0;\n",
@@ -338,4 +340,14 @@ fn large_functions_are_inlined_where_they_are_called_once() {
 fn a_text_that_is_inlined_is_inlined_already() {
     let once = inline(&text(&call("twice", "%r2"), &function("twice", DOUBLE)));
     assert_eq!(inline(&once), once);
+}
+
+#[test]
+fn assembly_in_a_scope_that_declares_nothing_comes_along_with_its_carries() {
+    let body = "\tld.param.b32 \t%r1, [twice_param_0];\n\t// begin inline asm\n\t{\n\tadd.cc.u32 %r2, %r1, \
+                -1;\n\taddc.u32 %r1, %r1, 0;\n\t}\n\t// end inline asm\n\tst.param.b32 \t[func_retval0], %r1;\n\tret;\n";
+    let whole = inline(&text(&call("twice", "3"), &function("twice", body)));
+    let lines = kernel(&whole);
+    assert!(lines.contains(&"add.cc.u32 %r7, %r6, -1;"), "{whole}");
+    assert!(lines.contains(&"addc.u32 %r6, %r6, 0;"), "{whole}");
 }

@@ -201,7 +201,7 @@ impl Body {
     /// Reads a body; `None` if something in it is odd.
     fn parse(lines: &[&str]) -> Option<Self> {
         let mut body = Self::default();
-        let mut is_in_call = false;
+        let (mut is_in_call, mut is_in_scope) = (false, false);
         let mut lines = lines.iter();
         while let Some(text) = lines.next() {
             let mut text = (*text).to_owned();
@@ -212,7 +212,20 @@ impl Body {
                 text.push(' ');
                 text.push_str(lines.next()?.trim());
             }
-            match Line::of(&text) {
+            let line = Line::of(&text);
+            // In a scope nothing is declared here, and so it can be without braces.
+            if is_in_scope && !is_plain(&line) {
+                return None;
+            }
+            match line {
+                Line::OpenScope if !is_in_call => {
+                    is_in_scope = true;
+                    continue;
+                }
+                Line::CloseScope if is_in_scope => {
+                    is_in_scope = false;
+                    continue;
+                }
                 Line::Registers(words) if !is_in_call => {
                     body.registers.declare(words)?;
                     continue;
@@ -242,12 +255,23 @@ impl Body {
             }
             body.lines.push(text);
         }
-        (!is_in_call).then_some(body)
+        (!is_in_call && !is_in_scope).then_some(body)
     }
 
     /// How many instructions it has.
     pub(super) fn size(&self) -> usize {
         size(&self.lines)
+    }
+}
+
+/// Whether a line declares nothing, and goes on with the next.
+fn is_plain(line: &Line<'_>) -> bool {
+    match line {
+        Line::Blank | Line::CloseScope => true,
+        Line::Instruction(instruction) => {
+            !matches!(instruction.kind(), "bra" | "brx" | "ret" | "call")
+        }
+        _ => false,
     }
 }
 
