@@ -18,6 +18,7 @@
 //! | [`splice`] | the body of a function in the place of a call |
 //! | [`fold`] | a body without what cannot be reached with the arguments of a call |
 //! | [`values`] | what registers are known to have |
+//! | [`spaces`] | accesses of which the memory is known |
 //! | [`sweep`] | what nothing calls any more |
 
 mod call;
@@ -25,6 +26,7 @@ mod fold;
 mod line;
 mod places;
 mod registers;
+mod spaces;
 mod splice;
 mod sweep;
 mod text;
@@ -65,8 +67,9 @@ pub(crate) fn inline(text: &str) -> String {
     }
     for item in &mut parsed.items {
         if let Item::Function(function) = item
-            && let Some(body) = bodies.changed.remove(function.name)
+            && let Some(mut body) = bodies.changed.remove(function.name)
         {
+            spaces::settle(&mut body);
             function.body = Some(body);
         } else if let Item::Function(function) = item {
             function.body = None; // it is written as it was

@@ -351,3 +351,22 @@ fn assembly_in_a_scope_that_declares_nothing_comes_along_with_its_carries() {
     assert!(lines.contains(&"add.cc.u32 %r7, %r6, -1;"), "{whole}");
     assert!(lines.contains(&"addc.u32 %r6, %r6, 0;"), "{whole}");
 }
+
+#[test]
+fn accesses_through_an_address_of_known_memory_are_of_that_memory() {
+    let call = "\tcvta.shared.u64 \t%rd1, %rd0;\n\t{ // callseq 0, 0\n\t.param .b64 \tparam0;\n\tst.param.b64 \
+                \t[param0], %rd1;\n\tcall.uni touch, (param0);\n\t} // callseq 0\n";
+    let head = ".func touch(\n\t.param .b64 touch_param_0\n)\n{\n\t.reg .b32 \t%r<4>;\n\t.reg .b64 \t%rd<5>;\n";
+    let body = "\tld.param.b64 \t%rd1, [touch_param_0];\n\tadd.s64 \t%rd2, %rd1, 8;\n\tatom.relaxed.cta.add.u32 \
+                \t%r1, [%rd2], 1;\n\tld.v2.b32 \t{%r2, %r3}, [%rd1+16];\n\tadd.s64 \t%rd3, %rd1, \
+                %rd4;\n\tst.b32 \t[%rd3], %r2;\n\tld.global.b32 \t%r3, [%rd1];\n\tret;\n\n}\n";
+    let whole = inline(&text(call, &format!("{head}{body}")));
+    let lines = kernel(&whole);
+    let has = |line: &str| assert!(lines.contains(&line), "{line} {whole}");
+    has("cvta.to.shared.u64 \t%rd8, %rd5;");
+    has("atom.relaxed.cta.shared.add.u32 \t%r4, [%rd8], 1;");
+    has("ld.shared.v2.b32 \t{%r5, %r6}, [%rd9+16];");
+    // A sum of two registers may be of another object, and what is of a memory stays so.
+    has("st.b32 \t[%rd6], %r5;");
+    has("ld.global.b32 \t%r6, [%rd4];");
+}
