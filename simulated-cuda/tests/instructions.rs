@@ -24,32 +24,17 @@ fn run_with(before: &str, body: &str, threads: u32) -> Vec<u32> {
     let output = upload(&vec![0xdead_beefu32; threads as usize]);
     let given = [1u32, 2, 3, 4].map(u32::to_ne_bytes).concat();
     let kernel = function(load(&text), "k");
-    ok(launch(
-        kernel,
-        [1; 3],
-        [threads, 1, 1],
-        64,
-        &[&output.to_ne_bytes(), &given],
-    ));
+    ok(launch(kernel, [1; 3], [threads, 1, 1], 64, &[&output.to_ne_bytes(), &given]));
     download(output, threads as usize)
 }
 
 #[test]
 fn special_registers_tell_threads_who_they_are() {
-    let found = run(
-        "mov.u32 %r1, %laneid; mov.u32 %r2, %warpid; mad.lo.u32 %r9, %r2, 100, %r1;",
-        70,
-    );
+    let found = run("mov.u32 %r1, %laneid; mov.u32 %r2, %warpid; mad.lo.u32 %r9, %r2, 100, %r1;", 70);
     assert_eq!(found[69], 205);
-    let found = run(
-        "mov.u32 %r1, %lanemask_lt; mov.u32 %r2, %lanemask_ge; xor.b32 %r9, %r1, %r2;",
-        40,
-    );
+    let found = run("mov.u32 %r1, %lanemask_lt; mov.u32 %r2, %lanemask_ge; xor.b32 %r9, %r1, %r2;", 40);
     assert!(found.iter().all(|mask| *mask == u32::MAX));
-    let found = run(
-        "mov.u32 %r9, %ntid.x; add.u32 %r9, %r9, %nctaid.y; add.u32 %r9, %r9, WARP_SZ;",
-        7,
-    );
+    let found = run("mov.u32 %r9, %ntid.x; add.u32 %r9, %r9, %nctaid.y; add.u32 %r9, %r9, WARP_SZ;", 7);
     assert_eq!(found[0], 40);
     let found = run("mov.u32 %r9, %dynamic_smem_size;", 1);
     assert_eq!(found, [64]);
@@ -57,14 +42,10 @@ fn special_registers_tell_threads_who_they_are() {
 
 #[test]
 fn predicates_guard_single_steps_and_whole_instructions() {
-    let found = run(
-        "setp.lt.u32 %p1, %r0, 2; @%p1 mov.u32 %r9, 7; @!%p1 mov.u32 %r9, 8;",
-        4,
-    );
+    let found = run("setp.lt.u32 %p1, %r0, 2; @%p1 mov.u32 %r9, 7; @!%p1 mov.u32 %r9, 8;", 4);
     assert_eq!(found, [7, 7, 8, 8]);
     // The first step of this one changes the predicate it is under.
-    let body =
-        "setp.lt.u32 %p1, %r0, 2; @%p1 setp.eq.and.u32 %p1|%p2, %r0, 1, %p1; @%p1 mov.u32 %r9, 5;";
+    let body = "setp.lt.u32 %p1, %r0, 2; @%p1 setp.eq.and.u32 %p1|%p2, %r0, 1, %p1; @%p1 mov.u32 %r9, 5;";
     assert_eq!(run(body, 3), [0, 5, 0]);
 }
 
@@ -82,8 +63,7 @@ fn vectors_are_taken_apart_and_put_together() {
 
 #[test]
 fn loads_of_signed_values_fill_the_register() {
-    let before =
-        ".global .align 4 .b8 bytes[4] = {255, 128, 1, 0};\n.const .u64 at = generic(bytes);";
+    let before = ".global .align 4 .b8 bytes[4] = {255, 128, 1, 0};\n.const .u64 at = generic(bytes);";
     let body = "ld.global.s8 %r1, [bytes+1]; ld.global.u8 %r2, [bytes]; ld.const.u64 %d2, [at]; \
                 ld.s16 %r3, [%d2]; add.s32 %r9, %r1, %r2; add.s32 %r9, %r9, %r3;";
     let expected = -128 + 255 + i32::from(i16::from_le_bytes([255, 128]));
@@ -154,12 +134,7 @@ fn barriers_wait_for_as_many_as_they_are_told_to() {
 
 #[test]
 fn lanes_give_values_to_each_other() {
-    let find = |modes: &str| {
-        run(
-            &format!("shfl.sync.{modes}, -1; selp.u32 %r2, 100, 0, %p1; add.u32 %r9, %r1, %r2;"),
-            32,
-        )
-    };
+    let find = |modes: &str| run(&format!("shfl.sync.{modes}, -1; selp.u32 %r2, 100, 0, %p1; add.u32 %r9, %r1, %r2;"), 32);
     let up = find("up.b32 %r1|%p1, %r0, 1, 0");
     assert_eq!((up[0], up[1], up[31]), (0, 100, 130));
     let down = find("down.b32 %r1|%p1, %r0, 2, 31");
@@ -177,23 +152,11 @@ fn lanes_give_values_to_each_other() {
 fn warps_vote_and_reduce() {
     let vote = |body: &str| run(&format!("setp.lt.u32 %p1, %r0, 3; {body}"), 32)[0];
     assert_eq!(vote("vote.sync.ballot.b32 %r9, %p1, -1;"), 7);
-    assert_eq!(
-        vote("vote.sync.any.pred %p2, %p1, -1; selp.u32 %r9, 1, 0, %p2;"),
-        1
-    );
-    assert_eq!(
-        vote("vote.sync.all.pred %p2, !%p1, -1; selp.u32 %r9, 1, 0, %p2;"),
-        0
-    );
+    assert_eq!(vote("vote.sync.any.pred %p2, %p1, -1; selp.u32 %r9, 1, 0, %p2;"), 1);
+    assert_eq!(vote("vote.sync.all.pred %p2, !%p1, -1; selp.u32 %r9, 1, 0, %p2;"), 0);
     assert_eq!(vote("redux.sync.add.s32 %r9, %r0, -1;"), 31 * 16);
-    assert_eq!(
-        vote("sub.s32 %r1, 3, %r0; redux.sync.min.s32 %r9, %r1, -1;"),
-        (-28i32).cast_unsigned()
-    );
-    assert_eq!(
-        vote("shr.u32 %r1, %r0, 4; match.any.sync.b32 %r9, %r1, -1;"),
-        0xffff
-    );
+    assert_eq!(vote("sub.s32 %r1, 3, %r0; redux.sync.min.s32 %r9, %r1, -1;"), (-28i32).cast_unsigned());
+    assert_eq!(vote("shr.u32 %r1, %r0, 4; match.any.sync.b32 %r9, %r1, -1;"), 0xffff);
     assert_eq!(vote("@%p1 activemask.b32 %r9;"), 7);
     // Only those that the mask names have to come.
     assert_eq!(vote("@%p1 redux.sync.xor.b32 %r9, %r0, 7;"), 3);
@@ -209,19 +172,10 @@ fn atomic_operations_give_what_was_there() {
     let one = |body: &str| run_with(before, &format!("{body} ld.global.u32 %r9, [cells];"), 33)[32];
     assert_eq!(one("atom.global.inc.u32 %r1, [cells], 9;"), 3);
     assert_eq!(one("red.global.max.s32 [cells], %r0;"), 32);
-    assert_eq!(
-        one("red.relaxed.gpu.global.add.f32 [cells], 0f3F000000;"),
-        16.5f32.to_bits()
-    );
+    assert_eq!(one("red.relaxed.gpu.global.add.f32 [cells], 0f3F000000;"), 16.5f32.to_bits());
     assert_eq!(one("atom.global.exch.b32 %r1, [cells], %r0;"), 32);
-    assert_eq!(
-        one("atom.acq_rel.gpu.global.cas.b32 %r1, [cells], %r0, 5; setp.ne.u32 %p1, %r0, 32;"),
-        5
-    );
-    assert_eq!(
-        one("atom.global.add.noftz.f16x2 %r1, [cells], 0x3c003800;"),
-        0x5020_4c20
-    );
+    assert_eq!(one("atom.acq_rel.gpu.global.cas.b32 %r1, [cells], %r0, 5; setp.ne.u32 %p1, %r0, 32;"), 5);
+    assert_eq!(one("atom.global.add.noftz.f16x2 %r1, [cells], 0x3c003800;"), 0x5020_4c20);
     // Threads that take turns at a lock go on, though none of them waits at a barrier.
     let lock = "spin: atom.global.cas.b32 %r1, [cells+4], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra spin; \
                 ld.global.u32 %r2, [cells]; add.u32 %r2, %r2, 1; st.global.u32 [cells], %r2; \

@@ -13,10 +13,7 @@ fn counted(count: usize) -> Vec<f32> {
 #[test]
 fn saxpy_adds() {
     context();
-    let saxpy = function(
-        load(include_str!("kernels/saxpy.ptx")),
-        "__sycl_kernel_saxpy",
-    );
+    let saxpy = function(load(include_str!("kernels/saxpy.ptx")), "__sycl_kernel_saxpy");
     let x = counted(1000);
     let y: Vec<f32> = x.iter().map(|x| 0.5 * x).collect();
     let (on_x, on_y) = (upload(&x), upload(&y));
@@ -36,10 +33,7 @@ fn saxpy_adds() {
 #[test]
 fn a_block_adds_up_over_barriers_in_shared_memory() {
     context();
-    let sum = function(
-        load(include_str!("kernels/block_sum.ptx")),
-        "__sycl_kernel_block_sum",
-    );
+    let sum = function(load(include_str!("kernels/block_sum.ptx")), "__sycl_kernel_block_sum");
     let input: Vec<i32> = (0..256).collect();
     let (on_input, output) = (upload(&input), upload(&[0i32; 4]));
     let arguments = [
@@ -60,19 +54,10 @@ fn positions_have_three_dimensions_and_an_offset() {
     let place = |x: usize, y: usize, z: usize| (z * 16 + y) * 8 + x;
     // SYCL's last dimension is the fastest, and so x.
     let coords = function(module, "__sycl_kernel_coords");
-    ok(launch(
-        coords,
-        [1, 2, 2],
-        [8, 4, 2],
-        0,
-        &[&output.to_ne_bytes()],
-    ));
+    ok(launch(coords, [1, 2, 2], [8, 4, 2], 0, &[&output.to_ne_bytes()]));
     let found = download::<i32>(output, 256);
     assert_eq!(found[(3 * 8 + 7) * 8 + 5], 30705);
-    let offset: Vec<u8> = [1u32, 2, 3]
-        .into_iter()
-        .flat_map(u32::to_ne_bytes)
-        .collect();
+    let offset: Vec<u8> = [1u32, 2, 3].into_iter().flat_map(u32::to_ne_bytes).collect();
     let shifted = function(module, "__sycl_kernel_coords_with_offset");
     let arguments = [&output.to_ne_bytes()[..], &offset];
     ok(launch(shifted, [1, 4, 2], [8, 4, 2], 0, &arguments));
@@ -83,10 +68,7 @@ fn positions_have_three_dimensions_and_an_offset() {
 #[test]
 fn structs_are_passed_by_value_and_through_memory() {
     context();
-    let kinetic = function(
-        load(include_str!("kernels/kinetic.ptx")),
-        "__sycl_kernel_kinetic",
-    );
+    let kinetic = function(load(include_str!("kernels/kinetic.ptx")), "__sycl_kernel_kinetic");
     // float mass; int id; double position[3]; float4 velocity
     let particle = |mass: f32, velocity: [f32; 4]| {
         let mut bytes = [0u8; 48];
@@ -107,34 +89,20 @@ fn structs_are_passed_by_value_and_through_memory() {
     ok(launch(kinetic, [1, 1, 1], [32, 1, 1], 0, &arguments));
     assert_eq!(download::<f32>(output, 2), [40.0, 12.0]);
 
-    let widen = function(
-        load(include_str!("kernels/widen.ptx")),
-        "__sycl_kernel_widen",
-    );
-    let halves: Vec<u16> = [0.5f32, -2.0, 65504.0]
-        .map(|x| half::f16::from_f32(x).to_bits())
-        .into();
+    let widen = function(load(include_str!("kernels/widen.ptx")), "__sycl_kernel_widen");
+    let halves: Vec<u16> = [0.5f32, -2.0, 65504.0].map(|x| half::f16::from_f32(x).to_bits()).into();
     let input = upload(&halves);
     let output = upload(&[0f32; 3]);
     let mut span = output.to_ne_bytes().to_vec();
     span.extend([3, 0, 0, 0, 0, 0, 0, 0]);
-    ok(launch(
-        widen,
-        [1, 1, 1],
-        [8, 1, 1],
-        0,
-        &[&span, &input.to_ne_bytes(), &[0; 4]],
-    ));
+    ok(launch(widen, [1, 1, 1], [8, 1, 1], 0, &[&span, &input.to_ne_bytes(), &[0; 4]]));
     assert_eq!(download::<f32>(output, 3), [0.5, -2.0, 65504.0]);
 }
 
 #[test]
 fn atomic_additions_of_all_threads_are_counted() {
     context();
-    let histogram = function(
-        load(include_str!("kernels/histogram.ptx")),
-        "__sycl_kernel_histogram",
-    );
+    let histogram = function(load(include_str!("kernels/histogram.ptx")), "__sycl_kernel_histogram");
     let bytes: Vec<u8> = (0..10_000u32).map(|i| (i * i % 251) as u8).collect();
     let mut expected = vec![0u32; 256];
     for byte in &bytes {
@@ -154,10 +122,7 @@ fn atomic_additions_of_all_threads_are_counted() {
 #[test]
 fn a_matrix_is_multiplied_in_strips() {
     context();
-    let matmul = function(
-        load(include_str!("kernels/matmul.ptx")),
-        "__sycl_kernel_matmul",
-    );
+    let matmul = function(load(include_str!("kernels/matmul.ptx")), "__sycl_kernel_matmul");
     let (m, n, k) = (70usize, 50usize, 33usize);
     let a: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32 - 3.0).collect();
     let b: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32 - 2.0).collect();
@@ -174,13 +139,7 @@ fn a_matrix_is_multiplied_in_strips() {
         &0u32.to_ne_bytes(),
         &strip.to_ne_bytes(),
     ];
-    ok(launch(
-        matmul,
-        [1, 2, 1],
-        [16, 16, 1],
-        2 * strip,
-        &arguments,
-    ));
+    ok(launch(matmul, [1, 2, 1], [16, 16, 1], 2 * strip, &arguments));
     let found = download::<f32>(on_c, m * n);
     for row in 0..m {
         for column in 0..n {
@@ -209,34 +168,14 @@ fn variables_of_a_module_have_addresses_and_hold_them() {
     let pointer = table + 8;
     // SAFETY: each has as many bytes as are copied.
     unsafe {
-        ok(api::copy::cuMemcpyHtoD_v2(
-            table,
-            (&raw const pointer).cast(),
-            8,
-        ));
-        ok(api::copy::cuMemcpyHtoD_v2(
-            bias,
-            (&raw const BIAS).cast(),
-            4,
-        ));
+        ok(api::copy::cuMemcpyHtoD_v2(table, (&raw const pointer).cast(), 8));
+        ok(api::copy::cuMemcpyHtoD_v2(bias, (&raw const BIAS).cast(), 4));
     }
-    ok(launch(
-        function(module, "__sycl_kernel_store"),
-        [1; 3],
-        [1; 3],
-        0,
-        &[&10u32.to_ne_bytes()],
-    ));
+    ok(launch(function(module, "__sycl_kernel_store"), [1; 3], [1; 3], 0, &[&10u32.to_ne_bytes()]));
     assert_eq!(download::<u32>(pointer, 4), [0, 10, 20, 30]);
     let (keys, output) = (upload(&[3u32, 2, 1, 4]), upload(&[0f32; 4]));
     let arguments = [&keys.to_ne_bytes()[..], &output.to_ne_bytes()];
-    ok(launch(
-        function(module, "__sycl_kernel_lookup"),
-        [1; 3],
-        [4, 1, 1],
-        0,
-        &arguments,
-    ));
+    ok(launch(function(module, "__sycl_kernel_lookup"), [1; 3], [4, 1, 1], 0, &arguments));
     assert_eq!(download::<f32>(output, 4), [30.5, 20.5, 10.5, 0.5]);
 }
 

@@ -180,10 +180,7 @@ fn names_sizes_and_masks_of_the_ptx_are_those_of_the_module() {
                 assert!(kernel.parameter_bytes().is_some());
             }
             let globals = module.metadata.set(set::DEVICE_GLOBALS).into_iter();
-            for name in globals
-                .flat_map(syclbin::PropertySet::keys)
-                .map(without_run_prefix)
-            {
+            for name in globals.flat_map(syclbin::PropertySet::keys).map(without_run_prefix) {
                 let key = format!("{name}@global_id_mapping");
                 let symbol = module.metadata.get(set::PROGRAM_METADATA, &key).unwrap();
                 assert!(text.variable(symbol.as_str().unwrap()).is_some());

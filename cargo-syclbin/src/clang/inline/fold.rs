@@ -10,6 +10,9 @@ use super::line::{Instruction, Line, split, words};
 use super::text::Body;
 use super::values::{Constants, Tables, Values};
 
+/// Chains of instructions that nothing needs are followed this far; the assembler does the rest.
+const MAX_ROUNDS: usize = 32;
+
 /// The lines of `body` that are needed when the arguments in `constants` are passed.
 pub(super) fn fold(body: &Body, constants: &Constants<'_>, tables: &Tables<'_>) -> Vec<String> {
     if constants.is_empty() {
@@ -21,18 +24,26 @@ pub(super) fn fold(body: &Body, constants: &Constants<'_>, tables: &Tables<'_>) 
     };
     let mut kept = Vec::new();
     for (at, text) in body.lines.iter().enumerate() {
-        if !flow.reached.contains(&at) {
+        let line = Line::of(text);
+        let is_kept = match line {
+            Line::Targets(name, _) => flow.used.contains(name),
+            _ => flow.reached.contains(&at),
+        };
+        if !is_kept {
             continue;
         }
-        match (flow.ways.get(&at), Line::of(text)) {
-            (_, Line::Targets(name, _)) if !flow.used.contains(name) => {}
+        match (flow.ways.get(&at), line) {
             (Some(Way::On), _) => {}
             (Some(Way::Away(rest)), _) => kept.push(format!("\t{rest};")),
             _ => kept.push(text.clone()),
         }
     }
     straighten(&mut kept);
-    while drop_unused(&mut kept) {}
+    for _ in 0..MAX_ROUNDS {
+        if !drop_unused(&mut kept) {
+            break;
+        }
+    }
     kept
 }
 

@@ -53,9 +53,13 @@ impl<'l> Line<'l> {
         }
         if let Some(inside) = words.strip_prefix('{').and_then(|w| w.strip_suffix('}')) {
             let is_known = |statement: &str| {
-                let first = statement.split_whitespace().next().unwrap_or_default();
-                let instruction = first.split('.').next().unwrap_or_default();
-                first == ".reg" || matches!(instruction, "" | "mov" | "cvt" | "selp" | "setp")
+                let mut words = statement.split_whitespace();
+                let first = words.next().unwrap_or_default();
+                let kind = first.split('.').next().unwrap_or_default();
+                match first {
+                    ".reg" => words.all(|word| !word.starts_with('%')),
+                    _ => matches!(kind, "mov" | "cvt" | "selp" | "setp") || statement.is_empty(),
+                }
             };
             let is_plain = !inside.contains(':') && inside.split(';').map(str::trim).all(is_known);
             return if is_plain {

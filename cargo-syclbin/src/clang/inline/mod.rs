@@ -38,7 +38,6 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use call::Call;
-
 use splice::{Callee, splice};
 use text::{Body, Item, Text, size};
 use values::Tables;
@@ -66,13 +65,10 @@ pub(crate) fn inline(text: &str) -> String {
         return text.to_owned();
     }
     for item in &mut parsed.items {
-        if let Item::Function(function) = item
-            && let Some(mut body) = bodies.changed.remove(function.name)
-        {
-            spaces::settle(&mut body);
-            function.body = Some(body);
-        } else if let Item::Function(function) = item {
-            function.body = None; // it is written as it was
+        if let Item::Function(function) = item {
+            // What has no body is written as it was.
+            function.body = bodies.changed.remove(function.name);
+            function.body.iter_mut().for_each(spaces::settle);
         }
     }
     sweep::write(&parsed)

@@ -64,6 +64,9 @@ pub(super) fn immediate(operand: &str) -> Option<u64> {
     }
 }
 
+/// Blocks in an unfortunate order are gone over this often.
+const MAX_ROUNDS: usize = 32;
+
 /// What a register has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value<'v> {
@@ -112,15 +115,16 @@ impl<'v> Values<'v> {
             }
         }
         // A block may come before the one that its registers are from.
-        loop {
+        for _ in 0..MAX_ROUNDS {
             let before = values.known.len();
             for instruction in &instructions {
                 values.learn(instruction);
             }
             if values.known.len() == before {
-                break values;
+                break;
             }
         }
+        values
     }
 
     /// The number in an operand.
