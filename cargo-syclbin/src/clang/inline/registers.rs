@@ -21,10 +21,16 @@ struct Declared {
 const MAX_COUNT: usize = 1 << 24;
 
 impl Registers {
-    /// Adds what a line declares, `.b32 %r<5>`. `None` if it is not understood.
+    /// Adds what a line declares, `.b32 %r<5>` or `.b64 %a, %b`. `None` if it is not understood.
     pub(super) fn declare(&mut self, words: &str) -> Option<()> {
-        let (ty, name) = words.split_once(char::is_whitespace)?;
+        let (ty, names) = words.split_once(char::is_whitespace)?;
         let ty = ty.strip_prefix('.')?;
+        names
+            .split(',')
+            .try_for_each(|name| self.declare_one(ty, name))
+    }
+
+    fn declare_one(&mut self, ty: &str, name: &str) -> Option<()> {
         let name = name.trim();
         let (name, count) = match name.strip_suffix('>').and_then(|n| n.split_once('<')) {
             Some((name, count)) => (name, Some(count.parse().ok()?)),

@@ -265,7 +265,7 @@ fn memory_of_a_thread_and_its_pointers_come_along_and_special_registers_keep_the
                 %tid.x;\n\tst.local.b32 \t[%SPL+4], %r1;\n\tld.b32 \t%r2, [%SP+4];\n\tst.param.b32 \
                 \t[func_retval0], %r2;\n\tret;\n";
     let head = ".func  (.param .b32 func_retval0) depot(\n\t.param .b32 depot_param_0\n)\n{\n";
-    let memory = "\t.local .align 8 .b8 \t__local_depot1[16];\n\t.reg .b64 \t%SP;\n\t.reg .b64 \t%SPL;\n\t.reg .b32 \
+    let memory = "\t.local .align 8 .b8 \t__local_depot1[16];\n\t.reg .b64 \t%SP, %SPL;\n\t.reg .b32 \
                   \t%r<3>;\n";
     let function = format!("{head}{memory}{body}\n}}\n");
     let whole = inline(&text(&call("depot", "1").repeat(2), &function));
