@@ -9,6 +9,7 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use crate::depfile::{self, Kind, Sink};
 use crate::headers;
+use crate::inline;
 use crate::library::{self, Code, DeviceImage, Outcome};
 use crate::lower;
 use crate::nvidia::{self, Ptx};
@@ -61,7 +62,7 @@ pub(crate) fn compile(
     if !log.trim().is_empty() {
         let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
     }
-    let file = assemble(images, state, &code)?;
+    let file = assemble(images, state, ptx)?;
     let read = match sink {
         Some(sink) => depfile::files(&sink.finish()?),
         None => Vec::new(),
@@ -70,8 +71,13 @@ pub(crate) fn compile(
 }
 
 /// The text with its constants lowered, which is noted in the properties of its module, and so is what it
-/// has for others: the library says that of SPIR-V only.
-fn ptx(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
+/// has for others: the library says that of SPIR-V only. Calls are inlined.
+fn finish(
+    code: Vec<u8>,
+    module: &mut AbstractModule<'_>,
+    state: State,
+    ptx: Ptx,
+) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
         return own("the compiler library made no valid PTX: it is no text");
     };
@@ -90,7 +96,10 @@ fn ptx(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<V
             module.metadata.insert(set::EXPORTED_SYMBOLS, symbol, 1u32);
         }
     }
-    Ok(code)
+    Ok(match std::str::from_utf8(&code) {
+        Ok(text) if ptx.inlines => inline::inline(text).into_bytes(),
+        _ => code,
+    })
 }
 
 /// Takes out masks of functions that are no kernels: the library makes some for built-in functions that
@@ -129,7 +138,7 @@ fn diagnostics(log: &str) -> String {
 }
 
 /// One abstract module for each image, with the properties the library returned.
-fn assemble(images: Vec<DeviceImage>, state: State, made: &Code) -> Result<Syclbin<'static>> {
+fn assemble(images: Vec<DeviceImage>, state: State, made: Option<Ptx>) -> Result<Syclbin<'static>> {
     let mut file = Syclbin::new(state);
     for image in images {
         let mut module = AbstractModule::default();
@@ -140,9 +149,9 @@ fn assemble(images: Vec<DeviceImage>, state: State, made: &Code) -> Result<Syclb
             }
         }
         let mut code = image.code;
-        if matches!(made, Code::Ptx { .. }) {
+        if let Some(made) = made {
             only_of_kernels(&mut module);
-            code = ptx(code, &mut module, state)?;
+            code = finish(code, &mut module, state, made)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
             file.modules.push(module);
             continue;

@@ -26,6 +26,7 @@ mod device_library;
 mod headers;
 mod help;
 mod imports;
+mod inline;
 mod inputs;
 mod library;
 mod link;

@@ -38,6 +38,8 @@ pub(crate) struct Ptx {
     serves: bool,
     /// Whether clang is told another GPU. The same.
     hides: bool,
+    /// Whether calls are inlined. The same, to compare.
+    pub(crate) inlines: bool,
 }
 
 impl Ptx {
@@ -46,10 +48,11 @@ impl Ptx {
             gpu,
             serves: true,
             hides: true,
+            inlines: true,
         }
     }
 
-    /// Reads the value of [`OPTION`]: a GPU, and what to do without, as `sm_80,unserved,unhidden`.
+    /// Reads the value of [`OPTION`]: a GPU, and what to do without, as `sm_80,unserved,unhidden,uninlined`.
     pub(crate) fn parse(value: &str) -> Result<Self> {
         let mut words = value.split(',');
         let gpu = words.next().and_then(NvidiaGpu::named);
@@ -61,6 +64,7 @@ impl Ptx {
             match word {
                 "unserved" => ptx.serves = false,
                 "unhidden" => ptx.hides = false,
+                "uninlined" => ptx.inlines = false,
                 _ => return own(format!("{OPTION}{value}: '{word}' is not known")),
             }
         }
@@ -251,6 +255,7 @@ mod tests {
         assert_eq!(Ptx::parse(value.strip_prefix(OPTION).unwrap()), Ok(ptx));
         let bare = Ptx::parse("sm_90,unserved,unhidden").unwrap();
         assert!(!bare.serves && !bare.hides && bare.arguments().is_empty());
+        assert!(bare.inlines && !Ptx::parse("sm_90,uninlined").unwrap().inlines);
         assert!(Ptx::parse("sm_90,x").is_err() && Ptx::parse("").is_err());
     }
 

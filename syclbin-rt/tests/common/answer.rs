@@ -98,7 +98,7 @@ pub(crate) fn file(constants: &SpecializationConstants) -> Vec<u8> {
     constants.write(&mut module.metadata);
     let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", spirv());
     module.images.push(image);
-    if crate::common::on_cuda() {
+    if std::env::var("SYCLBIN_DEVICE").is_ok_and(|selector| selector.starts_with("cuda")) {
         let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", PTX.as_bytes());
         module.images.push(image);
     }

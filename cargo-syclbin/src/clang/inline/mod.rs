@@ -1,0 +1,231 @@
+//! Inlines calls in PTX.
+//!
+//! The compiler library links the built-in functions of SYCL, such as `get_global_id`, `sqrt` and
+//! atomics, when its optimization is over. So each stays a function that is called, and NVIDIA's
+//! assembler and drivers inline none either: a call in an inner loop costs more than what it calls.
+//! No option of the library changes that, so it is done to the text.
+//!
+//! The text is what LLVM writes. A call or function that looks otherwise is left as it is, and so is a
+//! whole text with debug information, which tells of the places of functions.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`line`] | a line: what it is, and what is in it |
+//! | [`registers`] | the registers that a function declares |
+//! | [`text`] | functions, their interfaces and bodies |
+//! | [`call`] | a call, with what is passed and returned |
+//! | [`places`] | registers or memory for what is passed and returned |
+//! | [`splice`] | the body of a function in the place of a call |
+//! | [`fold`] | a body without what cannot be reached with the arguments of a call |
+//! | [`values`] | what registers are known to have |
+//! | [`spaces`] | accesses of which the memory is known |
+//! | [`sweep`] | what nothing calls any more |
+
+mod call;
+mod fold;
+mod line;
+mod places;
+mod registers;
+mod spaces;
+mod splice;
+mod sweep;
+mod text;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use call::Call;
+use splice::{Callee, splice};
+use text::{Body, Item, Text, size};
+use values::Tables;
+
+/// A function of more instructions than this is only inlined where it is called once.
+const LARGE: usize = 200;
+
+/// A text grows by no more instructions than this and as many as it has.
+const GROWTH: usize = 20_000;
+
+/// The PTX `text` with calls inlined, or as it is.
+pub(crate) fn inline(text: &str) -> String {
+    let is_debugged = text
+        .lines()
+        .any(|line| line.trim_start().starts_with(".section"));
+    if is_debugged || text.contains(splice::LABEL) || text.contains(places::MEMORY) {
+        return text.to_owned();
+    }
+    let Some(mut parsed) = Text::parse(text) else {
+        return text.to_owned();
+    };
+    let tables = Tables::of(&parsed.items);
+    let mut bodies = Bodies::of(&parsed);
+    if !bodies.inline(&tables) {
+        return text.to_owned();
+    }
+    for item in &mut parsed.items {
+        if let Item::Function(function) = item {
+            // What has no body is written as it was.
+            function.body = bodies.changed.remove(function.name);
+            function.body.iter_mut().for_each(spaces::settle);
+        }
+    }
+    sweep::write(&parsed)
+}
+
+/// The bodies of a text while calls in them are inlined.
+struct Bodies<'t> {
+    /// Those that can be read, with their interface if calls of them can be inlined.
+    all: BTreeMap<&'t str, (Body, Option<text::Interface<'t>>)>,
+    /// Whom each calls, as often as it does.
+    calls: BTreeMap<&'t str, Vec<String>>,
+    /// Those that only this text can call.
+    own: BTreeSet<&'t str>,
+    changed: BTreeMap<&'t str, Body>,
+}
+
+impl<'t> Bodies<'t> {
+    fn of(text: &Text<'t>) -> Self {
+        let mut found = Self {
+            all: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            own: BTreeSet::new(),
+            changed: BTreeMap::new(),
+        };
+        let mut locals = BTreeSet::new();
+        for item in &text.items {
+            let Item::Function(function) = item else {
+                continue;
+            };
+            let Some(body) = &function.body else { continue };
+            let places = call::places(&body.lines);
+            let calls = places
+                .iter()
+                .filter_map(|place| call::at(&body.lines, place));
+            found.calls.insert(function.name, calls.collect());
+            // One of the same name elsewhere may be taken instead of a weak one.
+            let mut interface = function.interface.clone();
+            if function.is_kernel || function.linkage.is_some_and(|l| l != ".visible") {
+                interface = None;
+            }
+            for name in body.locals.keys() {
+                if !locals.insert(name.clone()) {
+                    interface = None;
+                }
+            }
+            if function.linkage.is_none() {
+                found.own.insert(function.name);
+            }
+            found.all.insert(function.name, (body.clone(), interface));
+        }
+        let recursive: Vec<_> = found
+            .all
+            .keys()
+            .copied()
+            .filter(|f| found.reaches_itself(f))
+            .collect();
+        for name in recursive {
+            if let Some((_, interface)) = found.all.get_mut(name) {
+                *interface = None;
+            }
+        }
+        found
+    }
+
+    fn reaches_itself(&self, function: &str) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut next = vec![function];
+        while let Some(caller) = next.pop() {
+            for callee in self.calls.get(caller).into_iter().flatten() {
+                if callee == function {
+                    return true;
+                }
+                if seen.insert(callee.as_str()) {
+                    next.push(callee);
+                }
+            }
+        }
+        false
+    }
+
+    /// All functions, each after those that are inlined into it.
+    fn order(&self) -> Vec<&'t str> {
+        let mut order = Vec::new();
+        let mut seen = BTreeSet::new();
+        for function in self.all.keys().copied() {
+            let mut stack = vec![(function, false)];
+            while let Some((function, is_left)) = stack.pop() {
+                if is_left {
+                    order.push(function);
+                } else if seen.insert(function) {
+                    stack.push((function, true));
+                    let callees = self.calls.get(function).into_iter().flatten();
+                    let callees =
+                        callees.filter_map(|callee| self.all.get_key_value(callee.as_str()));
+                    let can = callees.filter(|(_, (_, interface))| interface.is_some());
+                    stack.extend(can.map(|(callee, _)| (*callee, false)));
+                }
+            }
+        }
+        order
+    }
+
+    /// Whether anything was inlined.
+    fn inline(&mut self, tables: &Tables<'_>) -> bool {
+        let all: usize = self.all.values().map(|(body, _)| body.size()).sum();
+        let mut room = GROWTH.saturating_add(all);
+        let mut label = 0;
+        let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+        for callee in self.calls.values().flatten() {
+            *uses.entry(callee.clone()).or_default() += 1;
+        }
+        for name in self.order() {
+            let Some((old, _)) = self.all.get(name) else {
+                continue;
+            };
+            let mut body = Body {
+                lines: Vec::new(),
+                ..old.clone()
+            };
+            let mut at = 0;
+            let mut is_changed = false;
+            for place in call::places(&old.lines) {
+                body.lines.extend_from_slice(&old.lines[at..place.start]);
+                at = place.end;
+                let inside = &old.lines[place.start + 1..place.end - 1];
+                let spliced = Call::of(inside).and_then(|call| {
+                    let (callee_body, interface) = self.all.get(call.callee)?;
+                    let callee = Callee {
+                        interface: interface.as_ref()?,
+                        body: callee_body,
+                    };
+                    let is_only =
+                        self.own.contains(call.callee) && uses.get(call.callee) == Some(&1);
+                    let spliced = splice(&call, &callee, &body, tables, &mut label)?;
+                    let size = size(&spliced.lines);
+                    let is_small = size <= LARGE && size <= room;
+                    (is_only || is_small).then_some((spliced, size))
+                });
+                match spliced {
+                    Some((spliced, size)) => {
+                        room = room.saturating_sub(size);
+                        body.lines.extend(spliced.lines);
+                        body.registers = spliced.registers;
+                        body.locals = spliced.locals;
+                        is_changed = true;
+                    }
+                    None => body.lines.extend_from_slice(&old.lines[place]),
+                }
+            }
+            body.lines.extend_from_slice(&old.lines[at..]);
+            if is_changed {
+                self.changed.insert(name, body.clone());
+                if let Some((known, _)) = self.all.get_mut(name) {
+                    *known = body;
+                }
+            }
+        }
+        !self.changed.is_empty()
+    }
+}

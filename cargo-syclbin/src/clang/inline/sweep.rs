@@ -1,0 +1,87 @@
+//! Writes a text without what nothing calls any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::line::words;
+use super::text::{Body, Function, Item, Text};
+
+/// The text, without functions that are only its own and that nothing names any more.
+pub(super) fn write(text: &Text<'_>) -> String {
+    let needed = needed(text);
+    let mut written = String::new();
+    let mut line = |line: &str| {
+        written.push_str(line);
+        written.push('\n');
+    };
+    for item in &text.items {
+        match item {
+            Item::Line(text) => line(text),
+            Item::Declaration { name, lines } if needed.contains(name) => {
+                lines.iter().for_each(|text| line(text));
+            }
+            Item::Function(function) if needed.contains(function.name) => {
+                function.header.iter().for_each(|text| line(text));
+                match &function.body {
+                    Some(body) => body.lines_to_write().for_each(|text| line(&text)),
+                    None => function.lines.iter().for_each(|text| line(text)),
+                }
+                line("}");
+            }
+            _ => {}
+        }
+    }
+    written
+}
+
+/// The names of functions that are needed, and of all that are not this text's own.
+fn needed<'t>(text: &'t Text<'t>) -> BTreeSet<&'t str> {
+    let mut own: BTreeMap<&str, &Function<'_>> = BTreeMap::new();
+    for item in &text.items {
+        if let Item::Function(function) = item
+            && !function.is_kernel
+            && function.linkage.is_none()
+        {
+            own.insert(function.name, function);
+        }
+    }
+    let mut needed = BTreeSet::new();
+    let mut next = Vec::new();
+    for item in &text.items {
+        match item {
+            Item::Line(line) => next.extend(words(line)),
+            Item::Declaration { name, .. } if !own.contains_key(name) => {
+                needed.insert(*name);
+            }
+            Item::Declaration { .. } => {}
+            Item::Function(function) => {
+                if !own.contains_key(function.name) {
+                    needed.insert(function.name);
+                    next.extend(words_of(function));
+                }
+            }
+        }
+    }
+    while let Some(word) = next.pop() {
+        if let Some(function) = own.get(word)
+            && needed.insert(word)
+        {
+            next.extend(words_of(function));
+        }
+    }
+    needed
+}
+
+fn words_of<'f>(function: &'f Function<'_>) -> Vec<&'f str> {
+    match &function.body {
+        Some(body) => body.lines.iter().flat_map(|line| words(line)).collect(),
+        None => function.lines.iter().flat_map(|line| words(line)).collect(),
+    }
+}
+
+impl Body {
+    fn lines_to_write(&self) -> impl Iterator<Item = String> {
+        let locals = self.locals.values().cloned();
+        let registers = self.registers.lines();
+        locals.chain(registers).chain(self.lines.iter().cloned())
+    }
+}
