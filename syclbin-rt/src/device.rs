@@ -298,6 +298,13 @@ impl Device {
         self.facts().takes_spirv
     }
 
+    /// Whether it is a GPU of CUDA, which runs the PTX and the native code for NVIDIA's GPUs of SYCLBIN files,
+    /// as `Build::targets(["spir64", "nvptx64-nvidia-cuda"])` of `syclbin-build` puts them beside SPIR-V.
+    #[must_use]
+    pub fn takes_ptx(&self) -> bool {
+        self.facts().cuda.is_some()
+    }
+
     /// Its memory, in bytes. A CPU reports the host's.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {

@@ -16,12 +16,14 @@ pub struct Devices {
 pub struct Device {
     /// Its name, and what it is.
     pub name: String,
-    /// The OpenCL platform it belongs to, with the version of its driver.
+    /// The platform it belongs to, with the version of its driver.
     pub platform: String,
     /// The library it was found through.
     pub library: String,
-    /// Whether it takes SPIR-V, which is what SYCLBIN files hold for it.
+    /// Whether it takes SPIR-V, which every SYCLBIN file holds unless somebody says otherwise.
     pub takes_spirv: bool,
+    /// Whether it takes PTX, which only those hold that are compiled for NVIDIA's GPUs as well.
+    pub takes_ptx: bool,
 }
 
 impl Devices {
@@ -53,9 +55,13 @@ impl Device {
     fn of(device: &syclbin_rt::Device) -> Self {
         Self {
             name: format!("{} ({})", device.name(), device.kind()),
-            platform: format!("{} {}", device.platform(), device.driver_version()),
+            platform: match device.takes_ptx() {
+                true => device.driver_version().to_owned(),
+                false => format!("{} {}", device.platform(), device.driver_version()),
+            },
             library: device.library().to_owned(),
             takes_spirv: device.takes_spirv(),
+            takes_ptx: device.takes_ptx(),
         }
     }
 }

@@ -263,7 +263,12 @@ fn run(facts: &Facts) -> Vec<Item> {
             "{index}: {}, {}, {}",
             device.name, device.platform, device.library
         );
-        items.push(match (chosen == Ok(&index), device.takes_spirv) {
+        let text = match device.takes_ptx {
+            true => format!("{text}: takes what is compiled for nvptx64-nvidia-cuda as well"),
+            false => text,
+        };
+        let usable = device.takes_spirv || device.takes_ptx;
+        items.push(match (chosen == Ok(&index), usable) {
             (true, true) => good(
                 "device",
                 format!("{text} (chosen: {})", facts.devices.reason),
@@ -375,6 +380,7 @@ mod tests {
                     platform: "Some OpenCL".to_owned(),
                     library: "libOpenCL.so.1".to_owned(),
                     takes_spirv: true,
+                    takes_ptx: false,
                 }]),
                 chosen: Ok(0),
                 reason: "it is the first gpu".to_owned(),
@@ -532,6 +538,9 @@ mod tests {
         let mut facts = complete();
         facts.devices.all.as_mut().unwrap()[0].takes_spirv = false;
         assert!(!Report::of(&facts).runs);
+        // One of CUDA takes PTX.
+        facts.devices.all.as_mut().unwrap()[0].takes_ptx = true;
+        assert!(Report::of(&facts).runs);
     }
 
     #[test]
