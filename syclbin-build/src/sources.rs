@@ -169,9 +169,12 @@ fn without_targets(flags: &[OsString]) -> Vec<OsString> {
     let mut flags = flags.iter();
     while let Some(flag) = flags.next() {
         let text = flag.to_string_lossy();
-        if text == "--offload-arch" || text.starts_with("-Xsycl-target-backend") {
+        let is_backend = text == "-Xs" || text.starts_with("-Xsycl-target-backend");
+        // `-XsOPTION` is joined with its value.
+        let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
+        if text == "--offload-arch" || is_backend {
             flags.next(); // its value
-        } else if !text.starts_with(TARGETS) && !text.starts_with("--offload-arch=") {
+        } else if !text.starts_with(TARGETS) && !text.starts_with("--offload-arch=") && !is_joined {
             kept.push(flag.clone());
         }
     }

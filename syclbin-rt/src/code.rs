@@ -44,7 +44,7 @@ impl Code {
     pub(crate) fn weak_exports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.weak_exports().collect(),
-            Self::Ptx(_) => Vec::new(),
+            Self::Ptx(module) => module.weak_exports.iter().map(String::as_str).collect(),
         }
     }
 

@@ -6,6 +6,17 @@ use std::sync::Arc;
 use crate::backend::Failure;
 use crate::contract::Broken;
 
+/// What to do about an error that ends a context of CUDA.
+fn way_back(code: i32) -> &'static str {
+    match crate::backend::ends_context(code) {
+        true => {
+            "; the device's context of CUDA is lost with all that is in it: drop its queues, buffers and \
+             modules, and a new queue works where the driver lets the device be reset"
+        }
+        false => "",
+    }
+}
+
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -263,13 +274,13 @@ pub enum ErrorKind {
         device: String,
     },
     /// The driver refused a call.
-    #[error("{call} failed with {name} ({code}) while {action} on {device}")]
+    #[error("{call} failed with {name} ({code}) while {action} on {device}{}", way_back(*code))]
     Driver {
         /// The call.
         call: &'static str,
         /// What it returned.
         code: i32,
-        /// The name of that code in the OpenCL specification.
+        /// The name of that code in the specification of OpenCL or CUDA.
         name: &'static str,
         /// What was being done.
         action: String,

@@ -2,7 +2,7 @@
 //!
 //! Symbols are looked for in the file of the image that imports them, then in all other files.
 //! What is found may import in turn, also from where the search began. A function that is `inline` in
-//! C++ may be in several of them. Only the SPIR-V is asked:
+//! C++ may be in several of them. Only the code is asked, SPIR-V or PTX:
 //! the property sets of a file say what its compiler meant to offer, the code what is there. All is
 //! found out before a driver sees any of it, because some end the process over an open import.
 
@@ -176,10 +176,10 @@ impl<'a> Files<'a> {
             defined.entry(symbol).or_insert(None);
         }
         // Either may list a kernel.
-        let symbols: BTreeSet<&str> = strong_exports(code)
-            .into_iter()
-            .chain(code.kernels())
-            .collect();
+        let weak: BTreeSet<&str> = code.weak_exports().into_iter().collect();
+        let kernels = code.kernels().into_iter();
+        let mut symbols = strong_exports(code);
+        symbols.extend(kernels.filter(|kernel| !weak.contains(kernel)));
         for symbol in symbols {
             if let Some(Some(other)) = defined.insert(symbol, Some(place)) {
                 return Err(format!(

@@ -366,7 +366,15 @@ impl<'l> Loading<'l> {
         let mut names: Vec<String> = unit.module.kernel_names().map(str::to_owned).collect();
         if names.is_empty() {
             // Files from before 2025 have no list of kernels; the driver makes one.
-            names = built.program.kernel_names().unwrap_or_default();
+            names = match (built.program.kernel_names(), built.code) {
+                (Ok(names), _) => names,
+                // Drivers of CUDA before 12.4 do not tell.
+                (Err(_), code) => code
+                    .into_iter()
+                    .flat_map(Code::kernels)
+                    .map(str::to_owned)
+                    .collect(),
+            };
         }
         let symbol = |name: String| {
             let mask = metadata.argument_masks.get(&name);

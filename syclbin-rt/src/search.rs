@@ -51,8 +51,27 @@ impl Search {
                 log::info(format_args!("the best device is {device}: {reason}"));
                 Ok(DeviceChoice { device, reason })
             }
+            None if wanted != Wanted::ANY && !self.devices.is_empty() => Err(self.unwanted(wanted)),
             None => Err(self.no_device()),
         }
+    }
+
+    /// The error of a file that has code for none of the devices there are.
+    fn unwanted(&self, wanted: Wanted) -> Error {
+        let reasons = self.devices.iter().map(|device| {
+            let why = match (device.takes_ptx(), wanted.is_for(device.facts())) {
+                (_, true) => "takes no SPIR-V",
+                (true, _) => "the file has no code for it; compile for nvptx64-nvidia-cuda as well",
+                (false, _) => {
+                    "the file has only code for NVIDIA's GPUs; compile for spir64 as well"
+                }
+            };
+            format!("{device}: {why}")
+        });
+        Error::from(ErrorKind::NoImage {
+            device: "any device of this machine".to_owned(),
+            reasons: reasons.collect(),
+        })
     }
 
     /// The device that `selector`, written as `text`, asks for.

@@ -189,6 +189,14 @@ impl Wanted {
         others: true,
     };
 
+    /// Whether it is for a device.
+    pub(crate) fn is_for(self, facts: &Facts) -> bool {
+        match facts.cuda {
+            Some(_) => self.cuda,
+            None => self.others,
+        }
+    }
+
     /// Those that something in a file is for, as the file says; any if it says nothing.
     pub(crate) fn of(file: &Syclbin<'_>) -> Self {
         let images = file.modules.iter().flat_map(|module| &module.images);
@@ -210,10 +218,7 @@ impl Wanted {
 /// Devices that run no kernels of SYCLBIN files and those of other kinds are never chosen.
 pub(crate) fn best(devices: &[&Facts], wanted: Wanted) -> Option<usize> {
     let devices_wanted = devices.iter().enumerate();
-    let fits = |facts: &Facts| match facts.cuda {
-        Some(_) => wanted.cuda,
-        None => wanted.others,
-    };
+    let fits = |facts: &Facts| wanted.is_for(facts);
     let chosen = first_of_best_rank(devices_wanted.filter(|(_, facts)| fits(facts)))?;
     is_ordinary(devices.get(chosen)?).then_some(chosen)
 }

@@ -1,5 +1,16 @@
 //! Failures: calls that a driver answered with an error.
 
+/// Whether an error ends a context of CUDA with all that is in it.
+pub(crate) fn ends_context(code: i32) -> bool {
+    #[cfg(feature = "cuda")]
+    return super::cuda::is_sticky(code);
+    #[cfg(not(feature = "cuda"))]
+    {
+        let _ = code;
+        false
+    }
+}
+
 /// A call the driver answered with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {

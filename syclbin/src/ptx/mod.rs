@@ -66,6 +66,9 @@ pub struct Module {
     pub imports: Vec<String>,
     /// Functions that others can call.
     pub exports: Vec<String>,
+    /// Functions and kernels that others may have as well (`.weak`), of which a linker takes one. The
+    /// functions are among `exports`, too.
+    pub weak_exports: Vec<String>,
     /// Variables that can be found by their names, in memory of the device (`.global`, `.const`).
     pub variables: Vec<Variable>,
 }
@@ -153,6 +156,8 @@ struct Reader<'a> {
     kernels: Vec<(Kernel, BTreeSet<&'a [u8]>)>,
     /// Their names.
     names: BTreeSet<String>,
+    /// Those that others may have as well.
+    weak_kernels: Vec<String>,
     functions: BTreeMap<&'a [u8], Function<'a>>,
     /// Functions in the order of the text.
     order: Vec<&'a [u8]>,
@@ -190,12 +195,16 @@ impl<'a> Reader<'a> {
                         fail(at, "its target is no generation of GPUs, such as sm_80");
                     }
                 }
-                b".visible" | b".weak" | b".common" => linkage = Linkage::Visible,
+                b".visible" | b".common" => linkage = Linkage::Visible,
+                b".weak" => linkage = Linkage::Weak,
                 b".extern" => linkage = Linkage::Extern,
                 b".entry" => {
                     let kernel = Kernel::parse(&mut tokens);
                     let mentions = self.body(&mut tokens);
                     if !kernel.name.is_empty() && self.names.insert(kernel.name.clone()) {
+                        if linkage == Linkage::Weak {
+                            self.weak_kernels.push(kernel.name.clone());
+                        }
                         self.kernels.push((kernel, mentions));
                     }
                     linkage = Linkage::Own;
@@ -282,7 +291,9 @@ impl<'a> Reader<'a> {
                 let names = found.into_iter().map(|variable| variable.name.into_bytes());
                 self.dynamic.extend(names);
             }
-            (Space::Global | Space::Const, Linkage::Visible) => self.variables.extend(found),
+            (Space::Global | Space::Const, Linkage::Visible | Linkage::Weak) => {
+                self.variables.extend(found);
+            }
             _ => {}
         }
     }
@@ -318,10 +329,15 @@ impl<'a> Reader<'a> {
             Some((text(name), function))
         });
         let (mut imports, mut exports) = (Vec::new(), Vec::new());
+        let mut weak_exports = self.weak_kernels;
         for (name, function) in functions {
             match function.linkage {
                 Linkage::Extern if !function.defined && function.called => imports.push(name),
                 Linkage::Visible if function.defined => exports.push(name),
+                Linkage::Weak if function.defined => {
+                    weak_exports.push(name.clone());
+                    exports.push(name);
+                }
                 _ => {}
             }
         }
@@ -342,6 +358,7 @@ impl<'a> Reader<'a> {
             kernels: without_offset_variants(all.collect()),
             imports,
             exports,
+            weak_exports,
             variables: self.variables,
         }
     }

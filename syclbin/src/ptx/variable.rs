@@ -25,8 +25,10 @@ pub(super) enum Linkage {
     /// This text alone.
     #[default]
     Own,
-    /// Whoever links it: `.visible`, `.weak`, `.common`.
+    /// Whoever links it: `.visible`, `.common`.
     Visible,
+    /// The same, and others may have it as well: `.weak`.
+    Weak,
     /// It is in another text.
     Extern,
 }

@@ -71,7 +71,12 @@ pub(crate) fn inline(text: &str) -> String {
             function.body.iter_mut().for_each(spaces::settle);
         }
     }
-    sweep::write(&parsed)
+    let written = sweep::write(&parsed);
+    // A call may have come before the function that it calls, and before any declaration of it.
+    match sweep::is_declared(&written) {
+        true => written,
+        false => text.to_owned(),
+    }
 }
 
 /// The bodies of a text while calls in them are inlined.
@@ -93,7 +98,16 @@ impl<'t> Bodies<'t> {
             own: BTreeSet::new(),
             changed: BTreeMap::new(),
         };
-        let mut locals = BTreeSet::new();
+        let mut holders: BTreeMap<&str, usize> = BTreeMap::new();
+        for item in &text.items {
+            if let Item::Function(function) = item
+                && let Some(body) = &function.body
+            {
+                for name in body.locals.keys() {
+                    *holders.entry(name).or_default() += 1;
+                }
+            }
+        }
         for item in &text.items {
             let Item::Function(function) = item else {
                 continue;
@@ -109,10 +123,11 @@ impl<'t> Bodies<'t> {
             if function.is_kernel || function.linkage.is_some_and(|l| l != ".visible") {
                 interface = None;
             }
-            for name in body.locals.keys() {
-                if !locals.insert(name.clone()) {
-                    interface = None;
-                }
+            // Memory of one name would become one.
+            let is_shared =
+                |name: &String| holders.get(name.as_str()).is_some_and(|held| *held > 1);
+            if body.locals.keys().any(is_shared) {
+                interface = None;
             }
             if function.linkage.is_none() {
                 found.own.insert(function.name);

@@ -33,6 +33,37 @@ pub(super) fn write(text: &Text<'_>) -> String {
     written
 }
 
+/// Whether each function is declared or defined before it is called.
+pub(super) fn is_declared(text: &str) -> bool {
+    let mut known = BTreeSet::new();
+    let functions: BTreeSet<&str> = text.lines().filter_map(function).collect();
+    for line in text.lines() {
+        if let Some(name) = function(line) {
+            known.insert(name);
+        } else if line.trim_start().starts_with("call") {
+            let mut called = words(line).filter(|word| functions.contains(word));
+            if called.any(|name| !known.contains(name)) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// The function that a line begins to declare or to define.
+fn function(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once(".func")?;
+    let rest = rest.trim_start();
+    let rest = match rest.strip_prefix('(') {
+        Some(result) => result.split_once(')')?.1,
+        None => rest,
+    };
+    let name = rest.trim_start();
+    let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || "_$".contains(c)));
+    let name = &name[..end.unwrap_or(name.len())];
+    (!line.starts_with(char::is_whitespace) && !name.is_empty()).then_some(name)
+}
+
 /// The names of functions that are needed, and of all that are not this text's own.
 fn needed<'t>(text: &'t Text<'t>) -> BTreeSet<&'t str> {
     let mut own: BTreeMap<&str, &Function<'_>> = BTreeMap::new();

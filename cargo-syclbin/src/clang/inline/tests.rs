@@ -370,3 +370,15 @@ fn accesses_through_an_address_of_known_memory_are_of_that_memory() {
     has("st.b32 \t[%rd6], %r5;");
     has("ld.global.b32 \t%r6, [%rd4];");
 }
+
+#[test]
+fn a_function_is_declared_before_it_is_called() {
+    use super::sweep::is_declared;
+    let (g, k) = (
+        ".func g()\n{\n\tret;\n}\n",
+        ".entry k()\n{\n\tcall.uni g, ();\n\tret;\n}\n",
+    );
+    assert!(is_declared(&format!("{g}{k}")));
+    assert!(is_declared(&format!(".func g\n()\n;\n{k}{g}")));
+    assert!(!is_declared(&format!("{k}{g}")));
+}

@@ -56,8 +56,11 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
         return Ok(None);
     }
     let mut constants: Vec<Constant<'_>> = Vec::new();
+    let calls = text.lines.iter().filter(|line| is_call(line, &readers));
+    let mut unread = calls.count();
     for body in &text.bodies {
         for read in values::reads(&text, body, &readers) {
+            unread = unread.saturating_sub(1);
             let refused = |constant: Option<&str>, reason: &str| Refusal {
                 constant: constant.map(shown),
                 kernels: kernel(body).into_iter().collect(),
@@ -84,10 +87,24 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
             }
         }
     }
+    if unread > 0 {
+        // It would keep its default, whatever it is set to.
+        return Err(Refusal {
+            constant: None,
+            kernels: Vec::new(),
+            reason: "it is read in a place that is not understood".into(),
+        });
+    }
     Ok(Some(Lowered {
         code: write(&text, &readers, &constants).into_bytes(),
         constants: record(&constants),
     }))
+}
+
+/// Whether a line calls a function that reads constants.
+fn is_call(line: &str, readers: &BTreeMap<&str, Reader<'_>>) -> bool {
+    let mut words = line.split(|c| !text::is_name(c));
+    line.trim_start().starts_with("call") && words.any(|word| readers.contains_key(word))
 }
 
 /// Whether what is recorded of the SPIR-V of the same source serves this PTX as well: it has each of its

@@ -107,14 +107,18 @@ impl CommandBuffer {
     ) -> Result<bool, Failure> {
         self.queue.inside(COPY, from, from_offset, size)?;
         self.queue.inside(COPY, to, to_offset, size)?;
-        let unified = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
+        // Managed memory is to be called that of the device (CUDA driver API, cuGraphAddMemcpyNode).
+        let kind = |memory: &Memory| match memory.is_of_host() {
+            true => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            false => CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        };
         // One row of as many bytes: of pitches a device takes no more than two gigabytes, so there is none.
         let node = CUDA_MEMCPY3D {
             srcXInBytes: 0,
             srcY: 0,
             srcZ: 0,
             srcLOD: 0,
-            srcMemoryType: unified,
+            srcMemoryType: kind(from),
             srcHost: std::ptr::null(),
             srcDevice: from.pointer + from_offset as u64,
             srcArray: std::ptr::null_mut(),
@@ -125,7 +129,7 @@ impl CommandBuffer {
             dstY: 0,
             dstZ: 0,
             dstLOD: 0,
-            dstMemoryType: unified,
+            dstMemoryType: kind(to),
             dstHost: std::ptr::null_mut(),
             dstDevice: to.pointer + to_offset as u64,
             dstArray: std::ptr::null_mut(),

@@ -37,11 +37,15 @@ impl Context {
     /// The context that everything on `device` shares: the device's primary one, which other CUDA
     /// libraries of the process use too.
     ///
-    /// One that is lost is replaced: the device is reset, and what is left of the old one only
-    /// answers with what it died of. NVIDIA's reference has no such way back (it says to end the
-    /// process), so a driver may refuse; what other libraries have in the primary context is gone with
-    /// it, though it was lost before. A call that another thread is just making in the old one is left
-    /// to the driver.
+    /// One that is lost is replaced, when nothing of it is left: the device is reset. Before, whoever
+    /// still has a queue, memory or a module of it might be in a call just now, or have a view of memory
+    /// that the reset takes away. NVIDIA's reference has no such way back (it says to end the process),
+    /// so a driver may refuse; what other libraries have in the primary context is gone with it, though
+    /// it was lost before.
+    ///
+    /// # Errors
+    ///
+    /// With what the old one died of, while anything of it is left; and when the driver refuses.
     pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let position = in_use
@@ -53,8 +57,14 @@ impl Context {
             return Ok(Arc::clone(context));
         }
         if let Some(position) = position {
-            // SAFETY: the device is one of the driver. Whatever was made in the context gets no call
-            // any more: it is lost.
+            if let Some((_, context)) = in_use.get(position)
+                && let Some(failure) = context.lost.get()
+                && Arc::strong_count(context) > 1
+            {
+                return Err(*failure);
+            }
+            // SAFETY: the device is one of the driver. Nothing of the context is left but the handle
+            // here, which nobody else gets while the list is locked: all that is made in it keeps it.
             check("cuDevicePrimaryCtxReset", unsafe {
                 (device.functions.cuDevicePrimaryCtxReset_v2)(device.device)
             })?;

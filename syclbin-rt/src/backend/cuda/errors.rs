@@ -23,7 +23,7 @@ pub(super) fn check(call: &'static str, code: c_int) -> Result<(), Failure> {
 /// Whether the context is lost after this error: every later call in it returns the same.
 ///
 /// The driver's reference says of each of them that the process must be ended to go on with CUDA.
-pub(super) fn is_sticky(code: c_int) -> bool {
+pub(crate) fn is_sticky(code: c_int) -> bool {
     matches!(code, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721)
 }
 

@@ -35,15 +35,12 @@ impl Kernel {
         let twin = match CString::new(twin) {
             Ok(twin) => match find(program, &twin) {
                 Err(failure) if failure.code == NOT_FOUND => None,
-                found => Some(found?),
+                found => Some(found?).filter(|twin| is_twin(program.context(), plain, *twin)),
             },
             // No name has a zero byte in it.
             Err(_) => None,
         };
-        let parameters = match parameters {
-            Some(parameters) => parameters,
-            None => asked(program.context(), plain)?,
-        };
+        let parameters = agreed(asked(program.context(), plain), parameters)?;
         let found = program.context().device();
         let number = |attribute| attribute_of(program.context(), plain, attribute);
         let facts = found.facts();
@@ -169,6 +166,43 @@ fn attribute_of(
     context.check(call, code)?;
     let code = INVALID_VALUE;
     usize::try_from(value).map_err(|_| Failure { call, code })
+}
+
+/// The most bytes that parameters of a kernel have together (PTX ISA, "Kernel function parameters").
+const MOST: usize = 32_764;
+
+/// The parameters of a kernel as the driver says, which is who reads them, held against what PTX beside
+/// the code says; the latter alone where the driver does not tell.
+fn agreed(
+    told: Result<Vec<Slot>, Failure>,
+    known: Option<Vec<Slot>>,
+) -> Result<Vec<Slot>, Failure> {
+    let call = "cuFuncGetParamInfo";
+    let code = INVALID_VALUE;
+    let sizes = |slots: &[Slot]| -> Vec<usize> { slots.iter().map(|slot| slot.size).collect() };
+    match (told, known) {
+        (Ok(told), Some(known)) if sizes(&told) != sizes(&known) => Err(Failure { call, code }),
+        (Ok(told), _) => Ok(told),
+        (Err(failure), Some(known)) if failure.code == NOT_SUPPORTED => {
+            let mut ends = known.iter().map(|slot| slot.offset.checked_add(slot.size));
+            let fit = ends.all(|end| end.is_some_and(|end| end <= MOST));
+            fit.then_some(known).ok_or(Failure { call, code })
+        }
+        (Err(failure), _) => Err(failure),
+    }
+}
+
+/// Whether a kernel takes what another takes, and an offset. A driver that does not tell is believed to
+/// have no other kernel of that name.
+fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
+    match (asked(context, plain), asked(context, twin)) {
+        (Ok(plain), Ok(twin)) => match twin.split_last() {
+            Some((last, rest)) => last.size == 12 && rest == plain,
+            None => false,
+        },
+        (Err(failure), _) => failure.code == NOT_SUPPORTED,
+        _ => false,
+    }
 }
 
 /// The parameters of a kernel, as the driver says; drivers before CUDA 12.4 do not.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks::{Blocks, Bounds, blocks};
-use super::errors::INVALID_CONTEXT;
+use super::errors::{INVALID_CONTEXT, INVALID_VALUE};
 use super::program::Program;
 use super::queue::Queue;
 use super::sys::{CUfunction, CUfunction_attribute, CUstream, Functions};
@@ -171,7 +171,7 @@ impl KernelObject {
         grid: &Grid,
         use_it: impl FnOnce(Launch<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds).ok_or(REFUSED)?;
+        let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds).ok_or(TOO_MANY)?;
         let local_bytes = self.values.local_bytes();
         if local_bytes > 0 && local_bytes.saturating_add(self.handles.fixed_local) > UNASKED {
             self.ask_for_local_memory()?;
@@ -270,11 +270,24 @@ impl KernelObject {
     }
 }
 
+/// A range that cannot be cut as a GPU takes it. No call, so it says what it is.
+const TOO_MANY: Failure = Failure {
+    call: "cutting the range into work-groups, of which CUDA takes 65535 along y and z at most (pad the \
+           range, or give another work-group size),",
+    code: INVALID_VALUE,
+};
+
+/// The same of an offset.
+const TOO_FAR: Failure = Failure {
+    call: "passing the offset of the range, of which CUDA's code takes 32 bits,",
+    code: INVALID_VALUE,
+};
+
 /// An offset as kernels take it.
 fn small(offset: &[usize]) -> Result<[u32; 3], Failure> {
     let mut small = [0; 3];
     for (small, offset) in small.iter_mut().zip(offset) {
-        *small = u32::try_from(*offset).map_err(|_| REFUSED)?;
+        *small = u32::try_from(*offset).map_err(|_| TOO_FAR)?;
     }
     Ok(small)
 }

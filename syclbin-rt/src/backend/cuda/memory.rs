@@ -107,6 +107,11 @@ impl Memory {
         }
     }
 
+    /// Whether it lies with the host.
+    pub(super) fn is_of_host(&self) -> bool {
+        self.reach == Some(Reach::Host)
+    }
+
     /// Whether it was asked for as memory that the host does not reach.
     pub(crate) fn is_out_of_reach(&self) -> bool {
         self.reach == Some(Reach::Device)

@@ -41,7 +41,7 @@ mod wait_list;
 pub(crate) use command_buffer::CommandBuffer;
 pub(crate) use context::Context;
 pub(crate) use end::End;
-pub(crate) use errors::error_name;
+pub(crate) use errors::{error_name, is_sticky};
 pub(crate) use event::Event;
 pub(crate) use kernel::Kernel;
 pub(crate) use kernel_object::KernelObject;

@@ -155,7 +155,9 @@ impl Told {
                 number(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
                 number(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
             ],
-            managed: flag(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY),
+            // Without the latter the host must not touch such memory while any kernel runs.
+            managed: flag(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
+                && flag(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
             pageable: flag(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
             // The host's pointer is the device's only then.
             host_memory: flag(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)

@@ -537,16 +537,18 @@ fn a_child_loses_its_context() -> Tested {
     assert_eq!(polled, Poll::Ready(Err(fault)));
 
     let device = queue.context().device();
-    let old = Arc::clone(queue.context());
-    let context = Context::shared(device)?;
-    assert!(!Arc::ptr_eq(&old, &context) && !context.is_lost());
+    drop((object, event));
     drop(bench);
+    // While anything of the old one is left there is no new one: it might be in use.
+    let refused = Context::shared(device).err();
+    assert_eq!(refused.map(|failure| failure.code), Some(fault.code));
+    drop(out);
+    let context = Context::shared(device)?;
+    assert!(!context.is_lost());
     let bench = Bench {
         program: build(&context, &[module(PTX)])?,
         queue: Arc::new(Queue::new(context, QueueOptions::new())?),
     };
-    // What is left of the old one goes without a call.
-    drop((out, object, old));
     let out = Numbers::new(&bench.queue)?;
     bench.iota(&bench.queue, &out, 5, WaitList::NOTHING)?;
     assert_eq!(out.read(&bench.queue)?, counted(5));

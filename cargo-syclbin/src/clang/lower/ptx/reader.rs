@@ -54,7 +54,7 @@ impl<'t> Reader<'t> {
         }
         if size < 4 && matches!(self.returns, Returns::Number(_)) && self.is_signed().is_none() {
             return Err(
-                "it is an enumeration of 8 or 16 bits, whose sign nothing tells; give it one of 32 (`: int`)",
+                "nothing tells the sign of its type of 8 or 16 bits, as of an enumeration; give it one of 32 (`: int`)",
             );
         }
         self.size = Some(size);

@@ -214,7 +214,7 @@ fn what_cannot_be_followed_is_refused_with_its_name_and_kernel() {
         ),
         (
             refusal(&MANY.replace("SpecConstantValueIhE", "SpecConstantValueI4SizeE")),
-            "an enumeration of 8 or 16 bits, whose sign nothing tells; give it one of 32 (`: int`)",
+            "nothing tells the sign of its type of 8 or 16 bits, as of an enumeration; give it one of 32 (`: int`)",
         ),
         (
             // Two ways lead there, with two constants.
@@ -227,6 +227,48 @@ fn what_cannot_be_followed_is_refused_with_its_name_and_kernel() {
     ] {
         assert!(found.contains(expected), "{found}");
     }
+}
+
+#[test]
+fn assembly_of_a_source_ends_no_body_and_reads_after_it_are_seen() {
+    let assembly = "// begin inline asm\n{\nmov.u32 %r1, 1;\n}\n\t// end inline asm\n";
+    let (head, rest) = TEXT.split_once("// callseq 1, 0").unwrap();
+    let at = head.rfind('\t').unwrap();
+    let text = format!(
+        "{}\t{assembly}{}// callseq 1, 0{rest}",
+        &head[..at],
+        &head[at..]
+    );
+    let lowered = lower_ptx(&text).unwrap().unwrap();
+    let plain = lower_ptx(TEXT).unwrap().unwrap();
+    assert_eq!(lowered.constants, plain.constants);
+    // Where a body seems to end before its time, the reads that nobody saw are an error.
+    let cut = TEXT.replacen("\t{ // callseq 1, 0", "}\n\t{ // callseq 1, 0", 1);
+    let message = refusal(&cut);
+    assert!(
+        message.contains("in a place that is not understood"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_instruction_is_no_variable_of_its_name() {
+    let names = [("ret", "constant".to_owned())].into();
+    let renamed = |line| {
+        let mut written = String::new();
+        text::rename(line, &names, &mut written);
+        written
+    };
+    assert_eq!(renamed("\tret;"), "\tret;");
+    assert_eq!(renamed("\t@%p1 ret;"), "\t@%p1 ret;");
+    assert_eq!(
+        renamed("\tmov.b64 \t%rd1, ret;"),
+        "\tmov.b64 \t%rd1, constant;"
+    );
+    assert_eq!(
+        renamed(".global .align 1 .b8 ret[1];"),
+        ".global .align 1 .b8 constant[1];"
+    );
 }
 
 /// NVIDIA's assembler, where there is one.

@@ -97,8 +97,18 @@ impl<'t> Text<'t> {
     fn body(&mut self, at: usize, head: &'t str, is_kernel: bool) -> usize {
         let (_, name) = result_and_name(head);
         let rest = self.lines.iter().enumerate().skip(at);
-        // What stands at the start of a line opens and closes bodies; within, all is indented.
+        // What stands at the start of a line opens and closes bodies; within, all is indented, but for
+        // what a source wrote itself.
+        let mut inline_assembly = false;
         for (line, text) in rest {
+            match text.trim() {
+                "// begin inline asm" => inline_assembly = true,
+                "// end inline asm" => inline_assembly = false,
+                _ => {}
+            }
+            if inline_assembly {
+                continue;
+            }
             match text.trim_end() {
                 ";" => return line + 1,
                 "}" => {
@@ -168,14 +178,35 @@ fn result_and_name(head: &str) -> (&str, &str) {
     (result, &rest[..end])
 }
 
+/// Where the operands of an instruction begin.
+fn operands(line: &str) -> usize {
+    let start = line.len() - line.trim_start().len();
+    let word = |from: usize| {
+        let rest = &line[from..];
+        from + rest.find(char::is_whitespace).unwrap_or(rest.len())
+    };
+    let mut end = word(start);
+    if line[start..].starts_with('@') {
+        let rest = &line[end..];
+        end = word(end + (rest.len() - rest.trim_start().len()));
+    }
+    end
+}
+
 /// Whether it can be within a name. Directives begin with a point, which no name has.
 pub(super) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Writes `line` with other names.
+/// Writes `line` with other names. An instruction, at its start or behind the predicate that guards it,
+/// keeps its own: a variable may be called `ret`.
 pub(super) fn rename(line: &str, names: &BTreeMap<&str, String>, written: &mut String) {
     let mut rest = line;
+    if line.starts_with(char::is_whitespace) {
+        let operands = operands(line);
+        written.push_str(&line[..operands]);
+        rest = &line[operands..];
+    }
     while !rest.is_empty() {
         let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
