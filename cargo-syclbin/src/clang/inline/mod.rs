@@ -10,12 +10,12 @@
 //!
 //! | module | noun |
 //! |---|---|
-//! | [`line`] | a line: what it is, and what is in it |
+//! | [`line`](mod@line) | a line: what it is, and what is in it |
 //! | [`registers`] | the registers that a function declares |
 //! | [`text`] | functions, their interfaces and bodies |
 //! | [`call`] | a call, with what is passed and returned |
 //! | [`places`] | registers or memory for what is passed and returned |
-//! | [`splice`] | the body of a function in the place of a call |
+//! | [`splice`](mod@splice) | the body of a function in the place of a call |
 //! | [`fold`] | a body without what cannot be reached with the arguments of a call |
 //! | [`values`] | what registers are known to have |
 //! | [`spaces`] | accesses of which the memory is known |

@@ -123,7 +123,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the driver refuses; [`pattern`] tells which elements none takes.
+    /// When the driver refuses; [`pattern`](crate::backend::pattern) tells which elements none takes.
     pub(crate) fn start_fill(
         &self,
         place: &Place<[()]>,
