@@ -146,15 +146,20 @@ impl Context {
     }
 
     /// Waits for what is in `stream`, a copy from or to memory of the host that is only borrowed. A
-    /// driver that fails to wait is asked again, as the copy may go on; a context that is lost has
-    /// stopped.
+    /// driver that fails to wait is asked again, as the copy may go on, and also where the context was
+    /// lost meanwhile: nothing of that is reset while anybody has it. If the driver then says what it was
+    /// lost of, it has stopped.
     ///
     /// # Safety
     ///
     /// The stream is a live one of this context, or null: the one that every context has.
     pub(super) unsafe fn settle(&self, stream: CUstream) -> Result<(), Failure> {
         const TIMES: usize = 100;
-        let functions = self.enter()?;
+        // Current on this thread, which has just queued the copy.
+        let functions = match self.enter() {
+            Ok(functions) => functions,
+            Err(_) => self.device.functions,
+        };
         let wait = || {
             // SAFETY: as the caller says.
             let code = unsafe { (functions.cuStreamSynchronize)(stream) };
