@@ -240,6 +240,10 @@ fn saxpy(queue: &Queue, raw: &Raw, arch: &str, folder: &Path, sizes: &Sizes) -> 
     let range = |n: u32| NdRange::new(n as usize).local(256.min(n as usize));
     let mut a = 1.5f32;
     let grid = |n: u32| raw.kernel("saxpy", [n.div_ceil(256), 1], [256.min(n), 1]);
+    let launch_raw = |kernel: &theirs::Kernel, pointers: &mut [*mut c_void]| {
+        // SAFETY: the pointers are to the kernel's four arguments; it checks its index against the last.
+        unsafe { raw.launch(kernel, pointers) }
+    };
     let (all, mut len, one, mut single) = (grid(n)?, n, grid(1)?, 1u32);
     let mut pointers = [
         pointer(&mut a),
@@ -248,7 +252,7 @@ fn saxpy(queue: &Queue, raw: &Raw, arch: &str, folder: &Path, sizes: &Sizes) -> 
         pointer(&mut len),
     ];
     launch(&mut y, n, range(n))?;
-    raw.launch(&all, &mut pointers)?;
+    launch_raw(&all, &mut pointers)?;
     compare(
         "saxpy",
         &queue.download(&y).map_err(words)?,
@@ -265,7 +269,7 @@ fn saxpy(queue: &Queue, raw: &Raw, arch: &str, folder: &Path, sizes: &Sizes) -> 
         },
         |last| match last {
             true => raw.wait(),
-            false => raw.launch(&all, &mut pointers),
+            false => launch_raw(&all, &mut pointers),
         },
         false,
     )?;
@@ -285,7 +289,7 @@ fn saxpy(queue: &Queue, raw: &Raw, arch: &str, folder: &Path, sizes: &Sizes) -> 
         },
         |last| match last {
             true => raw.wait(),
-            false => raw.launch(&one, &mut pointers),
+            false => launch_raw(&one, &mut pointers),
         },
         true,
     )?;
@@ -308,7 +312,7 @@ fn saxpy(queue: &Queue, raw: &Raw, arch: &str, folder: &Path, sizes: &Sizes) -> 
         },
         |last| match last {
             true => raw.wait(),
-            false => raw.launch(&one, &mut pointers),
+            false => launch_raw(&one, &mut pointers),
         },
         true,
     )?;
@@ -335,7 +339,7 @@ fn saxpy(queue: &Queue, raw: &Raw, arch: &str, folder: &Path, sizes: &Sizes) -> 
         },
         |last| match last {
             true => raw.wait(),
-            false => (0..100).try_for_each(|_| raw.launch(&one, &mut pointers)),
+            false => (0..100).try_for_each(|_| launch_raw(&one, &mut pointers)),
         },
         false,
     )
@@ -380,6 +384,10 @@ fn matmul(
             .map(drop)
             .map_err(words)
     };
+    let launch_raw = |kernel: &theirs::Kernel, pointers: &mut [*mut c_void]| {
+        // SAFETY: the pointers are to the kernel's six arguments, three matrices and their sizes.
+        unsafe { raw.launch(kernel, pointers) }
+    };
     let theirs = raw.kernel("matmul", [side / 64, side / 64], [16, 16])?;
     let [mut m, mut n, mut k] = [side; 3];
     let mut pointers = [
@@ -400,7 +408,7 @@ fn matmul(
         },
         |last| match last {
             true => raw.wait(),
-            false => raw.launch(&theirs, &mut pointers),
+            false => launch_raw(&theirs, &mut pointers),
         },
         false,
     )?;
@@ -447,6 +455,10 @@ fn nbody(queue: &Queue, raw: &Raw, arch: &str, folder: &Path, sizes: &Sizes) -> 
             .map(drop)
             .map_err(words)
     };
+    let launch_raw = |kernel: &theirs::Kernel, pointers: &mut [*mut c_void]| {
+        // SAFETY: the pointers are to the kernel's six arguments, three arrays of as many stars first.
+        unsafe { raw.launch(kernel, pointers) }
+    };
     let theirs = raw.kernel("nbody", [stars.div_ceil(local), 1], [local, 1])?;
     let mut pointers = [
         pointer(&mut raw_from),
@@ -466,7 +478,7 @@ fn nbody(queue: &Queue, raw: &Raw, arch: &str, folder: &Path, sizes: &Sizes) -> 
         },
         |last| match last {
             true => raw.wait(),
-            false => raw.launch(&theirs, &mut pointers),
+            false => launch_raw(&theirs, &mut pointers),
         },
         false,
     )?;

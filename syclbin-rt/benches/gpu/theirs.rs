@@ -109,14 +109,18 @@ impl Raw {
     }
 
     /// Launches a kernel, whose arguments `pointers` point to.
-    pub(crate) fn launch(
+    ///
+    /// # Safety
+    ///
+    /// There is a pointer for each parameter of the kernel, to a value of its type, and what it does with
+    /// them stays inside of the memory.
+    pub(crate) unsafe fn launch(
         &self,
         kernel: &Kernel,
         pointers: &mut [*mut c_void],
     ) -> Result<(), String> {
         let (blocks, threads) = (kernel.blocks, kernel.threads);
-        // SAFETY: the arguments are those of the kernel in `kernels.cu`, whose ranges stay inside of
-        // the memory.
+        // SAFETY: the function and the stream are alive, and the rest is as the caller says.
         let launched = unsafe {
             cuLaunchKernel(
                 kernel.function,
