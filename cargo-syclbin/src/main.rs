@@ -4,7 +4,8 @@
 //! Cargo runs this program as `cargo-syclbin syclbin ...`; it also works without the extra word.
 //! It ends with 0 when all went well, 1 when not, 2 when it was called wrongly. Answers go to
 //! standard output, all else to standard error.
-#![forbid(unsafe_code)]
+
+mod trial;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use cargo_syclbin::error::Result;
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
-use cargo_syclbin::toolchain::{self, list, pins, remove};
+use cargo_syclbin::toolchain::{self, list, machine, pins, remove};
 use cargo_syclbin::ui::{Terminal, answer, complain};
 use cargo_syclbin::{build, convert, doctor, expand, extract, inspect, list as files, verify};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
@@ -35,10 +36,11 @@ enum Command {
     /// Install, list or remove the SYCL compiler, the CPU device and what NVIDIA's GPUs take
     #[command(subcommand)]
     Toolchain(Toolchain),
-    /// Say what this machine can compile and run, and what to do about the rest
+    /// Report what this machine can compile and run, and what to do about the rest
     ///
-    /// Ends with 0 when a kernel can be compiled and run here, with 1 when not.
-    Doctor,
+    /// Compiles a small kernel and runs it on the device that a program would get. Ends with 0 when both
+    /// work, with 1 when not.
+    Doctor(Doctor),
     /// Write or check the compiled files that a workspace keeps beside its sources
     ///
     /// They are those that build scripts name with `Build::prebuilt`. Their scripts run in a target
@@ -65,6 +67,14 @@ enum Command {
     Expand(expand::Options),
 }
 
+#[derive(Args)]
+struct Doctor {
+    /// Run the trial kernel in this file and print what came of it: for the doctor itself, as a driver may end
+    /// the process
+    #[arg(long, hide = true, value_name = "FILE")]
+    trial: Option<PathBuf>,
+}
+
 #[derive(Subcommand)]
 enum Toolchain {
     /// Fetch and install components; those already there are checked and left alone
@@ -87,7 +97,7 @@ enum Toolchain {
 
 #[derive(Args)]
 struct Install {
-    /// Install only this one; may be given again [default: compiler, cpu-device]
+    /// Install only this one; may be given again [default: compiler, cpu-device, and nvidia where there is an NVIDIA GPU]
     #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
     components: Vec<Component>,
     /// Take the wheels from this folder instead of fetching them
@@ -154,7 +164,11 @@ fn run(command: Command) -> Result<ExitCode> {
             let components = if options.all { &Component::ALL } else { chosen };
             remove::remove(&home()?, components, &Terminal::default())?;
         }
-        Command::Doctor => {
+        Command::Doctor(options) => {
+            if let Some(file) = options.trial {
+                answer(&trial::run(&file))?;
+                return Ok(ExitCode::SUCCESS);
+            }
             let report = doctor::Report::of(&doctor::Facts::gather());
             answer(&report.to_string())?;
             return Ok(code(report.is_well()));
@@ -179,14 +193,12 @@ fn code(good: bool) -> ExitCode {
 
 fn install(options: Install) -> Result<()> {
     toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)?;
-    let unsaid = options.components.is_empty();
-    let chosen: Vec<_> = pins::ALL
-        .into_iter()
-        .filter(|pin| match unsaid {
-            true => pin.component.is_default(),
-            false => options.components.contains(&pin.component),
-        })
-        .collect();
+    let components = match options.components.as_slice() {
+        [] => machine::components(),
+        named => named.to_vec(),
+    };
+    let mut chosen = pins::ALL.to_vec();
+    chosen.retain(|pin| components.contains(&pin.component));
     let installer = Installer {
         home: &home()?,
         source: &match options.wheels {

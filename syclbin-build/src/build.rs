@@ -12,6 +12,7 @@ use syclbin_toolchain::INSTALL_COMMAND;
 use crate::abandoned;
 use crate::cargo;
 use crate::compiler::Compiler;
+use crate::default_targets;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::headers;
@@ -83,13 +84,18 @@ impl Build {
         self
     }
 
-    /// Compiles for these targets (`-fsycl-targets`), all in one file: `spir64`, which every device with
-    /// SPIR-V takes and which is the default, and what the compiler has beside it. With
-    /// `syclbin-clang` these are `spir64_x86_64`, native code for processors, which wants the installed
-    /// CPU device; Intel GPUs such as `intel_gpu_pvc`, which want `ocloc`; and `nvptx64-nvidia-cuda`, PTX for
-    /// every NVIDIA GPU from sm_75 on, which wants the component that
-    /// `cargo syclbin toolchain install --component nvidia` installs. `nvidia_gpu_sm_80` and its like are PTX
-    /// for the lowest GPU that is named, and native code for each.
+    /// Compiles for these targets (`-fsycl-targets`), all in one file, and for no others.
+    ///
+    /// By default a build compiles for all that the compiler has without a question of which device: SPIR-V,
+    /// which every device of OpenCL with SPIR-V takes, and PTX, which every NVIDIA GPU from sm_75 on takes, where
+    /// `syclbin-clang` has component `nvidia` (`cargo syclbin toolchain install` installs it where there is an
+    /// NVIDIA GPU). PTX is made by a process of its own beside that for SPIR-V; the [crate] documentation says
+    /// what it costs. A source that cannot be compiled to PTX is warned of, and has none. `SYCLBIN_TARGETS`
+    /// names other defaults, for all builds: `SYCLBIN_TARGETS=spir64`.
+    ///
+    /// Targets of `syclbin-clang`: `spir64`; `nvptx64-nvidia-cuda`, PTX; `nvidia_gpu_sm_80` and its like, PTX for
+    /// the lowest GPU that is named and native code for each; `spir64_x86_64`, native code for processors,
+    /// which needs the installed CPU device; Intel GPUs such as `intel_gpu_pvc`, which need `ocloc`.
     ///
     /// One file for Intel's GPUs, for processors and for NVIDIA's GPUs, the last with native code for two:
     ///
@@ -100,8 +106,7 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     ///
-    /// A program takes native code that fits its device, and SPIR-V where there is none: keep `spir64`
-    /// among them.
+    /// A program takes native code that fits its device, and else SPIR-V or PTX: keep `spir64` among them.
     pub fn targets<T: AsRef<str>>(self, targets: impl IntoIterator<Item = T>) -> Self {
         let mut flag = String::from(TARGETS);
         for (index, target) in targets.into_iter().enumerate() {
@@ -262,6 +267,9 @@ impl Build {
         place: &Place,
     ) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
         let mut arguments = self.arguments.clone();
+        if !default_targets::are_named(arguments.iter()) {
+            arguments.extend(compiler.default_targets());
+        }
         arguments.extend(headers::arguments());
         let wanted = Wanted {
             sources: &self.sources,

@@ -10,6 +10,7 @@ use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
 use crate::build::write_error;
 use crate::cargo;
+use crate::default_targets;
 use crate::error::{Ended, Error, Result};
 use crate::process::Process;
 use crate::search::{Found, Memory, Origin, Outcome, Problem, Search};
@@ -96,9 +97,15 @@ impl Compiler {
             }
             _ => {}
         }
+        parts.extend(default_targets::parts(&found, &cargo::env));
         parts.extend(found.candidate.files().map(Path::to_owned));
         parts.extend(configurations(found.candidate.files()));
         Ok(Self { found, parts })
+    }
+
+    /// The arguments for what a build compiles for by default. Cargo is told of the variables that decide.
+    pub(crate) fn default_targets(&self) -> Vec<OsString> {
+        default_targets::arguments(&self.found, &cargo::env)
     }
 
     pub(crate) fn program(&self) -> &Path {

@@ -178,6 +178,8 @@ mod cargo;
 mod compiled;
 mod compiler;
 #[doc(hidden)]
+pub mod default_targets;
+#[doc(hidden)]
 pub mod depfile;
 mod diagnostics;
 mod error;

@@ -55,7 +55,7 @@ impl Build {
     /// include = ["kernels/include"]            # Build::include
     /// define = { N = 4, FAST = true }          # Build::define; `true` defines without a value
     /// flags = ["-std=c++20"]                   # Build::flag
-    /// targets = ["spir64", "spir64_x86_64"]    # Build::targets
+    /// targets = ["spir64"]                     # Build::targets
     /// link-at-load = true                      # Build::link_at_load
     /// compiler = "icpx"                        # Build::compiler
     /// prebuilt = "kernels/saxpy.syclbin"       # Build::prebuilt

@@ -11,6 +11,7 @@ use crate::cache::{Cache, Known, Slot};
 use crate::cargo;
 use crate::compiled::{Compiled, NO_KERNEL, Outputs};
 use crate::compiler::{Compiler, Job};
+use crate::default_targets::OPTIONAL;
 use crate::diagnostics::{self, Diagnostics};
 use crate::error::{Error, Result};
 use crate::imports;
@@ -174,7 +175,11 @@ fn without_targets(flags: &[OsString]) -> Vec<OsString> {
         let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
         if text == "--offload-arch" || is_backend {
             flags.next(); // its value
-        } else if !text.starts_with(TARGETS) && !text.starts_with("--offload-arch=") && !is_joined {
+        } else if ![TARGETS, OPTIONAL, "--offload-arch="]
+            .iter()
+            .any(|option| text.starts_with(option))
+            && !is_joined
+        {
             kept.push(flag.clone());
         }
     }

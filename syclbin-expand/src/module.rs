@@ -86,6 +86,11 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
          When no image of the file fits the device, or the driver refuses them all. A single\n\
          kernel that the device cannot run makes an error only when it is launched."
     ));
+    let best_doc = doc::comment(&format!(
+        "Returns the best device of this machine that `{file_name}` has code for: a GPU, else a CPU.\n\n\
+         `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.\n\n\
+         # Errors\n\nWhen no device runs anything in the file; the error has the reason for each device."
+    ));
     let module = module_parameter(constructor);
     let builder_doc = doc::comment(
         "A module that is linked with other files, or whose specialization constants get other values \
@@ -105,6 +110,11 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
             pub const FILE: ::syclbin_rt::Embedded = ::syclbin_rt::Embedded::new(SYCLBIN);
 
             #constants
+
+            #best_doc
+            pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
+                ::syclbin_rt::Device::best_for(Self::FILE)
+            }
 
             #load_doc
             pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {

@@ -61,7 +61,7 @@ struct Context<'c> {
 }
 
 /// Functions of the generated structs.
-const OWN_METHODS: [&str; 3] = ["load", "builder", "new"];
+const OWN_METHODS: [&str; 4] = ["best_device", "load", "builder", "new"];
 
 /// Types of the generated modules.
 pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];

@@ -79,11 +79,11 @@ impl<'q> ModuleBuilder<'q> {
     /// file, load it as well.
     ///
     /// ```no_run
-    /// # let queue = syclbin_rt::Device::best()?.queue()?;
-    /// use syclbin_rt::Module;
+    /// use syclbin_rt::{Device, Module};
     ///
     /// let shapes = std::fs::read("shapes.syclbin").unwrap();
     /// let drawing = std::fs::read("drawing.syclbin").unwrap();
+    /// let queue = Device::best_for(&drawing)?.queue()?;
     /// let builder = Module::builder(&queue).link(&shapes);
     /// // SAFETY: a compiler made both files.
     /// let module = unsafe { builder.load(&drawing)? };

@@ -13,7 +13,7 @@ use crate::partition::Abilities as Partitions;
 use crate::queue::Queue;
 use crate::queue_options::QueueOptions;
 use crate::search::Search;
-use crate::select::{Selector, Wanted};
+use crate::select::Selector;
 
 /// The environment variable that [`Device::best`] obeys.
 const VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -41,11 +41,12 @@ pub enum DeviceKind {
     Other,
 }
 
-/// A device, and why it is the one to use. Got from [`Device::choose`].
+/// A device, and why it is the one to use. Got from [`Device::choose`] and [`Device::choose_for`].
 #[derive(Clone, Debug)]
 pub struct DeviceChoice {
     pub(crate) device: Device,
     pub(crate) reason: String,
+    pub(crate) skipped: Vec<String>,
 }
 
 impl DeviceChoice {
@@ -59,6 +60,12 @@ impl DeviceChoice {
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+
+    /// Returns the devices that would have been preferred if the file had code for them, each with the
+    /// reason. Empty without a file, and where `SYCLBIN_DEVICE` selects the device.
+    pub fn skipped(&self) -> impl Iterator<Item = &str> {
+        self.skipped.iter().map(String::as_str)
     }
 }
 
@@ -152,56 +159,88 @@ impl Device {
         Search::of_system().all()
     }
 
-    /// The device to use: the one that `SYCLBIN_DEVICE` selects if it is set (see
-    /// [`Device::select`]), else the first GPU, accelerator or CPU, in this order, that takes
-    /// SPIR-V or is one of CUDA.
+    /// Returns the device to use in a program that has no SYCLBIN file at hand: the one that
+    /// `SYCLBIN_DEVICE` selects if it is set (see [`Device::select`]), else the first GPU, accelerator or
+    /// CPU, in this order, that takes SPIR-V or PTX.
+    ///
+    /// Which of these a file has code for is not known here. A program with kernels asks its file: with
+    /// `kernels::Module::best_device()` of generated code, or with [`Device::best_for`].
     ///
     /// The installed CPU driver is only loaded when the system has no such device.
     ///
     /// # Errors
     ///
-    /// When there is none; the error lists every place that was tried and every device that was
-    /// passed over.
+    /// When there is no such device; the error lists every place that was tried and every device that was
+    /// skipped.
     pub fn best() -> Result<Self> {
         Ok(Self::choose()?.device)
     }
 
-    /// The same as [`Device::best`], with the reason of the choice.
+    /// Does what [`Device::best`] does, and gives the reason for the choice.
     ///
     /// # Errors
     ///
-    /// As of [`Device::best`].
+    /// The same as [`Device::best`].
     pub fn choose() -> Result<DeviceChoice> {
+        match Self::selected()? {
+            Some(choice) => Ok(choice),
+            None => Search::of_system().best(None),
+        }
+    }
+
+    /// Returns the best device that a SYCLBIN file has code for: a GPU, else an accelerator, else a CPU.
+    /// `file` is the bytes of the file, or `kernels::Module::FILE` of generated code, whose
+    /// `kernels::Module::best_device()` does the same.
+    ///
+    /// A GPU that takes PTX, for instance, is skipped where the file has only SPIR-V, and the CPU is taken.
+    /// A device that has code for all modules of the file comes before one that has code for some of them.
+    /// With the feature `log`, each better device that is skipped is a warning.
+    ///
+    /// Where `SYCLBIN_DEVICE` is set it selects the device, whatever the file has.
+    ///
+    /// ```no_run
+    /// let file = std::fs::read("saxpy.syclbin").expect("the file");
+    /// let queue = syclbin_rt::Device::best_for(&file)?.queue()?;
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When `file` is not a SYCLBIN file; when no device runs anything in it, with the reason for each
+    /// device; and when `SYCLBIN_DEVICE` selects nothing.
+    pub fn best_for(file: impl AsRef<[u8]>) -> Result<Self> {
+        Ok(Self::choose_for(file)?.device)
+    }
+
+    /// Does what [`Device::best_for`] does, and gives the reason for the choice and the devices that were
+    /// skipped.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Device::best_for`].
+    pub fn choose_for(file: impl AsRef<[u8]>) -> Result<DeviceChoice> {
+        let file = syclbin::read::parse(file.as_ref()).map_err(ErrorKind::File)?;
+        match Self::selected()? {
+            Some(choice) => Ok(choice),
+            None => Search::of_system().best(Some(&file)),
+        }
+    }
+
+    /// The device that `SYCLBIN_DEVICE` selects, if it is set.
+    fn selected() -> Result<Option<DeviceChoice>> {
         match std::env::var(VARIABLE) {
-            Ok(selector) if !selector.trim().is_empty() => Ok(DeviceChoice {
+            Ok(selector) if !selector.trim().is_empty() => Ok(Some(DeviceChoice {
                 device: Self::select(&selector)?,
                 reason: format!("{VARIABLE}={selector} asks for it"),
-            }),
+                skipped: Vec::new(),
+            })),
             Err(std::env::VarError::NotUnicode(value)) => Err(ErrorKind::Selector {
                 selector: value.to_string_lossy().into_owned(),
                 reason: format!("{VARIABLE} is not UTF-8"),
             }
             .into()),
-            _ => Search::of_system().best(Wanted::ANY),
+            _ => Ok(None),
         }
-    }
-
-    /// As [`Device::best`], but of the devices that something in a SYCLBIN file is for: no GPU of CUDA
-    /// where the file has only SPIR-V, and no other device where it has none. The file is its bytes, or
-    /// `kernels::Module::FILE`, where a module of generated code is called `kernels`.
-    ///
-    /// Where `SYCLBIN_DEVICE` is set it selects the device, whatever the file has.
-    ///
-    /// # Errors
-    ///
-    /// As of [`Device::best`], and when the bytes are no SYCLBIN file.
-    pub fn best_for(file: impl AsRef<[u8]>) -> Result<Self> {
-        let file = syclbin::read::parse(file.as_ref()).map_err(ErrorKind::File)?;
-        let selected = std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty());
-        if selected {
-            return Self::best();
-        }
-        Ok(Search::of_system().best(Wanted::of(&file))?.device)
     }
 
     /// The device that `selector` names, in the language of the variable `SYCLBIN_DEVICE`.

@@ -97,12 +97,27 @@ pub enum ErrorKind {
         /// Their numbers in the file that was loaded.
         modules: [usize; 2],
     },
-    /// No image of the file runs on the device.
-    #[error("nothing in this SYCLBIN file runs on {device}{}", list(reasons))]
+    /// The file has no code that runs on the device.
+    #[error(
+        "nothing in this SYCLBIN file runs on {device}{}{}",
+        list(reasons),
+        able_devices(able)
+    )]
     NoImage {
         /// The device.
         device: String,
-        /// Why each image was passed over.
+        /// Why each image was skipped.
+        reasons: Vec<String>,
+        /// The other devices of this machine that could run something in the file.
+        able: Vec<String>,
+    },
+    /// The file has no code for any device of this machine.
+    #[error(
+        "no device of this machine runs anything in this SYCLBIN file{}",
+        list(reasons)
+    )]
+    NoFittingDevice {
+        /// Each device, and why it does not run the file.
         reasons: Vec<String>,
     },
     /// The file has no kernel of this name.
@@ -612,6 +627,18 @@ fn list(items: &[String]) -> String {
     }
     let lines = items.iter().map(|item| format!("\n  {item}"));
     format!(":{}", lines.collect::<String>())
+}
+
+/// What to do where other devices run a file.
+fn able_devices(devices: &[String]) -> String {
+    match devices {
+        [] => String::new(),
+        devices => format!(
+            "\nthis machine has devices that can run it: {}; take the best one with `Module::best_device()` of the \
+             generated code or `Device::best_for(file)`, or set SYCLBIN_DEVICE",
+            devices.join(", ")
+        ),
+    }
 }
 
 fn join(items: &[impl AsRef<str>]) -> String {

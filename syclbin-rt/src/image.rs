@@ -49,8 +49,8 @@ fn ptx(image: &Image<'_>, cuda: CudaFacts) -> Result<ptx::Module, String> {
         } => {}
         ImageKind::Ir { ty, .. } => {
             return Err(format!(
-                "CUDA devices take no {}; compile for them, too \
-                 (`Build::targets([\"spir64\", \"nvptx64\"])`), or choose another device (SYCLBIN_DEVICE)",
+                "CUDA devices take no {}; `cargo syclbin toolchain install --component nvidia` has builds \
+                 make PTX as well",
                 language(ty)
             ));
         }
@@ -203,7 +203,7 @@ mod tests {
         let spirv = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
         let message = on(90, &spirv).unwrap_err();
         assert!(
-            message.starts_with("CUDA devices take no SPIR-V; compile for them"),
+            message.starts_with("CUDA devices take no SPIR-V; `cargo syclbin toolchain install"),
             "{message}"
         );
     }

@@ -1,11 +1,11 @@
-//! Runs the kernels of SYCLBIN files on whatever device is there, through OpenCL.
+//! Runs the kernels of SYCLBIN files on GPUs and CPUs, through OpenCL and CUDA.
 //!
 //! ```no_run
 //! use syclbin_rt::{Arg, Device, Launch, Module, Result};
 //!
 //! fn main() -> Result<()> {
-//!     let queue = Device::best()?.queue()?;
 //!     let file = std::fs::read("saxpy.syclbin").expect("the file");
+//!     let queue = Device::best_for(&file)?.queue()?;
 //!     // SAFETY: a compiler made the file.
 //!     let module = unsafe { Module::load(&queue, &file)? };
 //!     let saxpy = module.kernel("saxpy");
@@ -25,8 +25,8 @@
 //! }
 //! ```
 //!
-//! No driver is linked: they are looked for when [`Device::best`] or [`Device::all`] is called, and
-//! that none is there is an [`Error`] which says where was looked. Some environment variables have a
+//! No driver is linked. [`Device::best_for`], [`Device::best`] and [`Device::all`] look for drivers when they
+//! are called; where there is none, the [`Error`] lists the places. Some environment variables have a
 //! say, all optional: `SYCLBIN_DEVICE` ([`Device::select`] has its grammar) and
 //! `OPENCL_DYLIB_PATH` (libraries to try first). `SYCLBIN_HOME` is where
 //! `cargo syclbin toolchain install` puts the CPU driver; a program finds the home it was built
@@ -35,8 +35,8 @@
 //!
 //! The map, in the order in which a program meets it:
 //!
-//! - [`Device`]: what there is; `select` chooses, `search` and `places` look for it, `aspects` tells
-//!   what it can do, [`Partition`] divides it,
+//! - [`Device`]: what there is; `select` chooses, by how well a file fits (`fit`), `search` and `places` look
+//!   for it, `aspects` tells what it can do, [`Partition`] divides it,
 //! - [`Queue`] ([`QueueOptions`]), [`Buffer`], [`DeviceArray`], [`SharedArray`]: memory on a device, used as a
 //!   [`DeviceSlice`]; `copy` fills and moves it, `map` lets the host see it,
 //! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
@@ -55,8 +55,8 @@
 //! and what was compiled (level info), which images and places were tried (debug), and what drivers warn
 //! of (warn). A launch or a copy says nothing.
 //!
-//! Out of scope in this version: images (pictures), streams, and devices that are not
-//! reached by OpenCL.
+//! Out of scope in this version: images (pictures), streams, and devices that neither OpenCL nor CUDA
+//! reaches.
 
 mod accessor;
 mod ahead_of_time;
@@ -80,6 +80,7 @@ mod device;
 mod driver_settings;
 mod error;
 mod event;
+mod fit;
 mod fixed;
 mod future;
 mod global;

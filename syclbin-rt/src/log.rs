@@ -3,7 +3,7 @@
 //!
 //! | level | what |
 //! |---|---|
-//! | warn | what a driver warns of when it compiles; what was kept on disk and cannot be used |
+//! | warn | what a driver warns of when it compiles; what was kept on disk and cannot be used; a better device that a file has no code for |
 //! | info | which device is used, and why; what was compiled, and how long that took |
 //! | debug | places that were looked at; images that were chosen or passed over, and why; programs that were there already; what is linked |
 

@@ -16,6 +16,7 @@ use crate::link::Files;
 use crate::load::{Loading, Part};
 use crate::queue::Queue;
 use crate::save;
+use crate::search::Search;
 use crate::specialization;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
@@ -43,7 +44,8 @@ impl Module {
     /// # Errors
     ///
     /// When `bytes` are no SYCLBIN file, and when nothing in it fits the device. The latter names
-    /// the reason for each image, with the driver's build log if it came that far.
+    /// the reason for each image, with the driver's build log if it came that far, and the devices of this
+    /// machine that could run it.
     ///
     /// # Safety
     ///
@@ -70,10 +72,11 @@ impl Module {
     /// ```no_run
     /// use syclbin_rt::{Device, Module};
     ///
-    /// let queue = Device::best()?.queue()?;
+    /// let file = std::fs::read("blur.syclbin").unwrap();
+    /// let queue = Device::best_for(&file)?.queue()?;
     /// let module = Module::builder(&queue).specialization_constant("_ZL6radius", 3i32);
     /// // SAFETY: a compiler made the file.
-    /// let module = unsafe { module.load(&std::fs::read("blur.syclbin").unwrap())? };
+    /// let module = unsafe { module.load(&file)? };
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
     pub fn builder(queue: &Queue) -> ModuleBuilder<'_> {
@@ -99,9 +102,11 @@ impl Module {
         let parts = loading.parts();
         if !parts.is_empty() && parts.iter().all(|part| part.program.is_err()) {
             let reasons = parts.into_iter().filter_map(|part| part.program.err());
+            let file = syclbin::read::parse(bytes).map_err(ErrorKind::File)?;
             return Err(ErrorKind::NoImage {
                 device: queue.device().to_string(),
                 reasons: reasons.flatten().collect(),
+                able: Search::of_system().able(&file, queue.device()),
             }
             .into());
         }
@@ -187,8 +192,8 @@ impl Module {
     /// Which image of each abstract module was chosen for the device, and why.
     ///
     /// ```no_run
-    /// # let queue = syclbin_rt::Device::best()?.queue()?;
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
     /// # // SAFETY: a compiler made the file.
     /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
     /// for choice in module.images() {
@@ -215,8 +220,8 @@ impl Module {
     /// was saved before. Other processes take that file.
     ///
     /// ```no_run
-    /// # let queue = syclbin_rt::Device::best()?.queue()?;
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
     /// # // SAFETY: a compiler made the file.
     /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
     /// std::fs::write("saxpy.native.syclbin", module.to_syclbin()?).unwrap();

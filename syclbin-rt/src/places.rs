@@ -19,6 +19,9 @@ const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 /// What messages call NVIDIA's driver.
 pub(crate) const CUDA: &str = "NVIDIA's driver";
 
+/// What messages call the place of the CPU driver where none is installed.
+pub(crate) const INSTALLED: &str = "the installed cpu-device component";
+
 /// The names of the platform's OpenCL loader.
 #[cfg(windows)]
 const LOADERS: &[&str] = &["OpenCL.dll"];
@@ -83,7 +86,7 @@ pub(crate) fn installed() -> Place {
     match installed_path() {
         Ok(path) => Place::load(path),
         Err(reason) => Place {
-            name: format!("the installed {} component", Component::CpuDevice.name()),
+            name: INSTALLED.to_owned(),
             library: Err(reason),
         },
     }

@@ -2,11 +2,15 @@
 //!
 //! The installed CPU driver is only loaded when nothing found so far will do.
 
+use syclbin::Syclbin;
+use syclbin_toolchain::INSTALL_COMMAND;
+
 use crate::device::{Device, DeviceChoice, Facts};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fit::Fit;
 use crate::log;
 use crate::places::{self, Place};
-use crate::select::{self, Selector, Term, Wanted};
+use crate::select::{self, Selector, Term};
 
 /// The devices so far, and what each place held.
 pub(crate) struct Search {
@@ -38,40 +42,82 @@ impl Search {
         Ok(self.devices)
     }
 
-    /// The device to use when nobody asks for one, of those that code is wanted for.
-    pub(crate) fn best(mut self, wanted: Wanted) -> Result<DeviceChoice> {
-        let best = |devices: &[&Facts]| select::best(devices, wanted);
-        if self.choose(best).is_none() {
+    /// The device to use when nobody asks for one: the best of those that `file` has code for.
+    pub(crate) fn best(mut self, file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
+        let is_whole = |fits: &[(&Facts, Fit)]| {
+            let best = select::best(fits).and_then(|best| fits.get(best));
+            best.is_some_and(|(_, fit)| *fit == Fit::Whole)
+        };
+        if !is_whole(&self.fits(file)) {
             self.add_installed();
         }
-        match self.choose(best) {
-            Some(device) => {
-                let facts: Vec<&Facts> = self.devices.iter().map(Device::facts).collect();
-                let reason = select::reason(&facts, device.facts());
-                log::info(format_args!("the best device is {device}: {reason}"));
-                Ok(DeviceChoice { device, reason })
-            }
-            None if wanted != Wanted::ANY && !self.devices.is_empty() => Err(self.unwanted(wanted)),
-            None => Err(self.no_device()),
+        let fits = self.fits(file);
+        let Some(chosen) = select::best(&fits) else {
+            return Err(match file {
+                Some(_) if !self.devices.is_empty() => self.unfit(&fits),
+                _ => self.no_device(),
+            });
+        };
+        let name = |index: usize, why: &Fit| {
+            let device = self.devices.get(index)?;
+            Some(format!("{device}: {}", why.reason()?))
+        };
+        let skipped: Vec<String> = (select::skipped(&fits, chosen).into_iter())
+            .filter_map(|index| name(index, &fits.get(index)?.1))
+            .collect();
+        let reason = select::reason(&fits, chosen);
+        let Some(device) = self.devices.get(chosen).cloned() else {
+            return Err(self.no_device());
+        };
+        for skipped in &skipped {
+            log::warn(format_args!("a better device is skipped: {skipped}"));
         }
+        log::info(format_args!("the best device is {device}: {reason}"));
+        Ok(DeviceChoice {
+            device,
+            reason,
+            skipped,
+        })
     }
 
-    /// The error of a file that has code for none of the devices there are.
-    fn unwanted(&self, wanted: Wanted) -> Error {
-        let reasons = self.devices.iter().map(|device| {
-            let why = match (device.takes_ptx(), wanted.is_for(device.facts())) {
-                (_, true) => "takes no SPIR-V",
-                (true, _) => "the file has no code for it; compile for nvptx64-nvidia-cuda as well",
-                (false, _) => {
-                    "the file has only code for NVIDIA's GPUs; compile for spir64 as well"
-                }
-            };
-            format!("{device}: {why}")
+    /// The devices other than `without` that run something of `file`, for errors.
+    pub(crate) fn able(mut self, file: &Syclbin<'_>, without: &Device) -> Vec<String> {
+        self.add_installed();
+        let fits = self.fits(Some(file));
+        let devices = self.devices.iter().zip(&fits);
+        devices
+            .filter(|(device, (facts, fit))| {
+                *device != without && facts.is_usable() && !matches!(fit, Fit::Nothing(_))
+            })
+            .map(|(device, _)| device.to_string())
+            .collect()
+    }
+
+    /// How well each device fits the file. Without one, they all fit.
+    fn fits(&self, file: Option<&Syclbin<'_>>) -> Vec<(&'static Facts, Fit)> {
+        let fit = |facts| file.map_or(Fit::Whole, |file| Fit::of(file, facts));
+        let facts = self.devices.iter().map(Device::facts);
+        facts.map(|facts| (facts, fit(facts))).collect()
+    }
+
+    /// The error of a file that none of the devices runs.
+    fn unfit(&self, fits: &[(&Facts, Fit)]) -> Error {
+        let devices = self.devices.iter().zip(fits);
+        let reasons = devices.map(|(device, (facts, fit))| match fit.reason() {
+            Some(reason) if facts.is_usable() => format!("{device}: {reason}"),
+            _ => device.described(),
         });
-        Error::from(ErrorKind::NoImage {
-            device: "any device of this machine".to_owned(),
-            reasons: reasons.collect(),
-        })
+        let missing = self
+            .tried
+            .iter()
+            .filter(|tried| tried.starts_with(places::INSTALLED));
+        let missing = missing.map(|tried| {
+            format!("{tried}; `{INSTALL_COMMAND}` installs a device that runs SPIR-V on the CPU")
+        });
+        ErrorKind::NoFittingDevice {
+            reasons: reasons.chain(missing).collect(),
+        }
+        .into()
     }
 
     /// The device that `selector`, written as `text`, asks for.
@@ -174,8 +220,8 @@ impl Search {
         self.devices.get(choice(&facts)?).cloned()
     }
 
-    fn no_device(self) -> Error {
-        let tried = self.tried;
+    fn no_device(&self) -> Error {
+        let tried = self.tried.clone();
         ErrorKind::NoDevice { tried }.into()
     }
 }

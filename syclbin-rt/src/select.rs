@@ -15,10 +15,8 @@
 //!
 //! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
 
-use syclbin::metadata::Target;
-use syclbin::{Image, ImageKind, IrType, Syclbin};
-
 use crate::device::{DeviceKind, Facts};
+use crate::fit::Fit;
 
 /// A parsed selector: never empty.
 #[derive(Debug, PartialEq, Eq)]
@@ -176,68 +174,37 @@ impl Term {
     }
 }
 
-/// Which devices there is code for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    cuda: bool,
-    others: bool,
-}
-
-impl Wanted {
-    pub(crate) const ANY: Self = Self {
-        cuda: true,
-        others: true,
-    };
-
-    /// Whether it is for a device.
-    pub(crate) fn is_for(self, facts: &Facts) -> bool {
-        match facts.cuda {
-            Some(_) => self.cuda,
-            None => self.others,
-        }
-    }
-
-    /// Those that something in a file is for, as the file says; any if it says nothing.
-    pub(crate) fn of(file: &Syclbin<'_>) -> Self {
-        let images = file.modules.iter().flat_map(|module| &module.images);
-        let is_for_cuda = |image: &Image<'_>| match image.kind() {
-            ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
-            ImageKind::Native { target, .. } => Target::of_triple(target) == Target::Nvptx64,
-        };
-        let cuda = images.clone().any(is_for_cuda);
-        let others = images.clone().any(|image| !is_for_cuda(image));
-        match cuda || others {
-            true => Self { cuda, others },
-            false => Self::ANY,
-        }
-    }
-}
-
-/// The device to use when nobody asks for one: a GPU, else an accelerator, else a CPU.
+/// The device to use when nobody asks for one, as an index: of those that fit best, a GPU, else an accelerator, else
+/// a CPU.
 ///
 /// Devices that run no kernels of SYCLBIN files and those of other kinds are never chosen.
-pub(crate) fn best(devices: &[&Facts], wanted: Wanted) -> Option<usize> {
-    let devices_wanted = devices.iter().enumerate();
-    let fits = |facts: &Facts| wanted.is_for(facts);
-    let chosen = first_of_best_rank(devices_wanted.filter(|(_, facts)| fits(facts)))?;
-    is_ordinary(devices.get(chosen)?).then_some(chosen)
+pub(crate) fn best(devices: &[(&Facts, Fit)]) -> Option<usize> {
+    let ranked = devices.iter().enumerate();
+    let fitting = ranked.filter(|(_, (facts, fit))| is_ordinary(facts) && fit.rank() < 2);
+    let chosen = fitting.min_by_key(|(_, (facts, fit))| (fit.rank(), rank(facts)));
+    chosen.map(|(index, _)| index)
 }
 
-/// Why [`best`] chose this one.
-pub(crate) fn reason(devices: &[&Facts], chosen: &Facts) -> String {
+/// Why [`best`] chose number `chosen`.
+pub(crate) fn reason(devices: &[(&Facts, Fit)], chosen: usize) -> String {
+    let Some((chosen, _)) = devices.get(chosen) else {
+        return String::new();
+    };
     let better: &[DeviceKind] = match chosen.kind {
         DeviceKind::Gpu => &[],
         DeviceKind::Accelerator => &[DeviceKind::Gpu],
         DeviceKind::Cpu | DeviceKind::Other => &[DeviceKind::Gpu, DeviceKind::Accelerator],
     };
-    let mut reasons: Vec<String> = (better.iter())
-        .map(
-            |kind| match devices.iter().any(|facts| facts.kind == *kind) {
-                true => format!("no {kind} runs SYCLBIN kernels"),
-                false => format!("there is no {kind}"),
-            },
-        )
-        .collect();
+    let reason = |kind: &DeviceKind| {
+        let mut of_kind = devices.iter().filter(|(facts, _)| facts.kind == *kind);
+        let ordinary = of_kind.clone().any(|(facts, _)| is_ordinary(facts));
+        match (of_kind.next(), ordinary) {
+            (None, _) => format!("there is no {kind}"),
+            (Some(_), false) => format!("no {kind} runs SYCLBIN kernels"),
+            (Some(_), true) => format!("the file has no code for the {kind}"),
+        }
+    };
+    let mut reasons: Vec<String> = better.iter().map(reason).collect();
     reasons.push(format!(
         "it is the first {} that runs SYCLBIN kernels",
         chosen.kind
@@ -245,19 +212,38 @@ pub(crate) fn reason(devices: &[&Facts], chosen: &Facts) -> String {
     reasons.join(", ")
 }
 
+/// The devices that would come before number `chosen` if the file had all its code for them.
+pub(crate) fn skipped(devices: &[(&Facts, Fit)], chosen: usize) -> Vec<usize> {
+    let order = |index: usize, facts: &Facts| (rank(facts), index);
+    let Some((own, fit)) = devices.get(chosen) else {
+        return Vec::new();
+    };
+    let skipped = devices
+        .iter()
+        .enumerate()
+        .filter(|(index, (facts, other))| {
+            is_ordinary(facts)
+                && other.rank() > fit.rank()
+                && order(*index, facts) < order(chosen, own)
+        });
+    skipped.map(|(index, _)| index).collect()
+}
+
 fn first_of_best_rank<'a>(devices: impl Iterator<Item = (usize, &'a &'a Facts)>) -> Option<usize> {
     // `min_by_key` returns the first of equals: the order of `Device::all()` decides last.
     devices
-        .min_by_key(|(_, facts)| {
-            let kind = match facts.kind {
-                DeviceKind::Gpu => 0,
-                DeviceKind::Accelerator => 1,
-                DeviceKind::Cpu => 2,
-                DeviceKind::Other => 3,
-            };
-            (!is_ordinary(facts), kind)
-        })
+        .min_by_key(|(_, facts)| (!is_ordinary(facts), rank(facts)))
         .map(|(index, _)| index)
+}
+
+/// 0 for the kind that is preferred.
+fn rank(facts: &Facts) -> usize {
+    match facts.kind {
+        DeviceKind::Gpu => 0,
+        DeviceKind::Accelerator => 1,
+        DeviceKind::Cpu => 2,
+        DeviceKind::Other => 3,
+    }
 }
 
 /// Whether it runs kernels that were not made for it alone, as OpenCL's "custom" devices do.
@@ -276,8 +262,23 @@ fn kind(name: &str) -> Option<DeviceKind> {
 
 #[cfg(test)]
 mod tests {
+    use syclbin::{Image, IrType, Syclbin};
+
     use super::*;
     use crate::device::CudaFacts;
+
+    /// The best of `devices` for a file.
+    fn best_for(devices: &[&Facts], file: &Syclbin<'_>) -> Option<usize> {
+        let fits: Vec<_> = (devices.iter())
+            .map(|facts| (*facts, Fit::of(file, facts)))
+            .collect();
+        best(&fits)
+    }
+
+    /// The same for all files.
+    fn best_of(devices: &[&Facts]) -> Option<usize> {
+        best_for(devices, &Syclbin::default())
+    }
 
     fn device(name: &str, kind: DeviceKind, takes_spirv: bool) -> Facts {
         Facts {
@@ -317,7 +318,7 @@ mod tests {
         machine.push(device("Accelerator", DeviceKind::Accelerator, true));
         let mut best_name = || {
             let devices: Vec<&Facts> = machine.iter().collect();
-            let index = best(&devices, Wanted::ANY)?;
+            let index = best_of(&devices)?;
             Some(machine.remove(index).name)
         };
         assert_eq!(best_name().unwrap(), "Arc A750");
@@ -429,27 +430,106 @@ mod tests {
         }
         assert_eq!(chosen("cuda:cpu", &machine), None);
         assert_eq!(chosen("opencl:gpu:3", &machine), None);
-        // Without another GPU it is the best.
-        let gpu = machine.pop().unwrap();
-        let devices = [&machine[1], &gpu];
-        assert_eq!(best(&devices, Wanted::ANY), Some(1));
-        let mut file = Syclbin::default();
-        assert_eq!(best(&devices, Wanted::of(&file)), Some(1));
-        let module = |image| syclbin::AbstractModule {
-            images: vec![image],
-            ..syclbin::AbstractModule::default()
-        };
-        let spirv = Image::ir(IrType::SpirV, "spir64-unknown-unknown", vec![]);
-        file.modules.push(module(spirv));
-        assert_eq!(best(&devices, Wanted::of(&file)), Some(0));
-        let ptx = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", vec![]);
-        file.modules.push(module(ptx));
-        assert_eq!(best(&devices, Wanted::of(&file)), Some(1));
-        file.modules.remove(0);
-        assert_eq!(best(&devices[..1], Wanted::of(&file)), None);
         let selector = Selector::parse("cuda,cuda:0,cpu").unwrap();
         let may: Vec<bool> = selector.terms().iter().map(Term::may_be_cpu).collect();
         assert_eq!(may, [false, false, true]);
+    }
+
+    /// A GPU of CUDA, and a CPU.
+    fn gpu_and_cpu() -> [Facts; 2] {
+        let cuda = CudaFacts {
+            sm: 90,
+            ptx: (8, 4),
+            driver: 12040,
+        };
+        let gpu = Facts {
+            cuda: Some(cuda),
+            ..device("H200", DeviceKind::Gpu, false)
+        };
+        [gpu, device("Xeon CPU", DeviceKind::Cpu, true)]
+    }
+
+    /// A file with a module for each list of kinds of code.
+    fn file(modules: &[&[IrType]]) -> Syclbin<'static> {
+        // A header is all that tells SPIR-V from other bytes.
+        let spirv: Vec<u8> = [0x0723_0203u32, 0x0001_0000, 0, 1, 0]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        let ptx = b".version 6.3\n.target sm_75\n.address_size 64\n".to_vec();
+        let image = |ty: &IrType| match ty {
+            IrType::SpirV => Image::ir(*ty, "spir64-unknown-unknown", spirv.clone()),
+            _ => Image::ir(*ty, "nvptx64-nvidia-cuda", ptx.clone()),
+        };
+        let mut file = Syclbin::default();
+        for images in modules {
+            let mut module = syclbin::AbstractModule::default();
+            module.add_kernel_name("kernel");
+            module.images = images.iter().map(image).collect();
+            file.modules.push(module);
+        }
+        file
+    }
+
+    #[test]
+    fn best_device_has_all_code_of_the_file() {
+        let machine = gpu_and_cpu();
+        let [gpu, cpu] = machine.each_ref();
+        let (spirv, ptx) = (IrType::SpirV, IrType::Ptx);
+        assert_eq!(best_of(&[cpu, gpu]), Some(1));
+        for (modules, chosen) in [
+            (vec![&[spirv][..]], Some(1)),
+            (vec![&[spirv, ptx]], Some(0)),
+            (vec![&[ptx]], Some(0)),
+            (vec![&[spirv, ptx], &[spirv]], Some(1)),
+            (vec![&[spirv, ptx], &[ptx]], Some(0)),
+            (vec![&[IrType::AmdGcn]], None),
+            (vec![], Some(0)),
+        ] {
+            let file = file(&modules);
+            assert_eq!(best_for(&[gpu, cpu], &file), chosen, "{modules:?}");
+        }
+        // A part is better than nothing, but only where no device has all.
+        let mixed = file(&[&[spirv, ptx], &[spirv]]);
+        assert_eq!(best_for(&[gpu], &mixed), Some(0));
+        assert_eq!(best_for(&[cpu], &file(&[&[ptx]])), None);
+    }
+
+    #[test]
+    fn skipped_devices_come_before_the_chosen_one() {
+        let machine = gpu_and_cpu();
+        let file = file(&[&[IrType::SpirV]]);
+        let fits: Vec<_> = (machine.iter())
+            .map(|facts| (facts, Fit::of(&file, facts)))
+            .collect();
+        assert_eq!(skipped(&fits, 1), [0]);
+        assert_eq!(
+            super::reason(&fits, 1),
+            "the file has no code for the gpu, there is no accelerator, it is the first cpu that runs SYCLBIN kernels"
+        );
+        let reason = fits[0].1.reason().unwrap();
+        let begin =
+            "module 0, image 0 (SPIR-V, spir64-unknown-unknown): CUDA devices take no SPIR-V";
+        assert!(reason.starts_with(begin), "{reason}");
+        assert_eq!(fits[1].1.reason(), None);
+    }
+
+    #[test]
+    fn missing_aspects_do_not_count_as_missing_code() {
+        let cpu = device("Xeon CPU", DeviceKind::Cpu, true);
+        let mut file = file(&[&[IrType::SpirV], &[IrType::SpirV]]);
+        let needs = |file: &mut Syclbin<'_>, module: usize| {
+            let aspect = syclbin::Aspect::FP64.number().to_le_bytes().to_vec();
+            let metadata = &mut file.modules[module].metadata;
+            metadata.insert("SYCL/device requirements", "aspects", aspect);
+        };
+        needs(&mut file, 0);
+        assert_eq!(Fit::of(&file, &cpu), Fit::Whole);
+        needs(&mut file, 1);
+        let Fit::Nothing(reasons) = Fit::of(&file, &cpu) else {
+            panic!("no module runs");
+        };
+        assert!(reasons[0].contains("aspect fp64"), "{reasons:?}");
     }
 
     #[test]
@@ -475,8 +555,8 @@ mod tests {
     fn the_reason_says_what_would_have_come_first() {
         let machine = machine();
         let reason = |chosen: usize, of: &[Facts]| {
-            let devices: Vec<&Facts> = of.iter().collect();
-            super::reason(&devices, devices[chosen])
+            let devices: Vec<_> = of.iter().map(|facts| (facts, Fit::Whole)).collect();
+            super::reason(&devices, chosen)
         };
         assert_eq!(
             reason(3, &machine),

@@ -12,7 +12,7 @@
 //!   cpu-device/2026.2.0/
 //!     MANIFEST
 //!     lib/libintelocl.so     an OpenCL driver that exports the whole API itself
-//!   nvidia/13.5.37/          only where it was asked for
+//!   nvidia/13.5.37/          where there is an NVIDIA GPU, or where it was asked for
 //!     MANIFEST
 //!     bin/ptxas              PTX to native code
 //!     nvvm/libdevice/libdevice.10.bc   mathematics that code for NVIDIA's GPUs calls
@@ -56,12 +56,6 @@ pub enum Component {
 impl Component {
     /// Every component, in the order in which they are installed.
     pub const ALL: [Self; 3] = [Self::Compiler, Self::CpuDevice, Self::Nvidia];
-
-    /// Whether it is installed where nobody names one: most machines have no use for what is not.
-    #[must_use]
-    pub const fn is_default(self) -> bool {
-        !matches!(self, Self::Nvidia)
-    }
 
     /// The name users type and the folder is called by: `compiler`, `cpu-device`, `nvidia`.
     #[must_use]
@@ -188,6 +182,18 @@ impl Home {
     #[must_use]
     pub fn newest(&self, component: Component) -> Option<Installed> {
         self.installed(component).into_iter().next()
+    }
+
+    /// The homes in which `syclbin-clang` at `program` looks for other components: the one that it is
+    /// installed in, the one that `explicit` (the value of `SYCLBIN_HOME`) names, and the platform's.
+    pub fn of_compiler(program: &Path, explicit: Option<&OsStr>) -> impl Iterator<Item = Self> {
+        // HOME/compiler/VERSION/bin/syclbin-clang
+        let own = program.ancestors().nth(4).map(Path::as_os_str);
+        let homes = [own, explicit, None];
+        homes
+            .map(|home| Self::locate(home).ok())
+            .into_iter()
+            .flatten()
     }
 }
 

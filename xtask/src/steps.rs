@@ -38,9 +38,9 @@ const EXAMPLES: [(&str, &str); 7] = [
     ("pipeline", "16 chunks of 65536, steps as Rust counts them"),
 ];
 
-/// Installs what is missing, then does the main job.
+/// Installs what a user of this machine would, then does the main job.
 pub(crate) fn demo() -> Result<()> {
-    install_toolchain()?;
+    install_components(&[])?;
     let arguments = ["run", "--release", "--package", "saxpy"];
     step("saxpy", cargo().args(arguments))
 }
@@ -224,9 +224,14 @@ fn lint_code() -> Result<()> {
     )
 }
 
-/// Builds the two programs of `cargo-syclbin` and has the first install the toolchain, with the
-/// second beside the compiler library.
+/// Installs all components: the tests need each of them.
 pub(crate) fn install_toolchain() -> Result<()> {
+    install_components(&Component::ALL)
+}
+
+/// Builds the two programs of `cargo-syclbin` and has the first install `components`, or what it installs
+/// where none is named, with the second beside the compiler library.
+fn install_components(components: &[Component]) -> Result<()> {
     let build = ["build", "--quiet", "--package", "cargo-syclbin"];
     step("cargo syclbin", cargo().args(build))?;
     let program = target_folder()?.join("debug").join("cargo-syclbin");
@@ -234,7 +239,11 @@ pub(crate) fn install_toolchain() -> Result<()> {
         "toolchain",
         Command::new(program)
             .args(["syclbin", "toolchain", "install"])
-            .args(Component::ALL.map(|component| format!("--component={}", component.name()))),
+            .args(
+                components
+                    .iter()
+                    .map(|component| format!("--component={}", component.name())),
+            ),
     )
 }
 

@@ -36,6 +36,8 @@ Targets:
       nvptx64-nvidia-cuda                 PTX, compiled by NVIDIA's driver when a program runs: for sm_75, and
                      so for all later GPUs
       nvidia_gpu_... PTX for the lowest GPU that is named, and native code for each, made by ptxas
+  --optional-target=nvptx64-nvidia-cuda   PTX as well; a source that cannot be compiled to it is warned of, and
+                     goes without
   --offload-arch=NAME,...                 the same by processor (avx2, skx ...) or GPU (pvc, sm_80 ...)
   -Xsycl-target-backend[=TARGET] OPTIONS, -Xs OPTIONS   for the compiler of a native target: ocloc's
                      own; for spir64_x86_64 -march=PROCESSOR and --bo=OPTION of clBuildProgram; for

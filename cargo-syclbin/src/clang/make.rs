@@ -47,7 +47,9 @@ pub(crate) fn make(options: &Options) -> Result<()> {
         let of_modules = native::add(&mut whole, &backends, keep_spirv, folder, options.show)?;
         warnings.extend(of_modules);
     }
-    if let Some(code) = options.targets.nvidia()? {
+    if let Some(code) = options.targets.nvidia()?
+        && !options.targets.ptx_is_optional()
+    {
         warnings.extend(nvidia::without_ptx(&whole, &code));
     }
     let mut late = options.warnings.without_texts();

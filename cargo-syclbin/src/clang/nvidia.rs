@@ -131,13 +131,9 @@ fn named_cuda(clang: &[String]) -> Option<&str> {
 /// The component, laid out as CUDA is: that of the installation that this program belongs to, or else
 /// the user's.
 fn installed() -> Result<PathBuf> {
-    let own_home = std::env::current_exe().ok();
-    let own_home = own_home
-        .as_deref()
-        .and_then(|program| program.ancestors().nth(4));
+    let program = std::env::current_exe().unwrap_or_default();
     let users = std::env::var_os(HOME_VARIABLE);
-    let homes = [own_home.map(Path::as_os_str), users.as_deref(), None];
-    let homes = homes.into_iter().filter_map(|home| Home::locate(home).ok());
+    let homes = Home::of_compiler(&program, users.as_deref());
     let mut found = homes.filter_map(|home| home.newest(Component::Nvidia));
     found.next().map(|installed| installed.folder).ok_or_else(|| {
         Failure::Own(format!(

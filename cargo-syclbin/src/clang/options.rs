@@ -169,6 +169,7 @@ impl Reader {
             }
             nvidia::OPTION => self.ptx = Some(Ptx::parse(&value)?),
             "-fsycl-targets=" => self.targets.list(&value)?,
+            "--optional-target=" => self.targets.add_optional(&value)?,
             "--offload-arch=" => self.targets.add(&value)?,
             "-Xs" => self.targets.add_backend(None, &value),
             "-Xsycl-target-backend" => self.targets.add_backend(None, &value),

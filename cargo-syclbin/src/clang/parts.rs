@@ -176,6 +176,7 @@ pub(crate) fn compile(
         for code in codes.iter().filter(|_| input.is_source()) {
             let mut step = compile_step(options, inputs, index, *code, folder)?;
             step.like = (steps.len() > first).then_some(first);
+            step.is_optional = code.is_some() && options.targets.ptx_is_optional();
             steps.push(step);
         }
     }
@@ -193,6 +194,9 @@ pub(crate) fn compile(
             let mut whole: Option<Part> = None;
             for code in &codes {
                 let [output, depfile] = between(folder, index, *code);
+                if code.is_some() && options.targets.ptx_is_optional() && !output.is_file() {
+                    continue; // its step has warned of that
+                }
                 let part = link::read(&output, name.clone())?;
                 whole = Some(match whole {
                     Some(spirv) => spirv.map(|file| nvidia::merge(file, part.file)),

@@ -25,6 +25,8 @@ pub(crate) struct Step {
     pub(crate) writes: Vec<PathBuf>,
     /// Which of the steps that run with it compiles the same source. What both say is said once.
     pub(crate) like: Option<usize>,
+    /// Whether all goes on without what it makes. Its failure is a warning then.
+    pub(crate) is_optional: bool,
 }
 
 impl Step {
@@ -40,6 +42,7 @@ impl Step {
             reads: None,
             writes: Vec::new(),
             like: None,
+            is_optional: false,
         })
     }
 
@@ -93,6 +96,27 @@ impl Step {
             let program = self.program.display();
             own(format!("{program} cannot be started: {error}"))
         })
+    }
+
+    /// Warns that there is nothing of this step, and why. Where `like` failed the source is wrong, which it says.
+    fn warn(&self, output: &Output, like: Option<&Output>) {
+        if like.is_some_and(|like| !like.status.success()) {
+            return;
+        }
+        let said = without_notes(&String::from_utf8_lossy(&output.stderr));
+        let reason = match output.status.code() {
+            Some(_) => said
+                .lines()
+                .find(|line| line.contains("error: "))
+                .unwrap_or(&said),
+            None => "the compiler crashed",
+        };
+        let reason = reason.trim().trim_start_matches("syclbin-clang: error: ");
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "syclbin-clang: warning: cannot compile {}: {reason}; other targets are not affected",
+            self.subject
+        );
     }
 
     /// Says on standard error what `output` says, and whether it failed. What `like` said is not said again,
@@ -205,6 +229,10 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
             .like
             .and_then(|index| outputs.get(index)?.as_ref().ok());
         let finished = match output {
+            Ok(output) if step.is_optional && !output.status.success() => {
+                step.warn(output, like);
+                Ok(())
+            }
             Ok(output) => step.finish(output, like),
             Err(Failure::Own(text)) => own(text.clone()),
             Err(_) => Err(Failure::Reported(1)),
@@ -246,6 +274,7 @@ mod tests {
             reads: None,
             writes: Vec::new(),
             like: None,
+            is_optional: false,
         }
     }
 

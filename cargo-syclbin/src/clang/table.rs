@@ -83,7 +83,7 @@ const ROWS: [Row; 46] = [
     ),
     (&["-Xs"], Either, Ours),
     (&["--build-for-cpu"], Flag, Ours),
-    (&["--compile-ptx="], Joined, Ours),
+    (&["--compile-ptx=", "--optional-target="], Joined, Ours),
     // For clang.
     (&["-I", "-D", "-U"], Either, Join),
     (

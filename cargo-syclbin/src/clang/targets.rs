@@ -98,6 +98,8 @@ pub(crate) struct Targets {
     listed: Vec<Target>,
     /// Those named by `--offload-arch`, all of which count.
     added: Vec<Target>,
+    /// Whether a source may do without PTX: `--optional-target`.
+    ptx_is_optional: bool,
     /// Options for compilers, in one text as they were given.
     backend: Vec<(Option<String>, String)>,
 }
@@ -110,6 +112,22 @@ impl Targets {
             .map(|name| target(name, &option))
             .collect::<Result<_>>()?;
         Ok(())
+    }
+
+    /// Takes the value of `--optional-target`.
+    pub(crate) fn add_optional(&mut self, value: &str) -> Result<()> {
+        if target_named(value) != Some(Target::Nvidia { gpu: None }) {
+            return own(format!(
+                "--optional-target={value}: only {NVIDIA} can be optional; name {value} in -fsycl-targets"
+            ));
+        }
+        self.ptx_is_optional = true;
+        Ok(())
+    }
+
+    /// Whether a source that cannot be compiled to PTX goes without.
+    pub(crate) fn ptx_is_optional(&self) -> bool {
+        self.ptx_is_optional
     }
 
     /// Takes the value of `--offload-arch`.
@@ -140,6 +158,12 @@ impl Targets {
         }
         if all.is_empty() {
             all.push(Target::Spirv);
+        }
+        let has_ptx = all
+            .iter()
+            .any(|target| matches!(target, Target::Nvidia { .. }));
+        if self.ptx_is_optional && !has_ptx {
+            all.push(Target::Nvidia { gpu: None });
         }
         all.sort(); // SPIR-V first: every device can start from it
         all

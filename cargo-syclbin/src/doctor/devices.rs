@@ -1,14 +1,14 @@
-//! The OpenCL devices of this machine, as `syclbin-rt` sees them.
+//! The devices of this machine, as `syclbin-rt` sees them.
+
+use super::trial::Ran;
 
 /// What a running program would find.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Devices {
     /// Every device, or why there is none to ask for.
     pub all: Result<Vec<Device>, String>,
-    /// The index of the one that a program gets when it asks for the best, or why it gets none.
-    pub chosen: Result<usize, String>,
-    /// Why it is that one; empty where there is none.
-    pub reason: String,
+    /// The index of the one that a program gets, if it gets one.
+    pub chosen: Option<usize>,
 }
 
 /// One device.
@@ -27,25 +27,18 @@ pub struct Device {
 }
 
 impl Devices {
-    /// Asks the drivers of this machine, as a program would.
+    /// Asks the drivers of this machine; `run` says on which device the trial kernel ran.
     #[must_use]
-    pub fn gather() -> Self {
+    pub fn gather(run: Option<&Ran>) -> Self {
         let all = syclbin_rt::Device::all().map_err(|error| error.to_string());
-        let chosen = syclbin_rt::Device::choose().map_err(|error| error.to_string());
         let listed = all.as_deref().unwrap_or_default();
-        let reason = chosen.as_ref().map(|choice| choice.reason().to_owned());
+        // Parts are not listed, but the devices that they are of.
+        let is_chosen = |device: &syclbin_rt::Device, run: &Ran| {
+            let name = device.to_string();
+            run.device == name || run.device.ends_with(&format!(" of {name}"))
+        };
         Self {
-            reason: reason.unwrap_or_default(),
-            chosen: chosen.and_then(|choice| {
-                let best = choice.device();
-                // Parts are not listed, but the devices that they are of.
-                let mut root = best.clone();
-                while let Some(whole) = root.parent() {
-                    root = whole;
-                }
-                let index = listed.iter().position(|device| *device == root);
-                index.ok_or_else(|| format!("{best} is chosen, but not listed"))
-            }),
+            chosen: run.and_then(|run| listed.iter().position(|device| is_chosen(device, run))),
             all: all.map(|devices| devices.iter().map(Device::of).collect()),
         }
     }

@@ -2,14 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
-use syclbin_build::search::{Candidate, Memory, Origin, Search};
+use syclbin_build::search::{Found, Memory, Origin, Search};
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
 use super::devices::Devices;
-use super::trial;
+use super::trial::{self, Compiled, Ran};
 use crate::programs::{self, Invocation};
 use crate::toolchain;
 use crate::toolchain::manifest::Manifest;
@@ -35,7 +34,7 @@ pub struct Facts {
     /// The newest installed compiler.
     pub compiler: Option<Compiler>,
     /// What came of compiling a kernel with the compiler that a build would take, if there is one.
-    pub trial: Option<Result<Duration, String>>,
+    pub trial: Option<Result<Compiled, String>>,
     /// Where builds keep what they compiled, and how many bytes that is; `None` if they do not.
     pub cache: Result<Option<(PathBuf, u64)>, String>,
     /// The C++ compiler and standard library of the system.
@@ -52,6 +51,9 @@ pub struct Facts {
     pub device_variable: Option<String>,
     /// The devices that a program would find.
     pub devices: Devices,
+    /// What came of running that kernel, or the one that is shipped where none was compiled, on the device
+    /// that a program would get.
+    pub run: Result<Ran, String>,
 }
 
 /// What a search for a compiler came to.
@@ -143,13 +145,15 @@ impl Facts {
             damage: damage(&installed),
             version: installed.version,
         });
-        let (compilers, candidate) = compilers();
+        let (compilers, found) = compilers();
+        let trial = found.as_ref().map(trial::compile);
+        let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
         Self {
             home_is_set: variable(HOME_VARIABLE).is_some(),
             unsupported: toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)
                 .err()
                 .map(|error| error.to_string()),
-            trial: candidate.as_ref().map(trial::compile),
+            trial,
             compilers,
             compiler,
             cache: kept(home.as_ref().ok()),
@@ -181,7 +185,8 @@ impl Facts {
                 folder: installed.folder,
             }),
             device_variable: variable(DEVICE_VARIABLE),
-            devices: Devices::gather(),
+            devices: Devices::gather(run.as_ref().ok()),
+            run,
             home: home
                 .map(|home| home.path().to_owned())
                 .map_err(|error| error.to_string()),
@@ -200,7 +205,7 @@ fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
 }
 
 /// What a build script of a crate without `.compiler(..)` would come to.
-fn compilers() -> (Compilers, Option<Candidate>) {
+fn compilers() -> (Compilers, Option<Found>) {
     let host = host();
     let search = Search {
         variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
@@ -236,7 +241,7 @@ fn compilers() -> (Compilers, Option<Candidate>) {
             .map(ToString::to_string)
             .collect(),
     };
-    (compilers, found.map(|found| found.candidate))
+    (compilers, found)
 }
 
 /// The triple that Cargo compiles on, as rustc tells it.

@@ -11,3 +11,4 @@ mod trial;
 pub use devices::{Device, Devices};
 pub use facts::{Compiler, Compilers, Cpp, CpuDevice, Facts, Taken, Tool};
 pub use report::{Item, Mark, Report, Section};
+pub use trial::{Compiled, KERNEL, Ran, VALUE};

@@ -190,7 +190,10 @@ fn compile(facts: &Facts) -> Vec<Item> {
         Err(problem) => note("cache", problem.clone()),
     });
     match &facts.trial {
-        Some(Ok(time)) => items.push(good("trial", format!("compiled a kernel in {time:.1?}"))),
+        Some(Ok(compiled)) => {
+            let text = format!("compiled a kernel in {:.1?}", compiled.time);
+            items.push(good("trial", text));
+        }
         Some(Err(problem)) => {
             let installed = compilers.taken.as_ref().is_ok_and(|one| one.is_installed);
             let remedy = match (installed, &facts.cpp.headers) {
@@ -236,7 +239,7 @@ fn nvidia(nvidia: Option<&Nvidia>) -> Item {
     }
 }
 
-/// The devices, and the one that a program would get.
+/// The devices, the one that a program would get, and what came of running a kernel on it.
 fn run(facts: &Facts) -> Vec<Item> {
     let mut items = Vec::new();
     items.extend(facts.cpu_device.as_ref().map(cpu_device));
@@ -245,10 +248,9 @@ fn run(facts: &Facts) -> Vec<Item> {
     let remedy = match (&facts.unsupported, variable) {
         (_, Some(_)) => "unset SYCLBIN_DEVICE, or name a device that is listed here".to_owned(),
         (None, None) => format!(
-            "install the OpenCL driver of your GPU, or run `{INSTALL_COMMAND} --component \
-             cpu-device`"
+            "install the driver of your GPU, or run `{INSTALL_COMMAND} --component cpu-device`"
         ),
-        (Some(_), None) => "install the OpenCL driver of your GPU or processor".to_owned(),
+        (Some(_), None) => "install the driver of your GPU or processor".to_owned(),
     };
     let devices = match &facts.devices.all {
         Ok(devices) => devices.as_slice(),
@@ -257,32 +259,42 @@ fn run(facts: &Facts) -> Vec<Item> {
             return items;
         }
     };
-    let chosen = facts.devices.chosen.as_ref();
     for (index, device) in devices.iter().enumerate() {
         let text = format!(
             "{index}: {}, {}, {}",
             device.name, device.platform, device.library
         );
-        let text = match device.takes_ptx {
-            true => format!("{text}: takes what is compiled for nvptx64-nvidia-cuda as well"),
-            false => text,
+        let takes = match (device.takes_ptx, device.takes_spirv) {
+            (true, _) => " (takes PTX)",
+            (false, true) => "",
+            (false, false) => " (takes neither SPIR-V nor PTX)",
         };
-        let usable = device.takes_spirv || device.takes_ptx;
-        items.push(match (chosen == Ok(&index), usable) {
-            (true, true) => good(
-                "device",
-                format!("{text} (chosen: {})", facts.devices.reason),
-            ),
-            (true, false) => {
-                bad("device", format!("{text} (chosen, but takes no SPIR-V)")).with_remedy(&remedy)
-            }
-            (false, true) => note("device", text),
-            (false, false) => note("device", format!("{text} (takes no SPIR-V)")),
+        items.push(match (&facts.run, facts.devices.chosen == Some(index)) {
+            (Ok(run), true) => good("device", format!("{text} (chosen: {})", run.reason)),
+            _ => note("device", format!("{text}{takes}")),
         });
     }
-    if let Err(reason) = chosen {
-        items.push(bad("device", reason.clone()).with_remedy(&remedy));
-    }
+    let skipped = facts.run.iter().flat_map(|run| &run.skipped);
+    items.extend(skipped.map(|skipped| note("skipped", skipped.clone())));
+    let source = match facts.trial {
+        Some(Ok(_)) => "that was compiled here",
+        _ => "that is shipped with this program",
+    };
+    items.push(match &facts.run {
+        Ok(run) if run.is_right => {
+            good("trial", format!("ran a kernel {source} on {}", run.device))
+        }
+        Ok(run) => bad(
+            "trial",
+            format!("a kernel {source} had a wrong result on {}", run.device),
+        )
+        .with_remedy("update the driver of the device, or set SYCLBIN_DEVICE to another one"),
+        Err(problem) => bad(
+            "trial",
+            format!("running a kernel {source} failed: {problem}"),
+        )
+        .with_remedy(&remedy),
+    });
     items
 }
 
@@ -334,7 +346,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::doctor::{Compilers, Cpp, Device, Devices, Taken, Tool};
+    use crate::doctor::{Compiled, Compilers, Cpp, Device, Devices, Ran, Taken, Tool};
 
     /// A machine that has everything.
     fn complete() -> Facts {
@@ -357,7 +369,10 @@ mod tests {
                 library: PathBuf::from("/cache/syclbin/lib/libsycl-jit.so"),
                 damage: None,
             }),
-            trial: Some(Ok(Duration::from_millis(400))),
+            trial: Some(Ok(Compiled {
+                time: Duration::from_millis(400),
+                file: Vec::new(),
+            })),
             cache: Ok(Some((PathBuf::from("/cache/syclbin/kernels"), 3 << 20))),
             cpp: Cpp {
                 compiler: Some(Tool {
@@ -382,9 +397,14 @@ mod tests {
                     takes_spirv: true,
                     takes_ptx: false,
                 }]),
-                chosen: Ok(0),
-                reason: "it is the first gpu".to_owned(),
+                chosen: Some(0),
             },
+            run: Ok(Ran {
+                device: "Some GPU".to_owned(),
+                reason: "it is the first gpu".to_owned(),
+                skipped: Vec::new(),
+                is_right: true,
+            }),
         }
     }
 
@@ -417,9 +437,9 @@ mod tests {
             pip: Err("`pip`: not found".to_owned()),
             devices: Devices {
                 all: Err("no OpenCL library found".to_owned()),
-                chosen: Err("no OpenCL library found".to_owned()),
-                reason: String::new(),
+                chosen: None,
             },
+            run: Err("no device found".to_owned()),
             ..complete()
         };
         let report = Report::of(&bare);
@@ -534,20 +554,49 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_takes_no_spirv_runs_nothing() {
+    fn only_a_right_result_counts_as_running() {
         let mut facts = complete();
-        facts.devices.all.as_mut().unwrap()[0].takes_spirv = false;
-        assert!(!Report::of(&facts).runs);
-        // One of CUDA takes PTX.
-        facts.devices.all.as_mut().unwrap()[0].takes_ptx = true;
-        assert!(Report::of(&facts).runs);
+        facts.run.as_mut().unwrap().is_right = false;
+        let report = Report::of(&facts);
+        assert!(report.compiles && !report.runs);
+        assert!(
+            report
+                .to_string()
+                .contains("had a wrong result on Some GPU"),
+            "{report}"
+        );
+        facts.run = Err("the driver ended the process: signal: 11".to_owned());
+        let report = Report::of(&facts);
+        assert!(!report.runs);
+        assert!(
+            report
+                .to_string()
+                .ends_with("kernels can be compiled here, but not run\n"),
+            "{report}"
+        );
+    }
+
+    #[test]
+    fn skipped_devices_are_shown_with_reasons() {
+        let mut facts = complete();
+        let skipped = "H200 (gpu, 580.1): CUDA devices take no SPIR-V".to_owned();
+        facts.run.as_mut().unwrap().skipped.push(skipped);
+        let report = Report::of(&facts);
+        assert!(report.is_well());
+        assert!(
+            report
+                .to_string()
+                .contains("skipped      H200 (gpu, 580.1): CUDA"),
+            "{report}"
+        );
     }
 
     #[test]
     fn a_wrong_device_variable_is_named_as_the_cause() {
         let mut facts = complete();
         facts.device_variable = Some("7".to_owned());
-        facts.devices.chosen = Err("SYCLBIN_DEVICE=7: no such device".to_owned());
+        facts.devices.chosen = None;
+        facts.run = Err("SYCLBIN_DEVICE=7: no such device".to_owned());
         let report = Report::of(&facts);
         assert!(!report.runs);
         assert!(remedies(&report)[0].contains("unset SYCLBIN_DEVICE"));
@@ -561,9 +610,9 @@ mod tests {
             compiler: None,
             devices: Devices {
                 all: Ok(Vec::new()),
-                chosen: Err("no device".to_owned()),
-                reason: String::new(),
+                chosen: None,
             },
+            run: Err("no device found".to_owned()),
             ..complete()
         };
         let remedies = remedies(&Report::of(&facts)).join("\n");

@@ -1,60 +1,182 @@
-//! The trial: a small kernel, compiled. That all parts are there does not mean that they work.
+//! The trial: a small kernel, compiled and run. That all parts are there does not mean that they work.
 
-use std::process::Stdio;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use syclbin_build::search::Candidate;
+use serde::{Deserialize, Serialize};
+use syclbin_build::default_targets;
+use syclbin_build::search::Found;
+use syclbin_rt::DeviceChoice;
 
 /// A kernel that asks for the headers of both SYCL and the C++ standard library.
-const KERNEL: &str = "\
-#include <sycl/ext/oneapi/free_function_queries.hpp>
-#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
-namespace syclexp = sycl::ext::oneapi::experimental;
-extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))
-void trial(int *out) { *out = 1; }
-";
+const SOURCE: &str = include_str!("trial.cpp");
 
-/// Compiles a kernel with `clang`, as a build would: how long it took, or what went wrong.
+/// The same, compiled to SPIR-V and PTX: what is run where there is no compiler.
+const SHIPPED: &[u8] = include_bytes!("trial.syclbin");
+
+/// The name of the kernel.
+pub const KERNEL: &str = "trial";
+
+/// What it writes.
+pub const VALUE: i32 = 42;
+
+/// How long a run may take. Drivers that compile for the first time take seconds.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A compiled trial kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// How long compiling it took.
+    pub time: Duration,
+    /// The SYCLBIN file.
+    pub file: Vec<u8>,
+}
+
+/// A run of the trial kernel that came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    /// The device, as a program gets it.
+    pub device: String,
+    /// Why it is that one.
+    pub reason: String,
+    /// Better devices that the file has no code for, each with the reason.
+    pub skipped: Vec<String>,
+    /// Whether the result was right.
+    pub is_right: bool,
+}
+
+impl Ran {
+    /// A run on `choice`, with the value that the kernel wrote if it is the right one.
+    #[must_use]
+    pub fn new(choice: &DeviceChoice, value: Option<i32>) -> Self {
+        Self {
+            device: choice.device().to_string(),
+            reason: choice.reason().to_owned(),
+            skipped: choice.skipped().map(str::to_owned).collect(),
+            is_right: value.is_some(),
+        }
+    }
+
+    /// What the process that runs the kernel answers.
+    #[must_use]
+    pub fn answer(outcome: &Result<Self, String>) -> String {
+        serde_json::to_string(outcome).unwrap_or_default()
+    }
+
+    /// Reads such an answer.
+    ///
+    /// # Errors
+    ///
+    /// The error in it, or what is wrong with it.
+    pub fn read(answer: &str) -> Result<Self, String> {
+        serde_json::from_str(answer).unwrap_or_else(|_| Err(format!("it answered {answer:?}")))
+    }
+}
+
+/// Compiles the kernel with `compiler`, as a build would.
 ///
 /// # Errors
 ///
 /// What the compiler says, or why it could not be asked.
-pub(super) fn compile(clang: &Candidate) -> Result<Duration, String> {
+pub(super) fn compile(compiler: &Found) -> Result<Compiled, String> {
     let start = Instant::now();
-    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let folder = directory()?;
     let source = folder.path().join("trial.cpp");
     let output = folder.path().join("trial.syclbin");
-    std::fs::write(&source, KERNEL).map_err(|error| format!("{}: {error}", source.display()))?;
-    let mut command = clang.command();
-    command.args(["-fsycl", "--offload-new-driver"]);
+    std::fs::write(&source, SOURCE).map_err(|error| format!("{}: {error}", source.display()))?;
+    let mut command = compiler.candidate.command();
+    command.args(["-fsycl", "--offload-new-driver", "-O2"]);
+    command.args(default_targets::arguments(compiler, &|name| {
+        std::env::var_os(name).filter(|value| !value.is_empty())
+    }));
     command.args(["-fsyclbin=executable", "-o"]);
     command.arg(&output).arg(&source).stdin(Stdio::null());
     let result = command
         .output()
-        .map_err(|error| format!("{}: {error}", clang.program.display()))?;
+        .map_err(|error| format!("{}: {error}", compiler.candidate.program.display()))?;
     if !result.status.success() {
         let said = String::from_utf8_lossy(&result.stderr);
         return Err(format!("{}\n{}", result.status, said.trim_end()));
     }
     let bytes = std::fs::read(&output).map_err(|error| format!("it left no file: {error}"))?;
     let file = syclbin::read::parse(&bytes).map_err(|error| error.to_string())?;
-    match file.kernel_names().next() {
-        Some(_) => Ok(start.elapsed()),
-        None => Err("it found no kernel in a source that has one".to_owned()),
+    if file.kernel_names().next().is_none() {
+        return Err("it found no kernel in a source that has one".to_owned());
     }
+    Ok(Compiled {
+        time: start.elapsed(),
+        file: bytes,
+    })
+}
+
+/// Runs the kernel of `compiled`, or else the one that is shipped, in a process of its own.
+///
+/// # Errors
+///
+/// What went wrong on the way to a result.
+pub(super) fn run(compiled: Option<&Compiled>) -> Result<Ran, String> {
+    let folder = directory()?;
+    let file = folder.path().join("trial.syclbin");
+    std::fs::write(&file, compiled.map_or(SHIPPED, |compiled| &compiled.file))
+        .map_err(|error| format!("{}: {error}", file.display()))?;
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    run_by(&program, &file, LIMIT)
+}
+
+fn run_by(program: &Path, file: &Path, limit: Duration) -> Result<Ran, String> {
+    let mut command = Command::new(program);
+    command.args(["doctor", "--trial"]).arg(file);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if start.elapsed() < limit => std::thread::sleep(Duration::from_millis(5)),
+            Ok(None) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("it did not end within {} s", limit.as_secs()));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    };
+    let mut answer = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        // The answer of a process that crashed is empty.
+        let _ = stdout.read_to_string(&mut answer);
+    }
+    match status.success() {
+        true => Ran::read(answer.trim()),
+        false => Err(format!("the driver ended the process: {status}")),
+    }
+}
+
+fn directory() -> Result<tempfile::TempDir, String> {
+    tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use syclbin_build::search::Origin;
+    use std::path::PathBuf;
 
-    fn compile(program: &str) -> Result<Duration, String> {
-        super::compile(&Candidate {
-            origin: Origin::Path,
-            program: program.into(),
-            leading: Vec::new(),
-            wrapped: None,
+    use syclbin_build::search::{Candidate, Origin};
+
+    use super::*;
+
+    fn compile(program: &str) -> Result<Compiled, String> {
+        super::compile(&Found {
+            candidate: Candidate {
+                origin: Origin::Path,
+                program: PathBuf::from(program),
+                leading: Vec::new(),
+                wrapped: None,
+            },
+            version: String::new(),
         })
     }
 
@@ -67,5 +189,47 @@ mod tests {
             assert!(problem.contains("exit status: 1"), "{problem}");
         }
         assert!(compile("no-such-compiler").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn crashing_and_hanging_runs_are_reported() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("driver");
+        let run = |script: &str| {
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+            run_by(&program, Path::new("file"), Duration::from_millis(500))
+        };
+        let crashed = run("kill -SEGV $$").unwrap_err();
+        assert!(
+            crashed.starts_with("the driver ended the process: signal: 11"),
+            "{crashed}"
+        );
+        assert_eq!(
+            run("exec sleep 60").unwrap_err(),
+            "it did not end within 0 s"
+        );
+        assert_eq!(
+            run("echo nonsense").unwrap_err(),
+            "it answered \"nonsense\""
+        );
+        assert_eq!(
+            run(r#"echo '{"Err":"no device"}'"#).unwrap_err(),
+            "no device"
+        );
+    }
+
+    #[test]
+    fn shipped_kernel_has_code_for_all_devices() {
+        let file = syclbin::read::parse(SHIPPED).unwrap();
+        let kinds: Vec<_> = file.modules[0]
+            .images
+            .iter()
+            .map(|image| image.kind())
+            .collect();
+        assert_eq!(kinds.len(), 2, "{kinds:?}");
+        assert!(file.kernel_names().any(|name| name.ends_with(KERNEL)));
     }
 }

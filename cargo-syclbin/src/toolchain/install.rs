@@ -1,6 +1,7 @@
 //! Installing: from pins to components that are whole or not there at all.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use syclbin_toolchain::{Component, Home};
 
@@ -361,7 +362,21 @@ impl Installer<'_> {
             }
             return Err(error);
         }
-        staging.sync_folder(&parent)
+        staging.sync_folder(&parent)?;
+        if pin.component == Component::Nvidia {
+            self.tell_build_scripts();
+        }
+        Ok(())
+    }
+
+    /// Marks the compiler as changed, for build scripts that compile to PTX from now on: Cargo can only have
+    /// them watch what exists.
+    fn tell_build_scripts(&self) {
+        let compilers = self.home.versions(Component::Compiler);
+        let marked = std::fs::File::open(compilers)
+            .and_then(|folder| folder.set_modified(SystemTime::now()));
+        // Without a compiler there is nothing to mark.
+        let _ = marked;
     }
 
     fn folder(&self, pin: &ComponentPin) -> PathBuf {

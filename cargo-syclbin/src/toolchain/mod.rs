@@ -15,6 +15,7 @@ pub mod driver;
 mod headers;
 pub mod install;
 pub mod list;
+pub mod machine;
 pub mod manifest;
 pub mod pins;
 pub mod pip;

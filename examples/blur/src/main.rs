@@ -8,7 +8,7 @@ use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use syclbin_rt::{Device, Queue};
+use syclbin_rt::Queue;
 
 syclbin_rt::include_syclbin! {
     mod kernels = "blur";
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
 fn run(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
-    let queue = Device::best()?.queue()?;
+    let queue = kernels::Module::best_device()?.queue()?;
     println!("device    {}", queue.device());
     let picture = read(from)?;
 

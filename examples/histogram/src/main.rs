@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use syclbin_rt::{Device, Result};
+use syclbin_rt::Result;
 
 syclbin_rt::include_syclbin! {
     mod kernels = "histogram";
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 /// Whether the device counts as Rust does.
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
 fn run() -> Result<bool> {
-    let queue = Device::best()?.queue()?;
+    let queue = kernels::Module::best_device()?.queue()?;
     println!("device    {}", queue.device());
     let kernels = kernels::Module::load(&queue)?;
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use syclbin_rt::{Device, Queue};
+use syclbin_rt::Queue;
 
 syclbin_rt::include_syclbin! {
     mod kernels = "mandelbrot";
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
 fn run(file: &Path) -> Result<(), Box<dyn Error>> {
-    let queue = Device::best()?.queue()?;
+    let queue = kernels::Module::best_device()?.queue()?;
     println!("device    {}", queue.device());
     let start = Instant::now();
     let pixels = draw(&queue)?;

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use syclbin_rt::{Device, Queue};
+use syclbin_rt::Queue;
 
 syclbin_rt::include_syclbin! {
     mod kernels = "matmul";
@@ -60,7 +60,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         Ok(&[m, k, n]) if m > 0 && k > 0 && n > 0 => vec![Size { m, k, n }],
         _ => return Err("usage: matmul [M K N], three numbers from 1 on".into()),
     };
-    let queue = Device::best()?.queue()?;
+    let queue = kernels::Module::best_device()?.queue()?;
     println!("device    {}", queue.device());
     let kernels = kernels::Module::load(&queue)?;
     for size in sizes {

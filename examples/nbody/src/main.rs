@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use syclbin_rt::{Device, Result, SharedArray};
+use syclbin_rt::{Result, SharedArray};
 
 use kernels::{Star, Velocity};
 
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 /// Whether device and Rust agree, and momentum stays what it was.
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
 fn run() -> Result<bool> {
-    let queue = Device::best()?.queue()?;
+    let queue = kernels::Module::best_device()?.queue()?;
     println!("device     {}", queue.device());
     let kernels = kernels::Module::load(&queue)?;
 

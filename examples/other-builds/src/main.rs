@@ -25,10 +25,11 @@ fn main() -> ExitCode {
 }
 
 fn run(path: &str) -> Result<(), Box<dyn Error>> {
-    let queue = Device::best()?.queue()?;
+    let file = std::fs::read(path)?;
+    let queue = Device::best_for(&file)?.queue()?;
     println!("device    {}", queue.device());
     // SAFETY: a compiler made the file.
-    let kernels = unsafe { Module::load(&queue, &std::fs::read(path)?)? };
+    let kernels = unsafe { Module::load(&queue, &file)? };
     let names = kernels.kernel_names();
     let names: Vec<_> = names
         .map(|name| name.trim_start_matches("__sycl_kernel_"))

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use syclbin_rt::bytemuck::{Pod, Zeroable};
-use syclbin_rt::{Buffer, Device, Queue, Result};
+use syclbin_rt::{Buffer, Queue, Result};
 
 use kernels::{Particle, World};
 
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 /// Whether device and Rust agree.
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
 fn run() -> Result<bool> {
-    let queue = Device::best()?.queue()?;
+    let queue = kernels::Module::best_device()?.queue()?;
     println!("device     {}", queue.device());
     let kernels = kernels::Module::load(&queue)?;
     let world = World {

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use syclbin_rt::{Buffer, Device, Event, Profile, Queue, QueueOptions, Result, Transfer};
+use syclbin_rt::{Buffer, Event, Profile, Queue, QueueOptions, Result, Transfer};
 
 syclbin_rt::include_syclbin! {
     mod kernels = "collatz";
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 /// Whether the device counts as Rust does.
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
 fn run() -> Result<bool> {
-    let device = Device::best()?;
+    let device = kernels::Module::best_device()?;
     println!("device    {device}");
     // Profiling only to tell in the end what ran at the same time.
     let uploads = device.queue_with(QueueOptions::new().profiling())?;

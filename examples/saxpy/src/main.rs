@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use syclbin_rt::{Device, Result};
+use syclbin_rt::Result;
 
 syclbin_rt::include_syclbin! { mod kernels = "saxpy"; }
 
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let device = Device::best()?;
+    let device = kernels::Module::best_device()?;
     println!("device    {device}");
     let queue = device.queue()?;
     let kernels = kernels::Module::load(&queue)?;

@@ -42,8 +42,13 @@ const UNFIT: [&str; 32] = [
 /// Names targets.
 const TARGETS: &str = "-fsycl-targets=";
 
-/// Targets whose images the compiler makes by itself.
-const FIT_TARGETS: [&str; 2] = ["spir64", "spir64-unknown-unknown"];
+/// Targets whose images the compiler makes by itself. What PTX is made with is a part of the compiler.
+const FIT_TARGETS: [&str; 4] = [
+    "spir64",
+    "spir64-unknown-unknown",
+    "nvptx64",
+    "nvptx64-nvidia-cuda",
+];
 
 /// Arguments with the folders in which headers are searched. Long ones first: they begin with short ones.
 const FOLDERS: [&str; 9] = [
@@ -165,6 +170,7 @@ mod tests {
             "-mlink-builtin-bitcode none".to_owned(),
             "-fembed-offload-object=none".to_owned(),
             "-fsycl-targets=spir64,spir64_x86_64".to_owned(),
+            "-fsycl-targets=spir64,nvidia_gpu_sm_80".to_owned(),
         ] {
             assert_eq!(read(&unfit), None, "{unfit}");
         }
@@ -175,6 +181,8 @@ mod tests {
             format!("-some-option={folder}"),
             "-some-option=none.bc".to_owned(),
             "-fsycl-targets=spir64".to_owned(),
+            "-fsycl-targets=spir64,nvptx64-nvidia-cuda".to_owned(),
+            "--optional-target=nvptx64-nvidia-cuda".to_owned(),
         ] {
             assert!(read(&fit).is_some(), "{fit}");
         }

@@ -198,6 +198,7 @@ impl Backend {
                     reads,
                     writes,
                     like: None,
+                    is_optional: false,
                 })
             }
             Tool::CpuDevice { variables } => {
@@ -227,6 +228,7 @@ impl Backend {
                     reads,
                     writes,
                     like: None,
+                    is_optional: false,
                 })
             }
         }

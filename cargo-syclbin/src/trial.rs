@@ -1,0 +1,37 @@
+//! Running the trial kernel of the doctor, in a process of its own: a driver may crash or hang.
+
+use std::path::Path;
+
+use cargo_syclbin::doctor::{KERNEL, Ran, VALUE};
+use syclbin_rt::{Arg, Device, Launch, Module};
+
+/// Runs the trial kernel in a SYCLBIN file on the device that a program with that file would get. Returns
+/// what the doctor reads: see [`Ran::read`].
+pub(crate) fn run(file: &Path) -> String {
+    let outcome = std::fs::read(file)
+        .map_err(|error| format!("{}: {error}", file.display()))
+        .and_then(|bytes| launch(&bytes).map_err(|error| error.to_string()));
+    Ran::answer(&outcome)
+}
+
+#[allow(
+    unsafe_code,
+    reason = "loading and launching a kernel is unsafe; this one is known"
+)]
+fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
+    let choice = Device::choose_for(bytes)?;
+    let queue = choice.device().queue()?;
+    // SAFETY: the doctor's compiler has just made the file, or it was shipped with this program.
+    let module = unsafe { Module::load(&queue, bytes)? };
+    let mut out = queue.upload(&[0i32])?;
+    let arguments = [Arg::write(&mut out)];
+    // SAFETY: the kernel writes one `int` through its only argument.
+    unsafe { Launch::new(&module.kernel(KERNEL), &["out"], arguments).launch(1)? };
+    let [value] = queue.download(&out)?[..] else {
+        return Ok(Ran::new(&choice, None));
+    };
+    Ok(Ran::new(
+        &choice,
+        Some(value).filter(|value| *value == VALUE),
+    ))
+}
