@@ -2,8 +2,10 @@
 
 mod bench;
 mod damage;
+mod examples;
 mod nvidia;
 mod oracle;
+mod simulated_cuda;
 mod steps;
 
 use std::process::ExitCode;
@@ -23,7 +25,7 @@ const TASKS: [Task; 12] = [
     },
     Task {
         name: "examples",
-        help: "the part of `test` that runs the other examples and looks at what they say",
+        help: "run the examples, on the best device and on simulated CUDA, and check what they print",
         run: |arguments| none(arguments, steps::examples),
     },
     Task {

@@ -2,11 +2,13 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use cargo_metadata::MetadataCommand;
 use syclbin_toolchain::Component;
+
+use crate::{examples, simulated_cuda};
 
 /// The sentence that says what failed.
 pub(crate) type Result<T> = std::result::Result<T, String>;
@@ -27,17 +29,6 @@ const NEED_TOOLCHAIN: [&str; 9] = [
 /// The tests of `end-to-end` whose kernels are compiled for all devices.
 const ON_ALL_DEVICES: [&str; 5] = ["kernels", "rest", "scratch", "slim", "structs"];
 
-/// The examples beside the demo, and what each says when device and Rust agree.
-const EXAMPLES: [(&str, &str); 7] = [
-    ("blur", "radius 6  320 x 200 pixels as Rust computes them"),
-    ("histogram", "all bins as Rust counts them"),
-    ("mandelbrot", "those compared as Rust computes them"),
-    ("matmul", "agree     up to"),
-    ("nbody", "after 4 steps as in Rust"),
-    ("particles", "positions  as in Rust"),
-    ("pipeline", "16 chunks of 65536, steps as Rust counts them"),
-];
-
 /// Installs what a user of this machine would, then does the main job.
 pub(crate) fn demo() -> Result<()> {
     install_components(&[])?;
@@ -45,10 +36,12 @@ pub(crate) fn demo() -> Result<()> {
     step("saxpy", cargo().args(arguments))
 }
 
-/// Installs what is missing, then runs the other examples.
+/// Installs what is missing, then runs the examples.
 pub(crate) fn examples() -> Result<()> {
     install_toolchain()?;
-    run_examples()
+    simulated_cuda::build()?;
+    examples::run()?;
+    examples::run_on_simulated_cuda()
 }
 
 /// All that a change must pass.
@@ -73,9 +66,16 @@ pub(crate) fn test() -> Result<()> {
     let log = "test --package syclbin-rt --features log --test log";
     step("what is said to loggers", cargo().args(log.split(' ')))?;
     run_stress(&["--short".to_owned()])?;
-    run_examples()?;
+    examples::run()?;
+    examples::run_on_simulated_cuda()?;
     judge()?;
     demo()?;
+    let mut demo = cargo();
+    demo.args(["xtask", "demo"]);
+    step(
+        "the demo on simulated CUDA",
+        &mut simulated_cuda::with(&demo)?,
+    )?;
     eprintln!("\nall passed in {:.0?}", start.elapsed());
     Ok(())
 }
@@ -83,9 +83,7 @@ pub(crate) fn test() -> Result<()> {
 /// The tests of the runtime once more, and those of kernels from source that are for all devices, on a
 /// device of CUDA that is a simulation: a machine without NVIDIA's driver tests the other backend so.
 fn on_simulated_cuda(required: &OsStr) -> Result<()> {
-    let build = ["build", "--quiet", "--package", "simulated-cuda"];
-    step("simulated CUDA", cargo().args(build))?;
-    let program = target_folder()?.join("debug").join("with-simulated-cuda");
+    simulated_cuda::build()?;
     let mut of_kernels = vec!["test", "--package", "end-to-end"];
     for test in ON_ALL_DEVICES {
         of_kernels.extend(["--test", test]);
@@ -97,10 +95,7 @@ fn on_simulated_cuda(required: &OsStr) -> Result<()> {
         ),
         ("kernels from source on simulated CUDA", of_kernels),
     ] {
-        let cargo = cargo();
-        let mut command = Command::new(&program);
-        command.arg(cargo.get_program()).args(arguments);
-        command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let mut command = simulated_cuda::with(cargo().args(arguments))?;
         command.env("SYCLBIN_DEVICE", "cuda:gpu:0");
         step(name, command.env("SYCLBIN_REQUIRE_DEVICE", required))?;
     }
@@ -117,40 +112,6 @@ fn run_stress(arguments: &[String]) -> Result<()> {
     // Built with optimization, as the numbers are those of a program in use.
     let run = ["run", "--quiet", "--release", "--package", "stress", "--"];
     step("stress", cargo().args(run).args(arguments))
-}
-
-/// Runs the examples and looks at what they say. They are run as they are built without `--release`:
-/// whoever tries one does so too.
-fn run_examples() -> Result<()> {
-    for (name, expected) in EXAMPLES {
-        let mut command = cargo();
-        command.args(["run", "--quiet", "--package", name]);
-        // The pictures in their folders are those that their READMEs show.
-        match name {
-            "mandelbrot" => {
-                command
-                    .arg("--")
-                    .arg(target_folder()?.join("mandelbrot.png"));
-            }
-            "blur" => {
-                command.args(["--", "examples/blur/before.png"]);
-                command.arg(target_folder()?.join("after.png"));
-            }
-            _ => {}
-        }
-        eprintln!("== {name}");
-        let output = command.stderr(Stdio::inherit()).output();
-        let output = output.map_err(|error| format!("{name}: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        eprint!("{said}");
-        if !output.status.success() {
-            return Err(format!("{name} ended with {}", output.status));
-        }
-        if !said.contains(expected) {
-            return Err(format!("{name} does not say `{expected}`"));
-        }
-    }
-    Ok(())
 }
 
 /// All that looks and runs nothing.
@@ -263,8 +224,12 @@ pub(crate) fn cargo() -> Command {
 
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
     eprintln!("== {name}");
+    let start = Instant::now();
     match command.status() {
-        Ok(status) if status.success() => Ok(()),
+        Ok(status) if status.success() => {
+            eprintln!("== {name}: {:.0?}", start.elapsed());
+            Ok(())
+        }
         Ok(status) => Err(format!("{name}: `{}` ended with {status}", line(command))),
         Err(error) => Err(format!("{name}: `{}`: {error}", line(command))),
     }

@@ -18,7 +18,7 @@ syclbin_rt::include_syclbin! {
 }
 
 const COUNT: u32 = 1024;
-/// How many steps are compared with Rust, and how many there are.
+/// How many steps are compared with Rust, and how many there are unless an argument says otherwise.
 const COMPARED: usize = 4;
 const STEPS: usize = 400;
 const TIME_STEP: f32 = 1e-3;
@@ -40,6 +40,8 @@ fn main() -> ExitCode {
 /// Whether device and Rust agree, and momentum stays what it was.
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
 fn run() -> Result<bool> {
+    let steps = std::env::args().nth(1).and_then(|steps| steps.parse().ok());
+    let steps = steps.unwrap_or(STEPS).max(COMPARED);
     let queue = kernels::Module::best_device()?.queue()?;
     println!("device     {}", queue.device());
     let kernels = kernels::Module::load(&queue)?;
@@ -83,7 +85,7 @@ fn run() -> Result<bool> {
     println!("stars      {COUNT}, after {COMPARED} steps as in Rust");
 
     let begin = Instant::now();
-    for _ in COMPARED / 2..STEPS / 2 {
+    for _ in COMPARED / 2..steps / 2 {
         two_steps()?;
     }
     queue.wait()?;
@@ -93,8 +95,8 @@ fn run() -> Result<bool> {
     // No copy: the host reads what the device wrote, in place.
     let momentum = momentum(&queue.map(&a)?, &queue.map(&velocities)?);
     let still = momentum < TOLERANCE;
-    println!("momentum   {momentum:.1e} after {STEPS} steps, none at first");
-    let pairs = f64::from(COUNT) * f64::from(COUNT) * (STEPS - COMPARED) as f64;
+    println!("momentum   {momentum:.1e} after {steps} steps, none at first");
+    let pairs = f64::from(COUNT) * f64::from(COUNT) * (steps - COMPARED) as f64;
     println!(
         "time       {time:.1?}, {:.0} million pairs a second",
         pairs / time.as_secs_f64() / 1e6

@@ -1,0 +1,152 @@
+//! The examples: each is run, and what it prints is compared with what it should print.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::simulated_cuda;
+use crate::steps::{Result, cargo, step, target_folder};
+
+/// An example.
+struct Example {
+    name: &'static str,
+    /// What it prints when device and Rust agree.
+    expected: &'static str,
+    /// Arguments for an amount of work that a simulation can do.
+    small: &'static [&'static str],
+}
+
+const EXAMPLES: [Example; 8] = [
+    Example {
+        name: "saxpy",
+        expected: "elements  1000000, all as Rust computes them",
+        small: &[],
+    },
+    Example {
+        name: "blur",
+        expected: "radius 6  320 x 200 pixels as Rust computes them",
+        small: &[],
+    },
+    Example {
+        name: "histogram",
+        expected: "all bins as Rust counts them",
+        small: &[],
+    },
+    Example {
+        name: "mandelbrot",
+        expected: "those compared as Rust computes them",
+        small: &[],
+    },
+    Example {
+        name: "matmul",
+        expected: "agree     up to",
+        small: &["100", "120", "140"],
+    },
+    Example {
+        name: "nbody",
+        expected: "after 4 steps as in Rust",
+        small: &["10"],
+    },
+    Example {
+        name: "particles",
+        expected: "positions  as in Rust",
+        small: &[],
+    },
+    Example {
+        name: "pipeline",
+        expected: "16 chunks of 65536, steps as Rust counts them",
+        small: &[],
+    },
+];
+
+/// Runs all examples on the best device of this machine, as they are built without `--release`: as users first
+/// try them.
+pub(crate) fn run() -> Result<()> {
+    build(None)?;
+    for example in &EXAMPLES {
+        example.check(&mut example.command()?, None)?;
+    }
+    Ok(())
+}
+
+/// Runs all examples on a machine that has an NVIDIA GPU, which is a simulation, beside the CPU device:
+/// with PTX in their files, with a GPU that is too old for that PTX, and without PTX.
+pub(crate) fn run_on_simulated_cuda() -> Result<()> {
+    let gpu = "Simulated CUDA device (gpu";
+    let cpu = "(cpu";
+    for (targets, settings, device) in [
+        (None, "", gpu),
+        (None, "sm=50", cpu),
+        (Some("spir64"), "", cpu),
+    ] {
+        build(targets)?;
+        for example in &EXAMPLES {
+            let mut command = simulated_cuda::with(&example.command()?)?;
+            command.args(example.small);
+            command.env(simulated_cuda::SETTINGS, settings);
+            // Where somebody chose a device for the other tests, that is not the question here.
+            command.env_remove("SYCLBIN_DEVICE");
+            example.check(&mut command, Some(device))?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds the examples for `targets`, or for what a build takes by default.
+fn build(targets: Option<&str>) -> Result<()> {
+    let mut command = cargo();
+    command.args(["build", "--quiet"]);
+    for example in &EXAMPLES {
+        command.args(["--package", example.name]);
+    }
+    match targets {
+        Some(targets) => command.env("SYCLBIN_TARGETS", targets),
+        None => command.env_remove("SYCLBIN_TARGETS"),
+    };
+    step(
+        &format!("examples for {}", targets.unwrap_or("all targets")),
+        &mut command,
+    )
+}
+
+impl Example {
+    /// The program with its arguments. The pictures in the directories of the examples are those that their READMEs
+    /// show, so others are written to the target directory.
+    fn command(&self) -> Result<Command> {
+        let target = target_folder()?;
+        let mut command = Command::new(target.join("debug").join(self.name));
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let arguments: Vec<OsString> = match self.name {
+            "mandelbrot" => vec![target.join("mandelbrot.png").into()],
+            "blur" => vec![
+                workspace.join("examples/blur/before.png").into(),
+                target.join("after.png").into(),
+            ],
+            _ => Vec::new(),
+        };
+        command.args(arguments).current_dir(workspace);
+        Ok(command)
+    }
+
+    /// Runs it and looks at what it prints.
+    fn check(&self, command: &mut Command, device: Option<&str>) -> Result<()> {
+        let name = self.name;
+        match device {
+            Some(device) => eprintln!("== {name}, expected on {device}...)"),
+            None => eprintln!("== {name}"),
+        }
+        let output = command.stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| format!("{name}: {error}"))?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        eprint!("{printed}");
+        if !output.status.success() {
+            return Err(format!("{name} ended with {}", output.status));
+        }
+        for expected in [Some(self.expected), device].into_iter().flatten() {
+            if !printed.contains(expected) {
+                return Err(format!("{name} does not print `{expected}`"));
+            }
+        }
+        Ok(())
+    }
+}
