@@ -1,5 +1,5 @@
 // Kernels that call what is inlined in code for NVIDIA's GPUs: mathematics, functions with small and
-// large arguments, atomics, barriers. tests/inlined.rs runs them with the calls and without.
+// large arguments, atomics, barriers. inlined.rs runs them with the calls and without.
 #include <sycl/sycl.hpp>
 
 namespace syclx = sycl::ext::oneapi::experimental;

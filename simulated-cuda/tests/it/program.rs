@@ -1,4 +1,4 @@
-//! The library as a program finds it: by the name of the driver, in a process of its own.
+//! The library as a program finds it: by the name of the driver. Each test has a child for that.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 
 use std::ffi::CStr;
@@ -15,7 +15,7 @@ fn child(test: &str, settings: &str, binaries: &Path) {
     let program = std::env::current_exe().expect("the path of this test");
     let output = Command::new(env!("CARGO_BIN_EXE_with-simulated-cuda"))
         .arg(program)
-        .args(["--ignored", "--exact", test])
+        .args(["--ignored", "--exact", &format!("program::{test}")])
         .env(simulated_cuda::VARIABLE, settings)
         .env(simulated_cuda::BINARIES_VARIABLE, binaries)
         .output()

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use syclbin_rt::{Arg, Launch, Result};
 
@@ -24,8 +24,7 @@ fn start(cache: &str) -> Child {
 }
 
 fn start_with(cache: &str, environment: &[(&str, &str)]) -> Child {
-    Command::new(std::env::current_exe().expect("the test program"))
-        .args(["--exact", "a_child_runs_a_kernel", "--nocapture"])
+    common::child(module_path!(), "a_child_runs_a_kernel")
         .env("SYCLBIN_CACHE", cache)
         .env(CHILD, "1")
         .envs(environment.iter().copied())

@@ -1,8 +1,6 @@
 //! Devices of CUDA: what happens there and nowhere else.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
-use std::process::Command;
-
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 use syclbin_rt::{Arg, DevicePointer, Launch, Module, Queue, Result};
 
@@ -56,9 +54,8 @@ fn a_kernel_that_faults_is_an_error_and_a_new_queue_works() {
     if !common::on_cuda() {
         return common::say_skipped("the device is none of CUDA");
     }
-    let mut child = Command::new(std::env::current_exe().expect("the test program"));
-    child.args(["a_child_faults", "--exact"]).env(CHILD, "1");
-    let output = child.output().expect("the test program starts");
+    let mut child = common::child(module_path!(), "a_child_faults");
+    let output = child.env(CHILD, "1").output().expect("the test program starts");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && said.contains("1 passed"),

@@ -1,8 +1,6 @@
 //! Finding devices. The environment is one for the whole process, so each case runs in a child:
 //! this test program again, told to run one test.
 
-use std::process::Command;
-
 use syclbin_rt::{Device, ErrorKind, Result};
 
 use crate::common;
@@ -16,9 +14,7 @@ fn is_child() -> bool {
 
 /// What `test` prints when it runs in a process with these variables.
 fn in_child(test: &str, variables: &[(&str, &str)]) -> String {
-    let program = std::env::current_exe().expect("the test program");
-    let output = Command::new(program)
-        .args(["--exact", test, "--nocapture"])
+    let output = common::child(module_path!(), test)
         .env_remove("SYCLBIN_DEVICE")
         .env(CHILD, "1")
         .envs(variables.iter().copied())

@@ -2,8 +2,6 @@
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 #![allow(clippy::panic, reason = "a test may")]
 
-use std::process::Command;
-
 use syclbin_rt::{Affinity, Arg, Device, ErrorKind, Launch, Partition, Queue, Result};
 
 use crate::common;
@@ -17,9 +15,7 @@ fn is_child() -> bool {
 
 /// What `test` prints when it runs in a process with this variable.
 fn in_child(test: &str, name: &str, value: &str) -> String {
-    let program = std::env::current_exe().expect("the test program");
-    let mut command = Command::new(program);
-    command.args(["--exact", test, "--nocapture"]);
+    let mut command = common::child(module_path!(), test);
     command.env(CHILD, "1").env(name, value);
     let output = command.output().expect("the test program runs");
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();

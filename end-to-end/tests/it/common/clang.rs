@@ -1,5 +1,4 @@
 //! The installed `syclbin-clang`, called as CMake or make would call `clang++`.
-#![allow(dead_code, reason = "each test program uses its part of this")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -2,14 +2,14 @@
 //!
 //! `Build` speaks on its standard output and reads the environment, so each build is this test program
 //! once more, which then runs [`is_a_build_script`] and nothing else.
-#![cfg(unix)] // a script counts how often the compiler runs
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::{Duration, SystemTime};
 
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+use crate::common;
 
 const SOURCES: &str = "SYCLBIN_TEST_SOURCES";
 
@@ -88,9 +88,8 @@ impl Package {
     }
 
     fn build(&self, sources: &str, cache: &Path) -> Output {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        let mut command = common::child(module_path!(), "is_a_build_script");
         command
-            .args(["--exact", "is_a_build_script", "--nocapture"])
             .current_dir(self.root.path())
             .env(SOURCES, sources)
             .env("OUT_DIR", self.path("out dir"))

@@ -1,5 +1,4 @@
 //! The installed `syclbin-clang`, called as CMake or make would call `clang++`.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
 
 use std::collections::BTreeSet;
@@ -136,7 +135,7 @@ fn code_that_would_end_a_driver_is_refused_by_name() {
             "undefined in the device code: _Z5shapef",
         ),
         (
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unlowered.cpp"),
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/unlowered.cpp"),
             "object",
             "specialization constant app::place, which reads_a_pointer reads, cannot be lowered: it \
              has a pointer",

@@ -1,6 +1,4 @@
 //! What `syclbin-clang` says when a compiler crashes, and that its lines can be repeated by hand.
-#![cfg(unix)] // signals
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;

@@ -1,16 +1,19 @@
 //! Code for NVIDIA's GPUs does the same with its calls inlined as with the calls: kernels that are compiled
 //! both ways, run by the simulated driver, come to the same, which is what Rust comes to where it can.
-#![allow(clippy::unwrap_used)] // a test may
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 
-use std::io::Write as _;
+#[allow(dead_code, reason = "the tests of simulated-cuda use the rest")]
+#[path = "../../../../simulated-cuda/tests/it/driver/mod.rs"]
+mod driver;
+
 use std::path::Path;
 
+use driver::{context, download, function, launch, load, ok, synchronize, upload};
 use syclbin::{ImageKind, IrType};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
+use crate::common;
 use crate::common::clang::{clang, said};
-use crate::driver::{context, download, function, launch, load, ok, synchronize, upload};
 
 /// Work-items in a work-group, and of all.
 const GROUP: u32 = 32;
@@ -24,7 +27,7 @@ struct Compiled {
 impl Compiled {
     fn new(option: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inlined.cpp");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/inlined.cpp");
         let arguments = ["-fsyclbin=object", "-O3", option, source.to_str().unwrap()];
         let output = clang(
             &[&arguments[..], &["-o", "k.syclbin"]].concat(),
@@ -80,11 +83,7 @@ fn both() -> Option<[Compiled; 2]> {
             !required,
             "SYCLBIN_REQUIRE_DEVICE=1, and component nvidia is not installed"
         );
-        // `println!` would be kept back, as the test passes.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: component nvidia is not installed"
-        );
+        common::say_skipped("component nvidia is not installed");
         return None;
     }
     context();

@@ -1,5 +1,4 @@
 //! Device functions across files: compiled each by itself, and linked when a program loads them.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
 
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! Code for NVIDIA's GPUs from source to files, as far as that goes without a GPU: PTX that `ptxas` takes,
 //! native code, and what the compiler library needs help with.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -10,6 +8,7 @@ use syclbin::signature::{self, KernelSignature};
 use syclbin::{AbstractModule, ImageKind, IrType, Syclbin};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
+use crate::common;
 use crate::common::clang::{self, clang, said};
 
 /// Those that nothing else is needed for, and the one that wants a function of another.
@@ -35,11 +34,7 @@ fn component() -> Option<PathBuf> {
             !required,
             "SYCLBIN_REQUIRE_DEVICE=1, and component nvidia is not installed"
         );
-        // `println!` would be kept back, as the test passes.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: component nvidia is not installed"
-        );
+        common::say_skipped("component nvidia is not installed");
     }
     Some(installed?.folder)
 }
@@ -122,10 +117,7 @@ fn a_module_that_wants_a_function_of_another_has_ptx_that_can_be_linked() {
     let exporting = syclbin::read::parse(&bytes).unwrap();
     assert!(ptx(&exporting.modules[0]).contains(".visible .func"));
     // A program links by the driver, and the component has no linker.
-    let _ = writeln!(
-        std::io::stderr(),
-        "skipped: linking the two, for want of nvlink"
-    );
+    common::say_skipped("linking the two needs nvlink");
 }
 
 #[test]

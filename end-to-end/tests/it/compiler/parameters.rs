@@ -1,6 +1,5 @@
 //! Kernels with parameters that no file of `testfiles/` has, compiled, loaded and launched.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 use std::path::Path;
 use std::process::Command;
@@ -10,6 +9,8 @@ use syclbin_rt::{
     NdRange, Queue, Result, Sampler,
 };
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+use crate::common;
 
 fn load() -> Result<(Queue, Module)> {
     load_optimized("-O2")
@@ -23,7 +24,7 @@ fn load_optimized(option: &str) -> Result<(Queue, Module)> {
         .entry();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("parameters.syclbin");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parameters.cpp");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/parameters.cpp");
     let output = Command::new(clang)
         .args(["-fsycl", "-fsyclbin=object", option, "-o"])
         .args([&file, &source])
@@ -103,7 +104,7 @@ fn sampler(queue: &Queue) -> Result<Option<Sampler>> {
                     "samplers need images (CL_DEVICE_IMAGE_SUPPORT), which {device} does not have"
                 )
             );
-            eprintln!("skipped: {error}");
+            common::say_skipped(&error.to_string());
             Ok(None)
         }
         made => made.map(Some),

@@ -1,8 +1,6 @@
 //! Projects that make and CMake build with `syclbin-clang`: `examples/other-builds`, whose program runs
 //! the kernels.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
@@ -37,8 +35,7 @@ fn is_there(program: &str) -> bool {
     if there.is_ok_and(|output| output.status.success()) {
         return true;
     }
-    // `println!` would be kept back, as the test passes.
-    let _ = writeln!(std::io::stderr(), "skipped: {program} is not installed");
+    common::say_skipped(&format!("{program} is not installed"));
     false
 }
 

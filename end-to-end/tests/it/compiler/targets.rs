@@ -1,5 +1,4 @@
 //! Native code in objects, and what becomes of it when `syclbin-clang` links them.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 use std::path::Path;
 use std::process::Command;

@@ -1,13 +1,9 @@
 //! Asserts in kernels: what passes computes, and what fails ends the process, so that a child has to.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
-
-use std::io::Write as _;
-use std::process::Command;
 
 use syclbin::verify::{Severity, verify};
 
-use crate::common::queue;
+use crate::common::{self, spirv_queue};
 
 syclbin_rt::include_syclbin! { mod asserting = "asserting"; }
 
@@ -17,7 +13,7 @@ const TEST: &str = "an_assert_that_fails_says_where_and_ends_the_process";
 
 #[test]
 fn an_assert_that_holds_is_not_noticed() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let kernels = match asserting::Module::load(&queue) {
         Ok(kernels) => kernels,
         Err(error) => return assert!(says_so(&queue, &error), "{error}"),
@@ -37,13 +33,9 @@ fn says_so(queue: &syclbin_rt::Queue, error: &syclbin_rt::Error) -> bool {
 
 #[test]
 fn an_assert_that_fails_says_where_and_ends_the_process() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     if !queue.device().has_extension("cl_intel_devicelib_assert") {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: {} has no asserts",
-            queue.device()
-        );
+        common::say_skipped(&format!("{} has no asserts", queue.device()));
         return;
     }
     if std::env::var_os(CHILD).is_some() {
@@ -54,8 +46,7 @@ fn an_assert_that_fails_says_where_and_ends_the_process() {
         queue.wait().unwrap();
         return;
     }
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", TEST, "--nocapture"])
+    let child = common::child(module_path!(), TEST)
         .env(CHILD, "1")
         .output()
         .unwrap();

@@ -1,6 +1,5 @@
 //! Specialization constants from source to result: kernels compute with the defaults of C++, and with
 //! what Rust sets instead.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
 #![allow(clippy::cast_possible_truncation)] // of numbers below a hundred, and as the kernels do it
 
@@ -9,7 +8,7 @@ use end_to_end::specialized::{self, Bits, Inner, Outer, Padded, std::array_int_5
 use syclbin_rt::half::f16;
 use syclbin_rt::{Arg, Launch, Module, ModuleBuilder, Queue};
 
-use crate::common::queue;
+use crate::common::{queue, spirv_queue};
 
 /// The defaults in testfiles/constants.cpp.
 const OFFSET: i32 = 7;
@@ -129,7 +128,7 @@ macro_rules! numbers {
 
 #[test]
 fn numbers_of_each_kind_are_set() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let kernels = specialized::Module::load(&queue).unwrap();
     let tera = (1u64 << 40) as f64;
     assert_eq!(
@@ -157,7 +156,7 @@ fn numbers_of_each_kind_are_set() {
 
 #[test]
 fn constants_are_told_apart_wherever_cpp_declares_them() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let kernels = specialized::Module::load(&queue).unwrap();
     assert_eq!(
         numbers!(queue, kernels, places, 5),
@@ -179,7 +178,7 @@ fn constants_are_told_apart_wherever_cpp_declares_them() {
 
 #[test]
 fn vectors_arrays_and_structs_are_set_part_by_part() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let kernels = specialized::Module::load(&queue).unwrap();
     let [a, b, x] = [b'a', b'b', b'x'].map(f64::from);
     assert_eq!(
@@ -252,7 +251,7 @@ fn vectors_arrays_and_structs_are_set_part_by_part() {
 
 #[test]
 fn a_constant_that_two_kernels_read_is_set_in_both() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let kernels = specialized::Module::builder(&queue)
         .big(100)
         .single(0.25)

@@ -1,5 +1,4 @@
 //! Kernels that this crate's build script compiled, on the device.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
 
 use end_to_end::{functor, numbers, vector_ops, work_group};

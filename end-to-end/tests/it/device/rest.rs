@@ -1,11 +1,10 @@
 //! Kernels of rest.cpp by their stubs: samplers, kernel handlers, ids and ranges by value, parameters
 //! that the compiler removed, overloads, instances of templates, functors and lambdas.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
 
 use syclbin_rt::{Addressing, ErrorKind, Filtering, LocalMemory, NdRange, Sampler};
 
-use crate::common::queue;
+use crate::common::{self, queue};
 
 syclbin_rt::include_syclbin! {
     mod rest = "rest";
@@ -27,7 +26,7 @@ fn a_sampler_is_passed_where_the_device_has_them() {
     load!(queue, kernels);
     let sampler = match Sampler::new(&queue, Addressing::Clamp, Filtering::Nearest, false) {
         Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
-            eprintln!("skipped: {error}");
+            common::say_skipped(&error.to_string());
             return;
         }
         made => made.unwrap(),

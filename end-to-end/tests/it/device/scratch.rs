@@ -1,5 +1,4 @@
 //! The hidden argument of kernels that call `get_work_group_scratch_memory`: one of the stub.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
 
 use syclbin::property::set;

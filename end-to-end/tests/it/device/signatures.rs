@@ -1,5 +1,4 @@
 //! Signatures of real kernels, one of each kind of parameter, held against the C++ source.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 use syclbin::property::set;
 use syclbin::signature::mangled::KernelName;

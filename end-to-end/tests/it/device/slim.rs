@@ -1,14 +1,12 @@
 //! The headers `<syclbin/...>`, from source to result: kernels that use each feature they promise, and
 //! none of `<sycl/sycl.hpp>`.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
 
 use end_to_end::slim;
-use std::io::Write as _;
 use syclbin_rt::half::f16;
 use syclbin_rt::{NdRange, Queue};
 
-use crate::common::queue;
+use crate::common::{self, queue};
 
 fn kernels() -> Option<(Queue, slim::Module)> {
     let queue = queue()?;
@@ -162,15 +160,10 @@ fn a_kernel_prints() {
         return;
     }
     if queue.device().name() == "Simulated CUDA device" {
-        // `println!` would be kept back, as the test passes.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: the simulated device prints nothing"
-        );
+        common::say_skipped("the simulated device prints nothing");
         return;
     }
-    let copy = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_kernel_prints", "--nocapture"])
+    let copy = common::child(module_path!(), "a_kernel_prints")
         .env(PRINT, "1")
         .output()
         .unwrap();

@@ -1,11 +1,10 @@
 //! Several sources in one file, compiled by the real compiler.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // launching a kernel is unsafe
 
 use syclbin::State;
 use syclbin::property::set;
 
-use crate::common;
+use crate::common::{queue, spirv_queue};
 
 syclbin_rt::include_syclbin! {
     mod several = "several";
@@ -52,7 +51,7 @@ fn a_function_of_another_source_stays_linkable_and_the_file_says_that_it_is_to_b
 fn sources_that_need_nothing_of_each_other_make_a_file_to_execute() {
     let file = syclbin::read::parse(SEVERAL).unwrap();
     assert_eq!(file.state(), Some(State::Executable));
-    let Some(queue) = common::queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let kernels = several::Module::load(&queue).unwrap();
     let x = queue.upload(&[1.0f32; 64]).unwrap();
     let mut y = queue.upload(&[2.0f32; 64]).unwrap();
@@ -63,7 +62,7 @@ fn sources_that_need_nothing_of_each_other_make_a_file_to_execute() {
 
 #[test]
 fn a_kernel_that_calls_a_function_of_another_source_runs() {
-    let Some(queue) = common::queue() else { return };
+    let Some(queue) = queue() else { return };
     let kernels = linked::Module::load(&queue).unwrap();
     let x: Vec<f32> = (0u8..64).map(f32::from).collect();
     let (x, mut y) = (
@@ -78,7 +77,7 @@ fn a_kernel_that_calls_a_function_of_another_source_runs() {
 
 #[test]
 fn a_kernel_that_calls_a_function_of_another_file_runs_when_it_is_linked() {
-    let Some(queue) = common::queue() else { return };
+    let Some(queue) = queue() else { return };
     let x = queue.upload(&[3.0f32; 8]).unwrap();
     let mut y = queue.upload(&[0.0f32; 8]).unwrap();
     let alone = importing::Module::load(&queue).and_then(|kernels| {
@@ -102,7 +101,7 @@ fn a_build_for_two_targets_has_native_code_with_the_types_of_the_source() {
         .map(|images| images.iter().map(|image| image.native).collect())
         .collect();
     assert_eq!(kinds, [[false, true], [false, true]]);
-    let Some(queue) = common::queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let kernels = native::Module::load(&queue).unwrap();
     let x = queue.upload(&[1.0f32; 64]).unwrap();
     let mut y = queue.upload(&[2.0f32; 64]).unwrap();

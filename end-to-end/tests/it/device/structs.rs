@@ -1,6 +1,5 @@
 //! Kernels of structs.cpp by their stubs: structs of every kind by value, by pointer and with
 //! pointers inside, accessors of more dimensions, required work-groups, device globals.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
 #![allow(unsafe_code)] // a launch is unsafe
 
 use end_to_end::structs::{
@@ -10,7 +9,7 @@ use end_to_end::structs::{geo, ns};
 use syclbin_rt::half::{bf16, f16};
 use syclbin_rt::{DeviceArray, LocalMemory, NdRange, bytemuck};
 
-use crate::common::queue;
+use crate::common::{self, queue};
 
 /// The file on the device, unless there is none.
 macro_rules! load {
@@ -92,7 +91,7 @@ fn pointers_inside_of_structs_reach_their_arrays_by_value_and_by_pointer() {
         DeviceArray::<f32>::zeroed(&queue, 8),
         DeviceArray::upload(&queue, &[1.0f32, 2.0, 4.0]),
     ) else {
-        eprintln!("skipped: the device has no arrays with an address");
+        common::say_skipped("the device has no arrays with an address");
         return;
     };
     let span = |array: &DeviceArray<f32>, count| Span {

@@ -1,4 +1,5 @@
 //! The driver as a program has it: a context, and errors as results.
+#![allow(unsafe_code, reason = "it calls functions of a C library")]
 
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;

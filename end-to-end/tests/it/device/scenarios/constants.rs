@@ -1,6 +1,6 @@
 //! Two constants, each of which could be taken for the other.
 
-use crate::common::queue;
+use crate::common::spirv_queue;
 
 syclbin_rt::include_syclbin! { mod constants_input = "constants_input"; }
 syclbin_rt::include_syclbin! { mod constants_object = "constants_object"; }
@@ -10,7 +10,7 @@ macro_rules! scenario {
     ($test:ident, $file:ident) => {
         #[test]
         fn $test() {
-            let Some(queue) = queue() else { return };
+            let Some(queue) = spirv_queue() else { return };
             for value in [1024, 777, 256] {
                 let builder = $file::Module::builder(&queue).a(value);
                 let kernels = builder.load().unwrap();

@@ -2,7 +2,7 @@
 
 use syclbin_rt::{ErrorKind, Module, Queue};
 
-use crate::common::queue;
+use crate::common::spirv_queue;
 
 syclbin_rt::include_syclbin! { mod globals_input = "globals_input"; }
 syclbin_rt::include_syclbin! { mod globals_object = "globals_object"; }
@@ -34,7 +34,7 @@ macro_rules! scenario {
     ($test:ident, $file:ident) => {
         #[test]
         fn $test() {
-            let Some(queue) = queue() else { return };
+            let Some(queue) = spirv_queue() else { return };
             check_names(&queue, $file::SYCLBIN);
             let kernels = $file::Module::load(&queue).unwrap();
             let total = kernels.total().unwrap();

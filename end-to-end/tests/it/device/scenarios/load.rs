@@ -3,7 +3,7 @@
 use syclbin::{ImageKind, IrType, State};
 use syclbin_rt::{Aspect, ErrorKind, NdRange, Queue};
 
-use crate::common::queue;
+use crate::common::spirv_queue;
 
 syclbin_rt::include_syclbin! { pub mod basic_input = "basic_input"; }
 syclbin_rt::include_syclbin! { pub mod basic_object = "basic_object"; }
@@ -31,7 +31,7 @@ macro_rules! written {
 
 #[test]
 fn a_kernel_runs_from_a_file_of_each_state_and_from_native_code() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     for (file, written) in [
         ("input", written!(queue, basic_input, iota(2.25))),
         ("object", written!(queue, basic_object, iota(2.25))),
@@ -47,7 +47,7 @@ fn a_kernel_runs_from_a_file_of_each_state_and_from_native_code() {
 
 #[test]
 fn an_argument_that_is_never_read_is_given_all_the_same() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let expected: Vec<f32> = (0u16..1024).map(f32::from).collect();
     assert_eq!(written!(queue, basic_input, indices(9.5)), expected);
     assert_eq!(written!(queue, basic_object, indices(9.5)), expected);
@@ -100,7 +100,7 @@ fn check_optional(queue: &Queue, file: &str, whole: Ten, halved: Ten, of_gpus: T
 
 #[test]
 fn a_kernel_is_there_exactly_where_the_device_has_what_it_needs() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     macro_rules! check {
         ($file:ident) => {
             let kernels = $file::Module::load(&queue).unwrap();

@@ -4,10 +4,9 @@ use syclbin::Container;
 use syclbin::property::{Value, key, set};
 use syclbin_rt::{Arg, ErrorKind, Launch, Module, Queue};
 
-use crate::clang;
-use crate::common::queue;
-use crate::link::importing_object;
-use crate::load::basic_object;
+use crate::common::{queue, spirv_queue};
+use super::link::importing_object;
+use super::load::basic_object;
 
 fn load(queue: &Queue, bytes: &[u8]) -> syclbin_rt::Result<Module> {
     // SAFETY: the code is what a compiler made.
@@ -30,7 +29,7 @@ fn bytes_that_are_no_file_of_this_format_are_refused_with_the_reason() {
 
 #[test]
 fn a_state_that_is_wrong_or_missing_is_told_and_stands_in_no_kernels_way() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let mut file = syclbin::read::parse(basic_object::SYCLBIN).unwrap();
     for state in [Some(7), None] {
         match state {
@@ -55,7 +54,7 @@ fn a_state_that_is_wrong_or_missing_is_told_and_stands_in_no_kernels_way() {
 
 #[test]
 fn a_file_that_is_not_linked_names_what_it_lacks() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let text = load(&queue, importing_object::SYCLBIN)
         .unwrap_err()
         .to_string();
@@ -64,41 +63,10 @@ fn a_file_that_is_not_linked_names_what_it_lacks() {
 
 #[test]
 fn an_argument_too_few_is_refused() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let kernel = load(&queue, basic_object::SYCLBIN).unwrap().kernel("iota");
     let launch = Launch::new(&kernel, &["start"], [Arg::scalar(1.0f32)]);
     // SAFETY: nothing runs.
     let error = unsafe { launch.launch(1) }.unwrap_err().to_string();
     assert!(error.contains("iota"), "{error}");
-}
-
-#[test]
-fn native_code_of_what_is_still_to_be_linked_is_refused_when_it_is_made() {
-    let folder = tempfile::tempdir().unwrap();
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios/importing.cpp");
-    let line = ["-fsyclbin=object", "-fsycl-targets=spir64_x86_64", source];
-    let output = clang::clang(&line, folder.path());
-    let said = clang::said(&output);
-    assert!(!output.status.success());
-    assert!(
-        said.contains("no native code") && said.contains("fill(int *, int)"),
-        "{said}"
-    );
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-#[test]
-fn a_call_through_a_function_pointer_is_refused_by_the_compiler() {
-    let folder = tempfile::tempdir().unwrap();
-    let source = "#include <syclbin/kernel.hpp>\n\
-        extern \"C\" SYCLBIN_PROPERTY(single_task_kernel)\n\
-        void call(int *out, int (**f)(int)) { *out = (*f)(4); }\n";
-    std::fs::write(folder.path().join("k.cpp"), source).unwrap();
-    let output = clang::clang(&["-fsyclbin", "k.cpp"], folder.path());
-    let said = clang::said(&output);
-    assert!(
-        said.contains("cannot call through a function pointer"),
-        "{said}"
-    );
-    assert!(!folder.path().join("a.syclbin").exists());
 }

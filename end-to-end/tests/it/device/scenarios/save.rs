@@ -4,8 +4,8 @@ use syclbin::metadata::ModuleMetadata;
 use syclbin::{ImageKind, State, Syclbin};
 use syclbin_rt::{Arg, Launch, Module, NdRange, Queue};
 
-use crate::common::queue;
-use crate::load::{basic_both, basic_executable, basic_input};
+use crate::common::spirv_queue;
+use super::load::{basic_both, basic_executable, basic_input};
 
 syclbin_rt::include_syclbin! { mod lambda = "lambda"; }
 syclbin_rt::include_syclbin! { mod constants = "constants_input"; }
@@ -46,7 +46,7 @@ fn architectures(bytes: &[u8]) -> Vec<Option<String>> {
 
 #[test]
 fn a_saved_module_runs_when_it_is_loaded_and_when_it_is_saved_again() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let first = load(&queue, basic_executable::SYCLBIN)
         .to_syclbin()
         .unwrap();
@@ -62,14 +62,14 @@ fn a_saved_module_runs_when_it_is_loaded_and_when_it_is_saved_again() {
 
 #[test]
 fn a_module_of_several_targets_is_saved_with_the_code_of_its_device() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let saved = load(&queue, basic_both::SYCLBIN).to_syclbin().unwrap();
     check_iota(&queue, &load(&queue, &saved));
 }
 
 #[test]
 fn spirv_that_the_driver_compiled_is_saved_as_native_code_alone() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let saved = load(&queue, basic_input::SYCLBIN).to_syclbin().unwrap();
     let images = architectures(&saved);
     assert!(!images.is_empty() && images.iter().all(Option::is_some));
@@ -78,7 +78,7 @@ fn spirv_that_the_driver_compiled_is_saved_as_native_code_alone() {
 
 #[test]
 fn the_architecture_of_saved_code_is_there_however_often_it_is_saved() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let first = load(&queue, lambda::SYCLBIN).to_syclbin().unwrap();
     let second = load(&queue, &first).to_syclbin().unwrap();
     for saved in [&first, &second] {
@@ -90,7 +90,7 @@ fn the_architecture_of_saved_code_is_there_however_often_it_is_saved() {
 
 #[test]
 fn a_kernel_without_a_name_of_its_own_is_in_a_saved_module() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let module = load(&queue, lambda::SYCLBIN);
     let again = load(&queue, &module.to_syclbin().unwrap());
     let names = |module: &Module| module.kernel_names().map(str::to_owned).collect::<Vec<_>>();
@@ -106,7 +106,7 @@ fn a_kernel_without_a_name_of_its_own_is_in_a_saved_module() {
 
 #[test]
 fn values_of_specialization_constants_are_in_a_saved_module() {
-    let Some(queue) = queue() else { return };
+    let Some(queue) = spirv_queue() else { return };
     let embedded = read(constants::SYCLBIN);
     let metadata = ModuleMetadata::read(&embedded.modules[0].metadata).unwrap();
     let mut names = metadata.specialization.constants.names();

@@ -1,12 +1,11 @@
 //! Native code for a lesser processor: what a process does after it has loaded such. Each case runs in
 //! children, this test program again, as Intel's CPU driver stays as it is then.
 
-mod common;
-
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use syclbin_rt::{ErrorKind, Module, Queue, Result};
+
+use crate::common;
 
 /// What a child does.
 const ROLE: &str = "SYCLBIN_RT_TEST_CHILD";
@@ -35,9 +34,8 @@ impl Folder {
     /// Runs a child; with what it says of the images it loads, and with what it saves.
     fn child(&self, role: &str, target: Option<&str>) -> (String, Vec<u8>) {
         let saved = self.file("saved");
-        let mut command = Command::new(std::env::current_exe().expect("the test program"));
+        let mut command = common::child(module_path!(), "a_child_loads_and_saves");
         command
-            .args(["--exact", "a_child_loads_and_saves", "--nocapture"])
             .env("SYCLBIN_CACHE", &self.0)
             .env(ROLE, role)
             .env(LESSER, self.file("lesser"))
