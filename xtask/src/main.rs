@@ -5,6 +5,7 @@ mod damage;
 mod nvidia;
 mod oracle;
 mod steps;
+mod test_programs;
 
 use std::process::ExitCode;
 

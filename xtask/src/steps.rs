@@ -8,24 +8,10 @@ use std::time::Instant;
 use cargo_metadata::MetadataCommand;
 use syclbin_toolchain::Component;
 
+use crate::test_programs;
+
 /// The sentence that says what failed.
 pub(crate) type Result<T> = std::result::Result<T, String>;
-
-/// The crates that need an installed compiler; plain `cargo build` and `cargo test` skip them.
-const NEED_TOOLCHAIN: [&str; 9] = [
-    "saxpy",
-    "blur",
-    "histogram",
-    "mandelbrot",
-    "matmul",
-    "nbody",
-    "particles",
-    "pipeline",
-    "end-to-end",
-];
-
-/// The tests of `end-to-end` whose kernels are compiled for all devices.
-const ON_ALL_DEVICES: [&str; 5] = ["kernels", "rest", "scratch", "slim", "structs"];
 
 /// The examples beside the demo, and what each says when device and Rust agree.
 const EXAMPLES: [(&str, &str); 7] = [
@@ -59,16 +45,10 @@ pub(crate) fn test() -> Result<()> {
     lint_code()?;
     // A test that cannot run where it stands says so; where this is set, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
-    step(
-        "tests of the libraries and programs",
-        cargo().arg("test").env("SYCLBIN_REQUIRE_DEVICE", &device),
-    )?;
-    let mut examples = cargo();
-    examples.arg("test").env("SYCLBIN_REQUIRE_DEVICE", &device);
-    for package in NEED_TOOLCHAIN {
-        examples.args(["--package", package]);
-    }
-    step("kernels from source, on a device", &mut examples)?;
+    // Of all packages at once: Cargo compiles a library again where other packages want other features.
+    let mut tests = cargo();
+    tests.args(["test", "--workspace"]);
+    step("tests", tests.env("SYCLBIN_REQUIRE_DEVICE", &device))?;
     on_simulated_cuda(&device)?;
     let log = "test --package syclbin-rt --features log --test log";
     step("what is said to loggers", cargo().args(log.split(' ')))?;
@@ -80,29 +60,22 @@ pub(crate) fn test() -> Result<()> {
     Ok(())
 }
 
-/// The tests of the runtime once more, and those of kernels from source that are for all devices, on a
-/// device of CUDA that is a simulation: a machine without NVIDIA's driver tests the other backend so.
+/// The tests of the runtime once more, and those of kernels that the build script compiled, on a device
+/// of CUDA that is a simulation: a machine without NVIDIA's driver tests the other backend so.
 fn on_simulated_cuda(required: &OsStr) -> Result<()> {
-    let build = ["build", "--quiet", "--package", "simulated-cuda"];
-    step("simulated CUDA", cargo().args(build))?;
-    let program = target_folder()?.join("debug").join("with-simulated-cuda");
-    let mut of_kernels = vec!["test", "--package", "end-to-end"];
-    for test in ON_ALL_DEVICES {
-        of_kernels.extend(["--test", test]);
-    }
-    for (name, arguments) in [
-        (
-            "tests of the runtime on simulated CUDA",
-            vec!["test", "--package", "syclbin-rt"],
-        ),
-        ("kernels from source on simulated CUDA", of_kernels),
-    ] {
-        let cargo = cargo();
-        let mut command = Command::new(&program);
-        command.arg(cargo.get_program()).args(arguments);
-        command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let simulated = target_folder()?.join("debug").join("with-simulated-cuda");
+    let on_it = |command: &mut Command, name: &str| {
         command.env("SYCLBIN_DEVICE", "cuda:gpu:0");
-        step(name, command.env("SYCLBIN_REQUIRE_DEVICE", required))?;
+        step(name, command.env("SYCLBIN_REQUIRE_DEVICE", required))
+    };
+    for program in test_programs::build()? {
+        let name = format!("{} on simulated CUDA", program.name());
+        if program.is_of("syclbin-rt") {
+            on_it(&mut program.command(&simulated), &name)?;
+        } else if program.is_of("end-to-end") {
+            // The other half runs compilers, which know nothing of the device.
+            on_it(program.command(&simulated).arg("device::"), &name)?;
+        }
     }
     Ok(())
 }

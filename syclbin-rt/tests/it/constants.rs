@@ -4,8 +4,8 @@
 use syclbin::metadata::{Part, SpecializationConstants};
 use syclbin_rt::{Arg, ErrorKind, Launch, Module, ModuleBuilder, Queue, Result};
 
-use crate::common;
 use crate::answer::{constants, file};
+use crate::common;
 
 fn load(module: ModuleBuilder<'_>, constants: &SpecializationConstants) -> Result<Module> {
     // SAFETY: the code is `spirv`, which is well-formed.

@@ -55,7 +55,10 @@ fn a_kernel_that_faults_is_an_error_and_a_new_queue_works() {
         return common::say_skipped("the device is none of CUDA");
     }
     let mut child = common::child(module_path!(), "a_child_faults");
-    let output = child.env(CHILD, "1").output().expect("the test program starts");
+    let output = child
+        .env(CHILD, "1")
+        .output()
+        .expect("the test program starts");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && said.contains("1 passed"),

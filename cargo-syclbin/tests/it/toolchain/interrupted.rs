@@ -58,7 +58,12 @@ fn child() {
 pub(crate) fn command(world: &World, bytes: u64) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "toolchain::interrupted::child", "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "toolchain::interrupted::child",
+            "--ignored",
+            "--nocapture",
+        ])
         .env(ROOT, world.root())
         .env(STOP, bytes.to_string())
         .stdout(Stdio::null());

@@ -31,7 +31,7 @@ fn world() -> World {
 
 fn listed(world: &World, script: &str) -> (Option<i32>, Value) {
     let output = world.run(&["list", "--format", "json"], script);
-    let schema = include_str!("../../schema/list.schema.json");
+    let schema = include_str!("../../../schema/list.schema.json");
     let schema = serde_json::from_str(schema).unwrap();
     let answer = serde_json::from_str(&stdout(&output)).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();

@@ -4,9 +4,9 @@ use syclbin::Container;
 use syclbin::property::{Value, key, set};
 use syclbin_rt::{Arg, ErrorKind, Launch, Module, Queue};
 
-use crate::common::{queue, spirv_queue};
 use super::link::importing_object;
 use super::load::basic_object;
+use crate::common::{queue, spirv_queue};
 
 fn load(queue: &Queue, bytes: &[u8]) -> syclbin_rt::Result<Module> {
     // SAFETY: the code is what a compiler made.

@@ -4,8 +4,8 @@ use syclbin::metadata::ModuleMetadata;
 use syclbin::{ImageKind, State, Syclbin};
 use syclbin_rt::{Arg, Launch, Module, NdRange, Queue};
 
-use crate::common::spirv_queue;
 use super::load::{basic_both, basic_executable, basic_input};
+use crate::common::spirv_queue;
 
 syclbin_rt::include_syclbin! { mod lambda = "lambda"; }
 syclbin_rt::include_syclbin! { mod constants = "constants_input"; }
