@@ -21,19 +21,19 @@ fn main() {
         ("../testfiles", "functor"),
         ("../testfiles", "work_group"),
         ("../testfiles", "constants"),
-        ("tests", "kinds"),
-        ("tests", "numbers"),
-        ("tests", "rest"),
-        ("tests", "variables"),
-        ("tests", "structs"),
-        ("tests", "slim"),
-        ("tests", "scratch"),
+        ("tests/kernels", "kinds"),
+        ("tests/kernels", "numbers"),
+        ("tests/kernels", "rest"),
+        ("tests/kernels", "variables"),
+        ("tests/kernels", "structs"),
+        ("tests/kernels", "slim"),
+        ("tests/kernels", "scratch"),
     ] {
         build().source(format!("{folder}/{name}.cpp")).compile(name);
     }
     // It has a constant of an enumeration of 8 bits, which is not lowered in PTX.
     Build::new()
-        .source("tests/specialized.cpp")
+        .source("tests/kernels/specialized.cpp")
         .compile("specialized");
     // A kernel of one that calls a function of the other, and two that need nothing of each other.
     build()
@@ -59,7 +59,7 @@ fn main() {
         .source("../testfiles/work_group.cpp")
         .compile("several");
     Build::new()
-        .source("tests/asserting.cpp")
+        .source("tests/kernels/asserting.cpp")
         .native_assert(true)
         .compile("asserting");
     if nvidia {
@@ -80,7 +80,7 @@ fn has_nvidia() -> bool {
     home.newest(Component::Nvidia).is_some()
 }
 
-/// What `tests/nvidia.rs` looks at.
+/// What `tests/it/compiler/nvidia.rs` looks at.
 fn for_nvidia() {
     for name in [
         "constants",

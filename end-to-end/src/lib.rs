@@ -1,5 +1,5 @@
 //! Tests of the whole way: sources are compiled by the build script of this crate, embedded here,
-//! and run by `tests/`.
+//! and run by `tests/it`.
 
 syclbin_rt::include_syclbin! {
     /// testfiles/vector_ops.cpp
@@ -17,12 +17,12 @@ syclbin_rt::include_syclbin! {
 }
 
 syclbin_rt::include_syclbin! {
-    /// tests/numbers.cpp
+    /// tests/kernels/numbers.cpp
     pub mod numbers = "numbers";
 }
 
 syclbin_rt::include_syclbin! {
-    /// tests/structs.cpp
+    /// tests/kernels/structs.cpp
     pub mod structs = "structs";
 }
 
@@ -32,11 +32,11 @@ syclbin_rt::include_syclbin! {
 }
 
 syclbin_rt::include_syclbin! {
-    /// tests/specialized.cpp
+    /// tests/kernels/specialized.cpp
     pub mod specialized = "specialized";
 }
 
 syclbin_rt::include_syclbin! {
-    /// tests/slim.cpp
+    /// tests/kernels/slim.cpp
     pub mod slim = "slim";
 }

@@ -1,4 +1,6 @@
 //! No size that a file claims becomes memory: what reading takes is bounded by the file.
+//!
+//! In a binary of its own: the allocator counts for the whole process.
 #![allow(clippy::unwrap_used)] // a test may
 
 use std::path::Path;

@@ -170,5 +170,6 @@ pub use transfer::Transfer;
 #[cfg(test)]
 extern crate self as syclbin_rt;
 #[cfg(test)]
+#[allow(dead_code, reason = "the tests in `tests/` use the rest")]
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,6 +1,9 @@
 //! Nothing on the way of a launch to the driver takes memory of Rust's.
+//!
+//! In a binary of its own: the allocator counts for the whole process.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
+#[allow(dead_code, reason = "each program uses its part of this")]
 mod common;
 
 use peak_alloc::PeakAlloc;

@@ -1,6 +1,9 @@
 //! What a logger is told: choices and compiles, and nothing of launches.
+//!
+//! In a binary of its own: there is one logger for the whole process.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
+#[allow(dead_code, reason = "each program uses its part of this")]
 mod common;
 
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,10 @@
 //! Native images: files of the reference runtime run, and what is not for this device is passed over.
+//!
+//! In a binary of its own: native code for a lesser processor lowers the CPU driver for the whole process.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 #![allow(clippy::panic, reason = "what is missing here fails the test")]
 
+#[allow(dead_code, reason = "each program uses its part of this")]
 mod common;
 
 use syclbin::metadata::ModuleMetadata;

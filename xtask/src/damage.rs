@@ -11,7 +11,7 @@ const TARGETS: [&str; 3] = ["read", "round_trip", "property"];
 /// Every truncation and every changed byte of every test file.
 pub(crate) fn corrupt(arguments: &[String]) -> Result<()> {
     let mut command = cargo();
-    command.args("test --release --package syclbin-fuzz --test corrupt".split(' '));
+    command.args("test --release --package syclbin-fuzz --test it corrupt::".split(' '));
     match arguments {
         [] => {}
         [flag] if flag == "--full" => {

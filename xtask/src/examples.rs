@@ -95,10 +95,9 @@ pub(crate) fn run_on_simulated_cuda() -> Result<()> {
 /// Builds the examples for `targets`, or for what a build takes by default.
 fn build(targets: Option<&str>) -> Result<()> {
     let mut command = cargo();
-    command.args(["build", "--quiet"]);
-    for example in &EXAMPLES {
-        command.args(["--package", example.name]);
-    }
+    // All packages, as for tests: Cargo compiles a library again where other packages want other features. The
+    // kernels of the tests stay as they are.
+    command.args(["build", "--quiet", "--workspace", "--exclude=end-to-end"]);
     match targets {
         Some(targets) => command.env("SYCLBIN_TARGETS", targets),
         None => command.env_remove("SYCLBIN_TARGETS"),

@@ -7,6 +7,7 @@ mod nvidia;
 mod oracle;
 mod simulated_cuda;
 mod steps;
+mod test_programs;
 
 use std::process::ExitCode;
 

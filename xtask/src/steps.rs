@@ -8,26 +8,10 @@ use std::time::Instant;
 use cargo_metadata::MetadataCommand;
 use syclbin_toolchain::Component;
 
-use crate::{examples, simulated_cuda};
+use crate::{examples, simulated_cuda, test_programs};
 
 /// The sentence that says what failed.
 pub(crate) type Result<T> = std::result::Result<T, String>;
-
-/// The crates that need an installed compiler; plain `cargo build` and `cargo test` skip them.
-const NEED_TOOLCHAIN: [&str; 9] = [
-    "saxpy",
-    "blur",
-    "histogram",
-    "mandelbrot",
-    "matmul",
-    "nbody",
-    "particles",
-    "pipeline",
-    "end-to-end",
-];
-
-/// The tests of `end-to-end` whose kernels are compiled for all devices.
-const ON_ALL_DEVICES: [&str; 5] = ["kernels", "rest", "scratch", "slim", "structs"];
 
 /// Installs what a user of this machine would, then does the main job.
 pub(crate) fn demo() -> Result<()> {
@@ -52,16 +36,10 @@ pub(crate) fn test() -> Result<()> {
     lint_code()?;
     // A test that cannot run where it stands says so; where this is set, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
-    step(
-        "tests of the libraries and programs",
-        cargo().arg("test").env("SYCLBIN_REQUIRE_DEVICE", &device),
-    )?;
-    let mut examples = cargo();
-    examples.arg("test").env("SYCLBIN_REQUIRE_DEVICE", &device);
-    for package in NEED_TOOLCHAIN {
-        examples.args(["--package", package]);
-    }
-    step("kernels from source, on a device", &mut examples)?;
+    // Of all packages at once: Cargo compiles a library again where other packages want other features.
+    let mut tests = cargo();
+    tests.args(["test", "--workspace"]);
+    step("tests", tests.env("SYCLBIN_REQUIRE_DEVICE", &device))?;
     on_simulated_cuda(&device)?;
     let log = "test --package syclbin-rt --features log --test log";
     step("what is said to loggers", cargo().args(log.split(' ')))?;
@@ -80,24 +58,24 @@ pub(crate) fn test() -> Result<()> {
     Ok(())
 }
 
-/// The tests of the runtime once more, and those of kernels from source that are for all devices, on a
-/// device of CUDA that is a simulation: a machine without NVIDIA's driver tests the other backend so.
+/// The tests of the runtime once more, and those of kernels that the build script compiled, on a device
+/// of CUDA that is a simulation: a machine without NVIDIA's driver tests the other backend so.
 fn on_simulated_cuda(required: &OsStr) -> Result<()> {
-    simulated_cuda::build()?;
-    let mut of_kernels = vec!["test", "--package", "end-to-end"];
-    for test in ON_ALL_DEVICES {
-        of_kernels.extend(["--test", test]);
-    }
-    for (name, arguments) in [
-        (
-            "tests of the runtime on simulated CUDA",
-            vec!["test", "--package", "syclbin-rt"],
-        ),
-        ("kernels from source on simulated CUDA", of_kernels),
-    ] {
-        let mut command = simulated_cuda::with(cargo().args(arguments))?;
+    for program in test_programs::build()? {
+        let mut command = program.command();
+        if program.is_of("end-to-end") {
+            // The other half runs compilers, which know nothing of the device.
+            command.arg("device::");
+        } else if !program.is_of("syclbin-rt") {
+            continue;
+        }
+        let mut command = simulated_cuda::with(&command)?;
         command.env("SYCLBIN_DEVICE", "cuda:gpu:0");
-        step(name, command.env("SYCLBIN_REQUIRE_DEVICE", required))?;
+        command.env("SYCLBIN_REQUIRE_DEVICE", required);
+        step(
+            &format!("{} on simulated CUDA", program.name()),
+            &mut command,
+        )?;
     }
     Ok(())
 }

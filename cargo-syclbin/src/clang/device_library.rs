@@ -7,7 +7,7 @@
 //! to the compiler library instead of the C library's. It passes all calls on, but for that path, once
 //! [`serve`] was called: whoever opens it gets the content, which is taken out of the compiler library.
 //!
-//! `end-to-end/tests/nvidia.rs` has a test that fails when a compiler library does without.
+//! `end-to-end/tests/it/compiler/nvidia.rs` has a test that fails when a compiler library does without.
 #![allow(unsafe_code)] // the function is C's, and so are its callers
 
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! What all tests share: the device they run on, and the files they load.
-#![allow(dead_code, reason = "each test program uses its part of this")]
 #![allow(clippy::panic, reason = "what is missing here fails the test")]
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use syclbin_rt::{Device, ErrorKind, Kernel, Module, Queue, QueueOptions, Result};
 
@@ -87,8 +87,24 @@ pub(crate) fn file(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The directory of the test files. `SYCLBIN_TESTFILES` names it on a machine without this repository.
 fn testfiles() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")
+    match std::env::var_os("SYCLBIN_TESTFILES") {
+        Some(folder) => folder.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles"),
+    }
+}
+
+/// Runs this program again, with one test: `test` of the module whose `module_path!()` is given.
+pub(crate) fn child(module: &str, test: &str) -> Command {
+    // Names of tests do not begin with the crate, as paths of modules do.
+    let name = match module.split_once("::") {
+        Some((_, module)) => format!("{module}::{test}"),
+        None => test.to_owned(),
+    };
+    let mut command = Command::new(std::env::current_exe().expect("the path of this program"));
+    command.args(["--exact", &name, "--nocapture"]);
+    command
 }
 
 /// The bytes of a changed file.

@@ -27,7 +27,7 @@ pub(crate) struct Program {
 
 /// What native code this process has seen. Read while a driver compiles, written while native code
 /// goes to or comes from it: OpenCL allows all of that on all threads at once, but the CPU driver
-/// (2026.2) then frees memory twice. Without a lock 11 of 25 runs of `tests/save.rs` died.
+/// (2026.2) then frees memory twice. Without a lock 11 of 25 runs of the tests in `tests/it/save.rs` died.
 static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 
 /// A SPIR-V module, and what is set in it before it is compiled.

@@ -1,0 +1,8 @@
+//! The programs, as users run them.
+// Clippy exempts only functions marked as tests; the helpers here are of tests too.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod files;
+mod toolchain;
+#[cfg(unix)] // a shell script stands in for Cargo
+mod workspace;

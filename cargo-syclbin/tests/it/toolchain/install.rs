@@ -1,0 +1,250 @@
+//! Installing, finding it installed, mending it, listing and removing it.
+
+use std::fs;
+
+use cargo_syclbin::error::Error;
+use cargo_syclbin::toolchain::install::Outcome::{Installed, Present, Refreshed};
+use cargo_syclbin::toolchain::install::Source;
+use cargo_syclbin::toolchain::pins::{Member, Part};
+use cargo_syclbin::toolchain::{list, remove};
+use cargo_syclbin::ui::Silent;
+use syclbin_toolchain::{Component, MANIFEST};
+
+use super::world::{LICENCE, VERSION, World, stem};
+
+#[test]
+fn what_the_pins_name_is_unpacked_and_nothing_else() {
+    let world = World::new();
+    assert_eq!(world.install().unwrap(), [Installed, Installed]);
+    let compiler = world.folder(Component::Compiler);
+    let read = |path: &str| fs::read(compiler.join(path)).unwrap();
+    assert_eq!(read("lib/libsycl-jit.so"), b"the compiler library");
+    assert_eq!(read("lib/libimf.so"), [7; 300_000]);
+    assert_eq!(read("licenses/fake-sycl/LICENSE.txt"), LICENCE);
+    assert_eq!(read("bin/syclbin-clang"), b"driver 1");
+    for (header, text) in syclbin_build::headers::ALL {
+        let path = format!("include/{header}");
+        assert_eq!(read(&path), text.as_bytes(), "{path}");
+    }
+    let names = fs::read_dir(compiler.join("lib")).unwrap().count();
+    assert_eq!(names, 2, "unwanted members stay in the wheel");
+    assert_eq!(world.in_home().len(), 2, "the staging folder is gone");
+    for component in [Component::Compiler, Component::CpuDevice] {
+        assert_eq!(world.home.newest(component).unwrap().version, VERSION);
+    }
+}
+
+#[test]
+fn a_whole_installation_is_left_alone_without_wheels_or_lock() {
+    let world = World::new();
+    world.install().unwrap();
+    let lock = world.home.path().join(".lock");
+    fs::remove_file(&lock).unwrap();
+    let again = world.install_from(&world.no_source(), false, &Silent);
+    assert_eq!(again.unwrap(), [Present, Present]);
+    assert!(!lock.exists(), "nothing was written, so nothing was locked");
+}
+
+#[test]
+fn a_damaged_component_is_installed_anew_and_the_other_left_alone() {
+    let world = World::new();
+    world.install().unwrap();
+    let compiler = world.folder(Component::Compiler);
+    let library = compiler.join("lib/libsycl-jit.so");
+    let manifest = compiler.join(MANIFEST);
+    let damages: [&dyn Fn(); 4] = [
+        &|| fs::write(&library, "short").unwrap(),
+        &|| fs::remove_file(&library).unwrap(),
+        &|| fs::write(&manifest, "no manifest").unwrap(),
+        &|| fs::remove_file(&manifest).unwrap(),
+    ];
+    for damage in damages {
+        damage();
+        let rows = list::rows(&world.home);
+        assert!(rows[0].state.is_err() && rows[1].state.is_ok());
+        assert_eq!(world.install().unwrap(), [Installed, Present]);
+        assert_eq!(fs::read(&library).unwrap(), b"the compiler library");
+        assert_eq!(world.in_home().len(), 2);
+    }
+}
+
+#[test]
+fn force_installs_anew_and_leaves_nothing_of_the_old() {
+    let world = World::new();
+    world.install().unwrap();
+    let stray = world.folder(Component::Compiler).join("stray");
+    fs::write(&stray, "").unwrap();
+    let again = world.install_from(&Source::Folder(world.wheels()), true, &Silent);
+    assert_eq!(again.unwrap(), [Installed, Installed]);
+    assert!(!stray.exists());
+}
+
+#[test]
+fn other_pins_of_the_same_version_are_installed_anew() {
+    let mut world = World::new();
+    world.install().unwrap();
+    world.change_pin("fake-opencl", |pin| pin.licence = "Made-up Licence 2.0");
+    assert_eq!(world.install().unwrap(), [Present, Installed]);
+}
+
+#[test]
+fn a_newer_driver_replaces_the_installed_one_without_wheels() {
+    let world = World::new();
+    world.install().unwrap();
+    let copy = world.folder(Component::Compiler).join("bin/syclbin-clang");
+    let refresh = || {
+        world
+            .install_from(&world.no_source(), false, &Silent)
+            .unwrap()
+    };
+    // Of another size; of the same size; and gone from the installation.
+    for (content, keep) in [
+        ("driver 22", true),
+        ("driver 33", true),
+        ("driver 33", false),
+    ] {
+        fs::write(world.driver(), content).unwrap();
+        if !keep {
+            fs::remove_file(&copy).unwrap();
+        }
+        assert_eq!(refresh(), [Refreshed, Present]);
+        assert_eq!(fs::read_to_string(&copy).unwrap(), content);
+        assert_eq!(refresh(), [Present, Present]);
+        assert!(list::rows(&world.home)[0].state.is_ok());
+    }
+}
+
+#[test]
+fn headers_of_another_version_are_replaced_without_wheels() {
+    let world = World::new();
+    world.install().unwrap();
+    let folder = world.folder(Component::Compiler);
+    let (name, text) = syclbin_build::headers::ALL[0];
+    let header = folder.join("include").join(name);
+    let refresh = || {
+        world
+            .install_from(&world.no_source(), false, &Silent)
+            .unwrap()
+    };
+    let others: [&dyn Fn(); 3] = [
+        // Of the same size, of another size, and of a version that had none.
+        &|| fs::write(&header, text.to_uppercase()).unwrap(),
+        &|| fs::write(&header, "").unwrap(),
+        &|| fs::remove_dir_all(folder.join("include")).unwrap(),
+    ];
+    for other in others {
+        other();
+        assert_eq!(refresh(), [Refreshed, Present]);
+        assert_eq!(fs::read_to_string(&header).unwrap(), text);
+        assert_eq!(refresh(), [Present, Present]);
+        assert!(list::rows(&world.home)[0].state.is_ok());
+    }
+}
+
+#[test]
+fn a_refresh_that_was_killed_between_driver_and_manifest_is_completed() {
+    let world = World::new();
+    world.install().unwrap();
+    fs::write(world.driver(), "a longer driver").unwrap();
+    let copy = world.folder(Component::Compiler).join("bin/syclbin-clang");
+    fs::write(&copy, "a longer driver").unwrap();
+    let outcomes = world.install_from(&world.no_source(), false, &Silent);
+    assert_eq!(outcomes.unwrap(), [Refreshed, Present]);
+    assert!(list::rows(&world.home)[0].state.is_ok());
+}
+
+#[test]
+fn without_a_driver_nothing_is_fetched_but_what_is_there_stays() {
+    let world = World::new();
+    fs::rename(world.driver(), world.root().join("aside")).unwrap();
+    let error = world.install().unwrap_err();
+    assert!(matches!(error, Error::NoDriver { .. }), "{error}");
+    assert!(error.to_string().contains("cargo install cargo-syclbin"));
+    assert!(
+        !world.home.path().exists(),
+        "it is found out before anything is written"
+    );
+
+    fs::rename(world.root().join("aside"), world.driver()).unwrap();
+    world.install().unwrap();
+    fs::remove_file(world.driver()).unwrap();
+    assert_eq!(world.install().unwrap(), [Present, Present]);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_installed_driver_can_be_executed() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    fs::set_permissions(world.driver(), PermissionsExt::from_mode(0o755)).unwrap();
+    world.install().unwrap();
+    let copy = world.home.newest(Component::Compiler).unwrap().entry();
+    assert_eq!(copy.metadata().unwrap().permissions().mode() & 0o111, 0o111);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_out_of_a_wheel_can_be_started() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut world = World::new();
+    let licence = format!("{}.dist-info/LICENSE.txt", stem("fake-opencl"));
+    let program = "nvidia/cu13/bin/ptxas".to_owned();
+    world.repin("fake-opencl", &[(program, b"program"), (licence, LICENCE)]);
+    world.change_pin("fake-opencl", |wheel| {
+        let program = Member {
+            part: Part::CudaProgram,
+            path: "bin/ptxas",
+            size: 7,
+        };
+        wheel.members = Vec::leak(vec![program]);
+    });
+    world.install().unwrap();
+    let program = world.folder(Component::CpuDevice).join("bin/ptxas");
+    let rights = program.metadata().unwrap().permissions().mode();
+    assert_eq!(rights & 0o111, 0o111);
+    assert_eq!(fs::read(program).unwrap(), b"program");
+}
+
+#[test]
+fn a_removed_component_is_gone_and_the_other_stays() {
+    let world = World::new();
+    remove::remove(&world.home, &Component::ALL, &Silent).unwrap();
+    assert!(!world.home.path().exists(), "removing makes no home folder");
+
+    world.install().unwrap();
+    remove::remove(&world.home, &[Component::Compiler], &Silent).unwrap();
+    assert_eq!(world.in_home(), ["cpu-device"]);
+    assert!(list::path(&world.home, Some(Component::CpuDevice)).is_ok());
+    let error = list::path(&world.home, Some(Component::Compiler)).unwrap_err();
+    assert!(
+        error.to_string().contains("--component compiler"),
+        "{error}"
+    );
+
+    // Damaged ones too, and once more without complaint.
+    fs::remove_file(world.folder(Component::CpuDevice).join(MANIFEST)).unwrap();
+    for _ in 0..2 {
+        remove::remove(&world.home, &Component::ALL, &Silent).unwrap();
+        assert_eq!(world.in_home(), [""; 0]);
+    }
+}
+
+#[test]
+fn the_list_names_size_folder_and_licence_or_the_damage() {
+    let world = World::new();
+    let render = || list::render(&world.home, &list::rows(&world.home));
+    assert!(render().starts_with("nothing is installed in "));
+    world.install().unwrap();
+    let cl_cfg = world.folder(Component::CpuDevice).join("lib/cl.cfg");
+    fs::remove_file(cl_cfg).unwrap();
+    let text = render();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("component   version  size"), "{text}");
+    // 300 kB from wheels, and our headers, which grow.
+    assert!(lines[1].contains("compiler    1.2.3    30"), "{text}");
+    assert!(lines[1].ends_with("Made-up Licence 1.0"), "{text}");
+    assert!(
+        lines[2].contains("damaged") && lines[2].contains("lib/cl.cfg"),
+        "{text}"
+    );
+}

@@ -1,0 +1,79 @@
+//! A home folder that cannot be written, or not to the end.
+
+use std::fs;
+use std::io::Write as _;
+
+use cargo_syclbin::error::Error;
+
+use super::world::World;
+
+#[test]
+fn a_home_that_cannot_be_made_is_named_with_the_bytes_needed() {
+    let world = World::new();
+    // A file where the home folder should be: even root cannot write below that.
+    fs::write(world.home.path(), "").unwrap();
+    let error = world.install().unwrap_err();
+    let text = error.to_string();
+    let Error::Write { needed, .. } = error else {
+        panic!("{text}");
+    };
+    assert!(needed > 300_000);
+    for expected in [
+        world.home.path().to_str().unwrap(),
+        "SYCLBIN_HOME",
+        &needed.to_string(),
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_home_is_named_and_what_is_there_is_still_found() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    fs::create_dir(world.home.path()).unwrap();
+    let allow = |mode| fs::set_permissions(world.home.path(), PermissionsExt::from_mode(mode));
+    allow(0o555).unwrap();
+    if fs::write(world.home.path().join("probe"), "").is_ok() {
+        let _ = writeln!(std::io::stderr(), "skipped: this user may write everywhere"); // not kept back
+        allow(0o755).unwrap();
+        return;
+    }
+    let error = world.install().unwrap_err();
+    assert!(matches!(error, Error::Write { .. }), "{error}");
+    allow(0o755).unwrap();
+    world.install().unwrap();
+    allow(0o555).unwrap();
+    assert!(world.install().is_ok());
+    allow(0o755).unwrap();
+}
+
+/// A full disk, played by a limit on the size of files: the write in question fails alike.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_up_leaves_nothing_and_says_how_much_is_needed() {
+    use std::process::{Command, Stdio};
+    let world = World::new();
+    let install = super::interrupted::command(&world, u64::MAX);
+    let mut limited = Command::new("bash");
+    // 100 kB, less than the largest member; the signal would end the process before the error.
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 100 && exec \"$@\"", "bash"]);
+    limited.arg(install.get_program()).args(install.get_args());
+    limited.envs(
+        install
+            .get_envs()
+            .filter_map(|(key, value)| Some((key, value?))),
+    );
+    let Ok(output) = limited.stdout(Stdio::null()).output() else {
+        let _ = writeln!(std::io::stderr(), "skipped: no bash"); // not kept back
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        text.contains("libimf.so") && text.contains("needed: "),
+        "{text}"
+    );
+    assert_eq!(world.in_home(), [""; 0]);
+}

@@ -1,0 +1,208 @@
+//! Build scripts with the real compiler: the cache, paths, and clang's own words.
+//!
+//! `Build` speaks on its standard output and reads the environment, so each build is this test program
+//! once more, which then runs [`is_a_build_script`] and nothing else.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::{Duration, SystemTime};
+
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+use crate::common;
+
+const SOURCES: &str = "SYCLBIN_TEST_SOURCES";
+
+#[test]
+fn is_a_build_script() {
+    let Ok(sources) = std::env::var(SOURCES) else {
+        return; // an ordinary run of the tests
+    };
+    let build = syclbin_build::Build::new().include("include");
+    let build = sources.lines().fold(build, syclbin_build::Build::source);
+    build.compile("made");
+    std::process::exit(0);
+}
+
+/// A kernel that uses what `own.hpp` defines. No part of it is slow to compile.
+const KERNEL: &str = r#"
+#include <sycl/ext/oneapi/free_function_queries.hpp>
+#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
+#include "own.hpp"
+namespace syclexp = sycl::ext::oneapi::experimental;
+extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
+void NAME(float *x) {
+  x[sycl::ext::oneapi::this_work_item::get_nd_item<1>().get_global_linear_id()] = OWN(2.0f);
+}
+"#;
+
+struct Package {
+    root: tempfile::TempDir,
+    /// The installed one, and before it a line that counts.
+    compiler: PathBuf,
+    runs: PathBuf,
+}
+
+impl Package {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let package = Self {
+            compiler: root.path().join("bin/clang++"),
+            runs: root.path().join("runs"),
+            root,
+        };
+        let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
+        let installed = home.newest(Component::Compiler);
+        let program = installed
+            .expect("the tests need `cargo xtask toolchain`")
+            .entry();
+        // Its version is asked with one argument, and is no compile.
+        let script = format!(
+            "#!/bin/sh\n[ $# -lt 2 ] || echo x >>'{}'\nexec '{}' \"$@\"\n",
+            package.runs.display(),
+            program.display()
+        );
+        let counting = package.write("bin/clang++", &script);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(counting, mode).unwrap();
+        package.write("kernels/one.cpp", &KERNEL.replace("NAME", "one"));
+        package.write("include/own.hpp", "#define OWN(x) (x)\n");
+        package
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// Writes a file that was there long before any compiler runs.
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let file = std::fs::File::options().append(true).open(&path).unwrap();
+        let before = SystemTime::now() - Duration::from_secs(3600);
+        file.set_modified(before).unwrap();
+        // When it came to its place is a time that nobody can set.
+        std::thread::sleep(Duration::from_millis(30));
+        path
+    }
+
+    fn build(&self, sources: &str, cache: &Path) -> Output {
+        let mut command = common::child(module_path!(), "is_a_build_script");
+        command
+            .current_dir(self.root.path())
+            .env(SOURCES, sources)
+            .env("OUT_DIR", self.path("out dir"))
+            .env("SYCLBIN_CLANG", &self.compiler)
+            .env("SYCLBIN_CACHE", cache)
+            .env("CARGO_TERM_COLOR", "never");
+        command.output().unwrap()
+    }
+
+    /// What is built, and how often the compiler ran.
+    #[track_caller]
+    fn made(&self, sources: &str, cache: &Path) -> (Vec<u8>, usize) {
+        let _ = std::fs::remove_file(&self.runs);
+        let output = self.build(sources, cache);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let runs = std::fs::read_to_string(&self.runs).unwrap_or_default();
+        let made = std::fs::read(self.path("out dir/syclbin/made.syclbin")).unwrap();
+        (made, runs.lines().count())
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn texts_that_differ_in_comments_make_the_same_code_and_so_does_the_cache() {
+    let package = Package::new();
+    let (cache, off) = (package.path("cache"), Path::new("off"));
+    let (first, runs) = package.made("kernels/one.cpp", &cache);
+    assert_eq!(runs, 2);
+    let header = "// a\n\n#define /* b */ OWN(x) \\\n  (x) // c's\n/* \"d */\n";
+    package.write("include/own.hpp", header);
+    let commented = KERNEL
+        .replace("NAME", "one")
+        .replace('\n', " // it's \"\n\n");
+    package.write("kernels/one.cpp", &commented);
+    let (cached, runs) = package.made("kernels/one.cpp", &cache);
+    assert_eq!(runs, 0);
+    let (compiled, runs) = package.made("kernels/one.cpp", off);
+    assert_eq!(runs, 2);
+    assert!(cached == first && compiled == first);
+
+    // What differs in more is compiled, and makes something else.
+    package.write("include/own.hpp", "#define OWN(x) (x + 1)\n");
+    let (other, runs) = package.made("kernels/one.cpp", &cache);
+    assert_eq!(runs, 2);
+    assert!(other != first);
+}
+
+#[test]
+fn a_checkout_in_another_place_shares_what_was_compiled() {
+    let (first, mut second) = (Package::new(), Package::new());
+    let cache = first.path("cache");
+    first.write("kernels/two.cpp", &KERNEL.replace("NAME", "two"));
+    second.write("kernels/two.cpp", &KERNEL.replace("NAME", "two"));
+    let both = "kernels/one.cpp\nkernels/two.cpp";
+    let (made, runs) = first.made(both, &cache);
+    assert_eq!(runs, 4);
+    // The compiler is the same one.
+    second.compiler.clone_from(&first.compiler);
+    second.runs.clone_from(&first.runs);
+    assert_eq!(second.made(both, &cache), (made, 0));
+}
+
+#[test]
+fn an_include_cycle_is_an_error_of_clang() {
+    let package = Package::new();
+    package.write("include/own.hpp", "#include \"other.hpp\"\n");
+    package.write("include/other.hpp", "#include \"own.hpp\"\n");
+    let output = package.build("kernels/one.cpp", &package.path("cache"));
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("error: #include nested too deeply"), "{said}");
+    assert!(
+        said.contains("error: kernels/one.cpp does not compile; see the compiler's errors"),
+        "{said}"
+    );
+}
+
+#[test]
+fn errors_of_several_sources_name_each_with_its_line_and_caret() {
+    let package = Package::new();
+    package.write("kernels/two.cpp", "int f() { return nothing; }\n");
+    package.write("kernels/three.cpp", "int f() { return no_more; }\n");
+    let sources = "kernels/one.cpp\nkernels/two.cpp\nkernels/three.cpp";
+    let output = package.build(sources, &package.path("cache"));
+    let said = stderr(&output);
+    for expected in [
+        "kernels/two.cpp:1:18: error: use of undeclared identifier 'nothing'",
+        "kernels/three.cpp:1:18: error: use of undeclared identifier 'no_more'",
+        "^",
+        "error: 2 errors in 2 of 3 sources: kernels/two.cpp, kernels/three.cpp\n",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn sources_in_folders_with_odd_names_are_compiled_and_their_headers_known() {
+    for odd in ["it's \"q\"", "$HOME #1", "gr\u{fc}n \u{6838}"] {
+        let package = Package::new();
+        let source = format!("{odd}/one.cpp");
+        package.write(&source, &KERNEL.replace("NAME", "one"));
+        // Beside the source, and so found first.
+        package.write(&format!("{odd}/own.hpp"), "#define OWN(x) (x * x)\n");
+        let cache = package.path(&format!("cache {odd}"));
+        let (first, runs) = package.made(&source, &cache);
+        assert_eq!(runs, 2, "{odd}");
+        assert_eq!(package.made(&source, &cache).1, 0, "{odd}");
+        package.write(&format!("{odd}/own.hpp"), "#define OWN(x) (x + 5)\n");
+        let (other, runs) = package.made(&source, &cache);
+        assert_eq!(runs, 2, "{odd}");
+        assert!(other != first, "{odd}");
+    }
+}

@@ -1,0 +1,140 @@
+//! What `syclbin-clang` says when a compiler crashes, and that its lines can be repeated by hand.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::common::clang::{self, clang, said};
+
+const KERNEL: &str = "#include <sycl/ext/oneapi/free_function_queries.hpp>
+#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
+extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY(
+    (sycl::ext::oneapi::experimental::single_task_kernel)) void k(int *p) { *p = 1; }
+";
+const CRASH: &str = "#pragma clang __debug crash\n";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.cpp"), KERNEL).unwrap();
+    std::fs::write(folder.path().join("crash.cpp"), CRASH).unwrap();
+    folder
+}
+
+fn shell(line: &str, folder: &Path) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(folder);
+    shell.output().unwrap()
+}
+
+/// The folders and files of this program in the folder for such.
+fn leftovers(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names
+        .filter(|name| name.starts_with("syclbin-clang-"))
+        .collect()
+}
+
+#[test]
+fn a_crash_ends_with_254_or_by_its_signal_as_help_says() {
+    let folder = folder();
+    let alone = clang(&["-fsyclbin", "crash.cpp"], folder.path());
+    assert!(alone.status.signal().is_some(), "{:?}", alone.status);
+    let one_of_two = clang(&["-fsyclbin", "crash.cpp", "k.cpp"], folder.path());
+    assert_eq!(one_of_two.status.code(), Some(254));
+    assert!(!folder.path().join("a.syclbin").exists());
+
+    let help = clang(&["--help"], folder.path()).stdout;
+    let help = String::from_utf8(help).unwrap();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "crashes on one of several inputs, or on a native target, makes it end with 254",
+        "a crash on a single source is its own, and ends it by a signal",
+    ] {
+        assert!(help.contains(said), "{help}");
+    }
+}
+
+#[test]
+fn a_crash_is_repeated_by_the_line_that_was_shown() {
+    let folder = folder();
+    let line = ["-fsyclbin", "-MD", "crash.cpp", "k.cpp"];
+    let output = clang(&line, folder.path());
+    let text = said(&output);
+    let (_, line) = text.split_once("to repeat it:\n").unwrap();
+    let again = shell(line.lines().next().unwrap(), folder.path());
+    assert!(
+        again.status.signal().is_some() || again.status.code() > Some(128),
+        "{:?}: {}",
+        again.status,
+        said(&again)
+    );
+    // Without what makes it crash, the same line makes a file here.
+    std::fs::write(folder.path().join("crash.cpp"), KERNEL).unwrap();
+    let again = shell(line.lines().next().unwrap(), folder.path());
+    assert_eq!(again.status.code(), Some(0), "{}", said(&again));
+    assert!(folder.path().join("part-0.syclbin").exists());
+}
+
+#[test]
+fn the_code_that_a_native_compiler_crashed_on_stays() {
+    let folder = folder();
+    let folder = folder.path();
+    let path = with_ocloc(folder, "kill -SEGV $$\n");
+    let mut command = Command::new(clang::program());
+    command.args(["-fsyclbin", "-fsycl-targets=intel_gpu_pvc", "k.cpp"]);
+    command.env("PATH", path).env("TMPDIR", folder);
+    let output = command.current_dir(folder).output().unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(254), "{text}");
+    let [kept] = leftovers(folder).try_into().unwrap();
+    let shown = format!("\"-file\" \"{}\"", folder.join(&kept).display());
+    assert!(text.contains(&shown), "{text}");
+    assert!(text.contains("\"-output\" \"0.0.native\""), "{text}");
+    let code = std::fs::read(folder.join(kept)).unwrap();
+    assert_eq!(code[..4], 0x0723_0203_u32.to_le_bytes());
+}
+
+#[test]
+fn shown_steps_make_the_file_when_a_shell_does_them() {
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::write(folder.join("l.cpp"), KERNEL.replace("k(int", "l(int")).unwrap();
+    let made =
+        "while [ $# -gt 0 ]; do\n  case \"$1\" in -output) echo x > \"$2\";; esac\n  shift\ndone\n";
+    let path = with_ocloc(folder, made);
+    for arguments in [
+        "-fsycl-targets=spir64,intel_gpu_pvc k.cpp",
+        "--offload-arch=pvc -MD k.cpp l.cpp",
+        "-fsycl-targets=spir64,spir64_gen -Xsycl-target-backend=spir64_gen -device=pvc k.cpp",
+    ] {
+        let run = |more: &[&str]| {
+            let mut command = Command::new(clang::program());
+            command.args(["-fsyclbin", "-o", "k.syclbin"]).args(more);
+            command.args(arguments.split(' ')).current_dir(folder);
+            command.env("PATH", &path).output().unwrap()
+        };
+        let output = run(&[]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let expected = std::fs::read(folder.join("k.syclbin")).unwrap();
+        std::fs::remove_file(folder.join("k.syclbin")).unwrap();
+        let steps = said(&run(&["-###"]));
+        // How many modules there are is not known before, so the last step compiles them.
+        for line in steps.lines().filter(|line| !line.contains("MODULE")) {
+            let line = format!("PATH='{path}'\n{line}");
+            let output = shell(&line, folder);
+            assert_eq!(output.status.code(), Some(0), "{line}: {}", said(&output));
+        }
+        let bytes = std::fs::read(folder.join("k.syclbin")).unwrap();
+        assert!(bytes == expected, "{arguments}");
+    }
+}
+
+/// A PATH with a stand-in for ocloc that does `script`.
+fn with_ocloc(folder: &Path, script: &str) -> String {
+    let ocloc = folder.join("ocloc");
+    std::fs::write(&ocloc, format!("#!/bin/sh\n{script}")).unwrap();
+    std::fs::set_permissions(&ocloc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/bin:/bin", folder.display())
+}

@@ -1,0 +1,17 @@
+//! What `syclbin-clang` and build scripts do while the tests run. These tests need the toolchain and the
+//! sources.
+
+#[cfg(unix)] // a script counts how often the compiler runs
+mod cache;
+mod clang;
+#[cfg(unix)] // signals
+mod crashes;
+mod driver;
+mod inlined;
+mod linking;
+mod nvidia;
+mod parameters;
+mod projects;
+mod scenarios;
+mod targets;
+mod user_crate;

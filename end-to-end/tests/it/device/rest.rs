@@ -1,0 +1,118 @@
+//! Kernels of rest.cpp by their stubs: samplers, kernel handlers, ids and ranges by value, parameters
+//! that the compiler removed, overloads, instances of templates, functors and lambdas.
+#![allow(unsafe_code)] // a launch is unsafe
+
+use syclbin_rt::{Addressing, ErrorKind, Filtering, LocalMemory, NdRange, Sampler};
+
+use crate::common::{self, queue};
+
+syclbin_rt::include_syclbin! {
+    mod rest = "rest";
+    fn "_ZTSZZ4hostRN4sycl3_V15queueEPiiENKUlRNS0_7handlerEE1_clES5_EUlNS0_7nd_itemILi1EEEE_" as unnamed;
+    fn over::times<unsigned short, -2> as minus_twice;
+    safe fn over::fill(int *, int) as fill where out.len() >= range.items();
+}
+
+/// The file on the device, unless there is none.
+macro_rules! load {
+    ($queue:ident, $kernels:ident) => {
+        let Some($queue) = queue() else { return };
+        let $kernels = rest::Module::load(&$queue).unwrap();
+    };
+}
+
+#[test]
+fn a_sampler_is_passed_where_the_device_has_them() {
+    load!(queue, kernels);
+    let sampler = match Sampler::new(&queue, Addressing::Clamp, Filtering::Nearest, false) {
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+            common::say_skipped(&error.to_string());
+            return;
+        }
+        made => made.unwrap(),
+    };
+    let input = queue.upload(&[4, 5, 6]).unwrap();
+    let mut out = queue.zeroed::<i32>(3).unwrap();
+    // SAFETY: three work-items, three elements.
+    unsafe { kernels.sampled(&input, &sampler, &mut out).launch(3) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [5, 6, 7]);
+}
+
+#[test]
+fn a_kernel_handler_is_no_parameter_of_the_stub() {
+    load!(queue, kernels);
+    let mut out = queue.zeroed::<i32>(2).unwrap();
+    // SAFETY: two work-items, two elements.
+    unsafe { kernels.handled(&mut out, -9).launch(2) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [-9, -9]);
+}
+
+#[test]
+fn ids_ranges_and_marrays_are_arrays() {
+    load!(queue, kernels);
+    let mut out = queue.zeroed::<i64>(3).unwrap();
+    let launch = kernels.places([1, 2], [3, 4, 5], [-6, 7, 8], &mut out);
+    // SAFETY: the kernel writes three elements.
+    unsafe { launch.launch(1) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [12, 345, -522]);
+}
+
+#[test]
+fn parameters_that_the_compiler_removed_are_taken_and_not_passed() {
+    load!(queue, kernels);
+    let never = queue.zeroed::<f32>(1).unwrap();
+    let mut out = queue.zeroed::<i32>(3).unwrap();
+    let launch = kernels.removed(&never, 1.5, &mut out, [0.0; 4]);
+    // SAFETY: three work-items, three elements.
+    unsafe { launch.launch(3) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [7; 3]);
+}
+
+#[test]
+fn dynamic_work_group_memory_has_the_size_of_the_launch() {
+    load!(queue, kernels);
+    let mut out = queue.zeroed::<i32>(8).unwrap();
+    let launch = kernels.dynamic(LocalMemory::of(4), &mut out);
+    // SAFETY: groups of 4, as the memory has elements; `out` has one for each work-item.
+    unsafe { launch.launch(NdRange::new(8).local(4)) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [6, 4, 2, 0, 14, 12, 10, 8]);
+}
+
+#[test]
+fn overloads_and_instances_have_names_of_their_own() {
+    load!(queue, kernels);
+    let mut ints = queue.zeroed::<i32>(2).unwrap();
+    let mut floats = queue.zeroed::<f32>(2).unwrap();
+    kernels.over.fill(&mut ints, 5).launch(2).unwrap();
+    // SAFETY: two work-items, two elements.
+    unsafe {
+        kernels
+            .over
+            .fill_float_ptr_float(&mut floats, 0.5)
+            .launch(2)
+    }
+    .unwrap();
+    assert_eq!(queue.download(&floats).unwrap(), [0.5; 2]);
+    // SAFETY: as above.
+    unsafe { kernels.over.times_int_3(&mut ints).launch(2) }.unwrap();
+    assert_eq!(queue.download(&ints).unwrap(), [15; 2]);
+    let mut shorts = queue.upload(&[1u16, 2]).unwrap();
+    // SAFETY: as above.
+    unsafe { kernels.over.minus_twice(&mut shorts).launch(2) }.unwrap();
+    assert_eq!(queue.download(&shorts).unwrap(), [65534, 65532]);
+}
+
+#[test]
+fn functors_and_lambdas_take_what_they_hold_and_one_without_name_gets_one() {
+    load!(queue, kernels);
+    let mut out = queue.zeroed::<i32>(2).unwrap();
+    // SAFETY: two work-items, two elements.
+    unsafe { kernels.named.Functor(&mut out, 10).launch(2) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [10; 2]);
+    // SAFETY: as above.
+    unsafe { kernels.named.Lambda(&mut out, 10).launch(2) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [11; 2]);
+    // SAFETY: as above.
+    unsafe { kernels.unnamed(&mut out, 10).launch(2) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [12; 2]);
+}

@@ -1,0 +1,76 @@
+//! Device globals: read and written from both sides, and each module has its own.
+
+use syclbin_rt::{ErrorKind, Module, Queue};
+
+use crate::common::spirv_queue;
+
+syclbin_rt::include_syclbin! { mod globals_input = "globals_input"; }
+syclbin_rt::include_syclbin! { mod globals_object = "globals_object"; }
+syclbin_rt::include_syclbin! { mod globals_executable = "globals_executable"; }
+syclbin_rt::include_syclbin! { mod globals_native = "globals_native"; }
+
+/// What is the same without a stub: sizes and names.
+fn check_names(queue: &Queue, bytes: &[u8]) {
+    // SAFETY: the build script compiled it.
+    let module = unsafe { Module::load(queue, bytes) }.unwrap();
+    assert!(module.global::<i32>("total").is_ok());
+    let wrong = module.global::<i64>("total").unwrap_err();
+    assert!(matches!(
+        wrong.kind(),
+        ErrorKind::GlobalSize {
+            size: 4,
+            given: 8,
+            ..
+        }
+    ));
+    let unknown = module.global::<i32>("elsewhere").unwrap_err();
+    assert!(
+        matches!(unknown.kind(), ErrorKind::NoGlobal { .. }),
+        "{unknown}"
+    );
+}
+
+macro_rules! scenario {
+    ($test:ident, $file:ident) => {
+        #[test]
+        fn $test() {
+            let Some(queue) = spirv_queue() else { return };
+            check_names(&queue, $file::SYCLBIN);
+            let kernels = $file::Module::load(&queue).unwrap();
+            let total = kernels.total().unwrap();
+            assert_eq!(total.read().unwrap(), 0);
+            total.write(&123).unwrap();
+            // SAFETY: it touches the variable alone.
+            unsafe { kernels.add(-17).launch(1) }.unwrap();
+            assert_eq!(total.read().unwrap(), 106);
+            let others = $file::Module::load(&queue).unwrap();
+            assert_eq!(others.total().unwrap().read().unwrap(), 0);
+
+            let mut value = queue.upload(&[-1i64]).unwrap();
+            for before in [0, -1] {
+                // SAFETY: it reads and writes one number.
+                unsafe { kernels.exchange(&mut value).launch(1) }.unwrap();
+                assert_eq!(queue.download(&value).unwrap(), [before]);
+                queue.write(&mut value, &[-2]).unwrap();
+            }
+            assert_eq!(total.read().unwrap(), 106);
+        }
+    };
+}
+
+scenario!(
+    variables_of_an_input_file_are_shared_with_its_kernels_alone,
+    globals_input
+);
+scenario!(
+    variables_of_an_object_are_shared_with_its_kernels_alone,
+    globals_object
+);
+scenario!(
+    variables_of_an_executable_are_shared_with_its_kernels_alone,
+    globals_executable
+);
+scenario!(
+    variables_of_native_code_are_shared_with_its_kernels_alone,
+    globals_native
+);

@@ -1,0 +1,41 @@
+//! The scenarios that the format's reference runtime is tested with, on the CPU device and through
+//! stubs. Kernels and names are ours; what is shown is the same.
+//!
+//! | scenario of the reference | here |
+//! |---|---|
+//! | basic: input, object, executable, ahead of time | `load::a_kernel_runs_from_a_file_of_each_state_and_from_native_code` |
+//! | dae: an argument that the kernel never reads | `load::an_argument_that_is_never_read_is_given_all_the_same`; removed ones: `device::rest` |
+//! | dg: device globals | `globals::*` |
+//! | optional kernel features | `load::a_kernel_is_there_exactly_where_the_device_has_what_it_needs` |
+//! | link: input and object, plain and with native code | `link::a_function_is_found_in_a_file_of_each_kind` |
+//! | link with mixed levels of optimization | `link::code_of_different_levels_of_optimization_is_linked` |
+//! | link with code that is compiled at run time | `compiler::scenarios::a_kernel_that_is_compiled_at_run_time_uses_an_embedded_file` |
+//! | the same in both directions | `compiler::scenarios::kernels_are_found_on_both_sides_of_a_link` |
+//! | link of files by the compiler | `link::files_that_the_compiler_linked_run`; with other options: `compiler::driver` |
+//! | content: round trip, of several targets, native code of compiled SPIR-V | `save::*` |
+//! | content: architecture, kernels without names, specialization constants | `save::*` |
+//! | collision of specialization constants | `constants::*` |
+//! | native objects without imports; native objects that import, loaded only | `link::*`, `load::*` |
+//! | what a dump says of a simple kernel | `load::a_file_says_its_state_and_has_one_image_for_each_module` |
+//! | indirect access | `compiler::parameters` and `device::structs`: pointers inside of structs |
+//! | exceptions: bytes, states, devices | `refused::*`; damaged files: `syclbin-rt/tests/it/module.rs` |
+//! | errors of compiling and linking | `compiler::linking`, `compiler::clang`, `syclbin-rt/tests/it/link.rs` |
+//! | malformed input of tools | `cargo-syclbin/tests/it/files` |
+//!
+//! Not here:
+//!
+//! - `fast_link`, and native objects that are linked: no OpenCL driver links native code, and there is
+//!   no form of a program without it. Such an object is refused by name (`compiler::scenarios`).
+//! - Sources that are compiled inside of the running program: `syclbin-clang`, a process, does it.
+//! - Function pointers (`function_pointer_case`, `link_sycl_inline`): see
+//!   `compiler::scenarios::a_call_through_a_function_pointer_is_refused_by_the_compiler`.
+//! - Several devices in one bundle, and states as types: a module is loaded for one device, and made
+//!   executable whatever the state of its file.
+#![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
+
+mod constants;
+mod globals;
+pub(crate) mod link;
+mod load;
+mod refused;
+mod save;

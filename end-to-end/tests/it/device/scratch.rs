@@ -1,0 +1,60 @@
+//! The hidden argument of kernels that call `get_work_group_scratch_memory`: one of the stub.
+#![allow(unsafe_code)] // a launch is unsafe
+
+use syclbin::property::set;
+use syclbin::signature::{Type, kernels};
+use syclbin_rt::{LocalMemory, NdRange};
+
+use crate::common::queue;
+
+syclbin_rt::include_syclbin! { mod scratch = "scratch"; }
+
+#[test]
+fn scratch_memory_is_the_last_argument_of_the_stub_and_has_the_bytes_of_the_launch() {
+    let Some(queue) = queue() else { return };
+    let kernels = scratch::Module::load(&queue).unwrap();
+    let mut out = queue.zeroed::<i32>(8).unwrap();
+    let launch = kernels.reversed(10, &mut out, LocalMemory::of(4 * size_of::<i32>()));
+    // SAFETY: groups of 4, as the memory has room for; `out` has one for each work-item.
+    unsafe { launch.launch(NdRange::new(8).local(4)) }.unwrap();
+    assert_eq!(
+        queue.download(&out).unwrap(),
+        [30, 20, 10, 0, 70, 60, 50, 40]
+    );
+}
+
+#[test]
+fn more_scratch_memory_than_there_is_never_reaches_the_driver() {
+    let Some(queue) = queue() else { return };
+    let kernels = scratch::Module::load(&queue).unwrap();
+    let mut out = queue.zeroed::<i32>(8).unwrap();
+    let launch = kernels.reversed(10, &mut out, LocalMemory::of(1 << 40));
+    // SAFETY: nothing runs.
+    let text = unsafe { launch.launch(8) }.unwrap_err().to_string();
+    assert!(text.contains("(work_group_scratch_memory)"), "{text}");
+}
+
+#[test]
+fn a_file_that_records_the_hidden_argument_wrongly_is_told() {
+    let mut file = syclbin::read::parse(scratch::SYCLBIN).unwrap();
+    let found = kernels(&file).unwrap();
+    let parameters = found.kernels[0].parameters.as_ref().unwrap();
+    assert!(matches!(
+        parameters[2].ty,
+        Type::LocalMemory { size: None, .. }
+    ));
+    for wrong in [1u32, 3] {
+        let metadata = &mut file.modules[0].metadata;
+        metadata.insert(set::IMPLICIT_LOCAL_ARG, "__sycl_kernel_reversed", wrong);
+        let found = kernels(&file).unwrap();
+        let reason = found.kernels[0]
+            .parameters
+            .as_ref()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            reason.contains("another argument than the last"),
+            "{reason}"
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Several sources in one file, compiled by the real compiler.
+#![allow(unsafe_code)] // launching a kernel is unsafe
+
+use syclbin::State;
+use syclbin::property::set;
+
+use crate::common::{queue, spirv_queue};
+
+syclbin_rt::include_syclbin! {
+    mod several = "several";
+}
+
+syclbin_rt::include_syclbin! {
+    mod linked = "linked";
+}
+
+syclbin_rt::include_syclbin! {
+    mod importing = "importing";
+}
+
+syclbin_rt::include_syclbin! {
+    mod exporting = "exporting";
+}
+
+syclbin_rt::include_syclbin! {
+    mod native = "native";
+}
+
+const LINKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/linked.syclbin"));
+const SEVERAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/several.syclbin"));
+
+#[test]
+fn a_function_of_another_source_stays_linkable_and_the_file_says_that_it_is_to_be_linked() {
+    let file = syclbin::read::parse(LINKED).unwrap();
+    assert_eq!(file.state(), Some(State::Object));
+    let of = |set: &str| -> Vec<&str> {
+        let sets = file
+            .modules
+            .iter()
+            .filter_map(|module| module.metadata.set(set));
+        sets.flat_map(|set| set.iter().map(|(symbol, _)| symbol))
+            .collect()
+    };
+    assert_eq!(of(set::IMPORTED_SYMBOLS), ["_Z5shapef"]);
+    assert_eq!(of(set::EXPORTED_SYMBOLS), ["_Z5shapef"]);
+    let findings = syclbin::verify::verify(LINKED);
+    assert!(findings.is_empty(), "{findings:?}");
+}
+
+#[test]
+fn sources_that_need_nothing_of_each_other_make_a_file_to_execute() {
+    let file = syclbin::read::parse(SEVERAL).unwrap();
+    assert_eq!(file.state(), Some(State::Executable));
+    let Some(queue) = spirv_queue() else { return };
+    let kernels = several::Module::load(&queue).unwrap();
+    let x = queue.upload(&[1.0f32; 64]).unwrap();
+    let mut y = queue.upload(&[2.0f32; 64]).unwrap();
+    // SAFETY: both buffers hold 64 elements.
+    unsafe { kernels.saxpy(2.0, &x, &mut y, 64).launch(64) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [4.0; 64]);
+}
+
+#[test]
+fn a_kernel_that_calls_a_function_of_another_source_runs() {
+    let Some(queue) = queue() else { return };
+    let kernels = linked::Module::load(&queue).unwrap();
+    let x: Vec<f32> = (0u8..64).map(f32::from).collect();
+    let (x, mut y) = (
+        queue.upload(&x).unwrap(),
+        queue.upload(&[0.0f32; 64]).unwrap(),
+    );
+    // SAFETY: both buffers hold 64 elements.
+    unsafe { kernels.apply(&x, &mut y).launch(64) }.unwrap();
+    let expected: Vec<f32> = (0u16..64).map(|x| f32::from(x * x + 1)).collect();
+    assert_eq!(queue.download(&y).unwrap(), expected);
+}
+
+#[test]
+fn a_kernel_that_calls_a_function_of_another_file_runs_when_it_is_linked() {
+    let Some(queue) = queue() else { return };
+    let x = queue.upload(&[3.0f32; 8]).unwrap();
+    let mut y = queue.upload(&[0.0f32; 8]).unwrap();
+    let alone = importing::Module::load(&queue).and_then(|kernels| {
+        // SAFETY: both buffers hold 8 elements.
+        unsafe { kernels.apply(&x, &mut y).launch(8) }
+    });
+    let alone = alone.err().unwrap().to_string();
+    assert!(alone.contains("shape(float) [_Z5shapef]"), "{alone}");
+    let builder = importing::Module::builder(&queue);
+    let kernels = builder.link(exporting::Module::FILE).load().unwrap();
+    // SAFETY: both buffers hold 8 elements.
+    unsafe { kernels.apply(&x, &mut y).launch(8) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [10.0; 8]);
+}
+
+#[test]
+fn a_build_for_two_targets_has_native_code_with_the_types_of_the_source() {
+    let file = syclbin::read::parse(native::SYCLBIN).unwrap();
+    let images = file.modules.iter().map(|module| &module.images);
+    let kinds: Vec<Vec<bool>> = images
+        .map(|images| images.iter().map(|image| image.native).collect())
+        .collect();
+    assert_eq!(kinds, [[false, true], [false, true]]);
+    let Some(queue) = spirv_queue() else { return };
+    let kernels = native::Module::load(&queue).unwrap();
+    let x = queue.upload(&[1.0f32; 64]).unwrap();
+    let mut y = queue.upload(&[2.0f32; 64]).unwrap();
+    let n: u32 = 64; // `unsigned` in the source, which native code does not tell
+    // SAFETY: both buffers hold 64 elements.
+    unsafe { kernels.saxpy(2.0, &x, &mut y, n).launch(64) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [4.0; 64]);
+}

@@ -1,0 +1,6 @@
+//! Failures of the driver, and what the runtime makes of them.
+
+mod child;
+mod covered;
+mod failures;
+mod sources;

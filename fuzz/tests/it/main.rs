@@ -1,0 +1,6 @@
+//! What a fuzzer does, on every test file.
+#![allow(clippy::panic, clippy::unwrap_used)] // a test may
+
+mod corrupt;
+mod files;
+mod smoke;

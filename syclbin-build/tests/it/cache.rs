@@ -1,0 +1,626 @@
+//! The cache: what is compiled once, and what is compiled again.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::script::{self, COMPILE, Package, Ran, VECTOR_OPS};
+
+/// Counts the compiles, and lists `include/a.hpp` as a header.
+fn compile() -> String {
+    format!(
+        "echo x >>\"$FAKE_CLANG_RECORD/runs\"; \
+         [ -z \"$depfile\" ] || echo \"x: $source include/a.hpp\" >\"$depfile\"; {COMPILE}"
+    )
+}
+
+/// A package with a header, and a cache of its own.
+struct Cached {
+    package: Package,
+    cache: tempfile::TempDir,
+}
+
+impl Cached {
+    fn new() -> Self {
+        let cached = Self {
+            package: Package::new(),
+            cache: tempfile::tempdir().unwrap(),
+        };
+        cached.write("kernels/vector_ops.cpp", "#include \"a.hpp\"\nint a;\n");
+        cached.write("include/a.hpp", "int b;\n");
+        cached
+    }
+
+    /// Writes a file that was there long before any compiler runs.
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.package.write(name, text);
+        let file = fs::File::options().append(true).open(&path).unwrap();
+        let before = SystemTime::now() - Duration::from_secs(3600);
+        file.set_modified(before).unwrap();
+        settle();
+        path
+    }
+
+    fn script(&self, steps: &str, compile: &str) -> script::Script {
+        let script = self.package.script(steps, compile);
+        script.env("SYCLBIN_CACHE", self.cache.path())
+    }
+
+    /// How often a build runs the compiler: 0 or 2 times a source.
+    fn compiles(&self) -> usize {
+        self.compiles_of(self.script(&steps(""), &compile()))
+    }
+
+    #[track_caller]
+    fn compiles_of(&self, script: script::Script) -> usize {
+        runs(&self.package, || script.run().succeeded()).1
+    }
+
+    /// All files of a kind in the cache.
+    fn kept(&self, kind: &str) -> Vec<PathBuf> {
+        let inside = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
+        inside(self.cache.path().join(kind))
+            .flat_map(|shard| inside(shard.path()))
+            .map(|file| file.path())
+            .collect()
+    }
+}
+
+/// No program can set when a file came to its place, so it has to become older than what comes next.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(30));
+}
+
+fn steps(more: &str) -> String {
+    format!("include include\n{more}{VECTOR_OPS}")
+}
+
+fn runs(package: &Package, build: impl FnOnce() -> Ran) -> (Ran, usize) {
+    let path = package.record().join("runs");
+    let _ = fs::remove_file(&path);
+    let ran = build();
+    let runs = fs::read_to_string(path).unwrap_or_default();
+    (ran, runs.lines().count())
+}
+
+#[test]
+fn what_was_compiled_once_is_not_compiled_again_whoever_asks() {
+    let first = Cached::new();
+    assert_eq!(first.compiles(), 2);
+    let made = fs::read(first.package.made("vector_ops")).unwrap();
+    fs::remove_dir_all(first.package.out_dir()).unwrap();
+    let (ran, count) = runs(&first.package, || {
+        first.script(&steps(""), &compile()).run().succeeded()
+    });
+    assert_eq!(count, 0, "another profile");
+    assert!(fs::read(first.package.made("vector_ops")).unwrap() == made);
+    let changed = ran.said("rerun-if-changed");
+    assert!(changed.contains(&"include/a.hpp"), "{ran:?}");
+
+    // Another package in another place, with a file of the same name and text.
+    let second = Cached::new();
+    let script = second.script(&steps(""), &compile());
+    let script = script.env("SYCLBIN_CACHE", first.cache.path());
+    assert_eq!(second.compiles_of(script), 0);
+    assert!(fs::read(second.package.made("vector_ops")).unwrap() == made);
+}
+
+#[test]
+fn a_comment_costs_nothing_and_a_token_a_compile() {
+    let cached = Cached::new();
+    assert_eq!(cached.compiles(), 2);
+    cached.write("include/a.hpp", "// what b is for\n\nint b; /* b */\n");
+    assert_eq!(cached.compiles(), 0);
+    cached.write("kernels/vector_ops.cpp", "#include \"a.hpp\" // b\nint  a;");
+    assert_eq!(cached.compiles(), 0);
+    cached.write("include/a.hpp", "int c;\n");
+    assert_eq!(cached.compiles(), 2);
+    // Several states are known, as when branches are changed.
+    cached.write("include/a.hpp", "int b;\n");
+    assert_eq!(cached.compiles(), 0);
+    cached.write("kernels/vector_ops.cpp", "#include \"a.hpp\"\nint d;\n");
+    assert_eq!(cached.compiles(), 2);
+}
+
+#[test]
+fn where_lines_matter_a_comment_costs_a_compile() {
+    for text in [
+        "int b = __LINE__;\n",
+        "#define HERE __LINE__\n",
+        "void f() { assert(b); }\n",
+        "std::source_location here;\n",
+        "int b = __builtin_LINE();\n",
+    ] {
+        let cached = Cached::new();
+        cached.write("include/a.hpp", text);
+        assert_eq!(cached.compiles(), 2, "{text}");
+        assert_eq!(cached.compiles(), 0, "{text}");
+        // Also one in another file: it may use a macro.
+        cached.write("kernels/vector_ops.cpp", "//\n#include \"a.hpp\"\nint a;\n");
+        assert_eq!(cached.compiles(), 2, "{text}");
+    }
+    let cached = Cached::new();
+    let with = |flag: &str| cached.script(&steps(&format!("flag {flag}\n")), &compile());
+    for flag in ["-g", "-gline-tables-only", "-DHERE=__LINE__"] {
+        cached.write("include/a.hpp", "int b;\n");
+        assert_eq!(cached.compiles_of(with(flag)), 2, "{flag}");
+        cached.write("include/a.hpp", "// \nint b;\n");
+        assert_eq!(cached.compiles_of(with(flag)), 2, "{flag}");
+    }
+}
+
+#[test]
+fn what_depends_on_more_than_texts_is_compiled_each_time() {
+    for text in [
+        "const char *now = __TIME__;\n",
+        "const char *today = __DATE__;\n",
+        "#embed \"table.bin\"\n",
+        "#include WHICH\n",
+    ] {
+        let cached = Cached::new();
+        cached.write("include/a.hpp", text);
+        assert_eq!(cached.compiles(), 2, "{text}");
+        assert_eq!(cached.compiles(), 2, "{text}");
+        assert!(cached.kept("entries").is_empty());
+    }
+    let cached = Cached::new();
+    for flag in [
+        "-DNOW=__TIME__",
+        "-fsycl-targets=spir64,spir64_x86_64",
+        "-fplugin=x.so",
+        "@more",
+        "include/a.hpp",
+        "-mlink-builtin-bitcode",
+    ] {
+        for _ in 0..2 {
+            let script = cached.script(&steps(&format!("flag {flag}\n")), &compile());
+            assert_eq!(cached.compiles_of(script), 2, "{flag}");
+        }
+    }
+}
+
+#[test]
+fn headers_of_the_compiler_count_by_size_and_times_and_for_what_they_define() {
+    let cached = Cached::new();
+    let tools = tempfile::tempdir().unwrap();
+    let header = tools.path().join("include/sys.hpp");
+    let program = tools.path().join("bin/clang++");
+    for path in [&header, &program] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+    }
+    fs::copy(script::fake_clang_program(), &program).unwrap();
+    let system = |text: &str| {
+        fs::write(&header, text).unwrap();
+        let file = fs::File::options().append(true).open(&header).unwrap();
+        let before = SystemTime::now() - Duration::from_secs(3600);
+        file.set_modified(before).unwrap();
+        settle();
+    };
+    let compile = compile().replace(
+        "include/a.hpp",
+        &format!("include/a.hpp {}", header.display()),
+    );
+    let build = |own: &str| {
+        cached.write("include/a.hpp", own);
+        let script = cached.script(&steps(""), &compile);
+        cached.compiles_of(script.env("SYCLBIN_CLANG", &program))
+    };
+    system("#define WHERE f(__LINE__)\n");
+    assert_eq!(build("int b;\n"), 2);
+    assert_eq!(build("int b; // b\n"), 0);
+    assert_eq!(build("WHERE;\n"), 2);
+    assert_eq!(build("\nWHERE;\n"), 2, "lines matter to who uses it");
+    system("#define WHERE f(__LINE__) // changed\n");
+    assert_eq!(build("int b;\n"), 2);
+    for (text, user) in [
+        (
+            "#define WHERE_ __LINE__\n#define LOG() f(WHERE_)\n",
+            "LOG();\n",
+        ),
+        ("int at(int line = __builtin_LINE());\n", "int b = at();\n"),
+        ("#define CHECK(x) assert(x)\n", "CHECK(1);\n"),
+    ] {
+        system(text);
+        assert_eq!(build(user), 2, "{text}");
+        assert_eq!(build(&format!("\n{user}")), 2, "{text}");
+        assert_eq!(build("int b;\n"), 2);
+        assert_eq!(build("int b; // b\n"), 0, "{text}");
+    }
+    system("#define NOW __TIME__\n");
+    assert_eq!(build("int b;\n"), 2);
+    assert_eq!(build("int b;\n"), 2, "never kept");
+}
+
+#[test]
+fn arguments_environment_and_compiler_each_matter() {
+    let cached = Cached::new();
+    assert_eq!(cached.compiles(), 2);
+    let define = || cached.script(&steps("define N=4\n"), &compile());
+    assert_eq!(cached.compiles_of(define()), 2);
+    assert_eq!(cached.compiles_of(define()), 0);
+    let path = || cached.script(&steps(""), &compile()).env("CPATH", "more");
+    assert_eq!(cached.compiles_of(path()), 2);
+    assert_eq!(cached.compiles_of(path()), 0);
+    // The same script in another place, and then another script there.
+    let text = fs::read_to_string(script::fake_clang_program()).unwrap();
+    let program = cached.package.write("clang++", &text);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, mode).unwrap();
+    let other = || {
+        let script = cached.script(&steps(""), &compile());
+        script.env("SYCLBIN_CLANG", &program)
+    };
+    assert_eq!(cached.compiles_of(other()), 2);
+    assert_eq!(cached.compiles_of(other()), 0);
+    fs::write(&program, format!("{text}\n# newer\n")).unwrap();
+    assert_eq!(cached.compiles_of(other()), 2);
+}
+
+#[test]
+fn configuration_files_and_the_variables_of_intels_compiler_matter() {
+    let cached = Cached::new();
+    // The folder of the one that all tests share is not to be written to.
+    let text = fs::read_to_string(script::fake_clang_program()).unwrap();
+    let program = cached.package.write("tools/icpx", &text);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, mode).unwrap();
+    let beside = cached.write("tools/icpx.cfg", "");
+    let named = cached.write("named.config", "");
+    let with = |name: &str, value: &str| {
+        let script = cached.script(&steps(""), &compile());
+        script.env("SYCLBIN_CLANG", &program).env(name, value)
+    };
+    let build = || cached.compiles_of(with("ICPXCFG", "named.config"));
+    assert_eq!((build(), build()), (2, 0));
+    for (path, name) in [(beside, "tools/icpx.cfg"), (named, "named.config")] {
+        cached.write(name, "-DMORE\n");
+        assert_eq!((build(), build()), (2, 0), "{name}");
+        let ran = with("ICPXCFG", "named.config").run().succeeded();
+        let changed = ran.said("rerun-if-changed");
+        let told = changed.iter().any(|told| path.ends_with(told));
+        assert!(told, "{ran:?}");
+    }
+    for name in ["__INTEL_PRE_CFLAGS", "__INTEL_POST_CFLAGS"] {
+        for _ in 0..2 {
+            assert_eq!(cached.compiles_of(with(name, "-DMORE")), 2, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_header_named_by_an_argument_can_be_shadowed_too() {
+    for option in ["-include", "-imacros"] {
+        let cached = Cached::new();
+        let steps = steps(&format!("flag {option}\nflag a.hpp\n"));
+        let build = || cached.compiles_of(cached.script(&steps, &compile()));
+        cached.write("kernels/vector_ops.cpp", "int a;\n");
+        assert_eq!((build(), build()), (2, 0), "{option}");
+        for new in ["kernels/a.hpp", "a.hpp"] {
+            let path = cached.write(new, "int other;\n");
+            assert_eq!(build(), 2, "{option}: {new}");
+            fs::remove_file(path).unwrap();
+            assert_eq!(build(), 0, "{option}: {new} is gone again");
+        }
+    }
+}
+
+#[test]
+fn a_header_that_would_now_be_found_first_is_noticed() {
+    let cached = Cached::new();
+    cached.write(
+        "kernels/vector_ops.cpp",
+        "#include \"a.hpp\"\n#if __has_include(<maybe.hpp>)\n#endif\n",
+    );
+    let build = || {
+        let script = cached.script(&steps("include first\n"), &compile());
+        cached.compiles_of(script)
+    };
+    assert_eq!(build(), 2);
+    assert_eq!(build(), 0);
+    // In the folder of who includes, in an include folder, and one that was only asked for.
+    for new in ["kernels/a.hpp", "first/a.hpp", "first/maybe.hpp"] {
+        let path = cached.write(new, "int other;\n");
+        assert_eq!(build(), 2, "{new}");
+        fs::remove_file(path).unwrap();
+        assert_eq!(build(), 0, "{new} is gone again");
+    }
+}
+
+#[test]
+fn a_header_asked_for_in_vain_is_looked_for_beside_the_compiler_too() {
+    let cached = Cached::new();
+    let tools = tempfile::tempdir().unwrap();
+    let program = tools.path().join("bin/clang++");
+    for folder in ["bin", "include"] {
+        fs::create_dir(tools.path().join(folder)).unwrap();
+    }
+    fs::copy(script::fake_clang_program(), &program).unwrap();
+    cached.write("include/a.hpp", "#if __has_include(<maybe.hpp>)\n#endif\n");
+    let build = || {
+        let script = cached.script(&steps(""), &compile());
+        cached.compiles_of(script.env("SYCLBIN_CLANG", &program))
+    };
+    assert_eq!((build(), build()), (2, 0));
+    fs::write(tools.path().join("include/maybe.hpp"), "").unwrap();
+    settle();
+    assert_eq!((build(), build()), (2, 0));
+}
+
+#[test]
+fn nothing_kept_names_the_place_of_our_own_headers() {
+    let cached = Cached::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let header = folder.join("syclbin/kernel.hpp");
+    let header = header.to_str().unwrap();
+    let compile = compile().replace("include/a.hpp", &format!("include/a.hpp {header}"));
+    for expected in [2, 0] {
+        let script = cached.script(&steps(""), &compile);
+        let (ran, count) = runs(&cached.package, || script.run().succeeded());
+        assert_eq!(count, expected);
+        assert!(ran.said("rerun-if-changed").contains(&header), "{ran:?}");
+    }
+    let kept = [cached.kept("entries"), cached.kept("manifests")].concat();
+    assert_eq!(kept.len(), 2);
+    for path in kept {
+        let bytes = fs::read(path).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains("<syclbin-build>/syclbin/kernel.hpp"));
+        assert!(!text.contains(header), "{text}");
+    }
+}
+
+#[test]
+fn warnings_are_told_again_as_they_were_and_their_lines_are_right() {
+    let cached = Cached::new();
+    let warn = format!("echo 'a.hpp:1:5: warning: unused' >&2; {}", compile());
+    for expected in [2, 0] {
+        let script = cached.script(&steps(""), &warn);
+        let (ran, count) = runs(&cached.package, || script.run().succeeded());
+        assert_eq!(count, expected);
+        assert_eq!(ran.said("warning"), ["a.hpp:1:5: warning: unused"]);
+    }
+    cached.write(
+        "include/a.hpp",
+        "// the line of the warning is another\nint b;\n",
+    );
+    assert_eq!(cached.compiles_of(cached.script(&steps(""), &warn)), 2);
+}
+
+#[test]
+fn an_error_is_not_kept() {
+    let cached = Cached::new();
+    cached.script(&steps(""), "exit 1").run().failed();
+    assert!(cached.kept("entries").is_empty());
+    assert_eq!(cached.compiles(), 2);
+}
+
+#[test]
+fn a_damaged_entry_or_manifest_is_made_anew_and_never_believed() {
+    let cached = Cached::new();
+    assert_eq!(cached.compiles(), 2);
+    let made = fs::read(cached.package.made("vector_ops")).unwrap();
+    for kind in ["entries", "manifests"] {
+        let path = cached.kept(kind).pop().unwrap();
+        let whole = fs::read(&path).unwrap();
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        let half = whole[..whole.len() / 2].to_vec();
+        for damaged in [flipped, half, Vec::new(), b"poison".to_vec()] {
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(cached.compiles(), 2, "{kind}");
+            assert!(fs::read(&path).unwrap() == whole, "{kind}: it is replaced");
+            assert!(fs::read(cached.package.made("vector_ops")).unwrap() == made);
+            assert_eq!(cached.compiles(), 0, "{kind}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert_eq!(cached.compiles(), 2, "{kind}");
+    }
+    // One that is whole, under the name of another.
+    cached.write("include/a.hpp", "int c;\n");
+    assert_eq!(cached.compiles(), 2);
+    let entries = cached.kept("entries");
+    fs::copy(&entries[0], &entries[1]).unwrap();
+    cached.write("include/a.hpp", "int b;\n");
+    let first = cached.compiles();
+    cached.write("include/a.hpp", "int c;\n");
+    assert_eq!(first + cached.compiles(), 2, "one of both");
+}
+
+#[test]
+fn a_header_that_changes_while_the_compiler_runs_is_not_kept() {
+    let cached = Cached::new();
+    let changing = format!("{}; echo '// now' >>include/a.hpp", compile());
+    let build = || cached.compiles_of(cached.script(&steps(""), &changing));
+    assert_eq!(build(), 2);
+    assert_eq!(build(), 2);
+    assert!(cached.kept("entries").is_empty());
+}
+
+#[test]
+fn a_header_that_is_moved_to_its_place_while_the_compiler_runs_is_not_kept() {
+    let cached = Cached::new();
+    for moved in ["mv -f kept include/a.hpp", "ln -sf ../kept include/a.hpp"] {
+        cached.write("kept", "int other;\n");
+        // Both compiles try.
+        let moving = format!("{}; {moved} 2>/dev/null || :", compile());
+        let build = || cached.compiles_of(cached.script(&steps(""), &moving));
+        assert_eq!(build(), 2, "{moved}");
+        assert!(cached.kept("entries").is_empty(), "{moved}");
+    }
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_does_not_fail_or_disturb_a_build() {
+    let cached = Cached::new();
+    let file = cached.write("a file", "");
+    let in_the_way = cached.package.path("cache");
+    cached.write("cache/entries", "");
+    for folder in [Path::new("/proc/none"), &file, &in_the_way] {
+        let script = cached.script(&steps(""), &compile());
+        let script = script.env("SYCLBIN_CACHE", folder);
+        let (ran, count) = runs(&cached.package, || script.run().succeeded());
+        assert_eq!(count, 2);
+        assert_eq!(ran.said("warning"), [""; 0]);
+        assert_eq!(ran.stderr, "");
+    }
+}
+
+#[test]
+fn a_cache_whose_folder_is_read_only_does_not_fail_a_build() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let cached = Cached::new();
+    let mode = |mode| fs::set_permissions(cached.cache.path(), fs::Permissions::from_mode(mode));
+    mode(0o555).unwrap();
+    if fs::write(cached.cache.path().join("probe"), "").is_ok() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: permissions do not bind this user"
+        ); // not kept back
+        return;
+    }
+    assert_eq!(cached.compiles(), 2);
+    assert_eq!(cached.compiles(), 2);
+    mode(0o755).unwrap();
+    assert_eq!(cached.compiles(), 2);
+    mode(0o555).unwrap();
+    // What is in it can be read all the same.
+    assert_eq!(cached.compiles(), 0);
+    mode(0o755).unwrap();
+}
+
+#[test]
+fn a_cache_that_others_can_write_to_is_not_used_and_said() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let cached = Cached::new();
+    assert_eq!((cached.compiles(), cached.compiles()), (2, 0));
+    let mode = |mode| fs::set_permissions(cached.cache.path(), fs::Permissions::from_mode(mode));
+    // All, or a group.
+    for writable in [0o777, 0o770] {
+        mode(writable).unwrap();
+        let script = cached.script(&steps(""), &compile());
+        let (ran, count) = runs(&cached.package, || script.run().succeeded());
+        assert_eq!(count, 2);
+        let warnings = ran.said("warning");
+        assert_eq!(warnings.len(), 1, "{ran:?}");
+        assert!(warnings[0].contains("others can write to it"), "{ran:?}");
+    }
+    mode(0o700).unwrap();
+    assert_eq!(cached.compiles(), 0);
+    // The same of one entry.
+    let entry = cached.kept("entries").pop().unwrap();
+    fs::set_permissions(&entry, fs::Permissions::from_mode(0o666)).unwrap();
+    assert_eq!(
+        (cached.compiles(), cached.compiles()),
+        (2, 0),
+        "it is made anew"
+    );
+}
+
+/// A limit on the size of files stands in for a full disk: both make `write` fail halfway.
+#[test]
+fn an_entry_that_does_not_fit_is_not_left_half_written() {
+    let cached = Cached::new();
+    let mut list = String::new();
+    for number in 0..40 {
+        // The list of headers makes the entry larger than the file that is built.
+        let name = format!("include/{}{number}.hpp", "long".repeat(50));
+        cached.write(&name, "");
+        list.push_str(&format!(" {name}"));
+    }
+    let compile = format!(
+        "echo x >>\"$FAKE_CLANG_RECORD/runs\"; \
+         [ -z \"$depfile\" ] || echo \"x: $source{list}\" >\"$depfile\"; {COMPILE}"
+    );
+    let size = fs::metadata(script::testfiles().join("vector_ops.object.syclbin"));
+    let blocks = (size.unwrap().len() + 2048) / 512;
+    let limited = || {
+        let script = cached.script(&steps(""), &compile);
+        script.after(&format!("ulimit -f {blocks}; trap '' XFSZ"))
+    };
+    assert_eq!(cached.compiles_of(limited()), 2);
+    assert!(
+        cached.kept("entries").is_empty(),
+        "{:?}",
+        cached.kept("entries")
+    );
+    assert_eq!(cached.compiles_of(limited()), 2);
+    let free = || cached.script(&steps(""), &compile);
+    assert_eq!(cached.compiles_of(free()), 2);
+    assert_eq!(cached.compiles_of(free()), 0);
+}
+
+#[test]
+fn many_builds_at_once_share_one_cache() {
+    let cached = Cached::new();
+    let builds: Vec<_> = (0..8)
+        .map(|number| {
+            let out_dir = cached.package.path(&format!("out {number}"));
+            // Half of them want something else.
+            let steps = steps(if number % 2 == 0 { "" } else { "define N\n" });
+            let script = cached.script(&steps, &compile());
+            let script = script.env("OUT_DIR", &out_dir);
+            (out_dir, std::thread::spawn(move || script.run()))
+        })
+        .collect();
+    let mut made = Vec::new();
+    for (out_dir, build) in builds {
+        build.join().unwrap().succeeded();
+        made.push(fs::read(out_dir.join("syclbin/vector_ops.syclbin")).unwrap());
+    }
+    assert!(made.windows(2).all(|two| two[0] == two[1]));
+    assert_eq!(cached.kept("entries").len(), 2);
+    assert_eq!(cached.kept("manifests").len(), 2);
+    assert_eq!(cached.compiles(), 0);
+    let define = cached.script(&steps("define N\n"), &compile());
+    assert_eq!(cached.compiles_of(define), 0);
+}
+
+#[test]
+fn only_the_source_that_changed_is_compiled() {
+    let cached = Cached::new();
+    cached.write("kernels/work_group.cpp", "int w;\n");
+    let both = "source kernels/vector_ops.cpp\nsource kernels/work_group.cpp\ncompile both";
+    let build = || cached.compiles_of(cached.script(both, &compile()));
+    assert_eq!(build(), 4);
+    assert_eq!(build(), 0);
+    cached.write("kernels/work_group.cpp", "int v;\n");
+    assert_eq!(build(), 2);
+    // One source alone is compiled to another state.
+    assert_eq!(cached.compiles(), 2);
+}
+
+#[test]
+fn the_cache_can_be_turned_off_moved_and_bounded() {
+    let cached = Cached::new();
+    let with = |name: &str, value: &str| {
+        let script = cached.script(&steps(""), &compile()).env(name, value);
+        runs(&cached.package, || script.run().succeeded())
+    };
+    for _ in 0..2 {
+        let (ran, count) = with("SYCLBIN_CACHE", "off");
+        assert_eq!((count, ran.said("warning").len()), (2, 0));
+    }
+    let (ran, count) = with("SYCLBIN_CACHE", "cache");
+    assert_eq!(count, 2);
+    assert!(
+        ran.said("warning")[0].contains("SYCLBIN_CACHE=cache is relative"),
+        "{ran:?}"
+    );
+    let (ran, _) = with("SYCLBIN_CACHE_SIZE", "much");
+    assert!(
+        ran.said("warning")[0].contains("SYCLBIN_CACHE_SIZE=much is no size"),
+        "{ran:?}"
+    );
+    assert_eq!(cached.compiles(), 0, "it is kept all the same");
+    cached.write("include/a.hpp", "int c;\n");
+    let (_, count) = with("SYCLBIN_CACHE_SIZE", "1K");
+    assert_eq!(count, 2);
+    assert!(cached.kept("entries").is_empty(), "nothing fits");
+    // Without a variable it lies beside the toolchain.
+    let home = cached.package.path("home");
+    let script = cached.script(&steps(""), &compile());
+    let script = script.env("SYCLBIN_CACHE", "").env("SYCLBIN_HOME", &home);
+    script.run().succeeded();
+    assert!(home.join("kernels/entries").is_dir());
+}

@@ -1,0 +1,166 @@
+//! What Cargo hears of a build that works.
+
+use crate::script::{self, COMPILE, Package, VECTOR_OPS};
+
+#[test]
+fn a_quiet_build_prints_nothing_but_what_cargo_must_know() {
+    let ran = Package::new().run(COMPILE).succeeded();
+    assert_eq!(ran.stderr, "");
+    for line in ran.stdout.lines() {
+        assert!(line.starts_with("cargo::rerun-if-"), "{line}");
+    }
+}
+
+#[test]
+fn what_the_compiler_prints_on_standard_output_is_not_for_cargo() {
+    let compile = format!("echo cargo::warning=sneaky; {COMPILE}");
+    let ran = Package::new().run(&compile).succeeded();
+    assert!(ran.said("warning").is_empty(), "{ran:?}");
+}
+
+#[test]
+fn the_source_and_the_compiler_are_what_the_build_depends_on() {
+    let ran = Package::new().run(COMPILE).succeeded();
+    let compiler = script::fake_clang_program();
+    let mut said = ran.said("rerun-if-changed");
+    said.sort();
+    said.dedup(); // the depfile has the source once more
+    let mut expected = ["kernels/vector_ops.cpp", compiler.to_str().unwrap()];
+    expected.sort();
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn headers_in_the_depfile_are_depended_on_if_they_exist() {
+    let package = Package::new();
+    let plain = package.write("include/plain.hpp", "");
+    let spaced = package.write("include/with a space.hpp", "");
+    let gone = package.path("include/inside_the_compiler.hpp");
+    let rule = format!(
+        "code.syclbin: kernels/vector_ops.cpp \\\\\\n  {} \\\\\\n  {} {}\\n",
+        plain.display(),
+        spaced.display(),
+        gone.display(),
+    );
+    // The spaces inside a path, escaped as in a makefile.
+    let rule = rule
+        .replace("a package", "a\\\\ package")
+        .replace("with a space", "with\\\\ a\\\\ space");
+    let compile = format!("[ -n \"$depfile\" ] && printf '{rule}' >\"$depfile\"; {COMPILE}");
+    let ran = package.run(&compile).succeeded();
+    let said = ran.said("rerun-if-changed");
+    for header in [&plain, &spaced] {
+        assert!(said.contains(&header.to_str().unwrap()), "{ran:?}");
+    }
+    // A file that does not exist would run the script again each time.
+    assert!(!said.contains(&gone.to_str().unwrap()), "{ran:?}");
+}
+
+#[test]
+fn a_warning_of_the_compiler_is_one_of_cargo_line_by_line() {
+    let text = "kernels/vector_ops.cpp:3:7: warning: unused variable 'u'\\n  int u;\\n      ^\\n";
+    let compile = format!("printf \"{text}\" >&2; {COMPILE}");
+    let ran = Package::new().run(&compile).succeeded();
+    let expected = [
+        "kernels/vector_ops.cpp:3:7: warning: unused variable 'u'",
+        "  int u;",
+        "      ^",
+    ];
+    assert_eq!(ran.said("warning"), expected, "once, not for each compile");
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn a_source_without_kernels_is_a_warning_with_the_likely_cause() {
+    let package = Package::new();
+    let mut file = syclbin::Syclbin::new(syclbin::State::Executable);
+    file.modules.push(syclbin::AbstractModule::default());
+    let made = package.path("none.object.syclbin");
+    std::fs::write(
+        &made,
+        syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap(),
+    )
+    .unwrap();
+    let compile = format!("made='{}'; {COMPILE}", made.display());
+    let ran = package.run(&compile).succeeded();
+    let warnings = ran.said("warning");
+    assert_eq!(warnings.len(), 1, "{ran:?}");
+    assert!(
+        warnings[0].starts_with("kernels/vector_ops.cpp: no kernel was found in it"),
+        "{ran:?}"
+    );
+    assert!(
+        warnings[0].contains("SYCL_EXT_ONEAPI_FUNCTION_PROPERTY"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn every_variable_that_is_read_is_announced_once() {
+    let package = Package::new();
+    let named = package.run(COMPILE).succeeded();
+    let always = [
+        "OUT_DIR",
+        "DOCS_RS",
+        "SYCLBIN_PREBUILT_ORDERS",
+        "CPATH",
+        "CPLUS_INCLUDE_PATH",
+        "C_INCLUDE_PATH",
+        "COMPILER_PATH",
+        "GCC_EXEC_PREFIX",
+        "SDKROOT",
+        "SYSROOT",
+        "CCC_OVERRIDE_OPTIONS",
+        "__INTEL_PRE_CFLAGS",
+        "__INTEL_POST_CFLAGS",
+        "CLANG_CONFIG_FILE_SYSTEM_DIR",
+        "CLANG_CONFIG_FILE_USER_DIR",
+        "ICPXCFG",
+        "ICXCFG",
+    ];
+    let expect = |ran: &script::Ran, rest: &[&str]| {
+        assert_eq!(
+            ran.said("rerun-if-env-changed"),
+            [&always, rest].concat(),
+            "{ran:?}"
+        );
+    };
+    expect(
+        &named,
+        &["SYCLBIN_CLANG", "SYCLBIN_PROBE_SECONDS", "SYCLBIN_CACHE"],
+    );
+    let on_path = package.script(VECTOR_OPS, COMPILE);
+    let on_path = on_path.env("SYCLBIN_CLANG", "none-of-that-name").run();
+    expect(&on_path, &["SYCLBIN_CLANG", "PATH"]);
+    let installed = package
+        .script(VECTOR_OPS, COMPILE)
+        .env_remove("SYCLBIN_CLANG")
+        .env("SYCLBIN_HOME", package.path("no home"))
+        .env("PATH", "")
+        .run();
+    expect(
+        &installed,
+        &[
+            "SYCLBIN_CLANG",
+            "CXX_x86_64-unknown-linux-gnu",
+            "CXX_x86_64_unknown_linux_gnu",
+            "HOST_CXX",
+            "CXX",
+            "CMPLR_ROOT",
+            "ONEAPI_ROOT",
+            "SYCLBIN_HOME",
+            "XDG_CACHE_HOME",
+            "HOME",
+            "PATH",
+        ],
+    );
+}
+
+#[test]
+fn a_failed_build_still_says_what_it_depends_on() {
+    let package = Package::new();
+    let steps = "source kernels/later.cpp\ncompile later";
+    let ran = package.script(steps, COMPILE).run();
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.said("rerun-if-changed"), ["kernels/later.cpp"]);
+}

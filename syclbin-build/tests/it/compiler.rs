@@ -1,0 +1,233 @@
+//! What the compiler is told, and what becomes of what it makes.
+
+use std::fs;
+
+use crate::script::{self, COMPILE, Package, fake_clang_program, testfiles};
+
+/// A command line without the paths that differ from run to run.
+fn shape(arguments: &[String]) -> Vec<&str> {
+    let mut shape: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    for index in 1..shape.len() {
+        if ["-o", "-MF", "-isystem"].contains(&shape[index - 1]) {
+            shape[index] = shape[index].rsplit('/').next().unwrap();
+        }
+    }
+    shape
+}
+
+#[test]
+fn everything_reaches_the_compiler_in_the_order_it_was_given() {
+    let package = Package::new();
+    let steps = "include include dir\ndefine N=4\nsource kernels/vector_ops.cpp\ndefine FAST\n\
+        flag -std=c++20\nflag -O3\ncompile vector_ops";
+    package.script(steps, COMPILE).run().succeeded();
+    let given = ["-Iinclude dir", "-DN=4", "-DFAST", "-std=c++20", "-O3"];
+    let mut expected = vec![
+        "-fsycl",
+        "-fsyclbin=executable",
+        "--offload-new-driver",
+        "-fno-discard-value-names",
+        "-O2",
+    ];
+    expected.extend(given);
+    // Behind every folder of the user.
+    expected.extend(["-isystem", "include"]);
+    expected.extend(["-MD", "-MF", "code.d", "-o", "code.syclbin"]);
+    expected.push("kernels/vector_ops.cpp");
+    assert_eq!(shape(&package.recorded("vector_ops")), expected);
+}
+
+#[test]
+fn every_source_is_compiled_a_second_time_for_its_debug_information() {
+    let package = Package::new();
+    let steps = "flag -DX\nsource kernels/vector_ops.cpp\ncompile vector_ops";
+    package.script(steps, COMPILE).run().succeeded();
+    let expected = [
+        "-fsycl",
+        "-fsyclbin=executable",
+        "--offload-new-driver",
+        "-fno-discard-value-names",
+        "-O2",
+        "-DX",
+        "-isystem",
+        "include",
+        "-g",
+        "-o",
+        "debug.syclbin",
+        "kernels/vector_ops.cpp",
+    ];
+    assert_eq!(shape(&package.recorded("vector_ops-debug")), expected);
+}
+
+#[test]
+fn targets_are_those_of_the_code_and_a_file_to_be_linked_is_an_object() {
+    let package = Package::new();
+    let steps = "targets spir64 spir64_x86_64\nlink_at_load\nsource kernels/vector_ops.cpp\n\
+        compile vector_ops";
+    package.script(steps, COMPILE).run().succeeded();
+    let has = |name: &str, argument: &str| {
+        let recorded = package.recorded(name);
+        recorded.iter().any(|one| one == argument)
+    };
+    let targets = "-fsycl-targets=spir64,spir64_x86_64";
+    assert!(has("vector_ops", targets));
+    // Native code tells nothing of its kernels.
+    assert!(!has("vector_ops-debug", targets));
+    assert!(has("vector_ops", "-fsyclbin=object"));
+    let made = fs::read(package.made("vector_ops")).unwrap();
+    let made = syclbin::read::parse(&made).unwrap();
+    assert_eq!(made.state(), Some(syclbin::State::Object));
+}
+
+#[test]
+fn what_is_said_to_compilers_of_targets_is_not_said_where_only_spirv_tells() {
+    let package = Package::new();
+    let steps = "targets spir64 nvptx64-nvidia-cuda\nflag -Xsycl-target-backend=nvptx64-nvidia-cuda\n\
+        flag --offload-arch=sm_80\nflag --offload-arch=sm_90\nflag -DN=1\n\
+        source kernels/vector_ops.cpp\ncompile vector_ops";
+    package.script(steps, COMPILE).run().succeeded();
+    let code = package.recorded("vector_ops");
+    let given = [
+        "-fsycl-targets=spir64,nvptx64-nvidia-cuda",
+        "-Xsycl-target-backend=nvptx64-nvidia-cuda",
+        "--offload-arch=sm_80",
+        "--offload-arch=sm_90",
+    ];
+    let all = given
+        .iter()
+        .all(|one| code.iter().any(|other| other == one));
+    assert!(all, "{code:?}");
+    let debug = package.recorded("vector_ops-debug");
+    let left = debug
+        .iter()
+        .filter(|one| one.contains("offload-arch") || one.contains("target"));
+    assert_eq!(left.count(), 0, "{debug:?}");
+    assert!(debug.iter().any(|one| one == "-DN=1"));
+}
+
+#[test]
+fn the_kernels_of_the_compilers_file_arrive_in_out_dir() {
+    let package = Package::new();
+    package.run(COMPILE).succeeded();
+    assert_eq!(package.left(), ["vector_ops.syclbin"]);
+    let made = fs::read(package.made("vector_ops")).unwrap();
+    let given = fs::read(testfiles().join("vector_ops.object.syclbin")).unwrap();
+    let made = syclbin::read::parse(&made).unwrap();
+    let given = syclbin::read::parse(&given).unwrap();
+    assert_eq!(made.state(), Some(syclbin::State::Executable));
+    assert_eq!(made.modules, given.modules, "no declaration is known");
+}
+
+#[test]
+fn several_sources_become_one_file() {
+    let package = Package::new();
+    package.write("kernels/work_group.cpp", "");
+    let steps =
+        "source kernels/vector_ops.cpp\nsource kernels/work_group.cpp\ncompile both-of_them2";
+    package.script(steps, COMPILE).run().succeeded();
+    let bytes = fs::read(package.made("both-of_them2")).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap();
+    let names: Vec<_> = file.kernel_names().collect();
+    for expected in ["__sycl_kernel_saxpy", "__sycl_kernel_block_sum"] {
+        assert!(names.contains(&expected), "{names:?}");
+    }
+}
+
+#[test]
+fn the_same_kernels_make_the_same_bytes() {
+    let (first, second) = (Package::new(), Package::new());
+    first.run(COMPILE).succeeded();
+    second.run(COMPILE).succeeded();
+    assert!(
+        fs::read(first.made("vector_ops")).unwrap() == fs::read(second.made("vector_ops")).unwrap()
+    );
+}
+
+#[test]
+fn a_file_that_stays_the_same_is_not_written_again() {
+    let package = Package::new();
+    package.run(COMPILE).succeeded();
+    let metadata = || package.made("vector_ops").metadata().unwrap();
+    let before = metadata();
+    package.run(COMPILE).succeeded();
+    assert_eq!(
+        metadata().modified().unwrap(),
+        before.modified().unwrap(),
+        "Cargo would compile again what embeds it"
+    );
+    use std::os::unix::fs::MetadataExt as _;
+    assert_eq!(metadata().ino(), before.ino());
+}
+
+#[test]
+fn a_compiler_is_found_on_path_by_its_name() {
+    let package = Package::new();
+    let bin = package.path("bin");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(fake_clang_program(), bin.join("my-clang++")).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = package
+        .script(script::VECTOR_OPS, COMPILE)
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("SYCLBIN_CLANG", "my-clang++");
+    let ran = script.run().succeeded();
+    let program = bin.join("my-clang++");
+    assert!(
+        ran.said("rerun-if-changed")
+            .contains(&program.to_str().unwrap()),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn the_installed_compiler_is_used_where_none_is_named() {
+    let package = Package::new();
+    let installed = package.path("home/compiler/2026.2.0");
+    package.write("home/compiler/2026.2.0/MANIFEST", "");
+    fs::create_dir(installed.join("bin")).unwrap();
+    let program = installed.join("bin/syclbin-clang");
+    std::os::unix::fs::symlink(fake_clang_program(), &program).unwrap();
+    let script = package
+        .script(script::VECTOR_OPS, COMPILE)
+        .env_remove("SYCLBIN_CLANG")
+        .env("SYCLBIN_HOME", package.path("home"));
+    let ran = script.run().succeeded();
+    let library = installed.join("lib/libsycl-jit.so");
+    // The folder of all versions, because a newer one would be used instead.
+    let versions = package.path("home/compiler");
+    for part in [versions, program, library] {
+        assert!(
+            ran.said("rerun-if-changed")
+                .contains(&part.to_str().unwrap()),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn x86_code_that_a_compiler_files_as_spirv_stays_in_the_file() {
+    let package = Package::new();
+    let bytes = fs::read(script::testfiles().join("vector_ops.object.syclbin")).unwrap();
+    let mut file = syclbin::read::parse(&bytes).unwrap();
+    let elf = b"\x7fELF and so on".to_vec();
+    let target = "spir64_x86_64-unknown-unknown";
+    let image = syclbin::Image::ir(syclbin::IrType::SpirV, target, elf);
+    let module = syclbin::AbstractModule {
+        metadata: file.modules[0].metadata.clone(),
+        images: vec![image.clone()],
+        strings: Vec::new(),
+    };
+    file.modules.push(module);
+    let made = package.path("made.syclbin");
+    fs::write(
+        &made,
+        syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap(),
+    )
+    .unwrap();
+    package
+        .run(&format!("made='{}'; {COMPILE}", made.display()))
+        .succeeded();
+    let bytes = fs::read(package.made("vector_ops")).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap();
+    assert_eq!(file.modules.last().unwrap().images, [image]);
+}

@@ -1,0 +1,372 @@
+//! What a build that fails says, and what it leaves.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Command;
+
+use crate::script::{COMPILE, Package, VECTOR_OPS};
+
+#[test]
+fn clangs_errors_appear_as_clang_wrote_them() {
+    let package = Package::new();
+    let errors = "kernels/vector_ops.cpp:9:14: error: use of undeclared identifier 'z'\n    9 |   z[i];\n      |   ^\n1 error generated.\n";
+    let ran = package.run(&format!("cat >&2 <<'END'\n{errors}END\nexit 1"));
+    let expected = format!(
+        "{errors}error: kernels/vector_ops.cpp does not compile; see the compiler's errors\n"
+    );
+    assert_eq!(ran.failed(), expected);
+    assert_eq!(package.left(), [""; 0]);
+}
+
+/// Of one source, and of several.
+#[test]
+fn a_script_that_goes_on_after_an_error_has_the_compilers_words() {
+    let package = Package::new();
+    package.write("kernels/b.cpp", "");
+    let fake = "echo \"$source:1:1: error: no\" >&2; exit 1";
+    for (sources, expected) in [
+        (
+            "source kernels/b.cpp",
+            "[kernels/b.cpp:1:1: error: no\n]kernels/b.cpp does not compile; see the compiler's errors",
+        ),
+        (
+            "source kernels/b.cpp\nsource kernels/vector_ops.cpp",
+            "[kernels/b.cpp:1:1: error: no\nkernels/vector_ops.cpp:1:1: error: no\n]\
+             2 errors in 2 of 2 sources: kernels/b.cpp, kernels/vector_ops.cpp",
+        ),
+    ] {
+        let steps = format!("{sources}\ntry_compile b\nsource kernels/b.cpp\ntry_compile c");
+        let ran = package.script(&steps, fake).run().succeeded();
+        assert!(ran.stderr.starts_with(expected), "{ran:?}");
+        let next = "]kernels/b.cpp does not compile; see the compiler's errors\n";
+        assert!(ran.stderr.ends_with(next), "{ran:?}");
+    }
+}
+
+#[test]
+fn an_error_of_the_second_compile_alone_also_fails_the_build() {
+    let package = Package::new();
+    let ran = package.run(&format!(
+        "if [ -n \"$debug\" ]; then echo 'error: only with -g' >&2; exit 1; fi; {COMPILE}"
+    ));
+    assert!(ran.failed().starts_with("error: only with -g\n"), "{ran:?}");
+    assert_eq!(package.left(), [""; 0]);
+}
+
+#[test]
+fn a_failed_build_leaves_the_older_file_as_it_was() {
+    let package = Package::new();
+    package.run(COMPILE).succeeded();
+    let before = fs::read(package.made("vector_ops")).unwrap();
+    for failure in ["exit 1", "kill -SEGV $$", "echo garbage >\"$out\"", "true"] {
+        package.run(failure).failed();
+        assert_eq!(package.left(), ["vector_ops.syclbin"], "{failure}");
+        assert!(
+            fs::read(package.made("vector_ops")).unwrap() == before,
+            "{failure}"
+        );
+    }
+}
+
+#[test]
+fn a_crash_names_signal_and_source_and_comes_with_a_command_that_repeats_it() {
+    let package = Package::new();
+    let crash = "echo 'Stack dump:' >&2; kill -SEGV $$";
+    let steps =
+        "define TEXT='it is'\ninclude a folder\nsource kernels/vector_ops.cpp\ncompile vector_ops";
+    let ran = package.script(steps, crash).run();
+    let message = ran.failed();
+    assert!(message.starts_with("Stack dump:\n"), "{message}");
+    assert!(
+        message.contains(
+            "error: the compiler was killed by signal 11 (SIGSEGV) while compiling kernels/vector_ops.cpp;"
+        ),
+        "{message}"
+    );
+    // From another folder, after the build's own temporary files are gone.
+    let command = message.lines().last().unwrap();
+    let recorded = package.recorded("vector_ops");
+    let repeated = Command::new("/bin/sh")
+        .args(["-c", command])
+        .env("FAKE_CLANG", "touch \"$out\"; kill -SEGV $$")
+        .env("FAKE_CLANG_MADE", "")
+        .env("FAKE_CLANG_RECORD", package.path(""))
+        .current_dir(package.out_dir())
+        .output()
+        .unwrap();
+    let signal = std::os::unix::process::ExitStatusExt::signal(&repeated.status);
+    let signal = signal.or(repeated.status.code().map(|code| code - 128)); // a shell's way to say it
+    assert_eq!(signal, Some(11), "{command}: {repeated:?}");
+    assert!(
+        package.path("crash.syclbin").exists(),
+        "the output can be written"
+    );
+    let again = fs::read_to_string(package.path("vector_ops")).unwrap();
+    for argument in ["-DTEXT='it is'", "-Ia folder", "kernels/vector_ops.cpp"] {
+        assert!(recorded.iter().any(|recorded| recorded == argument));
+        assert!(again.lines().any(|again| again == argument), "{again}");
+    }
+}
+
+#[test]
+fn an_odd_exit_code_is_a_crash_too() {
+    let ran = Package::new().run("exit 254");
+    assert!(
+        ran.failed().contains("crashed (exit status: 254)"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_compiler_that_leaves_no_file_is_named() {
+    let ran = Package::new().run("true");
+    let message = ran.failed();
+    assert!(
+        message.contains("left no usable SYCLBIN file of kernels/vector_ops.cpp"),
+        "{message}"
+    );
+    assert!(message.contains("fake-clang.sh"), "{message}");
+    assert!(message.contains("with -fsyclbin"), "{message}");
+}
+
+#[test]
+fn the_file_of_one_source_is_never_taken_for_that_of_the_next() {
+    let package = Package::new();
+    package.write("kernels/work_group.cpp", "");
+    let steps = "source kernels/vector_ops.cpp\nsource kernels/work_group.cpp\ncompile both";
+    let only_the_first = format!("[ \"$name\" = work_group ] || {COMPILE}");
+    let ran = package.script(steps, &only_the_first).run();
+    assert!(
+        ran.failed()
+            .contains("left no usable SYCLBIN file of kernels/work_group.cpp"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_compiler_that_leaves_something_else_is_named() {
+    for (what, command) in [
+        ("an object file", "printf '\\177ELF and so on' >\"$out\""),
+        ("nothing in it", ": >\"$out\""),
+        ("half a file", "head -c 1000 \"$made\" >\"$out\""),
+    ] {
+        let package = Package::new();
+        let ran = package.run(command);
+        let message = ran.failed();
+        assert!(
+            message.contains("left no usable SYCLBIN file of kernels/vector_ops.cpp: "),
+            "{what}: {message}"
+        );
+        assert_eq!(package.left(), [""; 0], "{what}");
+    }
+}
+
+#[test]
+fn a_named_compiler_that_is_missing_is_named_with_the_variable() {
+    for missing in ["/nowhere/clang++", "none-of-that-name"] {
+        let package = Package::new();
+        let script = package.script(VECTOR_OPS, COMPILE);
+        let ran = script.env("SYCLBIN_CLANG", missing).run();
+        let expected = format!(
+            "error: SYCLBIN_CLANG={missing}: not found; unset SYCLBIN_CLANG to use the compiler that `cargo syclbin toolchain install` installs\n"
+        );
+        assert_eq!(ran.failed(), expected);
+    }
+}
+
+#[test]
+fn a_named_compiler_that_is_no_program_is_named() {
+    let package = Package::new();
+    let text = package.write("clang.txt", "no program");
+    let script = package.script(VECTOR_OPS, COMPILE);
+    let ran = script.env("SYCLBIN_CLANG", &text).run();
+    let expected = format!(
+        "error: SYCLBIN_CLANG={}: could not be started: ",
+        text.display()
+    );
+    assert!(ran.failed().starts_with(&expected), "{ran:?}");
+    assert_eq!(package.left(), [""; 0]);
+}
+
+#[test]
+fn without_a_toolchain_the_command_that_installs_one_is_named() {
+    let package = Package::new();
+    let home = package.path("home");
+    let script = package.script(VECTOR_OPS, COMPILE);
+    let script = script.env_remove("SYCLBIN_CLANG");
+    let ran = script.env("SYCLBIN_HOME", &home).run();
+    let expected = format!("no SYCL compiler was found in {}", home.display());
+    assert!(ran.failed().contains(&expected), "{ran:?}");
+    assert!(
+        ran.failed()
+            .contains("install one with `cargo syclbin toolchain install`"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_missing_source_is_named_and_where_it_is_looked_for() {
+    let package = Package::new();
+    let steps = "source kernels/none.cpp\ncompile none";
+    let ran = package.script(steps, COMPILE).run();
+    let message = ran.failed();
+    assert!(
+        message.starts_with("error: source kernels/none.cpp cannot be read: No such file"),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("paths are relative to the folder of Cargo.toml\n"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_folder_is_no_source() {
+    let package = Package::new();
+    let steps = "source kernels\ncompile none";
+    let ran = package.script(steps, COMPILE).run();
+    assert!(
+        ran.failed()
+            .starts_with("error: source kernels cannot be read: "),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn no_source_is_an_error_with_an_example() {
+    let package = Package::new();
+    let ran = package.script("compile none", COMPILE).run();
+    assert_eq!(
+        ran.failed(),
+        "error: no source was given; add one with .source(\"kernels/NAME.cpp\")\n"
+    );
+}
+
+#[test]
+fn a_name_is_a_plain_word() {
+    let package = Package::new();
+    for name in ["", "a/b", "..", "a.syclbin", "\u{e4}", "a b"] {
+        let steps = format!("source kernels/vector_ops.cpp\ncompile {name}");
+        let ran = package.script(&steps, COMPILE).run();
+        let expected = format!("error: `{name}` is no name for a SYCLBIN file; use letters,");
+        assert!(ran.failed().starts_with(&expected), "{ran:?}");
+    }
+    assert_eq!(package.left(), [""; 0]);
+}
+
+#[test]
+fn a_kernel_in_two_sources_is_an_error_that_names_both() {
+    let package = Package::new();
+    package.write("more/vector_ops.cpp", "");
+    let steps = "source kernels/vector_ops.cpp\nsource more/vector_ops.cpp\ncompile both";
+    let ran = package.script(steps, COMPILE).run();
+    let message = ran.failed();
+    assert!(
+        message.contains("is defined in kernels/vector_ops.cpp and again in more/vector_ops.cpp"),
+        "{message}"
+    );
+    let advice =
+        "; rename one, or leave `extern \"C\"` out and put each into a namespace of its own\n";
+    assert!(message.ends_with(advice), "{message}");
+    assert_eq!(package.left(), [""; 0]);
+}
+
+#[test]
+fn the_same_source_twice_is_an_error_too() {
+    let package = Package::new();
+    let steps = "source kernels/vector_ops.cpp\nsource kernels/vector_ops.cpp\ncompile both";
+    let ran = package.script(steps, COMPILE).run();
+    let advice = "kernels/vector_ops.cpp, which is given twice; give each source once\n";
+    assert!(ran.failed().ends_with(advice), "{ran:?}");
+}
+
+#[test]
+fn outside_of_a_build_script_the_error_says_so() {
+    let package = Package::new();
+    let script = || package.script(VECTOR_OPS, COMPILE);
+    for script in [script().env_remove("OUT_DIR"), script().env("OUT_DIR", "")] {
+        let ran = script.run();
+        assert_eq!(
+            ran.failed(),
+            "error: OUT_DIR is not set; syclbin-build runs in a build script (build.rs)\n"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let package = Package::new();
+    fs::write(package.out_dir().join("syclbin"), "a file is in the way").unwrap();
+    let ran = package.run(COMPILE);
+    let folder = package.out_dir().join("syclbin");
+    let expected = format!("error: {} cannot be written: ", folder.display());
+    assert!(ran.failed().starts_with(&expected), "{ran:?}");
+}
+
+#[test]
+fn an_unwritable_folder_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let package = Package::new();
+    let folder = package.out_dir().join("syclbin");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(folder.join("probe"), "").is_ok() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: permissions do not bind this user"
+        ); // not kept back
+        return;
+    }
+    let ran = package.run(COMPILE);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let expected = format!("error: {} cannot be written: ", folder.display());
+    assert!(ran.failed().starts_with(&expected), "{ran:?}");
+}
+
+/// A limit on the size of files stands in for a full disk: both make `write` fail halfway.
+#[test]
+fn a_file_that_does_not_fit_is_named_and_not_left_half_written() {
+    let package = Package::new();
+    package.run(COMPILE).succeeded();
+    let before = fs::read(package.made("vector_ops")).unwrap();
+    package.write("kernels/work_group.cpp", "");
+    let steps = "source kernels/vector_ops.cpp\nsource kernels/work_group.cpp\ncompile vector_ops";
+    // A link is no write, so it is the build helper that meets the limit.
+    let script = package
+        .script(
+            steps,
+            "ln -s \"$made\" \"$out\"; [ -z \"$depfile\" ] || : >\"$depfile\"",
+        )
+        .env("FAKE_CLANG_RECORD", "")
+        .after("ulimit -f 4; trap '' XFSZ");
+    let ran = script.run();
+    let file = package.made("vector_ops");
+    let expected = format!(
+        "error: {} cannot be written: File too large",
+        file.display()
+    );
+    assert!(ran.failed().starts_with(&expected), "{ran:?}");
+    assert_eq!(package.left(), ["vector_ops.syclbin"]);
+    assert!(fs::read(file).unwrap() == before);
+}
+
+#[test]
+fn a_compiler_that_lists_no_headers_is_named() {
+    // Kernels would go stale in silence.
+    let ran = Package::new().run("cp \"$made\" \"$out\"");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("no list of the files it read (-MD -MF)"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn what_a_killed_build_left_is_removed_by_the_next() {
+    let package = Package::new();
+    let left = package.out_dir().join("syclbin/.compile-left");
+    std::fs::create_dir_all(left.join("0")).unwrap();
+    package.run(COMPILE).succeeded();
+    assert_eq!(package.left(), ["vector_ops.syclbin"]);
+}

@@ -1,0 +1,14 @@
+//! Builds, each in a process of its own, with a compiler that is a shell script.
+#![cfg(unix)] // the shell
+#![allow(clippy::panic, clippy::unwrap_used, clippy::print_stdout)] // a test may
+
+mod abandoned;
+mod cache;
+mod cargo;
+mod compiler;
+mod failures;
+mod manifest;
+mod prebuilt;
+mod script;
+mod selection;
+mod sources;

@@ -1,0 +1,364 @@
+//! Which compiler is taken, which is passed over, and what a build hears of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::script::{self, ASK_CC, COMPILE, Package, Ran, Script, TARGET, VECTOR_OPS};
+
+/// A script that no variable tells which compiler to take.
+fn unnamed(package: &Package) -> Script {
+    package
+        .script(VECTOR_OPS, COMPILE)
+        .env_remove("SYCLBIN_CLANG")
+        .env("SYCLBIN_HOME", package.path("home"))
+}
+
+#[track_caller]
+fn takes(ran: Ran, program: &Path) {
+    let ran = ran.succeeded();
+    let program = program.to_str().unwrap();
+    assert!(
+        ran.said("rerun-if-changed").contains(&program),
+        "not {program}: {ran:?}"
+    );
+}
+
+/// A compiler as upstream's or GNU's: it does not know `-fsyclbin`.
+fn without_the_option(package: &Package, name: &str) -> std::path::PathBuf {
+    let text = "#!/bin/sh\n[ \"$1\" = --version ] && echo \"g++ (Debian) 12\" && exit 0\n\
+        echo \"g++: error: unrecognized command-line option '-fsyclbin=executable'\" >&2\nexit 1\n";
+    program(package, name, text)
+}
+
+fn program(package: &Package, name: &str, text: &str) -> std::path::PathBuf {
+    let path = package.write(name, text);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// The compiler that `cargo syclbin toolchain install` would have installed.
+fn install(package: &Package) -> std::path::PathBuf {
+    package.write("home/compiler/2026.2.0/MANIFEST", "");
+    package.compiler("home/compiler/2026.2.0/bin/syclbin-clang")
+}
+
+/// `PATH` with a folder in front.
+fn path_with(folder: &Path) -> String {
+    let path = std::env::var("PATH").unwrap();
+    format!("{}:{path}", folder.display())
+}
+
+#[test]
+fn each_place_comes_before_the_next() {
+    let package = Package::new();
+    let forced = package.compiler("forced/clang++");
+    let named = package.compiler("named/clang++");
+    let cxx = package.compiler("cxx/icpx");
+    let root = package.compiler("oneapi/compiler/2026.1/bin/icpx");
+    let one = package.compiler("one/bin/compiler/clang++");
+    let installed = install(&package);
+    let on_path = package.compiler("bin/icpx");
+    let all = |steps: &str| {
+        package
+            .script(steps, COMPILE)
+            .env("SYCLBIN_CLANG", &named)
+            .env("CXX", &cxx)
+            .env("CMPLR_ROOT", package.path("one"))
+            .env("ONEAPI_ROOT", package.path("oneapi"))
+            .env("SYCLBIN_HOME", package.path("home"))
+            .env("PATH", path_with(on_path.parent().unwrap()))
+    };
+    let step = format!("compiler {}\n{VECTOR_OPS}", forced.display());
+    takes(all(&step).run(), &forced);
+    let rest = || all(VECTOR_OPS).env_remove("SYCLBIN_CLANG");
+    takes(all(VECTOR_OPS).run(), &named);
+    takes(rest().run(), &cxx);
+    takes(rest().env_remove("CXX").run(), &one);
+    let rest = || rest().env_remove("CXX").env_remove("CMPLR_ROOT");
+    takes(rest().run(), &root);
+    let rest = || rest().env("ONEAPI_ROOT", package.path("none"));
+    takes(rest().run(), &installed);
+    takes(
+        rest().env("SYCLBIN_HOME", package.path("none")).run(),
+        &on_path,
+    );
+}
+
+#[test]
+fn of_several_versions_the_newest_of_oneapi_is_taken() {
+    let package = Package::new();
+    for version in ["2025.9", "2025.3"] {
+        package.compiler(&format!("oneapi/compiler/{version}/bin/icpx"));
+    }
+    let newest = package.compiler("oneapi/compiler/2025.10/bin/icpx");
+    let run = || unnamed(&package).env("ONEAPI_ROOT", package.path("oneapi"));
+    takes(run().run(), &newest);
+    let latest = package.compiler("oneapi/compiler/latest/bin/icpx");
+    takes(run().run(), &latest);
+}
+
+#[test]
+fn a_compiler_on_path_may_lie_behind_others_of_its_name() {
+    let package = Package::new();
+    without_the_option(&package, "bin/clang++");
+    let good = package.compiler("later/clang++");
+    let path = path_with(&package.path("later"));
+    let path = format!("{}:{path}", package.path("bin").display());
+    takes(unnamed(&package).env("PATH", path).run(), &good);
+}
+
+/// All environments of the four variables, asked of crate `cc` 1.x too.
+#[test]
+fn crate_cc_takes_the_same_variable() {
+    let package = Package::new();
+    let target = "aarch64-unknown-linux-gnu";
+    for (host, kind) in [(target, "HOST_CXX"), (TARGET, "TARGET_CXX")] {
+        let names = [
+            format!("CXX_{target}"),
+            format!("CXX_{}", target.replace('-', "_")),
+            kind.to_owned(),
+            "CXX".to_owned(),
+        ];
+        let compilers: Vec<_> = (0..4)
+            .map(|index| package.compiler(&format!("{kind}/{index}/clang++")))
+            .collect();
+        for chosen in 1..16 {
+            let script = || {
+                let mut script = unnamed(&package).env("TARGET", target).env("HOST", host);
+                for (index, name) in names.iter().enumerate() {
+                    if chosen & (1 << index) != 0 {
+                        script = script.env(name, &compilers[index]);
+                    }
+                }
+                script
+            };
+            let asked = script().env(ASK_CC, "1").run().succeeded();
+            let expected = asked.stdout.lines().next().unwrap().to_owned();
+            takes(script().run(), Path::new(&expected));
+        }
+    }
+}
+
+#[test]
+fn a_wrapper_before_the_compiler_runs_it_as_in_crate_cc() {
+    let package = Package::new();
+    let wrapper = program(&package, "bin/ccache", "#!/bin/sh\nexec \"$@\"\n");
+    package.compiler("bin/icpx");
+    let script = || {
+        unnamed(&package)
+            .env("PATH", path_with(&package.path("bin")))
+            .env("CXX", "ccache icpx -DFROM_CXX")
+    };
+    let ran = script().run().succeeded();
+    let said = ran.said("rerun-if-changed");
+    for part in [&wrapper, &package.path("bin/icpx")] {
+        assert!(said.contains(&part.to_str().unwrap()), "{ran:?}");
+    }
+    assert_eq!(package.recorded("vector_ops")[0], "-DFROM_CXX");
+    let cc = script().env(ASK_CC, "1").run().succeeded();
+    assert_eq!(cc.stdout.lines().collect::<Vec<_>>(), ["ccache", "icpx"]);
+}
+
+#[test]
+fn a_path_with_blanks_in_cxx_is_one_program() {
+    let package = Package::new();
+    let program = package.compiler("with two blanks/clang++");
+    takes(unnamed(&package).env("CXX", &program).run(), &program);
+}
+
+#[test]
+fn when_cross_compiling_a_compiler_of_the_host_does() {
+    let package = Package::new();
+    let cross = without_the_option(&package, "bin/aarch64-linux-gnu-g++");
+    let host = package.compiler("bin/icpx");
+    let ran = unnamed(&package)
+        .env("TARGET", "aarch64-unknown-linux-gnu")
+        .env("TARGET_CXX", cross)
+        .env("HOST_CXX", &host)
+        .run();
+    takes(ran, &host);
+}
+
+#[test]
+fn a_gnu_compiler_in_cxx_is_passed_over_in_silence() {
+    let package = Package::new();
+    let installed = install(&package);
+    let gnu = without_the_option(&package, "bin/g++");
+    let ran = unnamed(&package).env("CXX", &gnu).run().succeeded();
+    assert!(ran.said("warning").is_empty(), "{ran:?}");
+    assert_eq!(ran.stderr, "");
+    takes(ran, &installed);
+}
+
+#[test]
+fn if_nothing_does_the_error_lists_what_was_passed_over_and_why() {
+    let package = Package::new();
+    let gnu = without_the_option(&package, "bin/g++");
+    let ran = unnamed(&package)
+        .env("CXX", &gnu)
+        .env("HOST_CXX", "none-of-that-name")
+        .env("PATH", "/nowhere")
+        .run();
+    let message = ran.failed();
+    for expected in [
+        format!(
+            "no SYCL compiler was found in {} or PATH; install one with",
+            package.path("home").display()
+        ),
+        format!(
+            "\n  CXX={}: g++ (Debian) 12 has no -fsyclbin; DPC++ and icpx have it from 2025.2 on\n",
+            gnu.display()
+        ),
+        "\n  HOST_CXX=none-of-that-name: not found\n".to_owned(),
+    ] {
+        assert!(message.contains(&expected), "{expected:?} in {message}");
+    }
+}
+
+#[test]
+fn a_driver_that_leaves_the_option_unused_does_not_do() {
+    let package = Package::new();
+    let probe = "[ $question = version ] || echo \"clang: warning: argument unused during \
+        compilation: '-fsyclbin=executable'\" >&2";
+    let script = package.script(VECTOR_OPS, COMPILE);
+    let ran = script.env("FAKE_CLANG_PROBE", probe).run();
+    assert!(ran.failed().contains("has no -fsyclbin"), "{ran:?}");
+}
+
+#[test]
+fn a_forced_compiler_that_does_not_do_fails_the_build() {
+    let package = Package::new();
+    install(&package);
+    let gnu = without_the_option(&package, "bin/g++");
+    for (how, script) in [
+        (
+            format!("SYCLBIN_CLANG={}", gnu.display()),
+            unnamed(&package).env("SYCLBIN_CLANG", &gnu),
+        ),
+        (
+            format!(".compiler(\"{}\")", gnu.display()),
+            package
+                .script(
+                    &format!("compiler {}\n{VECTOR_OPS}", gnu.display()),
+                    COMPILE,
+                )
+                .env("SYCLBIN_HOME", package.path("home")),
+        ),
+    ] {
+        let ran = script.run();
+        let expected = format!("error: {how}: g++ (Debian) 12 has no -fsyclbin; ");
+        assert!(ran.failed().starts_with(&expected), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_compiler_that_hangs_is_stopped_and_the_limit_named() {
+    let package = Package::new();
+    for (question, asked) in [("version", "--version"), ("option", "-fsyclbin -###")] {
+        let script = package
+            .script(VECTOR_OPS, COMPILE)
+            .env("SYCLBIN_PROBE_SECONDS", "1")
+            .env(
+                "FAKE_CLANG_PROBE",
+                format!("[ $question = {question} ] && exec sleep 60"),
+            );
+        let ran = script.run();
+        let expected = format!(
+            "did not answer `{asked}` within 1 s and was stopped; try it in a shell, or allow more \
+             time with SYCLBIN_PROBE_SECONDS"
+        );
+        assert!(ran.failed().contains(&expected), "{ran:?}");
+    }
+}
+
+#[cfg(target_os = "linux")] // elsewhere what a program started is not found
+#[test]
+fn what_a_compiler_that_hangs_started_is_stopped_with_it() {
+    let package = Package::new();
+    let (list, survived) = (package.path("pid"), package.path("survived"));
+    let probe = format!(
+        "(sleep 20; : >'{}') & echo $! >'{}'; wait",
+        survived.display(),
+        list.display()
+    );
+    let script = package
+        .script(VECTOR_OPS, COMPILE)
+        .env("SYCLBIN_PROBE_SECONDS", "1")
+        .env("FAKE_CLANG_PROBE", probe);
+    assert!(script.run().failed().contains("and was stopped"));
+    let started = fs::read_to_string(list).unwrap();
+    // One that is dead and not yet collected by whoever adopted it counts as gone.
+    let is_gone = || {
+        let status = fs::read_to_string(format!("/proc/{}/stat", started.trim()));
+        status.map_or(true, |text| text.contains(") Z "))
+    };
+    while !is_gone() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(!survived.exists(), "it ran to its end");
+}
+
+#[test]
+fn a_compiler_that_hangs_before_another_is_a_warning_as_it_takes_time() {
+    let package = Package::new();
+    let installed = install(&package);
+    let hangs = program(&package, "bin/hangs", "#!/bin/sh\nexec sleep 60\n");
+    let ran = unnamed(&package)
+        .env("CXX", &hangs)
+        .env("SYCLBIN_PROBE_SECONDS", "1")
+        .run()
+        .succeeded();
+    let warnings = ran.said("warning");
+    let expected = format!("CXX={}: did not answer `--version`", hangs.display());
+    assert!(warnings[0].starts_with(&expected), "{ran:?}");
+    takes(ran, &installed);
+}
+
+#[test]
+fn a_compiler_that_crashes_or_fails_when_asked_is_named_with_its_words() {
+    let package = Package::new();
+    for (probe, expected) in [
+        (
+            "kill -SEGV $$",
+            "was killed by signal 11 (SIGSEGV) when asked `--version`; try it",
+        ),
+        (
+            "echo 'libsvml.so: cannot open' >&2; exit 127",
+            "ended with 127 when asked `--version` (libsvml.so: cannot open); try it",
+        ),
+        (
+            "[ $question = version ] || kill -ABRT $$",
+            "was killed by signal 6 (SIGABRT) when asked `-fsyclbin -###`; try it",
+        ),
+        ("exit 0", "printed no version when asked `--version`"),
+    ] {
+        let script = package.script(VECTOR_OPS, COMPILE);
+        let ran = script.env("FAKE_CLANG_PROBE", probe).run();
+        assert!(ran.failed().contains(expected), "{expected}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_compiler_is_asked_once_until_it_changes() {
+    let package = Package::new();
+    let compiler = package.compiler("bin/clang++");
+    let run = || {
+        let script = package.script(VECTOR_OPS, COMPILE);
+        script.env("SYCLBIN_CLANG", &compiler).run().succeeded();
+        package.questions().matches("--version").count()
+    };
+    assert_eq!(run(), 1);
+    assert_eq!(run(), 1);
+    fs::remove_file(&compiler).unwrap();
+    program(
+        &package,
+        "bin/clang++",
+        &format!(
+            "#!/bin/sh\nexec '{}' \"$@\"\n",
+            script::fake_clang_program().display()
+        ),
+    );
+    assert_eq!(run(), 2);
+    assert_eq!(run(), 2);
+}

@@ -1,0 +1,330 @@
+//! Several sources at once: as many compilers as there are tokens, and all that is wrong told together.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+
+use crate::script::{self, COMPILE, Package, Script};
+
+const NAMES: [&str; 4] = ["vector_ops", "work_group", "structs", "functor"];
+
+/// A package of four sources, and the steps that compile them to `all`.
+fn four() -> (Package, String) {
+    let package = Package::new();
+    let mut steps = String::new();
+    for name in NAMES {
+        package.write(&format!("kernels/{name}.cpp"), "");
+        steps.push_str(&format!("source kernels/{name}.cpp\n"));
+    }
+    steps.push_str("compile all");
+    (package, steps)
+}
+
+/// Notes how many compilers run beside each, and how many have run.
+const COUNT: &str = "mkdir \"$FAKE_CLANG_RECORD/run-$$\"; ls -d \"$FAKE_CLANG_RECORD\"/run-* | wc -l \
+    >>\"$FAKE_CLANG_RECORD/counts\"; sleep 0.02; rmdir \"$FAKE_CLANG_RECORD/run-$$\"";
+
+/// Waits until so many compilers have begun: it never ends if they do not run at the same time.
+fn wait_for(count: usize) -> String {
+    format!(
+        "touch \"$FAKE_CLANG_RECORD/begun-$name$debug\"; \
+         while [ $(ls -d \"$FAKE_CLANG_RECORD\"/begun-* | wc -l) -lt {count} ]; do sleep 0.01; done"
+    )
+}
+
+/// The most compilers that ran at once, of all eight.
+fn most(package: &Package) -> usize {
+    let counts = fs::read_to_string(package.record().join("counts")).unwrap();
+    let counts: Vec<usize> = counts.lines().map(|n| n.trim().parse().unwrap()).collect();
+    assert_eq!(counts.len(), 2 * NAMES.len());
+    counts.into_iter().max().unwrap()
+}
+
+#[test]
+fn without_a_jobserver_as_many_run_as_num_jobs_says() {
+    for jobs in [1, 3] {
+        let (package, steps) = four();
+        let compile = format!("{COUNT}; {}; {COMPILE}", wait_for(jobs));
+        let script = package.script(&steps, &compile);
+        script.env("NUM_JOBS", jobs.to_string()).run().succeeded();
+        assert!(most(&package) <= jobs);
+        let bytes = fs::read(package.made("all")).unwrap();
+        let file = syclbin::read::parse(&bytes).unwrap();
+        for name in ["saxpy", "block_sum", "kinetic"] {
+            let symbol = format!("__sycl_kernel_{name}");
+            let names: Vec<_> = file.kernel_names().collect();
+            assert!(names.contains(&symbol.as_str()), "{names:?}");
+        }
+    }
+}
+
+/// A jobserver of a named pipe with these tokens. The script is told of it in both ways that there are.
+fn with_jobserver(tokens: &str, count: usize) {
+    for is_named in [true, false] {
+        let (package, steps) = four();
+        let pipe = package.path("jobserver");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let mut jobserver = fs::File::options()
+            .read(true)
+            .write(true)
+            .open(&pipe)
+            .unwrap();
+        jobserver.write_all(tokens.as_bytes()).unwrap();
+        let compile = format!("{COUNT}; {}; {COMPILE}", wait_for(count));
+        let script: Script = package.script(&steps, &compile).env("NUM_JOBS", "64");
+        let script = match is_named {
+            // No blank can be in it, so the folder of the test is left out by a relative path.
+            true => script.env("CARGO_MAKEFLAGS", "-j --jobserver-auth=fifo:jobserver"),
+            false => script
+                .env(
+                    "CARGO_MAKEFLAGS",
+                    "-j --jobserver-fds=7,8 --jobserver-auth=7,8",
+                )
+                .after("exec 7<>jobserver 8>&7"),
+        };
+        script.run().succeeded();
+        assert!(most(&package) <= count, "{is_named}");
+        // All that were taken have come back.
+        jobserver.write_all(b"!").unwrap();
+        let mut left = Vec::new();
+        for byte in std::io::BufReader::new(jobserver).bytes() {
+            match byte.unwrap() {
+                b'!' => break,
+                token => left.push(token),
+            }
+        }
+        left.sort_unstable();
+        assert_eq!(left, tokens.as_bytes(), "{is_named}");
+    }
+}
+
+#[test]
+fn under_a_jobserver_as_many_run_as_it_has_tokens_and_one() {
+    with_jobserver("ab", 3);
+}
+
+#[test]
+fn a_jobserver_that_has_no_token_to_give_leaves_one_at_a_time() {
+    with_jobserver("", 1);
+}
+
+#[test]
+fn errors_of_all_sources_are_told_at_once_and_those_of_a_header_once() {
+    let (package, steps) = four();
+    let compile =
+        "if [ $name = structs ]; then printf 'own.cpp:1:1: warning: of structs\\n' >&2; fi
+        if [ $name != vector_ops ] && [ $name != functor ]; then COMPILE; exit; fi
+        cat >&2 <<END
+In file included from kernels/$name.cpp:1:
+both.hpp:2:3: error: unknown type name 'flaot'
+    2 | flaot x;
+      | ^
+kernels/$name.cpp:4:1: warning: something else
+kernels/$name.cpp:9:1: error: expected '}'
+2 errors and 1 warning generated.
+END
+        exit 1";
+    let ran = package
+        .script(&steps, &compile.replace("COMPILE", COMPILE))
+        .run();
+    let expected = "In file included from kernels/vector_ops.cpp:1:
+both.hpp:2:3: error: unknown type name 'flaot'
+    2 | flaot x;
+      | ^
+kernels/vector_ops.cpp:4:1: warning: something else
+kernels/vector_ops.cpp:9:1: error: expected '}'
+kernels/functor.cpp:4:1: warning: something else
+kernels/functor.cpp:9:1: error: expected '}'
+error: 3 errors and 2 warnings in 2 of 4 sources: kernels/vector_ops.cpp, kernels/functor.cpp
+";
+    assert_eq!(ran.failed(), expected);
+    assert_eq!(ran.said("warning"), ["own.cpp:1:1: warning: of structs"]);
+    assert_eq!(package.left(), [""; 0]);
+}
+
+#[test]
+fn a_crash_does_not_hide_the_errors_of_another_source() {
+    let (package, steps) = four();
+    let compile = format!(
+        "case $name in structs) kill -SEGV $$;; functor) echo 'functor.cpp:1:1: error: no' >&2; exit 1;; *) {COMPILE};; esac"
+    );
+    let ran = package.script(&steps, &compile).run();
+    let message = ran.failed();
+    for expected in [
+        "functor.cpp:1:1: error: no\nerror: the compiler was killed by signal 11 (SIGSEGV) while compiling kernels/structs.cpp;",
+        "1 error in 2 of 4 sources: kernels/structs.cpp, kernels/functor.cpp\n",
+    ] {
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+}
+
+#[test]
+fn a_warning_of_a_header_that_several_sources_include_is_told_once() {
+    let (package, steps) = four();
+    let compile = format!("printf 'both.hpp:1:2: warning: hello\\n  1 | x\\n' >&2; {COMPILE}");
+    let ran = package.script(&steps, &compile).run().succeeded();
+    assert_eq!(
+        ran.said("warning"),
+        ["both.hpp:1:2: warning: hello", "  1 | x"]
+    );
+}
+
+#[test]
+fn sources_that_use_one_another_are_compiled_to_be_linked_and_the_file_says_so() {
+    let package = Package::new();
+    for name in ["import_side", "export_side"] {
+        package.write(&format!("kernels/{name}.cpp"), "");
+    }
+    let both = "source kernels/import_side.cpp\nsource kernels/export_side.cpp\ncompile both";
+    package.script(both, COMPILE).run().succeeded();
+    for name in ["import_side", "export_side-debug"] {
+        let recorded = package.recorded(name);
+        assert!(
+            recorded.contains(&"-fsyclbin=object".to_owned()),
+            "{recorded:?}"
+        );
+    }
+    let bytes = fs::read(package.made("both")).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap();
+    assert_eq!(file.state(), Some(syclbin::State::Object));
+}
+
+#[test]
+fn what_no_source_defines_is_named_in_cpp_with_the_source_that_uses_it() {
+    let package = Package::new();
+    package.write("kernels/import_side.cpp", "");
+    let steps = "source kernels/import_side.cpp\nsource kernels/vector_ops.cpp\ncompile both";
+    let ran = package.script(steps, COMPILE).run();
+    let message = ran.failed();
+    assert!(
+        message.starts_with("error: device code uses what no source defines:\n  "),
+        "{message}"
+    );
+    assert!(
+        message.contains(", used in kernels/import_side.cpp\n"),
+        "{message}"
+    );
+    assert!(
+        message.contains("mark both its declaration and its definition SYCL_EXTERNAL"),
+        "{message}"
+    );
+    assert_eq!(package.left(), [""; 0]);
+}
+
+#[test]
+fn a_source_that_only_defines_functions_for_others_needs_no_kernel() {
+    let package = Package::new();
+    package.write("kernels/export_side.cpp", "");
+    let steps = "source kernels/export_side.cpp\nsource kernels/vector_ops.cpp\ncompile both";
+    let ran = package.script(steps, COMPILE).run().succeeded();
+    assert_eq!(ran.said("warning"), [""; 0]);
+}
+
+#[test]
+fn errors_have_colours_where_they_are_seen_and_warnings_of_cargo_have_none() {
+    let package = Package::new();
+    let coloured = "printf '\\033[1mk.cpp:1:1: \\033[0m\\033[0;1;35mwarning: \\033[0mhello\\n' >&2";
+    let run = |colour: &str, compile: &str| {
+        let script = package.script(script::VECTOR_OPS, compile);
+        script.env("CARGO_TERM_COLOR", colour).run()
+    };
+    let ran = run("always", &format!("{coloured}; {COMPILE}")).succeeded();
+    assert_eq!(ran.said("warning"), ["k.cpp:1:1: warning: hello"]);
+    let asks = |package: &Package| {
+        let recorded = package.recorded("vector_ops");
+        recorded.contains(&"-fcolor-diagnostics".to_owned())
+    };
+    assert!(asks(&package));
+    let ran = run("always", &format!("{coloured}; exit 1"));
+    assert!(ran.failed().starts_with("\u{1b}[1mk.cpp:1:1: "), "{ran:?}");
+    run("never", COMPILE).succeeded();
+    assert!(!asks(&package));
+    package.run(COMPILE).succeeded();
+    assert!(!asks(&package), "standard error is no terminal");
+}
+
+#[test]
+fn a_compiler_that_hangs_is_stopped_with_what_it_started() {
+    let package = Package::new();
+    let hang =
+        "echo 'working on it' >&2; sleep 1000 & echo $! >>\"$FAKE_CLANG_RECORD/hangs\"; wait";
+    let script = package.script(script::VECTOR_OPS, hang);
+    let ran = script.env("SYCLBIN_COMPILE_SECONDS", "1").run();
+    let message = ran.failed();
+    for expected in [
+        "working on it\n",
+        "error: the compiler did not end within 1 s while compiling kernels/vector_ops.cpp and was stopped; \
+         allow more time with SYCLBIN_COMPILE_SECONDS. To repeat it:\n  cd ",
+        "fake-clang.sh -fsycl -fsyclbin=executable",
+    ] {
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+    assert_eq!(package.left(), [""; 0]);
+    #[cfg(target_os = "linux")]
+    for process in fs::read_to_string(package.record().join("hangs"))
+        .unwrap()
+        .lines()
+    {
+        let is_gone = || {
+            let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        };
+        // A process that was killed takes a moment to go.
+        while !is_gone() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn paths_with_odd_characters_reach_the_compiler_and_cargo() {
+    for odd in [
+        "a b",
+        "it's",
+        "\"quoted\"",
+        "$HOME",
+        "#1",
+        "gr\u{fc}n \u{6838}",
+        "a;b&c",
+        "-x",
+    ] {
+        let package = Package::new();
+        let source = format!("kernels/{odd}/vector_ops.cpp");
+        package.write(&source, "");
+        let header = package.write(&format!("include {odd}/h.hpp"), "");
+        let steps = format!("include include {odd}\nsource {source}\ncompile vector_ops");
+        let out_dir = package.path(&format!("out {odd}"));
+        // A depfile escapes what means something in a makefile.
+        let escaped = header.to_str().unwrap().replace(' ', "\\ ");
+        let escaped = escaped.replace('#', "\\#").replace('$', "$$");
+        let compile = format!(
+            "if [ -n \"$depfile\" ]; then cat >\"$depfile\" <<'END'\nx: {escaped}\nEND\nfi; {COMPILE}"
+        );
+        let script = package.script(&steps, &compile).env("OUT_DIR", &out_dir);
+        let ran = script.run().succeeded();
+        assert!(
+            out_dir.join("syclbin/vector_ops.syclbin").is_file(),
+            "{odd}"
+        );
+        let recorded = package.recorded("vector_ops");
+        assert!(
+            recorded.contains(&format!("-Iinclude {odd}")),
+            "{recorded:?}"
+        );
+        assert_eq!(recorded.last(), Some(&source));
+        let changed = ran.said("rerun-if-changed");
+        assert!(changed.contains(&source.as_str()), "{ran:?}");
+        assert!(changed.contains(&header.to_str().unwrap()), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_line_break_in_the_path_of_a_source_is_an_error() {
+    let package = Package::new();
+    let steps = "source kernels/a\\nb.cpp\ncompile none";
+    let ran = package.script(steps, COMPILE).run();
+    assert_eq!(
+        ran.failed(),
+        "error: source \"kernels/a\\nb.cpp\" has a line break in its path, which Cargo cannot be told of; rename it\n"
+    );
+}

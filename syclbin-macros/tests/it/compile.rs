@@ -1,0 +1,28 @@
+//! The macro as rustc runs it: what compiles, and the errors of what does not.
+//!
+//! trybuild compiles each program in a crate of its own, whose folder paths are relative to; the
+//! files that the programs embed are put there first. `TRYBUILD=overwrite` writes the expected
+//! errors anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::files;
+
+#[test]
+fn programs_compile_or_fail_as_expected() {
+    let folder = crate_of_trybuild();
+    fs::create_dir_all(&folder).unwrap();
+    files::write_all(&folder);
+
+    let programs = trybuild::TestCases::new();
+    programs.pass("tests/pass/*.rs");
+    programs.compile_fail("tests/ui/*.rs");
+}
+
+/// Where trybuild puts its crate: in the target folder, which has this one beside it.
+fn crate_of_trybuild() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("../tests/trybuild")
+        .join(env!("CARGO_PKG_NAME"))
+}

@@ -1,0 +1,6 @@
+//! What the macro writes, and what rustc says of it.
+#![allow(clippy::panic, clippy::unwrap_used, clippy::print_stdout)] // a test may
+
+mod compile;
+mod files;
+mod snapshots;

@@ -1,0 +1,48 @@
+//! The generated code for every file of testfiles/, as people would read it. `BLESS=1` writes it
+//! anew; `tests/pass/snapshots.rs` compiles it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_generated_code_is_the_one_in_the_snapshots() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let snapshots = folder.join("tests/snapshots");
+    let bless = std::env::var_os("BLESS").is_some_and(|value| value == "1");
+    let mut files: Vec<String> = fs::read_dir(folder.join("../testfiles"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".syclbin"))
+        .collect();
+    files.sort();
+    assert!(files.len() > 10, "{files:?}");
+    let mut differing = String::new();
+    let mut expected_files = Vec::new();
+    for file in files {
+        let bytes = fs::read(folder.join("../testfiles").join(&file)).unwrap();
+        // As seen from the snapshot.
+        let path = format!("../../../testfiles/{file}");
+        let code = syclbin_expand::source(&bytes, &path, "kernels", "").unwrap();
+        let name = format!("{}.rs", file.trim_end_matches(".syclbin").replace('.', "_"));
+        let snapshot = snapshots.join(&name);
+        if bless {
+            fs::write(&snapshot, &code).unwrap();
+        }
+        if fs::read_to_string(&snapshot).unwrap_or_default() != code {
+            writeln!(differing, "tests/snapshots/{name}:\n{code}").unwrap();
+        }
+        expected_files.push(name);
+    }
+    assert!(
+        differing.is_empty(),
+        "BLESS=1 writes these anew: {differing}"
+    );
+    let mut there: Vec<String> = fs::read_dir(snapshots)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    there.sort();
+    expected_files.sort();
+    assert_eq!(there, expected_files, "a snapshot of no file is left over");
+}

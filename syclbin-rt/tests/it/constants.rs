@@ -1,0 +1,160 @@
+//! Specialization constants: values that are set before a module is built reach its kernels.
+#![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
+
+use syclbin::metadata::{Part, SpecializationConstants};
+use syclbin_rt::{Arg, ErrorKind, Launch, Module, ModuleBuilder, Queue, Result};
+
+use crate::answer::{constants, file};
+use crate::common;
+
+fn load(module: ModuleBuilder<'_>, constants: &SpecializationConstants) -> Result<Module> {
+    // SAFETY: the code is `spirv`, which is well-formed.
+    unsafe { module.load(&file(constants)) }
+}
+
+fn answer(queue: &Queue, module: &Module) -> Result<Vec<u32>> {
+    let kernel = module.kernel("answer");
+    let mut out = queue.zeroed::<u32>(3)?;
+    // SAFETY: it writes three numbers.
+    unsafe { Launch::new(&kernel, &["out"], [Arg::write(&mut out)]).launch(1)? };
+    queue.download(&out)
+}
+
+#[test]
+fn constants_without_a_value_have_their_defaults() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = load(Module::builder(&queue), &constants())?;
+    assert_eq!(answer(&queue, &module)?, [70, 80, 90]);
+    Ok(())
+}
+
+#[test]
+fn values_reach_numbers_and_the_parts_of_structs() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = Module::builder(&queue).specialization_constant("radius", 3u32);
+    let module = load(module, &constants())?;
+    assert_eq!(answer(&queue, &module)?, [3, 80, 90]);
+    let module = Module::builder(&queue)
+        .specialization_constant("pair", [1u32, 1])
+        .specialization_constant("pair", [4u32, 5]);
+    let module = load(module, &constants())?;
+    assert_eq!(answer(&queue, &module)?, [70, 4, 5]);
+    Ok(())
+}
+
+#[test]
+fn values_that_the_file_sets_hold_unless_others_are_given() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let mut constants = constants();
+    constants.set_values = Some([70u32, 81, 91].map(u32::to_le_bytes).concat());
+    let module = load(Module::builder(&queue), &constants)?;
+    assert_eq!(answer(&queue, &module)?, [70, 81, 91]);
+    let module = Module::builder(&queue).specialization_constant("pair", [80u32, 90]);
+    let module = load(module, &constants)?;
+    assert_eq!(answer(&queue, &module)?, [70, 80, 90]);
+    Ok(())
+}
+
+#[test]
+fn a_constant_that_the_code_does_not_have_is_left_out() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let mut constants = constants();
+    let part = Part {
+        id: 99,
+        offset: 0,
+        size: 4,
+    };
+    constants.constants.insert("unread", vec![part]);
+    constants.defaults = None;
+    let module = Module::builder(&queue).specialization_constant("unread", 1u32);
+    let module = load(module, &constants)?;
+    assert_eq!(answer(&queue, &module)?, [70, 80, 90]);
+    Ok(())
+}
+
+#[test]
+fn wrong_names_and_sizes_never_reach_the_driver() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = Module::builder(&queue).specialization_constant("radios", 3u32);
+    let error = load(module, &constants()).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::NoConstant { .. }),
+        "{error}"
+    );
+    assert_eq!(
+        error.to_string(),
+        "no specialization constant radios in this SYCLBIN file; it has pair, radius"
+    );
+    let module = Module::builder(&queue).specialization_constant("pair", [3u16, 4]);
+    assert_eq!(
+        load(module, &constants()).unwrap_err().to_string(),
+        "specialization constant pair has 8 bytes, the value has 4"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_size_that_the_code_does_not_have_is_an_error() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let mut constants = SpecializationConstants::default();
+    let part = Part {
+        id: 5,
+        offset: 0,
+        size: 8,
+    };
+    constants.constants.insert("radius", vec![part]);
+    let module = Module::builder(&queue).specialization_constant("radius", 3u64);
+    let message = load(module, &constants).unwrap_err().to_string();
+    let failed = match common::on_cuda() {
+        true => "cuModuleGetGlobal failed with CUDA_ERROR_INVALID_VALUE",
+        false => "clSetProgramSpecializationConstant failed",
+    };
+    assert!(message.contains(failed), "{message}");
+    Ok(())
+}
+
+#[test]
+fn values_are_saved_with_the_module_and_others_refused() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = Module::builder(&queue).specialization_constant("pair", [4u32, 5]);
+    let saved = load(module, &constants())?.to_syclbin()?;
+    let again = syclbin::read::parse(&saved).expect("a good file");
+    let held = SpecializationConstants::read(&again.modules[0].metadata).expect("good properties");
+    let values = [70u32, 4, 5].map(u32::to_le_bytes).concat();
+    assert_eq!(held.set_values, Some(values));
+    assert_eq!(held.defaults, constants().defaults);
+
+    let with = |pair: [u32; 2]| {
+        let module = Module::builder(&queue).specialization_constant("pair", pair);
+        // SAFETY: the driver made the code.
+        unsafe { module.load(&saved) }
+    };
+    assert_eq!(answer(&queue, &with([4, 5])?)?, [70, 4, 5]);
+    assert_eq!(answer(&queue, &common::load(&queue, &saved)?)?, [70, 4, 5]);
+    if common::on_cuda() {
+        // There native code can still be set.
+        return answer(&queue, &with([80, 90])?).map(|told| assert_eq!(told, [70, 80, 90]));
+    }
+    let error = with([80, 90]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NoImage { .. }), "{error}");
+    let message = error.to_string();
+    assert!(
+        message.contains("compiled for another value of specialization constant pair"),
+        "{message}"
+    );
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Devices of CUDA: what happens there and nowhere else.
+#![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
+
+use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
+use syclbin_rt::{Arg, DevicePointer, Launch, Module, Queue, Result};
+
+use crate::common;
+
+/// Says to a child that it is one.
+const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+
+/// A kernel that writes 7 to where it is told.
+const PTX: &str = "
+.version 6.3
+.target sm_75
+.address_size 64
+
+.visible .entry put(
+	.param .u64 .ptr .global .align 4 put_param_0
+)
+{
+	.reg .b32 	%r<2>;
+	.reg .b64 	%rd<3>;
+
+	ld.param.b64 	%rd1, [put_param_0];
+	cvta.to.global.u64 	%rd2, %rd1;
+	mov.b32 	%r1, 7;
+	st.global.b32 	[%rd2], %r1;
+	ret;
+}
+";
+
+fn load(queue: &Queue) -> Result<Module> {
+    let mut module = AbstractModule::default();
+    module.add_kernel_name("put");
+    let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", PTX.as_bytes());
+    module.images.push(image);
+    let mut file = Syclbin::new(State::Object);
+    file.modules.push(module);
+    let bytes = syclbin::write::to_vec(&file, Container::default()).expect("it can be written");
+    common::load(queue, &bytes)
+}
+
+fn put(module: &Module, queue: &Queue) -> Result<Vec<i32>> {
+    let kernel = module.kernel("put");
+    let mut out = queue.zeroed::<i32>(1)?;
+    // SAFETY: there is one number.
+    unsafe { Launch::new(&kernel, &["out"], [Arg::write(&mut out)]).launch(1)? };
+    queue.download(&out)
+}
+
+#[test]
+fn a_kernel_that_faults_is_an_error_and_a_new_queue_works() {
+    if !common::on_cuda() {
+        return common::say_skipped("the device is none of CUDA");
+    }
+    let mut child = common::child(module_path!(), "a_child_faults");
+    let output = child
+        .env(CHILD, "1")
+        .output()
+        .expect("the test program starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_child_faults() -> Result<()> {
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the others
+    }
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = load(&queue)?;
+    assert_eq!(put(&module, &queue)?, [7]);
+    let kept = queue.upload(&[1, 2, 3])?;
+    let kernel = module.kernel("put");
+    let launch = Launch::new(
+        &kernel,
+        &["out"],
+        [Arg::pointer(DevicePointer::<i32>::null())],
+    );
+    // SAFETY: none. It is to fail.
+    let event = unsafe { launch.launch(1)? };
+    let message = event.wait().unwrap_err().to_string();
+    assert!(
+        message.starts_with(
+            "cuLaunchKernel failed with CUDA_ERROR_ILLEGAL_ADDRESS (700) while running kernel put"
+        ),
+        "{message}"
+    );
+    // All that was made before tells the same.
+    let lost = [
+        queue.download(&kept).map(drop),
+        queue.upload(&[1]).map(drop),
+        put(&module, &queue).map(drop),
+        queue.barrier(&[]).map(drop),
+        event.is_complete().map(drop),
+    ];
+    for answer in lost {
+        let message = answer.unwrap_err().to_string();
+        assert!(message.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{message}");
+    }
+    let device = queue.device().clone();
+    drop((event, kernel, module, queue));
+    // The device is not reset as long as anything is left, which may be in use.
+    let message = device.queue().unwrap_err().to_string();
+    assert!(
+        message.contains("drop its queues, buffers and modules, and a new queue works"),
+        "{message}"
+    );
+    drop(kept);
+    let again = device.queue()?;
+    assert_eq!(put(&load(&again)?, &again)?, [7]);
+    Ok(())
+}
+
+#[test]
+fn a_module_of_ptx_alone_says_what_its_parameters_are() -> Result<()> {
+    if !common::on_cuda() {
+        common::say_skipped("the device is none of CUDA");
+        return Ok(());
+    }
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = load(&queue)?;
+    let kernel = module.kernel("put");
+    // SAFETY: refused before the driver sees it.
+    let launched = unsafe { Launch::new(&kernel, &["out"], [Arg::scalar(1u32)]).launch(1) };
+    let message = launched.unwrap_err().to_string();
+    assert!(message.contains("argument 0 (out)"), "{message}");
+    assert_eq!(put(&module, &queue)?, [7]);
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! Finding devices. The environment is one for the whole process, so each case runs in a child:
+//! this test program again, told to run one test.
+
+use syclbin_rt::{Device, ErrorKind, Result};
+
+use crate::common;
+
+/// Set in the child.
+const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+
+fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// What `test` prints when it runs in a process with these variables.
+fn in_child(test: &str, variables: &[(&str, &str)]) -> String {
+    let output = common::child(module_path!(), test)
+        .env_remove("SYCLBIN_DEVICE")
+        .env(CHILD, "1")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the test program runs");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{printed}");
+    printed
+}
+
+/// Prints the outcome for the parent.
+fn report(result: Result<Device>) {
+    match result {
+        Ok(device) => eprintln!("found {device}"),
+        Err(error) => eprintln!("error {error}"),
+    }
+}
+
+#[test]
+fn devices_describe_themselves() {
+    let Some(queue) = common::queue() else { return };
+    let device = queue.device();
+    assert_eq!(device.takes_spirv(), !common::on_cuda());
+    for text in [
+        device.name(),
+        device.vendor(),
+        device.platform(),
+        device.driver_version(),
+        device.library(),
+    ] {
+        assert!(!text.is_empty(), "{device:?}");
+    }
+    let interface = if common::on_cuda() {
+        "CUDA "
+    } else {
+        "OpenCL "
+    };
+    assert!(device.version().starts_with(interface), "{device:?}");
+    assert!(device.memory_bytes() > 0 && device.compute_units() > 0);
+    assert!(device.max_work_group_size() > 0);
+    let of_kind = match device.kind() {
+        syclbin_rt::DeviceKind::Gpu => syclbin_rt::Aspect::GPU,
+        syclbin_rt::DeviceKind::Cpu => syclbin_rt::Aspect::CPU,
+        _ => syclbin_rt::Aspect::ACCELERATOR,
+    };
+    assert!(device.has(of_kind) && device.aspects().any(|aspect| aspect == of_kind));
+    assert!(
+        device.has(syclbin_rt::Aspect::ONLINE_COMPILER),
+        "{device:?}"
+    );
+    assert!(device.max_work_item_sizes().iter().all(|size| *size > 0));
+    let display = format!(
+        "{} ({}, {})",
+        device.name(),
+        device.kind(),
+        device.driver_version()
+    );
+    assert_eq!(device.to_string(), display);
+}
+
+#[test]
+fn the_choice_comes_with_its_reason() {
+    const TEST: &str = "the_choice_comes_with_its_reason";
+    if is_child() {
+        match Device::choose() {
+            Ok(choice) => eprintln!("found {choice}"),
+            Err(error) => eprintln!("error {error}"),
+        }
+        return;
+    }
+    if common::queue().is_none() {
+        return;
+    }
+    let printed = in_child(TEST, &[]);
+    assert!(
+        printed.contains(": it is the first ") || printed.contains(", it is the first "),
+        "{printed}"
+    );
+    let printed = in_child(TEST, &[("SYCLBIN_DEVICE", "opencl:*")]);
+    assert!(
+        printed.contains(": SYCLBIN_DEVICE=opencl:* asks for it"),
+        "{printed}"
+    );
+    let printed = in_child(TEST, &[("SYCLBIN_DEVICE", "level_zero:gpu")]);
+    assert!(printed.contains("use opencl:gpu"), "{printed}");
+}
+
+#[test]
+fn a_device_is_the_same_value_each_time() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    assert_eq!(Device::best()?, *queue.device());
+    let all = Device::all()?;
+    assert!(all.contains(queue.device()));
+    let distinct: std::collections::HashSet<&Device> = all.iter().collect();
+    assert_eq!(distinct.len(), all.len());
+    Ok(())
+}
+
+#[test]
+fn a_device_is_selected_by_kind_index_and_name() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let device = queue.device();
+    let kind = device.kind().to_string();
+    let selected = Device::select(&format!("no such device,{kind}"))?;
+    assert_eq!(selected.kind(), device.kind());
+    let index = Device::all()?.iter().position(|other| other == device);
+    assert_eq!(
+        Device::select(&index.expect("it is listed").to_string())?,
+        *device
+    );
+    assert_eq!(
+        Device::select(&device.name().to_uppercase())?.name(),
+        device.name()
+    );
+    Ok(())
+}
+
+#[test]
+fn best_obeys_the_variable() {
+    if is_child() {
+        return report(Device::best());
+    }
+    let Some(queue) = common::queue() else { return };
+    let name = queue.device().name();
+    let printed = in_child("best_obeys_the_variable", &[("SYCLBIN_DEVICE", name)]);
+    assert!(printed.contains(&format!("found {name}")), "{printed}");
+}
+
+#[test]
+fn an_unknown_device_names_what_there_is() {
+    if is_child() {
+        return report(Device::best());
+    }
+    let Some(queue) = common::queue() else { return };
+    let variables = [("SYCLBIN_DEVICE", "abacus")];
+    let printed = in_child("an_unknown_device_names_what_there_is", &variables);
+    assert!(
+        printed.contains("error device selector \"abacus\" (SYCLBIN_DEVICE or Device::select): no device matches; there is:"),
+        "{printed}"
+    );
+    assert!(printed.contains(&queue.device().to_string()), "{printed}");
+}
+
+#[test]
+fn without_a_library_the_error_lists_what_was_tried_and_the_way_out() {
+    if is_child() {
+        assert!(Device::all().is_err() || Device::best().is_ok());
+        return report(Device::best());
+    }
+    let home = std::env::temp_dir().join(format!("syclbin-rt-no-home-{}", std::process::id()));
+    let home = home.to_str().expect("a UTF-8 path");
+    let printed = in_child(
+        "without_a_library_the_error_lists_what_was_tried_and_the_way_out",
+        &[
+            ("OPENCL_DYLIB_PATH", "/nowhere/libone.so;/nowhere/libtwo.so"),
+            ("SYCLBIN_HOME", home),
+        ],
+    );
+    // The error has the word as well: "no device found".
+    if printed.lines().any(|line| line.starts_with("found ")) {
+        common::say_skipped("this system has an OpenCL device of its own");
+        return;
+    }
+    for expected in [
+        "error no device found",
+        "cargo syclbin toolchain install",
+        "/nowhere/libone.so: ",
+        "/nowhere/libtwo.so: ",
+        &format!("nothing is installed in {home}"),
+    ] {
+        assert!(
+            printed.contains(expected),
+            "{expected:?} is missing in: {printed}"
+        );
+    }
+}
+
+#[test]
+fn a_library_that_is_not_opencl_is_passed_over() {
+    if is_child() {
+        return report(Device::best());
+    }
+    let Some(queue) = common::queue() else { return };
+    // Every Linux system has this one; elsewhere it does not load, which is passed over too.
+    let variables = [("OPENCL_DYLIB_PATH", "libm.so.6;/dev/null")];
+    let printed = in_child("a_library_that_is_not_opencl_is_passed_over", &variables);
+    let name = queue.device().name();
+    assert!(printed.contains(&format!("found {name}")), "{printed}");
+}
+
+#[test]
+fn a_driver_that_is_found_twice_is_listed_once() {
+    if is_child() {
+        for device in Device::all().expect("the parent found one") {
+            eprintln!("found {device}");
+        }
+        return;
+    }
+    let Some(queue) = common::queue() else { return };
+    let library = queue.device().library();
+    let display = queue.device().to_string();
+    let count = |printed: &str| printed.matches(&format!("found {display}")).count();
+    let test = "a_driver_that_is_found_twice_is_listed_once";
+    let before = count(&in_child(test, &[]));
+    let twice = format!("{library};{library}");
+    assert_eq!(
+        count(&in_child(test, &[("OPENCL_DYLIB_PATH", &twice)])),
+        before
+    );
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn a_missing_driver_of_nvidia_is_named_where_its_devices_are_asked_for() {
+    let Some(queue) = common::opencl_queue() else {
+        return;
+    };
+    let device = queue.device();
+    match Device::select("cuda:gpu:0") {
+        // There is one, beside the device that the tests run on.
+        Ok(gpu) => assert_ne!(gpu, *device),
+        Err(error) => {
+            let message = error.to_string();
+            assert!(matches!(error.kind(), ErrorKind::NotSelected { .. }));
+            assert!(
+                message.contains("no device matches (NVIDIA's driver: "),
+                "{message}"
+            );
+            assert!(message.contains(&device.to_string()), "{message}");
+        }
+    }
+    // It hides no other device.
+    assert!(Device::select("cuda,*").is_ok());
+}

@@ -1,0 +1,602 @@
+//! Events: commands wait for each other, threads and tasks for commands.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
+
+use std::future::{Future, IntoFuture};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use syclbin_rt::{
+    Arg, Buffer, Event, EventFuture, Kernel, Launch, Module, Queue, QueueOptions, Result, Transfer,
+    TransferFuture,
+};
+
+use crate::common;
+
+/// Large enough for a kernel to be still at work when the next one is queued.
+const N: usize = 1 << 20;
+
+/// The kernels of one queue.
+struct Kernels {
+    iota: Result<Kernel>,
+    saxpy: Result<Kernel>,
+}
+
+impl Kernels {
+    fn load(queue: &Queue) -> Result<Self> {
+        let module: Module = common::load(queue, &common::testfile("vector_ops.object.syclbin"))?;
+        Ok(Self {
+            iota: module.kernel("_ZN18__sycl_kernel_fill4iotaEfPfi"),
+            saxpy: module.kernel("saxpy"),
+        })
+    }
+
+    /// `out[i] = start + i`, by a single work-item, and so slowly.
+    fn iota(&self, start: f32, out: &mut Buffer<f32>, after: &[&Event]) -> Result<Event> {
+        let count = i32::try_from(out.len()).expect("a small buffer");
+        let args = [Arg::scalar(start), Arg::write(out), Arg::scalar(count)];
+        let launch = Launch::new(&self.iota, &["start", "out", "count"], args);
+        // SAFETY: it writes as many elements as there are.
+        unsafe { launch.after(after).launch(1) }
+    }
+
+    /// `y[i] += a * x[i]`.
+    fn saxpy(
+        &self,
+        a: f32,
+        x: &Buffer<f32>,
+        y: &mut Buffer<f32>,
+        after: &[&Event],
+    ) -> Result<Event> {
+        assert_eq!(x.len(), y.len());
+        let n = u32::try_from(x.len()).expect("a small buffer");
+        let args = [Arg::scalar(a), Arg::read(x), Arg::write(y), Arg::scalar(n)];
+        let launch = Launch::new(&self.saxpy, &["a", "x", "y", "n"], args);
+        // SAFETY: the kernel checks its index against `n`, which is the length of both buffers.
+        unsafe { launch.after(after).launch(x.len()) }
+    }
+}
+
+fn out_of_order() -> Result<Option<Queue>> {
+    common::queue_with(QueueOptions::new().out_of_order())
+}
+
+#[test]
+fn a_diamond_of_launches_out_of_order_computes_what_its_order_says() -> Result<()> {
+    let Some(queue) = out_of_order()? else {
+        return Ok(());
+    };
+    assert!(queue.options() == QueueOptions::new().out_of_order());
+    let kernels = Kernels::load(&queue)?;
+    let mut a = queue.zeroed(N)?;
+    let (mut b, mut c) = (queue.zeroed(N)?, queue.zeroed(N)?);
+    for start in [0.0, 1.0, 2.0, 3.0] {
+        queue.write(&mut b, &vec![1.0; N])?;
+        queue.write(&mut c, &vec![2.0; N])?;
+        let first = kernels.iota(start, &mut a, &[])?;
+        let left = kernels.saxpy(2.0, &a, &mut b, &[&first])?;
+        let right = kernels.saxpy(3.0, &a, &mut c, &[&first])?;
+        let last = kernels.saxpy(10.0, &b, &mut c, &[&left, &right])?;
+        last.wait()?;
+        let mut c = queue.download(&c)?.into_iter().zip(0u32..);
+        assert!(c.all(|(c, i)| {
+            let a = start + i as f32;
+            c == 10.0 * (2.0 * a + 1.0) + (3.0 * a + 2.0)
+        }));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_waits_comes_after_everything_before_also_out_of_order() -> Result<()> {
+    let Some(queue) = out_of_order()? else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let (mut x, mut y) = (queue.zeroed(N)?, queue.zeroed(N)?);
+    let expected: Vec<f32> = (0u32..).take(N).map(|i| i as f32).collect();
+    kernels.iota(0.0, &mut x, &[])?;
+    assert_eq!(queue.download(&x)?, expected);
+    kernels.iota(1.0, &mut x, &[])?;
+    let mut data = vec![0.0; N];
+    queue.read(&x, &mut data)?;
+    assert!(data.iter().zip(&expected).all(|(x, i)| *x == i + 1.0));
+    // What is written does not reach a launch before.
+    let wrote = kernels.iota(2.0, &mut x, &[])?;
+    kernels.saxpy(1.0, &x, &mut y, &[&wrote])?;
+    queue.write(&mut x, &vec![0.0; N])?;
+    assert!(queue.download(&x)?.iter().all(|x| *x == 0.0));
+    let y = queue.download(&y)?;
+    assert!(y.iter().zip(&expected).all(|(y, i)| *y == i + 2.0));
+    Ok(())
+}
+
+#[test]
+fn device_globals_come_after_everything_before_also_out_of_order() -> Result<()> {
+    let Some(queue) = out_of_order()? else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let mut x = queue.zeroed(N)?;
+    let module = common::load(&queue, &common::testfile("globals.object.syclbin"))?;
+    let (table, store) = (
+        module.global::<[i32; 4]>("_Z5table")?,
+        module.kernel("store"),
+    );
+    for value in 0..20 {
+        let slow = kernels.iota(0.0, &mut x, &[])?;
+        let launch = Launch::new(&store, &["value"], [Arg::scalar(value)]);
+        // SAFETY: it writes nothing but the variable.
+        unsafe { launch.after(&[&slow]).launch(1)? };
+        assert_eq!(table.read()?, [0, value, 2 * value, 3 * value]);
+        let launch = Launch::new(&store, &["value"], [Arg::scalar(value)]);
+        let slow = kernels.iota(0.0, &mut x, &[])?;
+        // SAFETY: as above.
+        unsafe { launch.after(&[&slow]).launch(1)? };
+        table.write(&[-value; 4])?;
+        queue.wait()?;
+        assert_eq!(table.read()?, [-value; 4]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_barrier_waits_for_all_before_it_and_all_after_wait_for_it() -> Result<()> {
+    let Some(queue) = out_of_order()? else {
+        return Ok(());
+    };
+    let other = queue.device().queue()?;
+    let (kernels, elsewhere) = (Kernels::load(&queue)?, Kernels::load(&other)?);
+    let (mut x, mut y) = (queue.zeroed(N)?, queue.zeroed(N)?);
+    let (mut z, mut sum) = (queue.zeroed(N)?, queue.zeroed::<f32>(N)?);
+    for start in [0.0, 1.0, 2.0] {
+        queue.write(&mut sum, &vec![0.0; N])?;
+        kernels.iota(start, &mut x, &[])?;
+        kernels.iota(start, &mut y, &[])?;
+        let there = elsewhere.iota(start, &mut z, &[])?;
+        // Of all three one only is named.
+        let all = queue.barrier(&[&there])?;
+        let one = kernels.saxpy(1.0, &x, &mut sum, &[])?;
+        let two = kernels.saxpy(2.0, &y, &mut sum, &[&one])?;
+        kernels.saxpy(3.0, &z, &mut sum, &[&two])?;
+        all.wait()?;
+        assert_eq!(format!("{all:?}"), "Event(waiting at a barrier)");
+        assert!(there.is_complete()?);
+        let mut sum = queue.download(&sum)?.into_iter().zip(0u32..);
+        assert!(sum.all(|(sum, i)| sum == 6.0 * (start + i as f32)));
+    }
+    Ok(())
+}
+
+#[test]
+fn queues_in_order_wait_for_each_other_by_barriers_and_events() -> Result<()> {
+    let Some(one) = common::queue() else {
+        return Ok(());
+    };
+    let two = one.device().queue()?;
+    let (on_one, on_two) = (Kernels::load(&one)?, Kernels::load(&two)?);
+    let (mut x, mut y) = (one.zeroed(N)?, one.zeroed(N)?);
+    for start in [0.0, 1.0, 2.0, 3.0] {
+        two.write(&mut y, &vec![0.0; N])?;
+        let wrote = on_one.iota(start, &mut x, &[])?;
+        two.barrier(&[&wrote])?;
+        on_two.saxpy(1.0, &x, &mut y, &[])?;
+        // And back: `x` is not to change before it was read.
+        one.barrier(&[&two.barrier(&[])?])?;
+        let again = on_one.iota(-start, &mut x, &[])?;
+        let read = on_two.saxpy(-1.0, &x, &mut y, &[&again])?;
+        one.barrier(&[&read])?;
+        let mut y = one.download(&y)?.into_iter();
+        assert!(y.all(|y| y == 2.0 * start));
+    }
+    Ok(())
+}
+
+#[test]
+fn more_events_than_fit_without_an_allocation_are_all_waited_for() -> Result<()> {
+    let Some(queue) = out_of_order()? else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    for many in [8, 9, 20] {
+        let mut parts = Vec::new();
+        for _ in 0..many {
+            parts.push(queue.zeroed(1 << 16)?);
+        }
+        let mut events = Vec::new();
+        for part in &mut parts {
+            events.push(kernels.iota(1.0, part, &[])?);
+        }
+        let all: Vec<&Event> = events.iter().collect();
+        let mut sum = queue.zeroed(1 << 16)?;
+        // The last one is that which runs last, if any.
+        let last = parts.last().expect("some");
+        let done = kernels.saxpy(1.0, last, &mut sum, &all)?;
+        done.wait()?;
+        for event in &events {
+            assert!(event.is_complete()?);
+        }
+        Event::wait_all(&all)?;
+        assert_eq!(queue.download(&sum)?[..2], [1.0, 2.0]);
+    }
+    Event::wait_all(&[])
+}
+
+#[test]
+fn many_threads_share_one_queue_out_of_order_and_one_module() -> Result<()> {
+    let Some(queue) = out_of_order()? else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let work = |start: f32| -> Result<Vec<f32>> {
+        let (mut x, mut y) = (queue.zeroed(10_000)?, queue.zeroed(10_000)?);
+        let mut last = kernels.iota(start, &mut x, &[])?;
+        for _ in 0..50 {
+            last = kernels.saxpy(1.0, &x, &mut y, &[&last])?;
+        }
+        last.wait()?;
+        queue.download(&y)
+    };
+    each_on_its_thread(work)
+}
+
+#[test]
+fn threads_wait_for_a_queue_out_of_order_while_others_use_it() -> Result<()> {
+    let Some(queue) = out_of_order()? else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    // Often, because a driver that cannot do this at once still can most of the time.
+    let work = |start: f32| -> Result<Vec<f32>> {
+        let (mut x, mut y) = (queue.zeroed(100)?, queue.zeroed(100)?);
+        for _ in 0..1000 {
+            y = queue.zeroed(100)?;
+            let first = kernels.iota(start, &mut x, &[])?;
+            kernels.saxpy(50.0, &x, &mut y, &[&first])?;
+            queue.wait()?;
+        }
+        queue.download(&y)
+    };
+    each_on_its_thread(work)
+}
+
+#[test]
+fn many_threads_have_queues_of_their_own_on_one_device() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let shared = queue.zeroed(10_000)?;
+    let work = |start: f32| -> Result<Vec<f32>> {
+        let queue = queue.device().queue()?;
+        let kernels = Kernels::load(&queue)?;
+        let (mut x, mut y) = (queue.zeroed(10_000)?, queue.zeroed(10_000)?);
+        kernels.iota(start, &mut x, &[])?;
+        for _ in 0..50 {
+            kernels.saxpy(1.0, &x, &mut y, &[])?;
+            kernels.saxpy(1.0, &shared, &mut y, &[])?;
+        }
+        queue.download(&y)
+    };
+    each_on_its_thread(work)
+}
+
+/// Eight threads do `work`, and get 50 times what it counts from.
+fn each_on_its_thread(work: impl Fn(f32) -> Result<Vec<f32>> + Sync) -> Result<()> {
+    let work = &work;
+    let starts = [0u8, 1, 2, 3, 4, 5, 6, 7].map(f32::from);
+    std::thread::scope(|scope| {
+        let threads = starts.map(|start| (start, scope.spawn(move || work(start))));
+        for (start, thread) in threads {
+            let results = thread.join().expect("no panic")?;
+            let mut results = results.into_iter().zip(0u32..);
+            assert!(results.all(|(y, i)| y == 50.0 * (start + i as f32)));
+        }
+        Ok(())
+    })
+}
+
+/// Counts how often it was woken, and lets a thread wait for that.
+struct Bell {
+    rung: AtomicUsize,
+    wait: mpsc::Sender<()>,
+}
+
+impl Bell {
+    fn new() -> (Arc<Self>, Waker, mpsc::Receiver<()>) {
+        let (wait, rang) = mpsc::channel();
+        let rung = AtomicUsize::new(0);
+        let bell = Arc::new(Self { rung, wait });
+        (Arc::clone(&bell), Waker::from(bell), rang)
+    }
+
+    fn rung(&self) -> usize {
+        self.rung.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.rung.fetch_add(1, Ordering::SeqCst);
+        let _ = self.wait.send(());
+    }
+}
+
+/// The future of a launch that had not finished when it was polled, and what that is to ring.
+struct Pending {
+    future: Pin<Box<dyn Future<Output = Result<()>> + Send>>,
+    bell: Arc<Bell>,
+    waker: Waker,
+    rang: mpsc::Receiver<()>,
+}
+
+impl Pending {
+    /// A launch after several slow ones; should it have finished all the same, it is launched again.
+    fn new(kernels: &Kernels, x: &mut Buffer<f32>) -> Result<Self> {
+        loop {
+            for _ in 0..10 {
+                kernels.iota(0.0, x, &[])?;
+            }
+            let (bell, waker, rang) = Bell::new();
+            let future = Box::pin(kernels.iota(1.0, x, &[])?.into_future());
+            let mut pending = Self {
+                future,
+                bell,
+                waker,
+                rang,
+            };
+            if pending.poll().is_pending() {
+                return Ok(pending);
+            }
+        }
+    }
+
+    fn poll(&mut self) -> Poll<Result<()>> {
+        self.poll_with(&self.waker.clone())
+    }
+
+    fn poll_with(&mut self, waker: &Waker) -> Poll<Result<()>> {
+        self.future.as_mut().poll(&mut Context::from_waker(waker))
+    }
+}
+
+#[test]
+fn a_future_wakes_its_task_once_and_is_then_ready() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let mut x = queue.zeroed(N)?;
+    let mut pending = Pending::new(&kernels, &mut x)?;
+    for _ in 0..3 {
+        let _ = pending.poll();
+    }
+    pending.rang.recv().expect("it is woken");
+    assert!(matches!(pending.poll(), Poll::Ready(Ok(()))));
+    queue.wait()?;
+    assert_eq!(pending.bell.rung(), 1);
+    // A command that has finished wakes nobody.
+    let event = queue.barrier(&[])?;
+    event.wait()?;
+    let (bell, waker, _rang) = Bell::new();
+    let mut future = pin!((&event).into_future());
+    let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(matches!(polled, Poll::Ready(Ok(()))));
+    assert_eq!(bell.rung(), 0);
+    Ok(())
+}
+
+#[test]
+fn of_two_wakers_of_one_future_the_last_is_woken() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let mut x = queue.zeroed(N)?;
+    loop {
+        let mut pending = Pending::new(&kernels, &mut x)?;
+        let (second, waker, rang) = Bell::new();
+        if pending.poll_with(&waker).is_ready() {
+            // The first was woken before the second came.
+            continue;
+        }
+        rang.recv().expect("it is woken");
+        assert!(matches!(pending.poll_with(&waker), Poll::Ready(Ok(()))));
+        assert_eq!((pending.bell.rung(), second.rung()), (0, 1));
+        return Ok(());
+    }
+}
+
+#[test]
+fn two_futures_of_one_event_wake_both_their_tasks() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let mut x = queue.zeroed(N)?;
+    loop {
+        for _ in 0..10 {
+            kernels.iota(0.0, &mut x, &[])?;
+        }
+        let event = kernels.iota(1.0, &mut x, &[])?;
+        let (_first, waker, rang) = Bell::new();
+        let (_second, other, also_rang) = Bell::new();
+        let (mut one, mut two) = (pin!((&event).into_future()), pin!((&event).into_future()));
+        let pending = [(&mut one, &waker), (&mut two, &other)].map(|(future, waker)| {
+            let context = &mut Context::from_waker(waker);
+            future.as_mut().poll(context).is_pending()
+        });
+        if pending != [true; 2] {
+            continue;
+        }
+        rang.recv().expect("one is woken");
+        also_rang.recv().expect("the other is woken");
+        assert!(event.is_complete()?);
+        return Ok(());
+    }
+}
+
+#[test]
+fn futures_are_dropped_and_moved_to_threads_while_the_command_runs() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let mut x = queue.zeroed(N)?;
+    for _ in 0..10 {
+        drop(Pending::new(&kernels, &mut x)?);
+    }
+    let future = Pending::new(&kernels, &mut x)?.future;
+    // All other handles of the queue go, and the future is the last.
+    drop((x, kernels, queue));
+    let thread = std::thread::spawn(move || block_on(future));
+    thread.join().expect("no panic")
+}
+
+/// The smallest executor there is.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[test]
+fn tasks_await_launches_and_transfers() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let sum = block_on(async {
+        let mut x = queue.zeroed(N)?;
+        let mut y = queue.zeroed(N)?;
+        let ones = queue.write_later(&mut x, vec![1.0f32; N])?.await?;
+        assert_eq!(ones.len(), N);
+        let event = kernels.saxpy(3.0, &x, &mut y, &[])?;
+        (&event).await?;
+        kernels.saxpy(4.0, &x, &mut y, &[&event])?.await?;
+        queue.download_later(&y)?.await
+    })?;
+    assert_eq!(sum, vec![7.0; N]);
+    Ok(())
+}
+
+#[test]
+fn a_waker_that_panics_takes_nobody_with_it() -> Result<()> {
+    struct Broken(mpsc::Sender<()>);
+    impl Wake for Broken {
+        #[allow(clippy::panic, reason = "what the test is about")]
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+            panic!("a broken executor; this message is expected");
+        }
+    }
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let mut x = queue.zeroed(N)?;
+    let (send, woke) = mpsc::channel();
+    let broken = Waker::from(Arc::new(Broken(send)));
+    while Pending::new(&kernels, &mut x)?
+        .poll_with(&broken)
+        .is_ready()
+    {}
+    woke.recv().expect("it is woken");
+    let pending = Pending::new(&kernels, &mut x)?;
+    pending.rang.recv().expect("others still are");
+    Ok(())
+}
+
+#[test]
+fn a_waker_may_own_the_last_handles_and_launch_again() -> Result<()> {
+    /// What executors do that poll a task as soon as it is woken, and what it then does.
+    struct Task(std::sync::Mutex<Option<Work>>);
+    struct Work(Queue, Kernels, Buffer<f32>, mpsc::Sender<Vec<f32>>);
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {
+            let work = self.0.lock().expect("no panic").take();
+            let Some(Work(queue, kernels, mut x, send)) = work else {
+                return;
+            };
+            let launched = kernels.iota(5.0, &mut x, &[]);
+            let result = launched.and_then(|_| queue.download(&x));
+            let _ = send.send(result.expect("it runs"));
+            // The queue goes here, and is waited for.
+        }
+    }
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    loop {
+        let queue = queue.device().queue()?;
+        let kernels = Kernels::load(&queue)?;
+        let (mut x, y) = (queue.zeroed(N)?, queue.zeroed(1000)?);
+        let (send, result) = mpsc::channel();
+        let work = Work(queue.clone(), Kernels::load(&queue)?, y, send);
+        let task = Arc::new(Task(Some(work).into()));
+        let waker = Waker::from(Arc::clone(&task));
+        let mut pending = Pending::new(&kernels, &mut x)?;
+        if pending.poll_with(&waker).is_ready() {
+            continue;
+        }
+        drop((pending, kernels, queue, task, waker));
+        let result = result.recv().expect("the task is woken");
+        assert_eq!(result[..2], [5.0, 6.0]);
+        return Ok(());
+    }
+}
+
+#[test]
+fn events_transfers_and_their_futures_cross_threads() {
+    fn crosses<T: Send + Sync + Unpin + 'static>() {}
+    crosses::<Event>();
+    crosses::<EventFuture>();
+    crosses::<Transfer<f32>>();
+    crosses::<TransferFuture<f32>>();
+}
+
+#[test]
+fn a_profile_tells_when_a_command_ran() -> Result<()> {
+    let Some(queue) = common::queue_with(QueueOptions::new().profiling())? else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let mut x = queue.zeroed(N)?;
+    let first = kernels.iota(0.0, &mut x, &[])?;
+    let profile = first.profile()?;
+    assert!(profile.queued <= profile.submitted);
+    assert!(profile.submitted <= profile.started);
+    assert!(profile.started < profile.ended);
+    assert_eq!(profile.execution(), profile.ended - profile.started);
+    let next = kernels.iota(0.0, &mut x, &[])?.profile()?;
+    assert!(profile.ended <= next.started);
+    Ok(())
+}
+
+#[test]
+fn times_that_nobody_noted_are_an_error_that_tells_what_to_do() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = Kernels::load(&queue)?;
+    let mut x = queue.zeroed(10)?;
+    let event = kernels.iota(0.0, &mut x, &[])?;
+    assert_eq!(
+        event.profile().unwrap_err().to_string(),
+        "no times were noted of running kernel fill::iota; make the queue by \
+         Device::queue_with(QueueOptions::new().profiling())"
+    );
+    event.wait()
+}

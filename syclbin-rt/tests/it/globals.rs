@@ -1,0 +1,285 @@
+//! Device globals: kernels and the host see the same variables.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
+
+use std::time::{Duration, Instant};
+
+use syclbin::property::set;
+use syclbin::{AbstractModule, Syclbin, Value};
+use syclbin_rt::{Arg, DeviceArray, ErrorKind, Launch, Module, Queue, Result};
+
+use crate::common;
+
+const GLOBALS: &str = "globals.object.syclbin";
+
+fn module(queue: &Queue) -> Result<Module> {
+    common::load(queue, &common::testfile(GLOBALS))
+}
+
+/// `table[index & 3] + bias` for the indices 0 to 7.
+fn lookup(queue: &Queue, module: &Module) -> Result<Vec<f32>> {
+    let kernel = module.kernel("lookup");
+    let index = queue.upload(&[0i32, 1, 2, 3, 4, 5, 6, 7])?;
+    let mut out = queue.zeroed::<f32>(8)?;
+    let args = [Arg::read(&index), Arg::write(&mut out)];
+    // SAFETY: one element of each buffer per work-item.
+    unsafe { Launch::new(&kernel, &["index", "out"], args).launch(8)? };
+    queue.download(&out)
+}
+
+/// `table[i] = value * i`.
+fn store(module: &Module, value: i32) -> Result<()> {
+    let kernel = module.kernel("store");
+    // SAFETY: it writes nothing but the variable.
+    unsafe { Launch::new(&kernel, &["value"], [Arg::scalar(value)]).launch(1)? };
+    Ok(())
+}
+
+#[test]
+fn a_variable_starts_as_zero_and_lives_on_between_launches() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    assert_eq!(lookup(&queue, &module)?, [0.0; 8]);
+    store(&module, 10)?;
+    let expected = [0.0, 10.0, 20.0, 30.0, 0.0, 10.0, 20.0, 30.0];
+    assert_eq!(lookup(&queue, &module)?, expected);
+    Ok(())
+}
+
+#[test]
+fn the_host_writes_what_kernels_read_and_reads_what_they_write() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    let table = module.global::<[i32; 4]>("_Z5table")?;
+    // In the variable itself.
+    let bias = module.global::<f32>("bias")?;
+    assert_eq!(
+        (table.name(), bias.name()),
+        ("_Z5table".to_owned(), "_Z4bias".to_owned())
+    );
+    assert_eq!((table.read()?, bias.read()?), ([0; 4], 0.0));
+    table.write(&[1, 2, 3, -4])?;
+    bias.write(&0.5)?;
+    assert_eq!((table.read()?, bias.read()?), ([1, 2, 3, -4], 0.5));
+    let expected = [1.5, 2.5, 3.5, -3.5, 1.5, 2.5, 3.5, -3.5];
+    assert_eq!(lookup(&queue, &module)?, expected);
+    store(&module, 7)?;
+    assert_eq!(table.read()?, [0, 7, 14, 21]);
+    Ok(())
+}
+
+#[test]
+fn every_module_has_variables_of_its_own() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let (one, two) = (module(&queue)?, module(&queue)?);
+    store(&one, 1)?;
+    one.global::<f32>("bias")?.write(&9.0)?;
+    assert_eq!(lookup(&queue, &two)?, [0.0; 8]);
+    assert_eq!(two.global::<f32>("bias")?.read()?, 0.0);
+    Ok(())
+}
+
+#[test]
+fn a_variable_outlives_its_module_and_the_queue() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    let table = module.global::<[i32; 4]>("table")?;
+    for value in 0..100 {
+        store(&module, value)?;
+    }
+    drop((module, queue));
+    assert_eq!(table.read()?, [0, 99, 198, 297]);
+    Ok(())
+}
+
+#[test]
+fn a_module_may_go_while_its_kernels_use_variables() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    for value in 0..50 {
+        store(&module(&queue)?, value)?;
+    }
+    queue.wait()
+}
+
+#[test]
+fn a_kernel_keeps_the_variables_it_uses() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    module.global::<[i32; 4]>("table")?.write(&[5, 6, 7, 8])?;
+    let kernel = module.kernel("lookup");
+    drop(module);
+    // What is free now would be found here.
+    let others = [-1; 64].map(|other| DeviceArray::upload(&queue, &[other; 4]));
+    let index = queue.upload(&[0i32, 1, 2, 3])?;
+    let mut out = queue.zeroed::<f32>(4)?;
+    let args = [Arg::read(&index), Arg::write(&mut out)];
+    // SAFETY: one element of each buffer per work-item.
+    unsafe { Launch::new(&kernel, &["index", "out"], args).launch(4)? };
+    assert_eq!(queue.download(&out)?, [5.0, 6.0, 7.0, 8.0]);
+    drop(others);
+    Ok(())
+}
+
+/// `GLOBALS` with its module twice: the first has `store` and the second, changed, has `lookup`.
+fn in_two_modules(change: impl FnOnce(&mut AbstractModule<'_>)) -> Vec<u8> {
+    let bytes = common::testfile(GLOBALS);
+    let mut file: Syclbin<'_> = syclbin::read::parse(&bytes).expect("a good file");
+    let mut second = file.modules[0].clone();
+    let store = |name: &str| name.ends_with("store");
+    file.modules[0].metadata.retain(set::KERNEL_NAMES, store);
+    second
+        .metadata
+        .retain(set::KERNEL_NAMES, |name| !store(name));
+    change(&mut second);
+    file.modules.push(second);
+    common::written(&file)
+}
+
+#[test]
+fn the_modules_of_a_file_share_its_variables() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = common::load(&queue, &in_two_modules(|_| ()))?;
+    store(&module, 3)?;
+    // In the variable itself, so written to both programs.
+    module.global::<f32>("bias")?.write(&0.25)?;
+    let expected = [0.25, 3.25, 6.25, 9.25, 0.25, 3.25, 6.25, 9.25];
+    assert_eq!(lookup(&queue, &module)?, expected);
+    Ok(())
+}
+
+#[test]
+fn modules_that_describe_a_variable_differently_do_not_load() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    for words in [[8, 0], [16, 1]] {
+        let bytes = in_two_modules(|second| {
+            let name = "rtc_0$_Z5table";
+            second
+                .metadata
+                .insert(set::DEVICE_GLOBALS, name, size_and_scope(words));
+        });
+        let module = common::load(&queue, &bytes)?;
+        store(&module, 3)?;
+        let table = module.global::<[i32; 4]>("table")?;
+        assert_eq!(table.read()?, [0, 3, 6, 9]);
+        let message = module.kernel("lookup").unwrap_err().to_string();
+        assert!(
+            message.contains("device global _Z5table: two modules describe it differently"),
+            "{message}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_hundred_thousand_variables_load_in_time_that_grows_with_their_number() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile(GLOBALS);
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    for number in 0..100_000 {
+        let name = format!("_Z{number:06}");
+        let metadata = &mut file.modules[0].metadata;
+        metadata.insert(set::DEVICE_GLOBALS, name, size_and_scope([4, 1]));
+    }
+    let bytes = common::written(&file);
+    let start = Instant::now();
+    common::load(&queue, &bytes)?;
+    // With a search for each it was most of a minute, else it is a second or two.
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        start.elapsed()
+    );
+    Ok(())
+}
+
+#[test]
+fn wrong_names_and_sizes_are_refused() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    let error = module.global::<i32>("tabel").unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::NoGlobal { .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("_Z5table"), "{error}");
+    assert_eq!(
+        module.global::<[i32; 3]>("table").unwrap_err().to_string(),
+        "device global _Z5table has 16 bytes, the Rust type has 12"
+    );
+    Ok(())
+}
+
+/// `GLOBALS` with another description of a variable: its size and whether it is in the program.
+fn described(name: &str, words: [u32; 2]) -> Vec<u8> {
+    let bytes = common::testfile(GLOBALS);
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    for module in &mut file.modules {
+        module
+            .metadata
+            .insert(set::DEVICE_GLOBALS, name.to_owned(), size_and_scope(words));
+    }
+    common::written(&file)
+}
+
+fn size_and_scope(words: [u32; 2]) -> Value {
+    let data = bytemuck::cast_slice(&words).to_vec();
+    Value::Bytes { bits: 64, data }
+}
+
+#[test]
+fn what_the_file_says_wrongly_of_a_variable_is_an_error() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    // Larger than it is.
+    let module = common::load(&queue, &described("rtc_0$_Z4bias", [64, 1]))?;
+    let bias = module.global::<[f32; 16]>("_Z4bias")?;
+    let message = bias.read().unwrap_err().to_string();
+    assert!(
+        message.contains("while reading device global _Z4bias"),
+        "{message}"
+    );
+    let message = bias.write(&[1.0; 16]).unwrap_err().to_string();
+    assert!(
+        message.contains("while writing device global _Z4bias"),
+        "{message}"
+    );
+    // Not in the program, and too small for a pointer.
+    let error = common::load(&queue, &described("rtc_0$_Z4bias", [4, 0])).unwrap_err();
+    assert!(
+        error.to_string().contains("device global _Z4bias: "),
+        "{error}"
+    );
+    // Not there at all.
+    let error = common::load(&queue, &described("_Z4none", [4, 0])).unwrap_err();
+    assert!(
+        error.to_string().contains("device global _Z4none: "),
+        "{error}"
+    );
+    let module = common::load(&queue, &described("_Z4none", [4, 1]))?;
+    let error = module.global::<f32>("_Z4none")?.read().unwrap_err();
+    assert!(
+        error.to_string().contains("device global _Z4none"),
+        "{error}"
+    );
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! Parts of buffers, copies, fills and views of the host.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
+
+use syclbin_rt::{
+    Arg, DeviceArray, DeviceSlice, ErrorKind, Event, HostArray, Kernel, Launch, LaunchProblem,
+    Queue, Result, SharedArray,
+};
+
+use crate::common;
+
+/// The queue of a test, which ends where there is no device.
+macro_rules! queue {
+    () => {
+        match common::queue() {
+            Some(queue) => queue,
+            None => return Ok(()),
+        }
+    };
+}
+
+fn iota(queue: &Queue) -> Result<Kernel> {
+    common::kernel(
+        queue,
+        "vector_ops.object.syclbin",
+        "_ZN18__sycl_kernel_fill4iotaEfPfi",
+    )
+}
+
+/// Fills `out` with `start` and the numbers after it.
+fn count_up(iota: &Result<Kernel>, start: f32, out: &mut DeviceSlice<f32>) -> Result<Event> {
+    let count = i32::try_from(out.len()).expect("few elements");
+    let args = [Arg::scalar(start), Arg::write(out), Arg::scalar(count)];
+    // SAFETY: the kernel writes as many elements as there are.
+    unsafe { Launch::new(iota, &["start", "out", "count"], args).launch(1) }
+}
+
+fn problem(error: &syclbin_rt::Error) -> &LaunchProblem {
+    match error.kind() {
+        ErrorKind::Launch { problem, .. } => problem,
+        other => unreachable!("{other}"),
+    }
+}
+
+#[test]
+fn a_part_is_read_written_and_downloaded_like_a_whole() -> Result<()> {
+    let queue = queue!();
+    let mut buffer = queue.upload(&[0, 1, 2, 3, 4, 5, 6, 7])?;
+    assert_eq!(queue.download(&buffer.slice(2..5)?)?, [2, 3, 4]);
+    assert_eq!(queue.download(&buffer.slice(..=1)?.slice(1..)?)?, [1]);
+    queue.write(&mut buffer.slice_mut(6..)?, &[60, 70])?;
+    let mut two = [0; 2];
+    queue.read(&buffer.slice(5..7)?, &mut two)?;
+    assert_eq!(two, [5, 60]);
+    assert!(buffer.slice(8..)?.is_empty());
+    assert_eq!(queue.download(&buffer.slice(3..3)?)?, []);
+    Ok(())
+}
+
+#[test]
+fn a_part_that_is_not_inside_is_named_with_the_length() -> Result<()> {
+    let queue = queue!();
+    let mut buffer = queue.zeroed::<u8>(4)?;
+    let error = buffer.slice(2..5).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the range 2..5 is not inside of 4 elements"
+    );
+    #[allow(clippy::reversed_empty_ranges, reason = "that is the mistake")]
+    let reversed = 3..2;
+    assert!(buffer.slice(reversed).is_err());
+    assert!(buffer.slice(..=usize::MAX).is_err());
+    assert!(buffer.slice_mut(5..).is_err());
+    assert!(buffer.split_at_mut(5).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_kernel_writes_a_part_and_leaves_the_rest() -> Result<()> {
+    let queue = queue!();
+    let iota = iota(&queue);
+    let mut buffer = queue.zeroed::<f32>(256)?;
+    let (mut head, mut tail) = buffer.split_at_mut(128)?;
+    count_up(&iota, 5.0, &mut tail.slice_mut(..2)?)?;
+    count_up(&iota, 1.0, &mut head.slice_mut(..3)?)?;
+    let all = queue.download(&buffer)?;
+    assert_eq!(all[..4], [1.0, 2.0, 3.0, 0.0]);
+    assert_eq!(all[127..131], [0.0, 5.0, 6.0, 0.0]);
+    Ok(())
+}
+
+#[test]
+fn a_part_that_begins_where_none_can_is_refused_with_both_numbers() -> Result<()> {
+    let queue = queue!();
+    let iota = iota(&queue);
+    let mut buffer = queue.zeroed::<f32>(8)?;
+    let launched = count_up(&iota, 1.0, &mut buffer.slice_mut(1..4)?);
+    match launched {
+        Err(error) => {
+            let LaunchProblem::Misaligned { offset, .. } = problem(&error) else {
+                unreachable!("{error}");
+            };
+            assert_eq!(*offset, 4);
+            let message = error.to_string();
+            assert!(message.contains("(out) begins at byte 4"), "{message}");
+        }
+        // The device lets a part begin anywhere.
+        Ok(_) => assert_eq!(queue.download(&buffer)?[..3], [0.0, 1.0, 2.0]),
+    }
+    // Nothing of it is used.
+    count_up(&iota, 1.0, &mut buffer.slice_mut(1..1)?)?;
+    Ok(())
+}
+
+#[test]
+fn a_copy_moves_a_part_within_a_buffer_and_to_another_one() -> Result<()> {
+    let queue = queue!();
+    let from = queue.upload(&[1u16, 2, 3, 4])?;
+    let mut to = queue.zeroed::<u16>(6)?;
+    queue
+        .copy(&from.slice(1..)?, &mut to.slice_mut(2..5)?)?
+        .wait()?;
+    assert_eq!(queue.download(&to)?, [0, 0, 2, 3, 4, 0]);
+    let (front, mut back) = to.split_at_mut(3)?;
+    queue.copy(&front, &mut back)?;
+    assert_eq!(queue.download(&to)?, [0, 0, 2, 0, 0, 2]);
+    let error = queue.copy(&from, &mut to).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "copying 4 elements to 6; they must be as many"
+    );
+    queue
+        .copy(&from.slice(..0)?, &mut to.slice_mut(..0)?)?
+        .wait()?;
+    Ok(())
+}
+
+#[test]
+fn a_fill_takes_elements_of_every_size() -> Result<()> {
+    let queue = queue!();
+    let mut buffer = queue.zeroed::<u32>(5)?;
+    queue
+        .fill(&mut buffer.slice_mut(1..4)?, 0xdead_beef)?
+        .wait()?;
+    assert_eq!(
+        queue.download(&buffer)?,
+        [0, 0xdead_beef, 0xdead_beef, 0xdead_beef, 0]
+    );
+    // Devices have no pattern of 12 bytes.
+    let mut triples = queue.zeroed::<[f32; 3]>(3)?;
+    queue
+        .fill(&mut triples.slice_mut(1..)?, [1.0, 2.0, 3.0])?
+        .wait()?;
+    assert_eq!(
+        queue.download(&triples)?,
+        [[0.0; 3], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+    );
+    // They have one of a single byte, which this is.
+    queue.fill(&mut triples, [0.0; 3])?;
+    assert_eq!(queue.download(&triples)?, [[0.0; 3]; 3]);
+    queue.fill(&mut buffer.slice_mut(..0)?, 1)?.wait()?;
+    Ok(())
+}
+
+#[test]
+fn copies_and_fills_of_a_queue_out_of_order_follow_the_events_they_are_given() -> Result<()> {
+    let queue = queue!();
+    let options = syclbin_rt::QueueOptions::new().out_of_order();
+    let Ok(queue) = queue.device().queue_with(options) else {
+        common::say_skipped("the device has no queues out of order");
+        return Ok(());
+    };
+    let mut a = queue.zeroed::<u32>(1 << 20)?;
+    let mut b = queue.zeroed::<u32>(1 << 20)?;
+    for round in 1..20 {
+        let filled = queue.fill(&mut a, round)?;
+        let copied = queue.after(&[&filled]).copy(&a, &mut b)?;
+        let emptied = queue.after(&[&copied]).fill(&mut a, 0)?;
+        emptied.wait()?;
+        assert!(queue.download(&b)?.iter().all(|element| *element == round));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_host_reads_and_writes_what_it_maps() -> Result<()> {
+    let queue = queue!();
+    let iota = iota(&queue);
+    let mut buffer = queue.zeroed::<f32>(100)?;
+    count_up(&iota, 1.0, &mut buffer)?;
+    assert_eq!(queue.map(&buffer)?[..3], [1.0, 2.0, 3.0]);
+    {
+        let mut view = queue.map_mut(&mut buffer)?;
+        assert_eq!(view.len(), 100);
+        view[1] = -1.0;
+        view.unmap()?;
+    }
+    {
+        let mut part = buffer.slice_mut(3..5)?;
+        queue.map_mut(&mut part)?.copy_from_slice(&[7.0, 8.0]);
+    }
+    let other = queue.device().queue()?;
+    assert_eq!(
+        other.download(&buffer)?[..6],
+        [1.0, -1.0, 3.0, 7.0, 8.0, 6.0]
+    );
+    assert!(queue.map(&buffer.slice(100..)?)?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_view_waits_for_what_other_queues_do_with_the_memory() -> Result<()> {
+    let queue = queue!();
+    let other = queue.device().queue()?;
+    let mut buffer = queue.zeroed::<u64>(1 << 21)?;
+    for round in 1..10 {
+        other.fill(&mut buffer, round)?;
+        let view = queue.map(&buffer)?;
+        assert!(view.iter().all(|element| *element == round), "{round}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_view_that_is_forgotten_keeps_kernels_from_the_memory() -> Result<()> {
+    let queue = queue!();
+    let iota = iota(&queue);
+    let mut buffer = queue.zeroed::<f32>(4)?;
+    std::mem::forget(queue.map(&buffer)?);
+    let error = count_up(&iota, 1.0, &mut buffer).unwrap_err();
+    assert!(
+        matches!(problem(&error), LaunchProblem::Mapped { name: "out", .. }),
+        "{error}"
+    );
+    Ok(())
+}
+
+#[test]
+fn arrays_of_all_kinds_are_slices_too() -> Result<()> {
+    let queue = queue!();
+    let iota = iota(&queue);
+    let (Ok(mut device), Ok(mut host), Ok(mut shared)) = (
+        DeviceArray::<f32>::zeroed(&queue, 9),
+        HostArray::<f32>::zeroed(&queue, 9),
+        SharedArray::<f32>::upload(&queue, &[9.0; 9]),
+    ) else {
+        common::say_skipped("the device has not all kinds of unified shared memory");
+        return Ok(());
+    };
+    assert_eq!(queue.download(&shared)?, [9.0; 9]);
+    // A part of an array begins anywhere.
+    count_up(&iota, 1.0, &mut device.slice_mut(1..4)?)?;
+    count_up(&iota, 2.0, &mut host.slice_mut(1..4)?)?;
+    count_up(&iota, 3.0, &mut shared.slice_mut(1..4)?)?;
+    assert_eq!(queue.map(&host)?[..5], [0.0, 2.0, 3.0, 4.0, 0.0]);
+    assert_eq!(queue.map(&shared)?[..5], [9.0, 3.0, 4.0, 5.0, 9.0]);
+    let error = queue.map(&device).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OutOfReach), "{error}");
+    queue.map_mut(&mut shared)?[8] = 0.5;
+    queue.copy(&shared, &mut host)?;
+    queue.copy(&host.slice(8..)?, &mut device.slice_mut(..1)?)?;
+    assert_eq!(queue.download(&device)?[..4], [0.5, 1.0, 2.0, 3.0]);
+    queue.fill(&mut host, 4.0)?;
+    assert_eq!(queue.download(&host)?, [4.0; 9]);
+    // Between an array and a buffer.
+    let mut buffer = queue.zeroed::<f32>(9)?;
+    queue.copy(&device, &mut buffer)?.wait()?;
+    assert_eq!(queue.download(&buffer)?[..4], [0.5, 1.0, 2.0, 3.0]);
+    queue.copy(&buffer.slice(1..4)?, &mut host.slice_mut(6..)?)?;
+    assert_eq!(queue.download(&host)?[5..], [4.0, 1.0, 2.0, 3.0]);
+    assert_ne!(device.pointer(), host.pointer());
+    Ok(())
+}
+
+#[test]
+fn an_array_may_go_while_any_queue_uses_it() -> Result<()> {
+    let queue = queue!();
+    let other = queue.device().queue()?;
+    for _ in 0..20 {
+        let Ok(mut array) = SharedArray::<u64>::zeroed(&queue, 1 << 18) else {
+            common::say_skipped("the device has no shared arrays");
+            return Ok(());
+        };
+        let copy = SharedArray::<u64>::zeroed(&queue, 1 << 18)?;
+        other.fill(&mut array, 3)?;
+        other.copy(&copy, &mut array)?;
+    }
+    other.wait()
+}
+
+#[test]
+fn memory_beyond_that_of_the_device_is_an_error_and_the_queue_goes_on() -> Result<()> {
+    let queue = queue!();
+    let error = queue.zeroed::<u8>(1 << 62).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Driver { .. }), "{error}");
+    if let Err(error) = SharedArray::<u64>::zeroed(&queue, 1 << 59) {
+        let kind = error.kind();
+        assert!(
+            matches!(
+                kind,
+                ErrorKind::Driver { .. } | ErrorKind::Unsupported { .. }
+            ),
+            "{error}"
+        );
+    }
+    assert_eq!(queue.download(&queue.upload(&[1u8])?)?, [1]);
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Loading files: which load, and what is said of those that do not.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
+
+use syclbin::property::set;
+use syclbin::{ImageKind, IrType, Value};
+use syclbin_rt::{Arg, Error, ErrorKind, Launch, Queue, Result};
+
+use crate::common;
+
+const VECTOR_OPS: &str = "vector_ops.object.syclbin";
+
+fn refusal(queue: &Queue, bytes: &[u8]) -> Error {
+    common::load(queue, bytes).expect_err("nothing in it fits")
+}
+
+/// The queue still works: a kernel runs on it.
+fn assert_usable(queue: &Queue) -> Result<()> {
+    let kernel = common::kernel(queue, VECTOR_OPS, "_Z19__sycl_kernel_scaleIiEvPT_S0_");
+    let mut data = queue.upload(&[1i32, 2, 3])?;
+    let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+    // SAFETY: one work-item per element.
+    unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(3)? };
+    assert_eq!(queue.download(&data)?, [3, 6, 9]);
+    Ok(())
+}
+
+#[test]
+fn kernels_are_found_by_symbol_and_by_name() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = common::load(&queue, &common::testfile(VECTOR_OPS))?;
+    let mut names: Vec<&str> = module.kernel_names().collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+            "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+            "_ZN18__sycl_kernel_fill4iotaEfPfi",
+            "__sycl_kernel_saxpy",
+        ]
+    );
+    assert_eq!(module.kernel("saxpy")?.symbol(), "__sycl_kernel_saxpy");
+    assert_eq!(
+        module.kernel("__sycl_kernel_saxpy")?.symbol(),
+        "__sycl_kernel_saxpy"
+    );
+    let error = module.kernel("saxpi").unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::NoKernel { .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("__sycl_kernel_saxpy"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_functor_kernel_takes_its_members() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne");
+    let mut data = queue.upload(&[1i32; 16])?;
+    let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+    // SAFETY: one work-item per element.
+    unsafe { Launch::new(&kernel, &["data", "amount"], args).launch(16)? };
+    assert_eq!(queue.download(&data)?, [4; 16]);
+    Ok(())
+}
+
+#[test]
+fn an_argument_the_compiler_removed_is_given_and_not_passed_on() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let symbol = "_Z19__sycl_kernel_scaleIiEvPT_S0_";
+    let bytes = common::testfile(VECTOR_OPS);
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    // The kernel has two arguments; this says that of five the numbers 0, 2 and 4 were removed.
+    let mask = Value::Bytes {
+        bits: 5,
+        data: vec![0b10101],
+    };
+    for module in &mut file.modules {
+        module
+            .metadata
+            .insert(set::KERNEL_PARAM_OPT, symbol, mask.clone());
+    }
+    let module = common::load(&queue, &common::written(&file))?;
+    let kernel = module.kernel(symbol);
+    let unused = queue.zeroed::<u8>(1)?;
+    let mut data = queue.upload(&[1i32, -2])?;
+    let names = &["unused", "data", "also", "factor", "tail"];
+    let args = [
+        Arg::read(&unused),
+        Arg::write(&mut data),
+        Arg::bool(true),
+        Arg::scalar(3i32),
+        Arg::scalar(0u64),
+    ];
+    // SAFETY: one work-item per element.
+    unsafe { Launch::new(&kernel, names, args).launch(2)? };
+    assert_eq!(queue.download(&data)?, [3, -6]);
+
+    // Messages count as the caller does.
+    let args = [
+        Arg::read(&unused),
+        Arg::write(&mut data),
+        Arg::bool(true),
+        Arg::scalar(3.0f64),
+        Arg::scalar(0u64),
+    ];
+    // SAFETY: the driver refuses the size of an argument, so nothing runs.
+    let launched = unsafe { Launch::new(&kernel, names, args).launch(2) };
+    let message = launched.unwrap_err().to_string();
+    assert!(message.contains("setting argument 3 (factor)"), "{message}");
+    let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+    // SAFETY: refused before the driver sees it.
+    let launched = unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(2) };
+    let message = launched.unwrap_err().to_string();
+    assert!(
+        message.contains("it takes 5 arguments, 2 were given"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[test]
+fn every_truncation_of_a_file_is_an_error() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile(VECTOR_OPS);
+    for len in [0, 3, 31, 100, 500, bytes.len() / 2, bytes.len() - 8] {
+        let error = refusal(&queue, &bytes[..len]);
+        assert!(matches!(error.kind(), ErrorKind::File(_)), "{len}: {error}");
+    }
+    assert_usable(&queue)
+}
+
+#[test]
+fn unresolved_imports_never_reach_the_driver() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    // The CPU driver would end this process.
+    let error = refusal(&queue, &common::testfile("import_side.object.syclbin"));
+    assert!(matches!(error.kind(), ErrorKind::NoImage { .. }), "{error}");
+    let message = error.to_string();
+    assert!(
+        message.contains("symbols that it does not hold: shape(float) [_Z5shapef];"),
+        "{message}"
+    );
+    assert_usable(&queue)
+}
+
+#[test]
+fn unlowered_specialization_constants_are_named_as_such() -> Result<()> {
+    // The file for CUDA has them lowered.
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    let error = refusal(&queue, &common::testfile("constants.object.syclbin"));
+    let message = error.to_string();
+    assert!(
+        message.contains("reads specialization constants"),
+        "{message}"
+    );
+    assert!(message.contains("2020SpecConstantValue"), "{message}");
+    assert_usable(&queue)
+}
+
+/// A file with the module of `VECTOR_OPS` and one that does not fit any OpenCL device.
+fn mixed() -> Vec<u8> {
+    let good = common::testfile(VECTOR_OPS);
+    let bad = common::testfile("import_side.object.syclbin");
+    let mut file = syclbin::read::parse(&good).expect("a good file");
+    let other = syclbin::read::parse(&bad).expect("a good file");
+    file.modules.extend(other.modules);
+    common::written(&file)
+}
+
+#[test]
+fn a_module_that_does_not_fit_leaves_the_others_usable() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = common::load(&queue, &mixed())?;
+    assert!(module.kernel("saxpy").is_ok());
+    let apply = module.kernel("apply");
+    let input = queue.upload(&[1.0f32])?;
+    let mut out = queue.upload(&[0.0f32])?;
+    let args = [Arg::read(&input), Arg::write(&mut out)];
+    // SAFETY: there is no kernel to run.
+    let launched = unsafe { Launch::new(&apply, &["in", "out"], args).launch(1) };
+    let error = launched.unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::KernelUnavailable { .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("_Z5shapef"), "{error}");
+    assert_usable(&queue)
+}
+
+#[test]
+fn what_the_driver_does_not_build_comes_with_its_log() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile(VECTOR_OPS);
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    file.modules.truncate(1);
+    let images = &mut file.modules[0].images;
+    let failed = if common::on_cuda() {
+        let image = images.iter_mut().find(|image| {
+            matches!(
+                image.kind(),
+                ImageKind::Ir {
+                    ty: IrType::Ptx,
+                    ..
+                }
+            )
+        });
+        let text = image.expect("PTX").bytes.to_mut();
+        let at = text.windows(4).position(|four| four == b"fma.");
+        text[at.expect("a multiplication")..][..4].copy_from_slice(b"fmu.");
+        "cuModuleLoadDataEx failed with CUDA_ERROR_INVALID_PTX (218)"
+    } else {
+        // Its first instruction declares a capability: 60000 is none.
+        let bytes = images[0].bytes.to_mut();
+        assert_eq!(bytes[20..24], [0x11, 0, 2, 0], "OpCapability of two words");
+        bytes[24..28].copy_from_slice(&60_000u32.to_le_bytes());
+        "clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)"
+    };
+    let error = refusal(&queue, &common::written(&file));
+    let message = error.to_string();
+    assert!(message.contains(failed), "{message}");
+    assert!(message.contains("the driver's log:\n    "), "{message}");
+    assert_usable(&queue)
+}

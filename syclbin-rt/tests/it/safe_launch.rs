@@ -1,0 +1,244 @@
+//! A launch with a contract runs where the contract holds, and nowhere else.
+#![allow(unsafe_code, reason = "a launch is made safe")]
+
+use syclbin_rt::contract::{Broken, Condition, Given, Relation};
+use syclbin_rt::{
+    Arg, Buffer, ErrorKind, Event, GlobalRange, Kernel, Launch, LaunchProblem, NdRange, Result,
+    SafeLaunch,
+};
+
+use crate::common;
+
+const VECTOR_OPS: &str = "vector_ops.object.syclbin";
+const WORK_GROUP: &str = "work_group.object.syclbin";
+
+const X: Condition = Condition {
+    text: "x.len() >= n",
+    left: "x.len()",
+    relation: Relation::GreaterOrEqual,
+    right: "n",
+    argument: Some(1),
+};
+const Y: Condition = Condition {
+    text: "y.len() >= n",
+    left: "y.len()",
+    argument: Some(2),
+    ..X
+};
+
+/// What the macro writes for `safe fn saxpy where x.len() >= n, y.len() >= n;`.
+fn saxpy<'a>(
+    kernel: &'a Result<Kernel>,
+    a: f32,
+    x: &'a Buffer<f32>,
+    y: &'a mut Buffer<f32>,
+    n: u32,
+) -> SafeLaunch<'a, 4> {
+    fn contract(given: &Given<'_>) -> Result<(), Broken> {
+        given.holds(&X, given.len::<f32>(1), given.number::<u32>(3, 0))?;
+        given.holds(&Y, given.len::<f32>(2), given.number::<u32>(3, 0))
+    }
+    let args = [Arg::scalar(a), Arg::read(x), Arg::write(y), Arg::scalar(n)];
+    let launch = Launch::new(kernel, &["a", "x", "y", "n"], args);
+    // SAFETY: the kernel checks its index against `n`, in any range, and reads no index from memory.
+    unsafe { SafeLaunch::new(launch, contract) }
+}
+
+#[test]
+fn a_launch_whose_contract_holds_runs() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, VECTOR_OPS, "saxpy");
+    let x = queue.upload(&[1.0f32, 2.0, 3.0])?;
+    let mut y = queue.upload(&[10.0f32, 20.0, 30.0, 40.0])?;
+    // More work-items than elements are the kernel's business.
+    let event: Event = saxpy(&kernel, 2.0, &x, &mut y, 3).launch(64)?;
+    event.wait()?;
+    assert_eq!(queue.download(&y)?, [12.0, 24.0, 36.0, 40.0]);
+    saxpy(&kernel, 1.0, &x, &mut y, 0).launch(NdRange::new(64).local(16))?;
+    assert_eq!(queue.download(&y)?, [12.0, 24.0, 36.0, 40.0]);
+    Ok(())
+}
+
+#[test]
+fn a_broken_contract_names_the_argument_and_both_values() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, VECTOR_OPS, "saxpy");
+    let x = queue.upload(&[1.0f32; 10])?;
+    let mut y = queue.upload(&[1.0f32; 16])?;
+    let error = saxpy(&kernel, 1.0, &x, &mut y, 16).launch(16).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "kernel saxpy: argument 1 (x) breaks the contract `x.len() >= n`: x.len() is 10, n is 16"
+    );
+    let ErrorKind::Launch { problem, .. } = error.kind() else {
+        panic!("{error}");
+    };
+    let LaunchProblem::Contract { argument, broken } = problem else {
+        panic!("{error}");
+    };
+    assert_eq!(*argument, Some((1, "x")));
+    assert_eq!((broken.left(), broken.right()), (Some(10), Some(16)));
+
+    let mut short = queue.upload(&[1.0f32; 9])?;
+    let error = saxpy(&kernel, 1.0, &x, &mut short, 10).launch(16);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "kernel saxpy: argument 2 (y) breaks the contract `y.len() >= n`: y.len() is 9, n is 10"
+    );
+    // Nothing ran, and the kernel is as good as before.
+    assert_eq!(queue.download(&y)?, [1.0; 16]);
+    saxpy(&kernel, 1.0, &x, &mut y, 10).launch(10)?;
+    assert_eq!(queue.download(&y)?[9..11], [2.0, 1.0]);
+    Ok(())
+}
+
+#[test]
+fn a_contract_about_the_range_blames_the_launch() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    fn contract(given: &Given<'_>) -> Result<(), Broken> {
+        const ENOUGH: Condition = Condition {
+            text: "data.len() % 2 == range.items() / 0",
+            left: "data.len() % 2",
+            relation: Relation::Equal,
+            right: "range.items() / 0",
+            argument: None,
+        };
+        let left = given.len::<i32>(0).checked_rem(2);
+        given.holds(&ENOUGH, left, given.items().checked_div(0))
+    }
+    let kernel = common::kernel(&queue, VECTOR_OPS, "_Z19__sycl_kernel_scaleIiEvPT_S0_");
+    let mut data = queue.upload(&[1i32; 8])?;
+    let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+    let launch = Launch::new(&kernel, &["data", "factor"], args);
+    // SAFETY: this contract never holds.
+    let launched = unsafe { SafeLaunch::new(launch, contract) }.launch(8);
+    let message = launched.unwrap_err().to_string();
+    assert!(
+        message.ends_with(
+            ": the launch breaks the contract `data.len() % 2 == range.items() / 0`: \
+             data.len() % 2 is 0, range.items() / 0 overflows or divides by zero"
+        ),
+        "{message}"
+    );
+    assert_eq!(queue.download(&data)?, [1; 8]);
+    Ok(())
+}
+
+#[test]
+fn a_contract_sees_only_what_was_checked() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, VECTOR_OPS, "saxpy");
+    let x = queue.upload(&[1.0f32])?;
+    let mut y = queue.upload(&[1.0f32])?;
+    // None of these contracts would hold.
+    let mut refused = |range: NdRange| {
+        let launched = saxpy(&kernel, 1.0, &x, &mut y, 2).launch(range);
+        launched.unwrap_err().to_string()
+    };
+    assert!(refused(0.into()).contains("is empty"));
+    assert!(refused(NdRange::new(64).local(48)).contains("does not divide"));
+    assert!(refused((1usize << 31).into()).contains("work-items"));
+    assert!(refused(1.into()).contains("contract"));
+    let missing = common::kernel(&queue, VECTOR_OPS, "sxapy");
+    let message = saxpy(&missing, 1.0, &x, &mut y, 2).launch(1).unwrap_err();
+    assert!(
+        matches!(message.kind(), ErrorKind::NoKernel { .. }),
+        "{message}"
+    );
+    Ok(())
+}
+
+/// `d0 * 10000 + d1 * 100 + d2` for each work-item, in work-groups of 2 x 4 x 8.
+fn coords<'a>(
+    kernel: &'a Result<Kernel>,
+    out: &'a mut Buffer<i32>,
+) -> SafeLaunch<'a, 1, GlobalRange<3>> {
+    fn contract(given: &Given<'_>) -> Result<(), Broken> {
+        const FITS: Condition = Condition {
+            text: "range.items() <= out.len()",
+            left: "range.items()",
+            relation: Relation::LessOrEqual,
+            right: "out.len()",
+            argument: Some(0),
+        };
+        given.holds(&FITS, Some(given.items()), Some(given.len::<i32>(0)))
+    }
+    let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
+    // SAFETY: the kernel writes one element for each work-item.
+    unsafe { SafeLaunch::new(launch.with_range(), contract) }
+}
+
+#[test]
+fn a_kernel_compiled_for_a_work_group_is_launched_over_a_global_range() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, WORK_GROUP, "coords");
+    let mut out = queue.zeroed::<i32>(128)?;
+    coords(&kernel, &mut out).launch([2, 4, 16])?;
+    let result = queue.download(&out)?;
+    assert_eq!(result[..3], [0, 1, 2]);
+    assert_eq!(result[127], 10315);
+    // The range itself works as well, and more than there is room for does not.
+    coords(&kernel, &mut out).launch(GlobalRange::from([2, 4, 8]))?;
+    let message = coords(&kernel, &mut out).launch([2, 8, 16]).unwrap_err();
+    assert_eq!(
+        message.to_string(),
+        "kernel coords: argument 0 (out) breaks the contract `range.items() <= out.len()`: \
+         range.items() is 256, out.len() is 128"
+    );
+    let message = coords(&kernel, &mut out).launch([1, 4, 8]).unwrap_err();
+    assert!(message.to_string().contains("does not divide"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn one_dimension_may_be_given_as_a_number() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, WORK_GROUP, "block_sum");
+    let input = queue.upload(&[1i32; 128])?;
+    let mut out = queue.zeroed::<i32>(2)?;
+    let args = [Arg::read(&input), Arg::write(&mut out), Arg::local(256)];
+    let launch = Launch::new(&kernel, &["in", "out", "scratch"], args);
+    let launch: Launch<'_, 3, GlobalRange<1>> = launch.with_range();
+    // SAFETY: a number for each work-item and a sum for each group of 64.
+    unsafe { launch.launch(input.len())? };
+    assert_eq!(queue.download(&out)?, [64, 64]);
+    let args = [Arg::read(&input), Arg::write(&mut out), Arg::local(256)];
+    let launch = Launch::new(&kernel, &["in", "out", "scratch"], args);
+    // SAFETY: as above.
+    unsafe { launch.with_range::<GlobalRange<1>>().launch(64)? };
+    Ok(())
+}
+
+#[test]
+fn a_launch_with_a_contract_takes_no_offset() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, VECTOR_OPS, "saxpy");
+    let x = queue.upload(&[1.0f32; 8])?;
+    let mut y = queue.zeroed::<f32>(8)?;
+    let range = NdRange::new(4).offset(4);
+    let refused = saxpy(&kernel, 1.0, &x, &mut y, 8)
+        .launch(range)
+        .unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .starts_with("kernel saxpy: its contract speaks of ids that begin at 0"),
+        "{refused}"
+    );
+    assert_eq!(queue.download(&y)?, [0.0; 8]);
+    Ok(())
+}

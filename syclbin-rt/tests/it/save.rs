@@ -1,0 +1,240 @@
+//! Saving: a loaded module becomes a file of native code, which means the same.
+#![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
+
+use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, Part};
+use syclbin::property::set;
+use syclbin::verify::{Severity, verify};
+use syclbin::{AbstractModule, Aspect, Image, IrType, State, Syclbin};
+use syclbin_rt::{Arg, Launch, Module, Queue, Result};
+
+use crate::common;
+
+/// Saves `module`, and checks what every such file is.
+fn saved(module: &Module) -> Result<Vec<u8>> {
+    let bytes = module.to_syclbin()?;
+    let findings = verify(&bytes);
+    let mut faults = findings
+        .iter()
+        .filter(|finding| finding.severity != Severity::Note);
+    assert_eq!(faults.next().map(ToString::to_string), None);
+    let file = syclbin::read::parse(&bytes).expect("a good file");
+    assert_eq!(file.state(), Some(State::Executable));
+    for part in &file.modules {
+        assert!(part.images.len() == 1 && part.images[0].native);
+        assert!(part.metadata.set(set::IMPORTED_SYMBOLS).is_none());
+    }
+    Ok(bytes)
+}
+
+fn reloaded(queue: &Queue, module: &Module) -> Result<Module> {
+    let again = common::load(queue, &saved(module)?)?;
+    for choice in again.images() {
+        let text = choice.to_string();
+        assert!(text.contains("the driver takes this native code"), "{text}");
+    }
+    Ok(again)
+}
+
+fn names(module: &Module) -> Vec<&str> {
+    let mut names: Vec<&str> = module.kernel_names().collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn every_object_of_the_reference_runtime_is_saved_and_loads_again() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    for name in [
+        "vector_ops",
+        "work_group",
+        "structs",
+        "functor",
+        "globals",
+        "export_side",
+    ] {
+        let module = common::load(&queue, &common::testfile(&format!("{name}.object.syclbin")))?;
+        let again = reloaded(&queue, &module)?;
+        assert_eq!(names(&module), names(&again));
+        // Native code of native code is the same kernels still.
+        let third = reloaded(&queue, &again)?;
+        assert_eq!(names(&module), names(&third));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_saved_kernel_computes_and_keeps_its_size_of_work_groups() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = common::load(&queue, &common::testfile("work_group.object.syclbin"))?;
+    let again = reloaded(&queue, &module)?;
+    let kernel = again.kernel("coords");
+    let mut out = queue.zeroed::<i32>(64)?;
+    let args = [Arg::write(&mut out)];
+    // SAFETY: 64 work-items.
+    unsafe { Launch::new(&kernel, &["out"], args).launch([2, 4, 8])? };
+    assert_eq!(queue.download(&out)?[63], 10_307);
+    assert_eq!(kernel?.required_local_size(), Some(&[2, 4, 8][..]));
+    Ok(())
+}
+
+#[test]
+fn each_load_of_a_saved_module_has_variables_of_its_own() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = common::load(&queue, &common::testfile("globals.object.syclbin"))?;
+    module.global::<f32>("bias")?.write(&4.0)?;
+    let bytes = saved(&module)?;
+    let [first, second] = [common::load(&queue, &bytes)?, common::load(&queue, &bytes)?];
+    first.global::<[i32; 4]>("table")?.write(&[1, 2, 3, 4])?;
+    assert_eq!(second.global::<[i32; 4]>("table")?.read()?, [0; 4]);
+    assert_eq!(first.global::<f32>("bias")?.read()?.to_bits(), 0);
+    Ok(())
+}
+
+#[test]
+fn what_was_linked_is_in_the_saved_file() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let exporting = common::testfile("export_side.object.syclbin");
+    let builder = Module::builder(&queue).link(&exporting);
+    // SAFETY: a compiler made both.
+    let module = unsafe { builder.load(&common::testfile("import_side.object.syclbin"))? };
+    let again = reloaded(&queue, &module)?;
+    let kernel = again.kernel("apply");
+    let input = queue.upload(&[2.0f32])?;
+    let mut out = queue.zeroed::<f32>(1)?;
+    let args = [Arg::read(&input), Arg::write(&mut out)];
+    // SAFETY: one work-item.
+    unsafe { Launch::new(&kernel, &["in", "out"], args).launch(1)? };
+    assert_eq!(queue.download(&out)?, [5.0]);
+    Ok(())
+}
+
+#[test]
+fn of_linked_modules_the_one_that_counts_least_far_decides() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let counting = |name: &str, range: Option<IdRange>| {
+        let bytes = common::testfile(name);
+        let mut file = syclbin::read::parse(&bytes).expect("a good file");
+        let sets = &mut file.modules[0].metadata;
+        let misc = MiscProperties::read(sets).expect("good properties");
+        let misc = MiscProperties {
+            id_range: range,
+            ..misc
+        };
+        misc.write(sets);
+        common::written(&file)
+    };
+    let range_of = |importing, exporting| -> Result<Option<IdRange>> {
+        let exporting = counting("export_side.object.syclbin", exporting);
+        let importing = counting("import_side.object.syclbin", importing);
+        let builder = Module::builder(&queue).link(&exporting);
+        // SAFETY: a compiler made the code of both.
+        let bytes = saved(&unsafe { builder.load(&importing)? })?;
+        let file = syclbin::read::parse(&bytes).expect("a good file");
+        let misc = MiscProperties::read(&file.modules[0].metadata);
+        Ok(misc.expect("good properties").id_range)
+    };
+    let (size, unsigned) = (Some(IdRange::Size), Some(IdRange::UnsignedInt));
+    assert_eq!(range_of(size, unsigned)?, unsigned);
+    assert_eq!(range_of(size, None)?, None);
+    assert_eq!(range_of(None, size)?, None);
+    assert_eq!(range_of(size, size)?, size);
+    Ok(())
+}
+
+#[test]
+fn constants_and_requirements_of_linked_files_are_those_of_the_saved_one() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let with = |name: &str, constant: &str, aspects: &[Aspect]| {
+        let bytes = common::testfile(name);
+        let mut file = syclbin::read::parse(&bytes).expect("a good file");
+        let sets = &mut file.modules[0].metadata;
+        let mut metadata = ModuleMetadata::read(sets).expect("good properties");
+        let (id, offset, size) = (0, 0, 4);
+        let part = Part { id, offset, size };
+        let specialization = &mut metadata.specialization;
+        specialization.constants.insert(constant, vec![part]);
+        specialization.defaults = Some(5i32.to_le_bytes().to_vec());
+        metadata.requirements.aspects = aspects.to_vec();
+        metadata.write(sets);
+        common::written(&file)
+    };
+    let aspects: Vec<Aspect> = queue.device().aspects().take(2).collect();
+    let exporting = with("export_side.object.syclbin", "shift", &aspects[1..]);
+    let importing = with("import_side.object.syclbin", "factor", &aspects[..1]);
+    let load = |values: &[(&str, i32)], file: &[u8], linked: Option<&[u8]>| {
+        let mut builder = Module::builder(&queue);
+        for (name, value) in values {
+            builder = builder.specialization_constant(*name, *value);
+        }
+        if let Some(linked) = linked {
+            builder = builder.link(linked);
+        }
+        // SAFETY: a compiler made the code of both.
+        unsafe { builder.load(file) }
+    };
+    let described = |bytes: &[u8]| {
+        let file = syclbin::read::parse(bytes).expect("a good file");
+        ModuleMetadata::read(&file.modules[0].metadata).expect("good properties")
+    };
+    let plain = saved(&load(&[], &importing, Some(&exporting))?)?;
+    let metadata = described(&plain);
+    assert_eq!(metadata.requirements.aspects, aspects);
+    assert!(
+        metadata
+            .specialization
+            .constants
+            .names()
+            .eq(["factor", "shift"])
+    );
+    assert_eq!(metadata.specialization.set_values, None);
+
+    let set = saved(&load(&[("shift", 7)], &importing, Some(&exporting))?)?;
+    let in_force = described(&set).specialization;
+    let seven = 7i32.to_le_bytes();
+    assert_eq!(in_force.value("shift").expect("a layout"), Some(&seven[..]));
+    if common::on_cuda() {
+        // There its code would have variables for them, and this one reads none.
+        return Ok(());
+    }
+    load(&[("shift", 7)], &set, None)?;
+    for (file, values) in [(&set, [("shift", 5)]), (&plain, [("shift", 7)])] {
+        let refused = load(&values, file, None).expect_err("it is compiled in");
+        assert!(refused.to_string().contains("constant shift"), "{refused}");
+    }
+    Ok(())
+}
+
+#[test]
+fn modules_that_do_not_fit_are_left_out() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile("functor.object.syclbin");
+    let mut file: Syclbin<'_> = syclbin::read::parse(&bytes).expect("a good file");
+    let modules = file.modules.len();
+    file.modules.push(AbstractModule {
+        images: vec![Image::ir(
+            IrType::Ptx,
+            "nvptx64-nvidia-cuda",
+            b"//".to_vec(),
+        )],
+        ..AbstractModule::default()
+    });
+    let module = common::load(&queue, &common::written(&file))?;
+    let bytes = saved(&module)?;
+    let again = syclbin::read::parse(&bytes).expect("a good file");
+    assert_eq!(again.modules.len(), modules);
+    Ok(())
+}

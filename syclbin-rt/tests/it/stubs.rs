@@ -1,0 +1,101 @@
+//! The functions that `include_syclbin!` writes, on the device.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
+
+use syclbin_rt::{Result, include_syclbin};
+
+use crate::common;
+
+include_syclbin! {
+    /// The kernels of testfiles/vector_ops.cpp, as another tool compiled them.
+    mod vector_ops = "../testfiles/nvidia/vector_ops.object.syclbin";
+}
+
+include_syclbin! {
+    /// A kernel that calls a function of `exporting`.
+    mod importing = "../testfiles/nvidia/import_side.object.syclbin";
+}
+
+include_syclbin! {
+    /// The function.
+    mod exporting = "../testfiles/nvidia/export_side.object.syclbin";
+}
+
+#[test]
+fn a_file_is_linked_with_another_that_is_embedded() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let builder = importing::Module::builder(&queue).link(exporting::Module::FILE);
+    let kernels = builder.load()?;
+    let input = queue.upload(&[3.0f32])?;
+    let mut out = queue.zeroed::<f32>(1)?;
+    // SAFETY: one work-item, and one element in each buffer.
+    unsafe { kernels.apply(&input, &mut out).launch(1)? };
+    assert_eq!(queue.download(&out)?, [10.0]);
+    assert!(importing::Module::load(&queue).is_err());
+    Ok(())
+}
+
+#[test]
+fn saxpy_is_what_rust_computes() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = vector_ops::Module::load(&queue)?;
+    let x: Vec<f32> = (0..1000u16).map(f32::from).collect();
+    let y: Vec<f32> = x.iter().map(|x| 3.0 - x).collect();
+    let on_device = queue.upload(&x)?;
+    let mut result = queue.upload(&y)?;
+    // This file has no declaration of saxpy, so `unsigned n` is taken for signed.
+    let launch = kernels.saxpy(2.0, &on_device, &mut result, 1000);
+    // SAFETY: both buffers hold 1000 elements.
+    unsafe { launch.launch(1000)? };
+    let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 2.0 * x + y).collect();
+    assert_eq!(queue.download(&result)?, expected);
+    Ok(())
+}
+
+#[test]
+fn a_kernel_in_a_namespace_is_a_method_of_the_field() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = vector_ops::Module::load(&queue)?;
+    let mut out = queue.zeroed::<f32>(5)?;
+    // SAFETY: `iota` writes as many elements as it is told, which the buffer has.
+    unsafe { kernels.fill.iota(0.5, &mut out, 5).launch(1)? };
+    assert_eq!(queue.download(&out)?, [0.5, 1.5, 2.5, 3.5, 4.5]);
+    Ok(())
+}
+
+#[test]
+fn instances_of_a_template_take_their_own_types() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = vector_ops::Module::load(&queue)?;
+    let mut ints = queue.upload(&[1i32, -2, 3])?;
+    let mut doubles = queue.upload(&[0.5f64, 1.5])?;
+    // SAFETY: each work-item touches the element of its own index.
+    unsafe {
+        kernels.scale_int(&mut ints, 2).launch(3)?;
+        kernels.scale_double(&mut doubles, -4.0).launch(2)?;
+    }
+    assert_eq!(queue.download(&ints)?, [2, -4, 6]);
+    assert_eq!(queue.download(&doubles)?, [-2.0, -6.0]);
+    Ok(())
+}
+
+#[test]
+fn a_refused_launch_names_the_kernel() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernels = vector_ops::Module::load(&queue)?;
+    let mut data = queue.upload(&[1i32])?;
+    // SAFETY: refused before the driver sees it.
+    let launched = unsafe { kernels.scale_int(&mut data, 2).launch(0) };
+    let message = launched.unwrap_err().to_string();
+    assert!(message.contains("scale"), "{message}");
+    Ok(())
+}

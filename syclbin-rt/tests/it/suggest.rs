@@ -1,0 +1,63 @@
+//! Suggested work-group sizes: each can be launched with.
+#![allow(unsafe_code, reason = "launching kernels is unsafe")]
+#![allow(clippy::panic, reason = "a test may")]
+
+use syclbin_rt::{Arg, Launch, NdRange, Result};
+
+use crate::common;
+
+#[test]
+fn a_suggestion_divides_the_range_and_a_launch_takes_it() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne");
+    let alone = kernel.clone()?;
+    for items in [1usize, 997, 1000, 1024] {
+        let mut data = queue.upload(&vec![1i32; items])?;
+        let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+        let launch = Launch::new(&kernel, &["data", "amount"], args);
+        for local in [
+            launch.suggested_local_size(items)?,
+            alone.suggested_local_size(items)?,
+        ] {
+            let [size] = local.sycl_order()[..] else {
+                panic!("{local:?}");
+            };
+            assert!(size > 0 && items % size == 0, "{size} of {items}");
+            assert!(size <= queue.device().max_work_group_size());
+        }
+        let local = launch.suggested_local_size(items)?;
+        // SAFETY: one work-item for each element.
+        unsafe { launch.launch(NdRange::new(items).local(local))? };
+        assert!(queue.download(&data)?.iter().all(|value| *value == 4));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_size_that_a_kernel_was_compiled_for_is_the_one() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let coords = common::kernel(&queue, "work_group.object.syclbin", "coords")?;
+    let local = coords.suggested_local_size([4, 8, 16])?;
+    assert_eq!(local.sycl_order(), [2, 4, 8]);
+    let given = NdRange::new([4, 8, 16]).local([2, 4, 8]);
+    assert_eq!(coords.suggested_local_size(given)?, local);
+    let message = coords.suggested_local_size([3, 8, 16]).unwrap_err();
+    assert!(message.to_string().contains("does not divide"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn arguments_that_no_launch_takes_get_no_suggestion() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne");
+    let launch = Launch::new(&kernel, &["amount"], [Arg::scalar(3i32)]);
+    let message = launch.suggested_local_size(8).unwrap_err().to_string();
+    assert!(message.contains("AddOne"), "{message}");
+    Ok(())
+}

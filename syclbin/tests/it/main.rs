@@ -1,0 +1,14 @@
+//! Reads, writes and checks files as a program does that depends on this crate.
+#![allow(clippy::panic, clippy::unwrap_used, clippy::print_stdout)] // a test may
+
+mod containers;
+mod cubin;
+#[cfg(feature = "extract")]
+mod extract;
+mod metadata;
+mod nvidia;
+mod ptx;
+mod signatures;
+mod testfiles;
+mod variables;
+mod verify;
