@@ -8,13 +8,8 @@ use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 fn main() {
     scenarios::compile();
-    let nvidia = has_nvidia();
-    // Where that is installed, one file for all devices: most tests run on whichever is asked for.
-    let build = || match nvidia {
-        true => Build::new().targets(["spir64", "nvptx64-nvidia-cuda"]),
-        false => Build::new(),
-    };
-    build()
+    // For all devices: most tests run on whichever is asked for.
+    Build::new()
         .source("../testfiles/vector_ops.cpp")
         .compile("vector_ops");
     for (folder, name) in [
@@ -29,23 +24,26 @@ fn main() {
         ("tests/kernels", "slim"),
         ("tests/kernels", "scratch"),
     ] {
-        build().source(format!("{folder}/{name}.cpp")).compile(name);
+        Build::new()
+            .source(format!("{folder}/{name}.cpp"))
+            .compile(name);
     }
     // It has a constant of an enumeration of 8 bits, which is not lowered in PTX.
     Build::new()
         .source("tests/kernels/specialized.cpp")
+        .targets(["spir64"])
         .compile("specialized");
     // A kernel of one that calls a function of the other, and two that need nothing of each other.
-    build()
+    Build::new()
         .source("../testfiles/import_side.cpp")
         .source("../testfiles/export_side.cpp")
         .compile("linked");
     // The same two in files of their own, which a program links.
-    build()
+    Build::new()
         .source("../testfiles/import_side.cpp")
         .link_at_load(true)
         .compile("importing");
-    build()
+    Build::new()
         .source("../testfiles/export_side.cpp")
         .link_at_load(true)
         .compile("exporting");
@@ -62,7 +60,7 @@ fn main() {
         .source("tests/kernels/asserting.cpp")
         .native_assert(true)
         .compile("asserting");
-    if nvidia {
+    if has_nvidia() {
         for_nvidia();
     }
 }

@@ -108,8 +108,13 @@
 //!
 //! # Targets
 //!
-//! SPIR-V for every device of OpenCL, if not told otherwise. [`Build::targets`] adds native code, which loads
-//! without a compile on the device it is for, and code for NVIDIA's GPUs, all in one file.
+//! By default, a file has SPIR-V for every device of OpenCL and, where component `nvidia` is installed beside
+//! `syclbin-clang`, PTX for every NVIDIA GPU. A source that cannot be compiled to PTX has none, with a warning.
+//! [`Build::targets`], `targets` in Cargo.toml or, for all builds that name none, the variable `SYCLBIN_TARGETS`
+//! name other targets, such as native code, which loads without a compile on the device it is for. Name them
+//! where a file must be the same whichever machine compiles it, such as one that is committed.
+//!
+//! PTX is compiled by a process of its own, at the same time as SPIR-V: PTX_COST
 //!
 //! A compiler that runs for 600 seconds is stopped, or for those that `SYCLBIN_COMPILE_SECONDS` names.
 //! Errors have colours when `CARGO_TERM_COLOR` is `always`: Cargo captures what a build script says, so
@@ -149,7 +154,7 @@
 //! **What is compiled each time**, as it depends on more than texts: `__DATE__`, `__TIME__`,
 //! `__TIMESTAMP__`, `#embed`, an `#include` or `__has_include` of a macro, trigraphs, a carriage return that
 //! ends no line; arguments that name files which are no headers, or other programs (`more.bc`, `@file`,
-//! plugins, modules, profiles, `-fsycl-targets` other than `spir64`), also in variables
+//! plugins, modules, profiles, targets other than `spir64` and `nvptx64-nvidia-cuda`), also in variables
 //! (`CCC_OVERRIDE_OPTIONS`, `__INTEL_PRE_CFLAGS`, `__INTEL_POST_CFLAGS`); and a file that changed or came to
 //! its place while the compiler ran, or in the 10 ms before.
 //!

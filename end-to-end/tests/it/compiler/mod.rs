@@ -10,6 +10,7 @@ mod driver;
 mod inlined;
 mod linking;
 mod nvidia;
+mod optional_target;
 mod parameters;
 mod projects;
 mod scenarios;

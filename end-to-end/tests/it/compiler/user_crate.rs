@@ -70,6 +70,28 @@ impl UserCrate {
         text(&self.cargo("build --verbose").output().unwrap())
     }
 
+    /// Runs the program where NVIDIA's driver is the simulation, with these settings.
+    fn run_on_simulated_cuda(&self, settings: &str) -> (bool, String) {
+        let mut program = self.program();
+        program.env("LD_LIBRARY_PATH", self.simulated_cuda());
+        program.env("SYCLBIN_SIMULATED_CUDA", settings);
+        text(&program.env_remove("SYCLBIN_DEVICE").output().unwrap())
+    }
+
+    /// A directory in which the simulation has the name of NVIDIA's driver.
+    fn simulated_cuda(&self) -> PathBuf {
+        let directory = self.path("driver");
+        let link = directory.join("libcuda.so.1");
+        if !link.exists() {
+            // Cargo puts it beside this program, as a dependency.
+            let tests = std::env::current_exe().unwrap();
+            std::fs::create_dir_all(&directory).unwrap();
+            let library = tests.with_file_name("libsimulated_cuda.so");
+            std::os::unix::fs::symlink(library, link).unwrap();
+        }
+        directory
+    }
+
     fn program(&self) -> Command {
         Command::new(self.path("target/debug/my-program"))
     }
@@ -118,6 +140,13 @@ fn the_readme_builds_runs_and_is_rebuilt_when_and_only_when_it_must() {
         }
         let (ran, said) = text(&bare.output().unwrap());
         assert!(ran && said.contains("y[0] = 4"), "{said}");
+
+        // On a machine with an NVIDIA GPU, and on one whose GPU is too old for the PTX in the file.
+        for (settings, device) in [("", "Simulated CUDA device (gpu"), ("sm=50", "(cpu")] {
+            let (ran, said) = user.run_on_simulated_cuda(settings);
+            let right = said.contains("y[0] = 4") && said.contains(device);
+            assert!(ran && right, "{settings}: {said}");
+        }
     }
 
     let runs_build_script = |log: &str| {
@@ -166,6 +195,15 @@ fn the_readme_builds_runs_and_is_rebuilt_when_and_only_when_it_must() {
     if syclbin_rt::Device::best().is_ok() {
         let (ran, said) = text(&user.program().output().unwrap());
         assert!(ran && said.contains("y[0] = 8"), "{said}");
+
+        // Without PTX in the file the CPU runs it, although there is a GPU.
+        let mut spirv_only = user.cargo("build");
+        spirv_only.env("SYCLBIN_TARGETS", "spir64");
+        let (built, log) = text(&spirv_only.output().unwrap());
+        assert!(built, "{log}");
+        let (ran, said) = user.run_on_simulated_cuda("");
+        let right = said.contains("y[0] = 8") && said.contains("(cpu");
+        assert!(ran && right, "{said}");
     }
 
     // A warning of clang is one of Cargo, with clang's line and caret.
