@@ -15,8 +15,8 @@ use crate::error::{Ended, Error, Result};
 use crate::process::Process;
 use crate::search::{Found, Memory, Origin, Outcome, Problem, Search};
 
-/// What clang, icpx and gcc's part of them read of the environment.
-const READ_BY_CLANG: [&str; 10] = [
+/// What clang, icpx, gcc's part of them and `syclbin-clang` read of the environment.
+const READ_BY_CLANG: [&str; 11] = [
     "CPATH",
     "CPLUS_INCLUDE_PATH",
     "C_INCLUDE_PATH",
@@ -27,6 +27,7 @@ const READ_BY_CLANG: [&str; 10] = [
     "CCC_OVERRIDE_OPTIONS",
     "__INTEL_PRE_CFLAGS",
     "__INTEL_POST_CFLAGS",
+    "SYCLBIN_PTX_INLINE",
 ];
 
 /// Variables that name a file with arguments, or a folder of such.

@@ -134,8 +134,8 @@
 //! | `SYCLBIN_CACHE_SIZE=500M` | how large it may become (`1G` if not told otherwise); what nobody used for longest goes first |
 //!
 //! **What decides.** The compiler (path, version, and size and times of what it is made of, with the `.cfg`
-//! files beside it), the arguments, the variables that clang and icpx read (`CPATH` and others), this crate's
-//! own version and code, and every file that was read. Your texts are
+//! files beside it), the arguments, the variables that compilers read (`CPATH`, `SYCLBIN_PTX_INLINE` and
+//! others), this crate's own version and code, and every file that was read. Your texts are
 //! compared without comments and with white space folded, so a comment costs no compile. Headers of the
 //! compiler and the system (`/usr`, `/opt`) are compared by size and times, and only looked through for lines
 //! and times of the compile. A header that is new and would be found before one that was read counts, also

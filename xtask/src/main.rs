@@ -3,11 +3,13 @@
 mod bench;
 mod damage;
 mod examples;
+mod nvcc;
 mod nvidia;
 mod oracle;
 mod simulated_cuda;
 mod steps;
 mod test_programs;
+mod wheels;
 
 use std::process::ExitCode;
 
@@ -18,7 +20,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 12] = [
+const TASKS: [Task; 13] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -63,6 +65,11 @@ const TASKS: [Task; 12] = [
         name: "stress",
         help: "launches, threads, buffers and modules by the million; with --short, a hundredth",
         run: steps::stress,
+    },
+    Task {
+        name: "nvcc",
+        help: "fetch the nvcc that prepares the baseline of the GPU benchmark (101 MB), and print its path",
+        run: |arguments| none(arguments, steps::nvcc),
     },
     Task {
         name: "nvidia-files",

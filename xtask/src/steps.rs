@@ -111,6 +111,13 @@ pub(crate) fn submit() -> Result<()> {
     crate::oracle::submit(&target_folder()?)
 }
 
+/// Fetches `nvcc` and prints where it is.
+#[allow(clippy::print_stdout, reason = "the answer")]
+pub(crate) fn nvcc() -> Result<()> {
+    println!("{}", crate::nvcc::nvcc(&target_folder()?)?.display());
+    Ok(())
+}
+
 fn judge() -> Result<()> {
     eprintln!("== the reference runtime as a judge");
     crate::oracle::run(&target_folder()?)

@@ -63,6 +63,10 @@ This program:
   -Qunused-arguments                      no warnings of options that have no effect
   --version, --help
 
+Environment:
+  SYCLBIN_PTX_INLINE=off    leaves calls of built-in functions in PTX, which are inlined by default
+                     (or with on), so that the effect can be measured
+
 Options for a linker (-L, -l, -Wl, -shared ...) have no effect here and are warned of. Others go to clang,
 which refuses those it does not know.
 

@@ -6,6 +6,7 @@
 mod merge;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use syclbin::{AbstractModule, Image, ImageKind, IrType, Syclbin};
@@ -23,6 +24,9 @@ pub(crate) use merge::merge;
 /// The option by which this program asks another process of its own for PTX.
 pub(crate) const OPTION: &str = "--compile-ptx=";
 
+/// The variable that turns inlining in PTX off, so that its effect can be measured.
+const INLINE_VARIABLE: &str = "SYCLBIN_PTX_INLINE";
+
 /// The option of clang that names a CUDA installation.
 const CUDA: &str = "--cuda-path=";
 
@@ -38,7 +42,7 @@ pub(crate) struct Ptx {
     serves: bool,
     /// Whether clang is told another GPU. The same.
     hides: bool,
-    /// Whether calls are inlined. The same, to compare.
+    /// Whether calls are inlined: [`INLINE_VARIABLE`].
     pub(crate) inlines: bool,
 }
 
@@ -50,6 +54,28 @@ impl Ptx {
             hides: true,
             inlines: true,
         }
+    }
+
+    /// What a user's request is compiled to: [`INLINE_VARIABLE`] has a say.
+    pub(crate) fn requested(gpu: NvidiaGpu) -> Result<Self> {
+        Self::with_inlining(gpu, std::env::var_os(INLINE_VARIABLE).as_deref())
+    }
+
+    fn with_inlining(gpu: NvidiaGpu, variable: Option<&OsStr>) -> Result<Self> {
+        let inlines = match variable.unwrap_or_default().to_str() {
+            Some("" | "on") => true,
+            Some("off") => false,
+            _ => {
+                let value = variable.unwrap_or_default().display();
+                return own(format!(
+                    "invalid value '{value}' of {INLINE_VARIABLE}: set it to on or off"
+                ));
+            }
+        };
+        Ok(Self {
+            inlines,
+            ..Self::new(gpu)
+        })
     }
 
     /// Reads the value of [`OPTION`]: a GPU, and what to do without, as `sm_80,unserved,unhidden,uninlined`.
@@ -73,7 +99,8 @@ impl Ptx {
 
     /// The option that asks for it.
     pub(crate) fn option(self) -> String {
-        format!("{OPTION}{}", self.gpu)
+        let without = if self.inlines { "" } else { ",uninlined" };
+        format!("{OPTION}{}{without}", self.gpu)
     }
 
     /// What the library is told beside clang's arguments.
@@ -253,6 +280,25 @@ mod tests {
         assert!(!bare.serves && !bare.hides && bare.arguments().is_empty());
         assert!(bare.inlines && !Ptx::parse("sm_90,uninlined").unwrap().inlines);
         assert!(Ptx::parse("sm_90,x").is_err() && Ptx::parse("").is_err());
+    }
+
+    #[test]
+    fn variable_turns_inlining_off() {
+        let gpu = NvidiaGpu::named("sm_80").unwrap();
+        let with = |value: &str| Ptx::with_inlining(gpu, Some(OsStr::new(value)));
+        let option = |ptx: Result<Ptx>| ptx.unwrap().option();
+        assert_eq!(option(Ptx::with_inlining(gpu, None)), "--compile-ptx=sm_80");
+        assert_eq!(option(with("")), "--compile-ptx=sm_80");
+        assert_eq!(option(with("on")), "--compile-ptx=sm_80");
+        let off = option(with("off"));
+        assert_eq!(off, "--compile-ptx=sm_80,uninlined");
+        assert!(
+            !Ptx::parse(off.strip_prefix(OPTION).unwrap())
+                .unwrap()
+                .inlines
+        );
+        let text = "invalid value 'no' of SYCLBIN_PTX_INLINE: set it to on or off";
+        assert_eq!(with("no"), own(text));
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     if options.ptx.is_some() {
         return Ok(vec![options.ptx]); // of a request of our own
     }
-    let nvidia = options.targets.nvidia()?.map(|code| Ptx::new(code.ptx));
+    let nvidia = options.targets.nvidia()?;
+    let nvidia = nvidia.map(|code| Ptx::requested(code.ptx)).transpose()?;
     let spirv = options.targets.want_spirv().then_some(None);
     Ok(spirv.into_iter().chain(nvidia.map(Some)).collect())
 }

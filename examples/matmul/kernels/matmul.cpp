@@ -37,6 +37,8 @@ void matmul(const float *a, const float *b, float *c, unsigned m, unsigned n, un
       }
     sycl::group_barrier(item.get_group());
 
+    // Unrolled, a step takes 25 instructions on an NVIDIA GPU instead of 31.
+#pragma unroll 8
     for (unsigned depth = 0; depth < DEPTH; ++depth) {
       float from_b[EACH];
       for (unsigned j = 0; j < EACH; ++j) from_b[j] = of_b[depth * SQUARE + x + j * SIDE];

@@ -6,8 +6,9 @@ use std::process::Command;
 use syclbin::State;
 
 use super::program;
-use super::runtime::{Runtime, at};
+use super::runtime::Runtime;
 use crate::steps::Result;
+use crate::wheels::at;
 
 const SOURCE: &str = include_str!("../../oracle/judge.cpp");
 

@@ -12,8 +12,9 @@ use syclbin::signature::definition::Definition;
 use syclbin::signature::{record, record_layouts, record_variables};
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 
-use super::runtime::{Runtime, at};
+use super::runtime::Runtime;
 use crate::steps::Result;
+use crate::wheels::at;
 
 /// What the runtime puts in front of every name it is asked for, unless it stands there already.
 const PREFIX: &str = "__sycl_kernel_";

@@ -23,10 +23,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::steps::Result;
+use crate::wheels::at;
 use cases::Bench;
 use checks::Checks;
 use judge::Judge;
-use runtime::{Runtime, at};
+use runtime::Runtime;
 pub(crate) use submit::submit;
 
 /// Runs all checks. `target` is Cargo's target folder.

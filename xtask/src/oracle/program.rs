@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::runtime::{Runtime, at};
+use super::runtime::Runtime;
 use crate::steps::Result;
+use crate::wheels::at;
 
 /// Compiles `oracle/NAME.cpp`, whose text is `source`, unless the program there is made of the same.
 pub(crate) fn compile(runtime: &Runtime, name: &str, source: &str) -> Result<PathBuf> {

@@ -5,19 +5,14 @@
 //! OpenCL by opening `libOpenCL.so.1`, and the installed CPU device exports that whole API.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cargo_syclbin::toolchain::pins::{COMPILER, WheelPin};
-use cargo_syclbin::toolchain::pip::Search;
-use cargo_syclbin::toolchain::staging::{Purpose, Staging};
-use cargo_syclbin::toolchain::wheel::Wheel;
-use cargo_syclbin::ui::{Progress as _, Size, Terminal};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND, Installed};
-use zip::ZipArchive;
 
 use crate::steps::Result;
+use crate::wheels::{Wheels, at};
 
 /// The library, below the data folder of the wheel and below [`Runtime::folder`].
 const LIBRARY: &str = "lib/libsycl.so.9";
@@ -42,7 +37,13 @@ impl Runtime {
             .ok_or("the compiler component is no longer made of intel-sycl-rt")?;
         let folder = oracle.join(pin.stem);
         if !folder.exists() {
-            fetch(pin, oracle, &folder)?;
+            let wheels = Wheels {
+                pins: &[pin],
+                unpacked: 25_000_000,
+                target: place,
+                needed: &[LIBRARY, "LICENSE.txt", "include/sycl/sycl.hpp"],
+            };
+            wheels.fetch(oracle, &folder)?;
         }
         let explicit = std::env::var_os(HOME_VARIABLE);
         let home = Home::locate(explicit.as_deref()).map_err(|error| error.to_string())?;
@@ -85,11 +86,6 @@ impl Runtime {
     }
 }
 
-/// The sentence for a `file` that could not be read or written.
-pub(crate) fn at(file: &Path, error: &dyn std::fmt::Display) -> String {
-    format!("{}: {error}", file.display())
-}
-
 fn parent(file: &Path) -> Option<PathBuf> {
     file.parent().map(Path::to_owned)
 }
@@ -104,73 +100,15 @@ fn installed(home: &Home, component: Component) -> Result<Installed> {
     })
 }
 
-/// Fetches the wheel, checks it, and unpacks what is needed into `folder`, which appears whole.
-fn fetch(pin: &WheelPin, oracle: &Path, folder: &Path) -> Result<()> {
-    let progress = Terminal::default();
-    progress.line(&format!(
-        "fetching {} {} ({}), which comes under: {}; its text will lie in {}",
-        pin.name,
-        pin.version,
-        Size(pin.size),
-        pin.licence,
-        folder.display()
-    ));
-    let purpose = Purpose::Install {
-        needed: pin.size + UNPACKED,
-    };
-    let told = |error: cargo_syclbin::error::Error| error.to_string();
-    let staging = Staging::open(oracle, purpose, &progress).map_err(told)?;
-    if folder.exists() {
-        return Ok(()); // by another process, while this one waited for the lock
-    }
-    let pip = Search::from_env()
-        .find()
-        .map_err(|tried| format!("no pip to fetch {}: {tried}", pin.file))?;
-    let [wheels, temporary, unpacked] =
-        ["wheels", "tmp", "unpacked"].map(|name| staging.path().join(name));
-    for new in [&wheels, &temporary] {
-        staging.create_folder(new).map_err(told)?;
-    }
-    pip.download(&[pin], &wheels, &temporary).map_err(told)?;
-    // Opened for its checks of size and hash. It unpacks single members, and headers are many.
-    drop(Wheel::open(pin, &wheels, &progress).map_err(told)?);
-    unpack(pin, &wheels.join(pin.file), &unpacked)?;
-    staging.rename(&unpacked, folder).map_err(told)
-}
-
-/// About what is unpacked, in bytes.
-const UNPACKED: u64 = 25_000_000;
-
-fn unpack(pin: &WheelPin, wheel: &Path, folder: &Path) -> Result<()> {
-    let failed = |error: &dyn std::fmt::Display| at(wheel, error);
-    let file = File::open(wheel).map_err(|error| failed(&error))?;
-    let mut archive = ZipArchive::new(io::BufReader::new(file)).map_err(|error| failed(&error))?;
+/// Where a member of the wheel goes: the library, the headers and the licence.
+fn place(pin: &WheelPin, member: &str) -> Option<String> {
     let data = format!("{}.data/data/", pin.stem);
     let licence = format!("{}.dist-info/LICENSE.txt", pin.stem);
-    let mut found = Vec::new();
-    for index in 0..archive.len() {
-        let mut member = archive.by_index(index).map_err(|error| failed(&error))?;
-        let path = match member.name().strip_prefix(&data) {
-            Some(path) if path == LIBRARY || path.starts_with(HEADERS) => path.to_owned(),
-            None if member.name() == licence => "LICENSE.txt".to_owned(),
-            _ => continue,
-        };
-        if member.is_dir() || member.enclosed_name().is_none() {
-            continue;
-        }
-        let target = folder.join(&path);
-        let written = parent(&target)
-            .map_or(Ok(()), std::fs::create_dir_all)
-            .and_then(|()| io::copy(&mut member, &mut File::create_new(&target)?));
-        written.map_err(|error| at(&target, &error))?;
-        found.push(path);
+    match member.strip_prefix(&data) {
+        Some(path) if path == LIBRARY || path.starts_with(HEADERS) => Some(path.to_owned()),
+        None if member == licence => Some("LICENSE.txt".to_owned()),
+        _ => None,
     }
-    for needed in [LIBRARY, "LICENSE.txt", "include/sycl/sycl.hpp"] {
-        if !found.iter().any(|path| path == needed) {
-            return Err(failed(&format!("there is no {needed} in it")));
-        }
-    }
-    Ok(())
 }
 
 /// Another home may hold the CPU device now, so the link is made anew.

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::program;
-use super::runtime::{Runtime, at};
+use super::runtime::Runtime;
 use crate::steps::Result;
+use crate::wheels::at;
 
 /// Builds `oracle/submit.cpp`, and prints its path and then what its environment has to have, a
 /// `NAME=VALUE` a line. `target` is Cargo's target folder.

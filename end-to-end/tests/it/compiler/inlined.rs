@@ -7,13 +7,14 @@
 mod driver;
 
 use std::path::Path;
+use std::process::Command;
 
 use driver::{context, download, function, launch, load, ok, synchronize, upload};
 use syclbin::{ImageKind, IrType};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use crate::common;
-use crate::common::clang::{clang, said};
+use crate::common::clang::{program, said};
 
 /// Work-items in a work-group, and of all.
 const GROUP: u32 = 32;
@@ -26,13 +27,20 @@ struct Compiled {
 
 impl Compiled {
     fn new(option: &str) -> Self {
+        Self::with_variable(option, "")
+    }
+
+    /// The same with `SYCLBIN_PTX_INLINE`.
+    fn with_variable(option: &str, inline: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/inlined.cpp");
-        let arguments = ["-fsyclbin=object", "-O3", option, source.to_str().unwrap()];
-        let output = clang(
-            &[&arguments[..], &["-o", "k.syclbin"]].concat(),
-            folder.path(),
-        );
+        let mut command = Command::new(program());
+        command
+            .args(["-fsyclbin=object", "-O3", option, "-o", "k.syclbin"])
+            .arg(source)
+            .current_dir(folder.path())
+            .env("SYCLBIN_PTX_INLINE", inline);
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
         let bytes = std::fs::read(folder.path().join("k.syclbin")).unwrap();
         let file = syclbin::read::parse(&bytes).unwrap();
@@ -76,6 +84,16 @@ impl Compiled {
 
 /// With calls inlined and with the calls; `None` where it cannot be compiled.
 fn both() -> Option<[Compiled; 2]> {
+    if !is_installed() {
+        return None;
+    }
+    context();
+    let options = ["--compile-ptx=sm_80", "--compile-ptx=sm_80,uninlined"];
+    Some(options.map(Compiled::new))
+}
+
+/// Whether code for NVIDIA's GPUs can be compiled here.
+fn is_installed() -> bool {
     let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
     if home.newest(Component::Nvidia).is_none() {
         let required = std::env::var("SYCLBIN_REQUIRE_DEVICE").as_deref() == Ok("1");
@@ -84,11 +102,9 @@ fn both() -> Option<[Compiled; 2]> {
             "SYCLBIN_REQUIRE_DEVICE=1, and component nvidia is not installed"
         );
         common::say_skipped("component nvidia is not installed");
-        return None;
+        return false;
     }
-    context();
-    let options = ["--compile-ptx=sm_80", "--compile-ptx=sm_80,uninlined"];
-    Some(options.map(Compiled::new))
+    true
 }
 
 fn numbers() -> Vec<i32> {
@@ -108,6 +124,17 @@ fn kernels_come_to_the_same_with_and_without_calls() {
     tables(&inlined, &called);
     atomics(&inlined, &called);
     positions(&inlined, &called);
+}
+
+#[test]
+fn variable_leaves_calls_in() {
+    if !is_installed() {
+        return;
+    }
+    let target = "-fsycl-targets=nvidia_gpu_sm_80";
+    let [on, off] = ["on", "off"].map(|value| Compiled::with_variable(target, value));
+    assert_eq!(on.calls(), 0);
+    assert!(off.calls() > 50, "{}", off.calls());
 }
 
 fn mathematics(inlined: &Compiled, called: &Compiled) {

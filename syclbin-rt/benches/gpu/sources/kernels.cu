@@ -1,8 +1,6 @@
-// The kernels of the examples saxpy, nbody and matmul, as somebody writes them in CUDA.
-extern "C" __global__ void saxpy(float a, const float *x, float *y, unsigned n) {
-  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = a * x[i] + y[i];
-}
+// The SYCL kernels of the benchmark in CUDA, with the same structure: those of examples/saxpy, nbody,
+// matmul and histogram, and reduction.cpp beside this file.
+#include "saxpy.cu"
 
 extern "C" __global__ void nbody(const float4 *from, float4 *to, float4 *velocities, unsigned count,
                                  float time_step, float softening) {
@@ -65,4 +63,36 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE)
       size_t row = top + y * EACH + i, column = left + x + j * SIDE;
       if (row < m && column < n) c[row * n + column] = sum[i][j];
     }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    reduction(const float *values, size_t count, float *sums) {
+  __shared__ float parts[32];
+  float sum = 0;
+  size_t stride = (size_t)gridDim.x * blockDim.x;
+  for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+    sum += values[i];
+  for (unsigned distance = 16; distance > 0; distance /= 2)
+    sum += __shfl_xor_sync(~0u, sum, distance);
+  unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (lane == 0) parts[warp] = sum;
+  __syncthreads();
+  if (warp == 0) {
+    sum = lane < blockDim.x / 32 ? parts[lane] : 0;
+    for (unsigned distance = 16; distance > 0; distance /= 2)
+      sum += __shfl_xor_sync(~0u, sum, distance);
+    if (lane == 0) sums[blockIdx.x] = sum;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    histogram(const unsigned char *bytes, size_t count, unsigned *bins) {
+  __shared__ unsigned counted[256];
+  counted[threadIdx.x] = 0;
+  __syncthreads();
+  size_t stride = (size_t)gridDim.x * blockDim.x;
+  for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+    atomicAdd(&counted[bytes[i]], 1u);
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x], counted[threadIdx.x]);
 }
