@@ -61,6 +61,12 @@ pub(crate) fn test() -> Result<()> {
 /// The tests of the runtime once more, and those of kernels that the build script compiled, on a device
 /// of CUDA that is a simulation: a machine without NVIDIA's driver tests the other backend so.
 fn on_simulated_cuda(required: &OsStr) -> Result<()> {
+    let step_there = |name: &str, command: &Command| {
+        let mut command = simulated_cuda::with(command)?;
+        command.env("SYCLBIN_DEVICE", "cuda:gpu:0");
+        command.env("SYCLBIN_REQUIRE_DEVICE", required);
+        step(&format!("{name} on simulated CUDA"), &mut command)
+    };
     for program in test_programs::build()? {
         let mut command = program.command();
         if program.is_of("end-to-end") {
@@ -69,15 +75,11 @@ fn on_simulated_cuda(required: &OsStr) -> Result<()> {
         } else if !program.is_of("syclbin-rt") {
             continue;
         }
-        let mut command = simulated_cuda::with(&command)?;
-        command.env("SYCLBIN_DEVICE", "cuda:gpu:0");
-        command.env("SYCLBIN_REQUIRE_DEVICE", required);
-        step(
-            &format!("{} on simulated CUDA", program.name()),
-            &mut command,
-        )?;
+        step_there(&program.name(), &command)?;
     }
-    Ok(())
+    let mut examples = cargo();
+    examples.args("test --workspace --doc -- syclbin-rt/src/".split(' '));
+    step_there("syclbin-rt, documentation", &examples)
 }
 
 /// Has the CPU device, or a better one, work until something is lost or left.

@@ -71,7 +71,9 @@ pub(crate) fn wrong_size() -> &'static str {
 /// Says that a test does not run here. `eprintln!` would be kept back, as the test passes.
 pub(crate) fn say_skipped(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    let _ = writeln!(std::io::stderr(), "skipped {test}: {reason}");
+    // In one piece, as other tests print too.
+    let line = format!("skipped {test}: {reason}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// The bytes of a file in `testfiles`: for devices of CUDA those of its twin that has PTX as well.

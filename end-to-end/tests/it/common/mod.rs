@@ -34,7 +34,9 @@ pub(crate) fn spirv_queue() -> Option<Queue> {
 /// Says that a test does not run here. `eprintln!` would be kept back, as the test passes.
 pub(crate) fn say_skipped(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    let _ = writeln!(std::io::stderr(), "skipped {test}: {reason}");
+    // In one piece, as other tests print too.
+    let line = format!("skipped {test}: {reason}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Runs this program again, with one test: `test` of the module whose `module_path!()` is given.
