@@ -89,7 +89,7 @@ fn heads(code: &str) -> Vec<String> {
         .skip(1)
         .filter_map(|rest| rest.split_once(" -> ").map(|(head, _)| head))
         .filter(|head| {
-            let own = ["load(", "new(", "builder(", "link("];
+            let own = ["best_device(", "load(", "new(", "builder(", "link("];
             !own.iter().any(|own| head.starts_with(own))
         })
         .map(|head| head.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -128,7 +128,12 @@ fn every_variable_that_is_read_is_announced_once() {
     };
     expect(
         &named,
-        &["SYCLBIN_CLANG", "SYCLBIN_PROBE_SECONDS", "SYCLBIN_CACHE"],
+        &[
+            "SYCLBIN_CLANG",
+            "SYCLBIN_PROBE_SECONDS",
+            "SYCLBIN_TARGETS",
+            "SYCLBIN_CACHE",
+        ],
     );
     let on_path = package.script(VECTOR_OPS, COMPILE);
     let on_path = on_path.env("SYCLBIN_CLANG", "none-of-that-name").run();

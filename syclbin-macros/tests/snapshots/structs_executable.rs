@@ -16,6 +16,16 @@ pub mod kernels {
     impl Module {
         /// The file, for another one to be linked with: see [`Builder::link`].
         pub const FILE: ::syclbin_rt::Embedded = ::syclbin_rt::Embedded::new(SYCLBIN);
+        /// Returns the best device of this machine that `structs.executable.syclbin` has code for: a GPU, else a CPU.
+        ///
+        /// `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.
+        ///
+        /// # Errors
+        ///
+        /// When no device runs anything in the file; the error has the reason for each device.
+        pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
+            ::syclbin_rt::Device::best_for(Self::FILE)
+        }
         /// Compiles the kernels of `structs.executable.syclbin` for the device of `queue`.
         ///
         /// # Errors

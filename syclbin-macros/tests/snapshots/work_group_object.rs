@@ -19,6 +19,16 @@ pub mod kernels {
         pub const BLOCK_SUM_LOCAL_SIZE: [usize; 1] = [64];
         /// The work-group size that `coords` is compiled for, in SYCL's order.
         pub const COORDS_LOCAL_SIZE: [usize; 3] = [2, 4, 8];
+        /// Returns the best device of this machine that `work_group.object.syclbin` has code for: a GPU, else a CPU.
+        ///
+        /// `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.
+        ///
+        /// # Errors
+        ///
+        /// When no device runs anything in the file; the error has the reason for each device.
+        pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
+            ::syclbin_rt::Device::best_for(Self::FILE)
+        }
         /// Compiles the kernels of `work_group.object.syclbin` for the device of `queue`.
         ///
         /// # Errors
