@@ -93,7 +93,7 @@ mod tests {
         let ours = compiler(&home, "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)");
         let set = |name: &str| (name == HOME_VARIABLE).then(|| folder.path().into());
         assert_eq!(arguments(&ours, &set), [""; 0]);
-        assert_eq!(parts(&ours, &set), [PathBuf::new(); 0]);
+        assert!(parts(&ours, &set).is_empty());
 
         let nvidia = home.folder(Component::Nvidia, "13.5.37");
         std::fs::create_dir_all(nvidia.join("bin")).unwrap();
