@@ -17,7 +17,9 @@ pub(crate) enum Verdict {
 
 /// The tests that `--list` prints.
 pub(crate) fn list(stdout: &str) -> BTreeSet<String> {
-    let names = stdout.lines().filter_map(|line| line.strip_suffix(": test"));
+    let names = stdout
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"));
     names.map(str::to_owned).collect()
 }
 
@@ -26,7 +28,9 @@ pub(crate) fn results(stdout: &str, tests: &BTreeSet<String>) -> BTreeMap<String
     let mut results = BTreeMap::new();
     for line in stdout.lines() {
         // What a kernel prints has no line break of its own, perhaps.
-        let starts = line.match_indices("test ").map(|(index, word)| index + word.len());
+        let starts = line
+            .match_indices("test ")
+            .map(|(index, word)| index + word.len());
         for rest in starts.map(|start| &line[start..]) {
             if let Some((name, verdict)) = result(rest)
                 && tests.contains(name)
@@ -121,7 +125,9 @@ test result: FAILED. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out
 ";
 
     fn tests() -> BTreeSet<String> {
-        list("launch::runs: test\nlaunch::fails: test\nlaunch::panics: test\nslow: test\nmixed: test\n\n5 tests, 1 benchmark\n")
+        list(
+            "launch::runs: test\nlaunch::fails: test\nlaunch::panics: test\nslow: test\nmixed: test\n\n5 tests, 1 benchmark\n",
+        )
     }
 
     #[test]

@@ -21,14 +21,21 @@ fn page_to(text: &mut String, report: &Report) -> std::fmt::Result {
         Some(device) => writeln!(text, "# syclbin on {}", device.name)?,
         None => writeln!(text, "# syclbin without a device")?,
     }
-    if report.device.as_ref().is_some_and(|device| device.simulated) {
+    if report
+        .device
+        .as_ref()
+        .is_some_and(|device| device.simulated)
+    {
         writeln!(
             text,
             "\n**SIMULATED**: this is a CUDA driver for tests, which interprets PTX. It says nothing about a GPU."
         )?;
     }
     if !report.complete {
-        writeln!(text, "\nThe run is not over yet, or was ended from outside.")?;
+        writeln!(
+            text,
+            "\nThe run is not over yet, or was ended from outside."
+        )?;
     }
     facts(text, report)?;
     steps(text, report)?;
@@ -55,14 +62,24 @@ fn page_to(text: &mut String, report: &Report) -> std::fmt::Result {
 fn facts(text: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(text, "\n| | |\n|---|---|")?;
     let mut row = |name: &str, value: &str| writeln!(text, "| {name} | {} |", cell(value));
-    let outcome = if report.passed { "all passed" } else { "not all passed" };
-    row("outcome", &format!("{outcome}; tests: {}", report.tests.words()))?;
+    let outcome = if report.passed {
+        "all passed"
+    } else {
+        "not all passed"
+    };
+    row(
+        "outcome",
+        &format!("{outcome}; tests: {}", report.tests.words()),
+    )?;
     if let Some(device) = &report.device {
         device_facts(device, &mut row)?;
     }
     let machine = &report.machine;
     let processor = machine.processor.as_deref().unwrap_or("unknown processor");
-    row("processor", &format!("{processor}, {} threads", machine.threads))?;
+    row(
+        "processor",
+        &format!("{processor}, {} threads", machine.threads),
+    )?;
     row("system", machine.system.as_deref().unwrap_or("unknown"))?;
     row("kernel", &machine.kernel)?;
     row("C library", machine.libc.as_deref().unwrap_or("unknown"))?;
@@ -76,7 +93,10 @@ fn device_facts(
     row: &mut impl FnMut(&str, &str) -> std::fmt::Result,
 ) -> std::fmt::Result {
     row("device", &device.to_string())?;
-    row("chosen by", &format!("`{}`: {}", device.selector, device.reason))?;
+    row(
+        "chosen by",
+        &format!("`{}`: {}", device.selector, device.reason),
+    )?;
     if let Some(architecture) = &device.architecture {
         row("architecture", architecture)?;
     }
@@ -94,7 +114,10 @@ fn device_facts(
 }
 
 fn steps(text: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(text, "\n| step | outcome | tests | time |\n|---|---|---|---|")?;
+    writeln!(
+        text,
+        "\n| step | outcome | tests | time |\n|---|---|---|---|"
+    )?;
     for step in &report.steps {
         let reason = step.reason.as_ref().map(|reason| format!(": {reason}"));
         writeln!(
@@ -173,7 +196,9 @@ pub fn figures_table(figures: &Value) -> String {
     let Some(first) = rows.first() else {
         return format!("```json\n{figures:#}\n```\n");
     };
-    let columns = COLUMNS.into_iter().filter(|column| first.contains_key(*column));
+    let columns = COLUMNS
+        .into_iter()
+        .filter(|column| first.contains_key(*column));
     let columns: Vec<&str> = columns.collect();
     let mut text = String::from("|");
     for column in &columns {

@@ -230,7 +230,11 @@ impl std::fmt::Display for End {
                 None => write!(f, "it was ended by signal {signal}"),
             },
             Self::Killed { silent, limit } => {
-                let what = if *silent { "printed nothing for" } else { "ran for" };
+                let what = if *silent {
+                    "printed nothing for"
+                } else {
+                    "ran for"
+                };
                 write!(f, "it {what} {} s and was killed", limit.as_secs())
             }
             Self::NotStarted(error) => write!(f, "it did not start: {error}"),

@@ -58,7 +58,9 @@ pub fn run(options: &Options) -> Result<Report> {
     };
     std::fs::create_dir_all(&options.out).map_err(unwritable)?;
     let out = options.out.canonicalize().map_err(unwritable)?;
-    let work = tempfile::Builder::new().prefix("gpu-report-").tempdir_in(&out);
+    let work = tempfile::Builder::new()
+        .prefix("gpu-report-")
+        .tempdir_in(&out);
     let work = work.map_err(unwritable)?;
     let mut context = Context {
         pack: options.pack.clone(),
@@ -86,7 +88,9 @@ pub fn run(options: &Options) -> Result<Report> {
             context.less |= device.simulated;
             report.quick = context.less;
             // The tests look at the backend that it names.
-            context.environment.insert(DEVICE, (&device.selector).into());
+            context
+                .environment
+                .insert(DEVICE, (&device.selector).into());
             report.device = Some(device);
         }
         Err(step) => add(&mut report, *step),
@@ -100,7 +104,11 @@ pub fn run(options: &Options) -> Result<Report> {
     report.complete = true;
     report.seconds = start.elapsed().as_secs_f64();
     save(&report, &out)?;
-    let verdict = if report.passed { "all passed" } else { "not all passed" };
+    let verdict = if report.passed {
+        "all passed"
+    } else {
+        "not all passed"
+    };
     say(&format!("{verdict}: {}/report.md", out.display()));
     Ok(report)
 }
@@ -123,7 +131,10 @@ fn one(context: &Context, step: &Step, device: Option<&Device>) -> StepReport {
         }
     }
     if context.limit(1).is_zero() {
-        return without_run(Outcome::NotRun, "no time was left; give more with --minutes");
+        return without_run(
+            Outcome::NotRun,
+            "no time was left; give more with --minutes",
+        );
     }
     say(&format!("== {}", step.name));
     match step.kind {
@@ -138,10 +149,7 @@ fn one(context: &Context, step: &Step, device: Option<&Device>) -> StepReport {
 fn describe(context: &Context, program: &Path) -> std::result::Result<Device, Box<StepReport>> {
     let mut command = Command::new(program);
     command.arg("device").current_dir(&context.work);
-    let ended = process::run(
-        command.envs(&context.environment),
-        Limits::total(DESCRIBED),
-    );
+    let ended = process::run(command.envs(&context.environment), Limits::total(DESCRIBED));
     if let Ok(device) = serde_json::from_str(&ended.stdout) {
         return Ok(device);
     }

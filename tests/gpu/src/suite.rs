@@ -125,7 +125,11 @@ fn conclude(report: &mut StepReport, whole: &Ended, without_result: usize) {
     let worst = report.tests.iter().map(|test| test.outcome).max();
     let worst = worst.unwrap_or(Outcome::Passed);
     // Skipped tests do not make it a skipped step.
-    report.outcome = if worst.is_good() { Outcome::Passed } else { worst };
+    report.outcome = if worst.is_good() {
+        Outcome::Passed
+    } else {
+        worst
+    };
     // 101 says that a test failed, which the tests tell.
     let is_explained = match whole.end {
         End::Exit(0) => true,

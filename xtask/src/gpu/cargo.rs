@@ -11,8 +11,9 @@ use super::zig::Zig;
 use crate::examples::EXAMPLES;
 use crate::steps::Result;
 
-/// What all kernels are compiled for whose build scripts name nothing: OpenCL, and NVIDIA's GPUs by
-/// PTX and by native code of the two generations that are common in data centres.
+/// What the examples are compiled for beside SPIR-V and PTX: native code for the two generations of GPUs
+/// that are common in data centres. The tests keep the default targets, so that drivers compile PTX, too;
+/// their kernels are then in the cache of builds.
 const TARGETS: &str = "spir64,nvidia_gpu_sm_80,nvidia_gpu_sm_90";
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
@@ -43,14 +44,15 @@ pub(super) fn build(zig: &Zig) -> Result<Vec<Executable>> {
         programs.push_str(&format!(" --package {0} --bin {0}", example.name));
     }
     let mut executables = Vec::new();
-    for arguments in [tests, &programs] {
-        executables.extend(artifacts(zig, arguments)?.iter().filter_map(executable));
+    for (arguments, targets) in [(tests, None), (&programs, Some(TARGETS))] {
+        let built = artifacts(zig, arguments, targets)?;
+        executables.extend(built.iter().filter_map(executable));
     }
     Ok(executables)
 }
 
-/// What one run of Cargo builds.
-fn artifacts(zig: &Zig, arguments: &str) -> Result<Vec<Artifact>> {
+/// What one run of Cargo builds, with kernels for `targets` or for the default ones.
+fn artifacts(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifact>> {
     eprintln!("== cargo {arguments}");
     let mut command = zig.cargo();
     command
@@ -58,8 +60,10 @@ fn artifacts(zig: &Zig, arguments: &str) -> Result<Vec<Artifact>> {
         .args(["--profile", "gpu", "--quiet", "--message-format"])
         .arg("json-render-diagnostics")
         .arg(format!("--target={TRIPLE}.{}.{}", GLIBC.0, GLIBC.1))
-        .env("SYCLBIN_TARGETS", TARGETS)
         .stdout(Stdio::piped());
+    if let Some(targets) = targets {
+        command.env("SYCLBIN_TARGETS", targets);
+    }
     let mut child = command
         .spawn()
         .map_err(|error| format!("cargo-zigbuild did not start: {error}"))?;

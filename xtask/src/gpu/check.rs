@@ -74,7 +74,9 @@ impl Machine {
         if status.success() == report.passed {
             Ok(report)
         } else {
-            Err(format!("{SCRIPT} ended with {status}, unlike its report says"))
+            Err(format!(
+                "{SCRIPT} ended with {status}, unlike its report says"
+            ))
         }
     }
 }
@@ -83,7 +85,9 @@ impl Machine {
 fn expect(report: &Report, simulated: bool) -> Result<()> {
     let device = report.device.as_ref().ok_or("the report names no device")?;
     if device.simulated != simulated {
-        return Err(format!("the report says {device}, which is not what it ran on"));
+        return Err(format!(
+            "the report says {device}, which is not what it ran on"
+        ));
     }
     if !report.complete || report.steps.is_empty() {
         return Err("the report is not complete".to_owned());

@@ -118,7 +118,10 @@ mod tests {
         let bytes = std::fs::read(&program).unwrap();
         let file = ElfFile64::<Endianness>::parse(&*bytes).unwrap();
         let ours = libraries(&file).unwrap();
-        assert!(ours.iter().any(|library| library == "libc.so.6"), "{ours:?}");
+        assert!(
+            ours.iter().any(|library| library == "libc.so.6"),
+            "{ours:?}"
+        );
         // Linked for this machine, so with libgcc and perhaps with newer symbols.
         let problems = needs(&bytes).unwrap();
         let readelf = std::process::Command::new("readelf")

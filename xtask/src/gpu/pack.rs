@@ -28,12 +28,18 @@ pub(super) fn build(directory: &Path) -> Result<()> {
     let zig = Zig::get(&target_folder()?)?;
     let executables = cargo::build(&zig)?;
     for executable in &executables {
-        copy(executable.path.as_std_path(), &directory.join("bin").join(&executable.name))?;
+        copy(
+            executable.path.as_std_path(),
+            &directory.join("bin").join(&executable.name),
+        )?;
     }
     elf::check(&directory.join("bin"))?;
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     copy_all(&root.join("testfiles"), &directory.join("testfiles"))?;
-    copy(&root.join("examples/blur/before.png"), &directory.join("before.png"))?;
+    copy(
+        &root.join("examples/blur/before.png"),
+        &directory.join("before.png"),
+    )?;
     prepare_benchmark(directory, &executables)?;
     let plan = plan::plan(commit(), &executables);
     let plan = serde_json::to_string_pretty(&plan).map_err(|error| at(directory, error))?;
@@ -66,14 +72,19 @@ fn clear(directory: &Path) -> Result<()> {
         return Ok(());
     }
     if !directory.join(FILE).is_file() {
-        return Err(at(directory, "it is no pack; choose a new directory with -o"));
+        return Err(at(
+            directory,
+            "it is no pack; choose a new directory with -o",
+        ));
     }
     fs::remove_dir_all(directory).map_err(|error| at(directory, error))
 }
 
 /// Has the benchmark compile its kernels and those of CUDA, as it will find neither compiler.
 fn prepare_benchmark(directory: &Path, executables: &[Executable]) -> Result<()> {
-    let mut benchmarks = executables.iter().filter(|built| built.kind == Kind::Benchmark);
+    let mut benchmarks = executables
+        .iter()
+        .filter(|built| built.kind == Kind::Benchmark);
     let benchmark = benchmarks.next().ok_or("cargo built no benchmark")?;
     let kernels = directory.join("kernels");
     fs::create_dir_all(&kernels).map_err(|error| at(&kernels, error))?;
@@ -87,7 +98,9 @@ fn prepare_benchmark(directory: &Path, executables: &[Executable]) -> Result<()>
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
-        command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments);
+        command
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(arguments);
         let output = command.output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         output.status.success().then_some(text)
@@ -104,7 +117,9 @@ fn commit() -> String {
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let parent = to.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(|error| at(parent, error))?;
-    fs::copy(from, to).map(drop).map_err(|error| at(from, error))
+    fs::copy(from, to)
+        .map(drop)
+        .map_err(|error| at(from, error))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -11,7 +11,11 @@ const ON_ANY_DEVICE: &str = "device::";
 /// The tools of NVIDIA that look at memory and races while kernels run.
 const SANITIZER: &str = "compute-sanitizer";
 /// The tests that they look at: some of each kind of kernel. More would take minutes.
-const SANITIZED: [&str; 3] = ["device::kernels::", "device::scratch::", "device::structs::"];
+const SANITIZED: [&str; 3] = [
+    "device::kernels::",
+    "device::scratch::",
+    "device::structs::",
+];
 
 /// The steps for these executables.
 pub(super) fn plan(commit: String, executables: &[Executable]) -> Plan {
@@ -68,7 +72,10 @@ fn benchmark() -> Step {
     let mut step = Step::new("benchmark", Kind::Benchmark, program, 120);
     step.arguments = words("--bench --json {figures}");
     step.less = words("small");
-    let kernels = ("SYCLBIN_GPU_BENCH_KERNELS".to_owned(), "{pack}/kernels".to_owned());
+    let kernels = (
+        "SYCLBIN_GPU_BENCH_KERNELS".to_owned(),
+        "{pack}/kernels".to_owned(),
+    );
     step.environment.extend([kernels]);
     step
 }

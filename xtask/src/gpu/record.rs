@@ -37,9 +37,11 @@ fn recordable(report: &Report) -> Result<&Device> {
     let device = report.device.as_ref();
     let device = device.ok_or("the report names no device, so there is nothing to record")?;
     if device.simulated {
-        return Err("the report is about the simulated CUDA driver, which says nothing about a \
+        return Err(
+            "the report is about the simulated CUDA driver, which says nothing about a \
                     GPU; record one of a real device"
-            .to_owned());
+                .to_owned(),
+        );
     }
     if !report.complete {
         return Err("the run was ended from outside; run the pack again".to_owned());
@@ -57,7 +59,12 @@ fn figures(report: &Report) -> Option<String> {
 
 fn title(report: &Report, device: &Device) -> String {
     let driver = device.kernel_module.as_ref().unwrap_or(&device.driver);
-    format!("### {}, {}\n\n{driver}, commit {}", device.name, day(report), report.commit)
+    format!(
+        "### {}, {}\n\n{driver}, commit {}",
+        device.name,
+        day(report),
+        report.commit
+    )
 }
 
 /// The day of a report.
@@ -104,7 +111,9 @@ fn with_row(section: &str, row: &str) -> String {
         let cells: Vec<&str> = line.split(" | ").take(2).collect();
         cells.join(" | ")
     };
-    let kept = section.split_inclusive('\n').filter(|line| key(line) != key(row));
+    let kept = section
+        .split_inclusive('\n')
+        .filter(|line| key(line) != key(row));
     let mut text: String = kept.collect();
     text.push_str(row);
     text
@@ -134,7 +143,10 @@ fn edit(path: &Path, change: impl FnOnce(&str) -> Result<String>) -> Result<()> 
         Some((before, section, after))
     });
     let Some((before, section, after)) = split else {
-        let missing = format!("it has no section `{}`; add the two comments", START.trim_end());
+        let missing = format!(
+            "it has no section `{}`; add the two comments",
+            START.trim_end()
+        );
         return Err(at(path, missing));
     };
     let section = change(section)?;
@@ -162,8 +174,14 @@ mod tests {
         assert_eq!(first, "Text.\n\n### H100, 2026-11-22\n\n13.0\n\n| a |\n\n");
         let other = with_block(&first, "### H200, 2026-11-22\n\n13.0", "| b |\n");
         let again = with_block(&other, "### H100, 2026-11-22\n\n13.1", "| c |\n");
-        assert!(!again.contains("| a |") && again.contains("| b |"), "{again}");
+        assert!(
+            !again.contains("| a |") && again.contains("| b |"),
+            "{again}"
+        );
         assert!(again.ends_with("13.1\n\n| c |\n\n"), "{again}");
-        assert_eq!(with_block(&again, "### H100, 2026-11-22\n\n13.1", "| c |\n"), again);
+        assert_eq!(
+            with_block(&again, "### H100, 2026-11-22\n\n13.1", "| c |\n"),
+            again
+        );
     }
 }

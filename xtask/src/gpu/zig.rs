@@ -50,7 +50,10 @@ impl Zig {
         command
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
             .env("CARGO", cargo.as_deref().unwrap_or(OsStr::new("cargo")))
-            .env("CARGO_ZIGBUILD_ZIG_PATH", self.directory.join("ziglang/zig"))
+            .env(
+                "CARGO_ZIGBUILD_ZIG_PATH",
+                self.directory.join("ziglang/zig"),
+            )
             .env("CARGO_ZIGBUILD_CACHE_DIR", self.directory.join("wrappers"))
             .env("ZIG_GLOBAL_CACHE_DIR", self.directory.join("cache"));
         command
@@ -69,11 +72,18 @@ fn fetch(target: &Path, directory: &Path) -> Result<()> {
     let work = tempfile::tempdir_in(target).map_err(|error| at(target, error))?;
     let list = work.path().join("requirements.txt");
     std::fs::write(&list, REQUIREMENTS).map_err(|error| at(&list, error))?;
-    let pip = Search::from_env().find().map_err(|tried| tried.to_string())?;
+    let pip = Search::from_env()
+        .find()
+        .map_err(|tried| tried.to_string())?;
     let unpacked = work.path().join("unpacked");
     let mut command = pip.invocation.command();
     command
-        .args(["install", "--quiet", "--disable-pip-version-check", "--no-deps"])
+        .args([
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        ])
         .args(["--require-hashes", "--only-binary=:all:", "--target"])
         .arg(&unpacked)
         .arg("--requirement")

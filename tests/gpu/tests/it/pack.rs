@@ -112,7 +112,10 @@ fn check(path: &Path, report: &Report) {
     jsonschema::meta::validate(&schema).unwrap();
     let written: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<_> = validator.iter_errors(&written).map(|error| error.to_string()).collect();
+    let errors: Vec<_> = validator
+        .iter_errors(&written)
+        .map(|error| error.to_string())
+        .collect();
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(Report::read(path).unwrap(), *report);
 }

@@ -23,11 +23,18 @@ fn bad_ends_are_told_apart() {
     let fails = outcome.step("fails");
     assert_eq!(fails.outcome, Failed);
     assert_eq!(fails.output.as_deref(), Some("one\ntwo"));
-    assert!(outcome.page.contains("it ended with exit status 3"), "{}", outcome.page);
+    assert!(
+        outcome.page.contains("it ended with exit status 3"),
+        "{}",
+        outcome.page
+    );
     assert_eq!(outcome.step("aborts").outcome, Crashed);
     assert!(outcome.page.contains("signal 6"), "{}", outcome.page);
     let sleeps = outcome.step("sleeps");
-    assert_eq!((sleeps.outcome, sleeps.output.as_deref()), (Hung, Some("begun")));
+    assert_eq!(
+        (sleeps.outcome, sleeps.output.as_deref()),
+        (Hung, Some("begun"))
+    );
     assert_eq!(outcome.step("passes").outcome, Passed);
 }
 
@@ -56,7 +63,10 @@ fn skipped_programs_do_not_fail_a_run() {
         .run();
     assert!(outcome.report.passed);
     let skips = outcome.step("skips");
-    assert_eq!((skips.outcome, skips.reason.as_deref()), (Skipped, Some("no memory")));
+    assert_eq!(
+        (skips.outcome, skips.reason.as_deref()),
+        (Skipped, Some("no memory"))
+    );
     let reason = outcome.step("tool").reason.as_deref();
     assert_eq!(reason, Some("no-such-sanitizer is not installed"));
 }
@@ -79,14 +89,23 @@ fn expected_output_is_required() {
 fn figures_of_benchmarks_are_reported() {
     let figures = r#"{"rows": [{"benchmark": "saxpy", "value": 2.5}]}"#;
     let outcome = Pack::new()
-        .step_with("measures", Benchmark, &format!("echo '{figures}' > \"$1\""), |step| {
-            step.arguments = vec!["{figures}".to_owned()];
-        })
+        .step_with(
+            "measures",
+            Benchmark,
+            &format!("echo '{figures}' > \"$1\""),
+            |step| {
+                step.arguments = vec!["{figures}".to_owned()];
+            },
+        )
         .step("declines", Benchmark, "echo nothing to measure")
         .run();
     let rows = json!({"rows": [{"benchmark": "saxpy", "value": 2.5}]});
     assert_eq!(outcome.step("measures").figures, Some(rows));
-    assert!(outcome.page.contains("| saxpy | 2.500 |"), "{}", outcome.page);
+    assert!(
+        outcome.page.contains("| saxpy | 2.500 |"),
+        "{}",
+        outcome.page
+    );
     let declines = outcome.step("declines");
     assert_eq!(declines.outcome, Skipped);
     assert_eq!(declines.reason.as_deref(), Some("nothing to measure"));
@@ -113,7 +132,10 @@ fn without_a_device_only_information_is_gathered() {
         .run();
     assert!(!outcome.report.passed && outcome.report.device.is_none());
     let device = outcome.step("device");
-    assert_eq!((device.outcome, device.output.as_deref()), (Failed, Some("no driver")));
+    assert_eq!(
+        (device.outcome, device.output.as_deref()),
+        (Failed, Some("no driver"))
+    );
     assert_eq!(outcome.step("doctor").outcome, Passed);
     assert_eq!(outcome.step("tests").outcome, NotRun);
 }

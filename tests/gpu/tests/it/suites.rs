@@ -7,7 +7,10 @@ use crate::pack::Pack;
 
 /// A test executable whose run of all tests prints `whole`, and that does `alone` for `$1`.
 fn suite(tests: &[&str], whole: &str, alone: &str) -> String {
-    let listing: String = tests.iter().map(|test| format!("{test}: test\\n")).collect();
+    let listing: String = tests
+        .iter()
+        .map(|test| format!("{test}: test\\n"))
+        .collect();
     format!(
         "case \"$*\" in\n*--list*) printf '{listing}';;\n*--exact*) {alone};;\n*) {whole};;\nesac"
     )
@@ -22,15 +25,25 @@ fn results_and_skips_are_read() {
     let outcome = Pack::new().step("tests", Tests, &script).run();
     assert_eq!(outcome.test("tests", "a").outcome, Passed);
     let skipped = outcome.test("tests", "b");
-    assert_eq!((skipped.outcome, skipped.reason.as_deref()), (Skipped, Some("no fp64")));
+    assert_eq!(
+        (skipped.outcome, skipped.reason.as_deref()),
+        (Skipped, Some("no fp64"))
+    );
     let failed = outcome.test("tests", "c");
-    assert_eq!((failed.outcome, failed.output.as_deref()), (Failed, Some("1 is not 2")));
+    assert_eq!(
+        (failed.outcome, failed.output.as_deref()),
+        (Failed, Some("1 is not 2"))
+    );
     assert_eq!(outcome.test("tests", "d").reason.as_deref(), Some("slow"));
     let step = outcome.step("tests");
     assert_eq!((step.outcome, &step.reason), (Failed, &None));
     let counts = outcome.report.tests;
     assert_eq!((counts.passed, counts.skipped, counts.failed), (1, 2, 1));
-    assert!(outcome.page.contains("| b | skipped: no fp64 |"), "{}", outcome.page);
+    assert!(
+        outcome.page.contains("| b | skipped: no fp64 |"),
+        "{}",
+        outcome.page
+    );
 }
 
 #[test]
@@ -40,14 +53,21 @@ fn the_test_that_crashes_is_named() {
     let script = suite(&["a", "b", "c", "d"], whole, alone);
     let outcome = Pack::new()
         .step("tests", Tests, &script)
-        .step("others", Tests, &suite(&["a"], "echo 'test a ... ok'", "exit 9"))
+        .step(
+            "others",
+            Tests,
+            &suite(&["a"], "echo 'test a ... ok'", "exit 9"),
+        )
         .run();
     let outcomes = ["a", "b", "c", "d"].map(|name| outcome.test("tests", name).outcome);
     assert_eq!(outcomes, [Passed, Crashed, Skipped, Passed]);
     let step = outcome.step("tests");
     assert_eq!(step.outcome, Crashed);
     let reason = step.reason.as_deref().unwrap();
-    assert!(reason.contains("signal 11") && reason.contains("3 without a result"), "{reason}");
+    assert!(
+        reason.contains("signal 11") && reason.contains("3 without a result"),
+        "{reason}"
+    );
     assert_eq!(outcome.step("others").outcome, Passed);
 }
 
@@ -84,9 +104,15 @@ fn an_executable_without_tests_fails() {
 
 #[test]
 fn findings_of_a_tool_fail_the_step() {
-    let script = suite(&["a"], "echo 'test a ... ok'; echo '1 error'; exit 86", "exit 9");
+    let script = suite(
+        &["a"],
+        "echo 'test a ... ok'; echo '1 error'; exit 86",
+        "exit 9",
+    );
     let outcome = Pack::new()
-        .step_with("tests", Tests, &script, |step| step.under = vec!["env".to_owned()])
+        .step_with("tests", Tests, &script, |step| {
+            step.under = vec!["env".to_owned()]
+        })
         .run();
     let step = outcome.step("tests");
     assert_eq!((step.outcome, step.tests[0].outcome), (Failed, Passed));
