@@ -222,14 +222,20 @@ pub fn figures_table(figures: &Value) -> String {
     text
 }
 
-/// A number with four digits, or a text.
+/// A number with some four digits, or a text.
 fn figure(value: &Value) -> String {
     match (value, value.as_f64()) {
         (Value::Null, _) => String::new(),
         (Value::String(text), _) => cell(text),
         (_, Some(number)) if number.fract() != 0.0 => {
-            let digits = 3 - number.abs().log10().floor().clamp(-6.0, 3.0) as i32;
-            let digits = usize::try_from(digits).unwrap_or_default();
+            let digits = match number.abs() {
+                1000.0.. => 0,
+                100.0.. => 1,
+                10.0.. => 2,
+                1.0.. => 3,
+                0.1.. => 4,
+                _ => 6,
+            };
             format!("{number:.digits$}")
         }
         (other, _) => cell(&other.to_string()),

@@ -48,6 +48,8 @@ pub(super) fn build(zig: &Zig) -> Result<Vec<Executable>> {
         let built = artifacts(zig, arguments, targets)?;
         executables.extend(built.iter().filter_map(executable));
     }
+    // Cargo builds them in any order.
+    executables.sort_by(|one: &Executable, other| one.name.cmp(&other.name));
     Ok(executables)
 }
 
