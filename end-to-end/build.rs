@@ -57,6 +57,7 @@ fn main() {
         .source("../testfiles/work_group.cpp")
         .compile("several");
     Build::new()
+        .targets(["spir64"])
         .source("tests/kernels/asserting.cpp")
         .native_assert(true)
         .compile("asserting");

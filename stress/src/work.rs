@@ -19,7 +19,8 @@ const LARGEST: usize = 64 << 10;
 /// Buffers that are there at once.
 const AT_ONCE: usize = 32;
 
-const FILE: &[u8] = include_bytes!("../../testfiles/vector_ops.object.syclbin");
+/// It has PTX beside SPIR-V.
+const FILE: &[u8] = include_bytes!("../../testfiles/nvidia/vector_ops.object.syclbin");
 
 fn load(queue: &Queue) -> Result<Module> {
     // SAFETY: a compiler made the file.

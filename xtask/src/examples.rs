@@ -8,15 +8,15 @@ use crate::simulated_cuda;
 use crate::steps::{Result, cargo, step, target_folder};
 
 /// An example.
-struct Example {
-    name: &'static str,
+pub(crate) struct Example {
+    pub(crate) name: &'static str,
     /// What it prints when device and Rust agree.
-    expected: &'static str,
+    pub(crate) expected: &'static str,
     /// Arguments for an amount of work that a simulation can do.
-    small: &'static [&'static str],
+    pub(crate) small: &'static [&'static str],
 }
 
-const EXAMPLES: [Example; 8] = [
+pub(crate) const EXAMPLES: [Example; 8] = [
     Example {
         name: "saxpy",
         expected: "elements  1000000, all as Rust computes them",

@@ -3,6 +3,7 @@
 mod bench;
 mod damage;
 mod examples;
+mod gpu;
 mod nvcc;
 mod nvidia;
 mod oracle;
@@ -20,7 +21,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 13] = [
+const TASKS: [Task; 14] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -65,6 +66,11 @@ const TASKS: [Task; 13] = [
         name: "stress",
         help: "launches, threads, buffers and modules by the million; with --short, a hundredth",
         run: steps::stress,
+    },
+    Task {
+        name: "gpu",
+        help: "`gpu pack` builds a directory that any GPU machine runs and reports on; also run, check, record",
+        run: gpu::run,
     },
     Task {
         name: "nvcc",

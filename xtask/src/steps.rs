@@ -54,6 +54,7 @@ pub(crate) fn test() -> Result<()> {
         "the demo on simulated CUDA",
         &mut simulated_cuda::with(&demo)?,
     )?;
+    crate::gpu::check()?;
     eprintln!("\nall passed in {:.0?}", start.elapsed());
     Ok(())
 }

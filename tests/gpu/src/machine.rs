@@ -1,0 +1,47 @@
+//! [`Machine`]: where a run takes place, but for the device.
+
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+/// The operating system and the processor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The distribution, if it has `/etc/os-release`.
+    pub system: Option<String>,
+    /// The name and the version of the kernel.
+    pub kernel: String,
+    /// The C library and its version, if `getconf` tells.
+    pub libc: Option<String>,
+    /// The processor, if `/proc/cpuinfo` tells.
+    pub processor: Option<String>,
+    /// How many threads run at once.
+    pub threads: usize,
+}
+
+impl Machine {
+    /// This one.
+    #[must_use]
+    pub fn this() -> Self {
+        let kernel = rustix::system::uname();
+        let parts = [kernel.sysname(), kernel.release(), kernel.machine()];
+        let getconf = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
+        let libc = getconf.ok().filter(|output| output.status.success());
+        Self {
+            system: field("/etc/os-release", "PRETTY_NAME=")
+                .map(|name| name.trim_matches('"').to_owned()),
+            kernel: parts.map(|part| part.to_string_lossy()).join(" "),
+            libc: libc.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+            processor: field("/proc/cpuinfo", "model name")
+                .map(|name| name.trim_start_matches([' ', '\t', ':']).to_owned()),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// What follows `key` in the first line of a file that begins with it.
+fn field(path: &str, key: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let mut lines = text.lines();
+    lines.find_map(|line| Some(line.strip_prefix(key)?.trim().to_owned()))
+}

@@ -1,0 +1,148 @@
+//! A step that is a test executable. It runs whole; if it crashes or hangs, each test that has no
+//! result yet runs alone, so that one bad test hides no other and is named.
+
+use std::time::{Duration, Instant};
+
+use crate::libtest::{self, Verdict};
+use crate::plan::Step;
+use crate::process::{End, Ended, Limits, run, tail};
+use crate::program::{Context, of_end};
+use crate::report::{Outcome, StepReport, TestReport};
+
+/// How long a test executable may print nothing: longer than the slowest test takes.
+const SILENT: Duration = Duration::from_secs(60);
+/// How long a test may take that runs alone.
+const ALONE: Duration = Duration::from_secs(30);
+/// The name of the thread of a test that does not run in a thread of its own.
+const MAIN: &str = "main";
+
+/// Runs a step that is a test executable.
+pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepReport {
+    let start = Instant::now();
+    let until = start + context.limit(step.seconds);
+    let mut report = StepReport::new(step, Duration::ZERO);
+    let filters = context.arguments(step);
+    let listing = [&filters[..], &["--list".to_owned()]].concat();
+    let listed = run(
+        &mut context.command(step, &[], &listing),
+        Limits::total(ALONE.min(left(until))),
+    );
+    let names = libtest::list(&listed.stdout);
+    if !listed.succeeded() || names.is_empty() {
+        report.outcome = of_end(&listed.end).max(Outcome::Failed);
+        report.reason = Some(format!("it lists no tests: {}", listed.end));
+        report.output = Some(listed.tail());
+        return report;
+    }
+    // At least two threads: otherwise a test runs on the main thread, and its skip has no name.
+    let threads = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
+    let arguments = [&filters[..], &[format!("--test-threads={threads}")]].concat();
+    let time = left(until);
+    let limits = Limits {
+        // The rest is for tests that run alone.
+        total: time * 2 / 3,
+        // A tool may be silent until its end.
+        silent: tool.is_empty().then_some(SILENT.min(time / 3)),
+    };
+    let whole = run(&mut context.command(step, tool, &arguments), limits);
+    let verdicts = libtest::results(&whole.stdout, &names);
+    let mut failures = libtest::failures(&whole.stdout);
+    let mut skips = libtest::skips(&whole.stderr);
+    for name in &names {
+        let test = match verdicts.get(name) {
+            Some(verdict) => finished(name, verdict, failures.remove(name), skips.remove(name)),
+            None => alone(context, step, tool, name, until),
+        };
+        report.tests.push(test);
+    }
+    conclude(&mut report, &whole, names.len() - verdicts.len());
+    report.seconds = start.elapsed().as_secs_f64();
+    report
+}
+
+/// The report of a test that has a result.
+fn finished(
+    name: &str,
+    verdict: &Verdict,
+    output: Option<String>,
+    skip: Option<String>,
+) -> TestReport {
+    let (outcome, reason, output) = match (verdict, skip) {
+        (Verdict::Ok, None) => (Outcome::Passed, None, None),
+        (Verdict::Ok, Some(reason)) => (Outcome::Skipped, Some(reason), None),
+        (Verdict::Ignored(reason), _) => {
+            let reason = reason.as_deref().unwrap_or("it is ignored");
+            (Outcome::Skipped, Some(reason.to_owned()), None)
+        }
+        (Verdict::Failed, _) => (Outcome::Failed, None, output),
+    };
+    TestReport {
+        name: name.to_owned(),
+        outcome,
+        reason,
+        output: output.map(|text| tail(text.trim()).to_owned()),
+    }
+}
+
+/// Runs one test in a process of its own.
+fn alone(
+    context: &Context,
+    step: &Step,
+    tool: &[String],
+    name: &str,
+    until: Instant,
+) -> TestReport {
+    let mut report = TestReport {
+        name: name.to_owned(),
+        outcome: Outcome::NotRun,
+        reason: Some("no time was left".to_owned()),
+        output: None,
+    };
+    let limit = ALONE.min(left(until));
+    if limit.is_zero() {
+        return report;
+    }
+    let arguments = [name, "--exact", "--test-threads=2"].map(str::to_owned);
+    let mut command = context.command(step, tool, &arguments);
+    let ended = run(&mut command, Limits::total(limit));
+    if ended.succeeded() {
+        let mut skips = libtest::skips(&ended.stderr);
+        let skip = skips.remove(name).or_else(|| skips.remove(MAIN));
+        return finished(name, &Verdict::Ok, None, skip);
+    }
+    report.outcome = of_end(&ended.end);
+    report.reason = Some(ended.end.to_string());
+    report.output = Some(ended.tail());
+    report
+}
+
+fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now())
+}
+
+/// The outcome of the step: the worst of its tests and of the run of all of them.
+fn conclude(report: &mut StepReport, whole: &Ended, without_result: usize) {
+    let worst = report.tests.iter().map(|test| test.outcome).max();
+    let worst = worst.unwrap_or(Outcome::Passed);
+    // Skipped tests do not make it a skipped step.
+    report.outcome = if worst.is_good() {
+        Outcome::Passed
+    } else {
+        worst
+    };
+    // 101 says that a test failed, which the tests tell.
+    let is_explained = match whole.end {
+        End::Exit(0) => true,
+        End::Exit(101) => worst == Outcome::Failed,
+        _ => false,
+    };
+    if !is_explained {
+        report.outcome = report.outcome.max(of_end(&whole.end));
+        let mut reason = format!("all tests in one process: {}", whole.end);
+        if without_result > 0 {
+            reason.push_str(&format!("; {without_result} without a result ran alone"));
+        }
+        report.reason = Some(reason);
+        report.output = Some(whole.tail());
+    }
+}

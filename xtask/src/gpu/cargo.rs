@@ -1,0 +1,106 @@
+//! The executables of a pack, as Cargo builds them.
+
+use std::io::BufReader;
+use std::process::Stdio;
+
+use cargo_metadata::camino::Utf8PathBuf;
+use cargo_metadata::{Artifact, Message, TargetKind};
+
+use super::elf::GLIBC;
+use super::zig::Zig;
+use crate::examples::EXAMPLES;
+use crate::steps::Result;
+
+/// What the examples are compiled for beside SPIR-V and PTX: native code for the two generations of GPUs
+/// that are common in data centres. The tests keep the default targets, so that drivers compile PTX, too;
+/// their kernels are then in the cache of builds.
+const TARGETS: &str = "spir64,nvidia_gpu_sm_80,nvidia_gpu_sm_90";
+const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+
+/// An executable that Cargo built.
+pub(super) struct Executable {
+    /// Its name in the pack.
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) path: Utf8PathBuf,
+}
+
+/// What an executable is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Tests,
+    Program,
+    Benchmark,
+}
+
+/// Builds all executables.
+pub(super) fn build(zig: &Zig) -> Result<Vec<Executable>> {
+    let tests = "test --no-run --package syclbin-rt --package end-to-end --tests --bench gpu";
+    let mut programs = String::from(
+        "build --package cargo-syclbin --bin cargo-syclbin --package gpu-report --bin gpu-report \
+         --package stress --bin stress",
+    );
+    for example in &EXAMPLES {
+        programs.push_str(&format!(" --package {0} --bin {0}", example.name));
+    }
+    let mut executables = Vec::new();
+    for (arguments, targets) in [(tests, None), (&programs, Some(TARGETS))] {
+        let built = artifacts(zig, arguments, targets)?;
+        executables.extend(built.iter().filter_map(executable));
+    }
+    // Cargo builds them in any order.
+    executables.sort_by(|one: &Executable, other| one.name.cmp(&other.name));
+    Ok(executables)
+}
+
+/// What one run of Cargo builds, with kernels for `targets` or for the default ones.
+fn artifacts(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifact>> {
+    eprintln!("== cargo {arguments}");
+    let mut command = zig.cargo();
+    command
+        .args(arguments.split_whitespace())
+        .args(["--profile", "gpu", "--quiet", "--message-format"])
+        .arg("json-render-diagnostics")
+        .arg(format!("--target={TRIPLE}.{}.{}", GLIBC.0, GLIBC.1))
+        .stdout(Stdio::piped());
+    if let Some(targets) = targets {
+        command.env("SYCLBIN_TARGETS", targets);
+    }
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("cargo-zigbuild did not start: {error}"))?;
+    let mut artifacts = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        for message in Message::parse_stream(BufReader::new(stdout)) {
+            let message = message.map_err(|error| format!("messages of cargo: {error}"))?;
+            if let Message::CompilerArtifact(artifact) = message {
+                artifacts.push(artifact);
+            }
+        }
+    }
+    match child.wait() {
+        Ok(status) if status.success() => Ok(artifacts),
+        Ok(status) => Err(format!("`cargo {arguments}` ended with {status}")),
+        Err(error) => Err(format!("`cargo {arguments}`: {error}")),
+    }
+}
+
+/// What is packed of what was built, and its name there.
+fn executable(artifact: &Artifact) -> Option<Executable> {
+    let path = artifact.executable.clone()?;
+    let target = &artifact.target;
+    let package = artifact.manifest_path.parent()?.file_name()?;
+    let is = |kind: TargetKind| target.kind.contains(&kind);
+    let (name, kind) = if is(TargetKind::Bench) {
+        (format!("{package}-bench-{}", target.name), Kind::Benchmark)
+    } else if !artifact.profile.test {
+        (target.name.clone(), Kind::Program)
+    } else if is(TargetKind::Lib) && package == "syclbin-rt" {
+        (format!("{package}-unit"), Kind::Tests)
+    } else if is(TargetKind::Test) {
+        (format!("{package}-{}", target.name), Kind::Tests)
+    } else {
+        return None; // a library or program without tests
+    };
+    Some(Executable { name, kind, path })
+}

@@ -1,0 +1,60 @@
+//! `cargo xtask gpu`: the proof for any GPU machine, as one directory, one command and one report.
+//!
+//! - [`pack`]: builds the directory, from [`cargo`]'s executables, which [`zig`] links for an old
+//!   glibc and [`elf`] checks; [`plan`] says what is run,
+//! - [`check`]: runs the pack where nothing of this machine helps it,
+//! - [`record`]: adds a report to the READMEs.
+//!
+//! The runner in the pack is the crate `gpu-report`.
+
+mod cargo;
+mod check;
+mod elf;
+mod pack;
+mod plan;
+mod record;
+mod zig;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::steps::{Result, step, target_folder};
+
+const USAGE: &str = "\
+usage: cargo xtask gpu pack [-o DIR]     build a directory that runs on any machine with a GPU
+       cargo xtask gpu run [OPTIONS]     build it and run it here; `run --help` shows its options
+       cargo xtask gpu check             build it and run it on the CPU device and on simulated CUDA
+       cargo xtask gpu record REPORT     add a report.json to the READMEs";
+
+/// `gpu`.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["pack"] => pack::build(&default_directory()?),
+        ["pack", "-o", directory] => pack::build(Path::new(directory)),
+        ["run", ..] => {
+            let directory = default_directory()?;
+            pack::build(&directory)?;
+            let mut command = Command::new(directory.join(pack::SCRIPT));
+            step("the pack", command.args(&arguments[1..]))
+        }
+        ["check"] => check(),
+        ["record", report] => record::run(Path::new(report)),
+        _ => Err(USAGE.to_owned()),
+    }
+}
+
+/// Builds a pack and runs it where nothing of this machine helps it.
+pub(crate) fn check() -> Result<()> {
+    check::run(&default_directory()?)
+}
+
+/// Where a pack is built by default.
+fn default_directory() -> Result<PathBuf> {
+    Ok(target_folder()?.join("gpu-pack"))
+}
+
+/// The sentence for a file or directory that cannot be read or written.
+fn at(path: &Path, error: impl std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
+}

@@ -1,0 +1,156 @@
+//! Building a pack: executables, the files that they read, `pack.json` and `run.sh`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use cargo_syclbin::ui::Size;
+use gpu_report::plan::FILE;
+
+use super::cargo::{self, Executable, Kind};
+use super::zig::Zig;
+use super::{at, elf, plan};
+use crate::nvcc::nvcc;
+use crate::steps::{Result, install_toolchain, step, target_folder};
+
+/// The name of the script that runs a pack.
+pub(super) const SCRIPT: &str = "run.sh";
+/// How large a pack may be: machines with a GPU are often reached by slow ways.
+const LARGEST: u64 = 50_000_000;
+
+/// Builds a pack in `directory`, and prints its size.
+pub(super) fn build(directory: &Path) -> Result<()> {
+    let start = Instant::now();
+    clear(directory)?;
+    install_toolchain()?;
+    let zig = Zig::get(&target_folder()?)?;
+    let executables = cargo::build(&zig)?;
+    for executable in &executables {
+        copy(
+            executable.path.as_std_path(),
+            &directory.join("bin").join(&executable.name),
+        )?;
+    }
+    elf::check(&directory.join("bin"))?;
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    copy_all(&root.join("testfiles"), &directory.join("testfiles"))?;
+    copy(
+        &root.join("examples/blur/before.png"),
+        &directory.join("before.png"),
+    )?;
+    prepare_benchmark(directory, &executables)?;
+    let plan = plan::plan(commit(), &executables);
+    let plan = serde_json::to_string_pretty(&plan).map_err(|error| at(directory, error))?;
+    write(&directory.join(FILE), &plan)?;
+    let script = directory.join(SCRIPT);
+    write(&script, include_str!("run.sh"))?;
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&script, executable).map_err(|error| at(&script, error))?;
+    let size = size(directory)?;
+    eprintln!(
+        "{}: {} in {:.0?}; run it by {SCRIPT}",
+        directory.display(),
+        Size(size),
+        start.elapsed()
+    );
+    if size > LARGEST {
+        return Err(format!(
+            "the pack has {}, more than {}: make it smaller",
+            Size(size),
+            Size(LARGEST)
+        ));
+    }
+    Ok(())
+}
+
+/// Removes an older pack. A directory with something else is left alone.
+fn clear(directory: &Path) -> Result<()> {
+    let is_empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
+    if is_empty {
+        return Ok(());
+    }
+    if !directory.join(FILE).is_file() {
+        return Err(at(
+            directory,
+            "it is no pack; choose a new directory with -o",
+        ));
+    }
+    fs::remove_dir_all(directory).map_err(|error| at(directory, error))
+}
+
+/// Has the benchmark compile its kernels and those of CUDA, as it will find neither compiler.
+fn prepare_benchmark(directory: &Path, executables: &[Executable]) -> Result<()> {
+    let mut benchmarks = executables
+        .iter()
+        .filter(|built| built.kind == Kind::Benchmark);
+    let benchmark = benchmarks.next().ok_or("cargo built no benchmark")?;
+    let kernels = directory.join("kernels");
+    fs::create_dir_all(&kernels).map_err(|error| at(&kernels, error))?;
+    let mut command = Command::new(&benchmark.path);
+    command.arg("prepare").arg(&kernels);
+    command.env("NVCC", nvcc(&target_folder()?)?);
+    step("kernels of the benchmark", &mut command)
+}
+
+/// The commit that is built, `-dirty` if a file is not as it is there.
+fn commit() -> String {
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(arguments);
+        let output = command.output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(text)
+    };
+    match git(&["rev-parse", "--short=12", "HEAD"]) {
+        Some(commit) if git(&["status", "--porcelain"]).is_none_or(|text| text.is_empty()) => {
+            commit
+        }
+        Some(commit) => format!("{commit}-dirty"),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let parent = to.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(|error| at(parent, error))?;
+    fs::copy(from, to)
+        .map(drop)
+        .map_err(|error| at(from, error))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|error| at(path, error))
+}
+
+/// Copies a directory with all that is in it.
+pub(super) fn copy_all(from: &Path, to: &Path) -> Result<()> {
+    for (path, _) in files(from)? {
+        let relative = path.strip_prefix(from).map_err(|error| at(&path, error))?;
+        copy(&path, &to.join(relative))?;
+    }
+    Ok(())
+}
+
+fn size(directory: &Path) -> Result<u64> {
+    Ok(files(directory)?.iter().map(|(_, size)| size).sum())
+}
+
+/// All files in a directory and in those below, with their sizes.
+fn files(directory: &Path) -> Result<Vec<(PathBuf, u64)>> {
+    let failed = |error| at(directory, error);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let metadata = entry.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            found.extend(files(&entry.path())?);
+        } else {
+            found.push((entry.path(), metadata.len()));
+        }
+    }
+    Ok(found)
+}

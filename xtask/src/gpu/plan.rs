@@ -1,0 +1,102 @@
+//! What a pack runs, in which order and for how long.
+
+use gpu_report::plan::{Kind, Plan, Step};
+
+use super::cargo::{self, Executable};
+use crate::examples::EXAMPLES;
+
+/// The tests of `end-to-end` that need no compiler.
+const ON_ANY_DEVICE: &str = "device::";
+
+/// The tools of NVIDIA that look at memory and races while kernels run.
+const SANITIZER: &str = "compute-sanitizer";
+/// The tests that they look at: some of each kind of kernel. More would take minutes.
+const SANITIZED: [&str; 3] = [
+    "device::kernels::",
+    "device::scratch::",
+    "device::structs::",
+];
+
+/// The steps for these executables.
+pub(super) fn plan(commit: String, executables: &[Executable]) -> Plan {
+    let mut steps = vec![doctor()];
+    steps.extend(tests(executables));
+    steps.extend(examples());
+    steps.push(benchmark());
+    steps.push(stress());
+    steps.extend(["memcheck", "racecheck"].map(sanitizer));
+    Plan { commit, steps }
+}
+
+fn doctor() -> Step {
+    let mut step = Step::new("doctor", Kind::Information, "bin/cargo-syclbin", 60);
+    step.arguments = words("syclbin doctor");
+    step
+}
+
+fn tests(executables: &[Executable]) -> Vec<Step> {
+    let tests = executables
+        .iter()
+        .filter(|executable| executable.kind == cargo::Kind::Tests);
+    let steps = tests.map(|executable| {
+        let name = &executable.name;
+        let program = format!("bin/{name}");
+        let mut step = Step::new(&format!("tests {name}"), Kind::Tests, &program, 120);
+        if name.starts_with("end-to-end") {
+            step.arguments = words(ON_ANY_DEVICE);
+        }
+        step
+    });
+    steps.collect()
+}
+
+fn examples() -> Vec<Step> {
+    let steps = EXAMPLES.iter().map(|example| {
+        let name = example.name;
+        let program = format!("bin/{name}");
+        let mut step = Step::new(&format!("example {name}"), Kind::Program, &program, 45);
+        step.expects = Some(example.expected.to_owned());
+        step.less = words(&example.small.join(" "));
+        step.arguments = words(match name {
+            "blur" => "{pack}/before.png {work}/after.png",
+            "mandelbrot" => "{work}/mandelbrot.png",
+            _ => "",
+        });
+        step
+    });
+    steps.collect()
+}
+
+fn benchmark() -> Step {
+    let program = "bin/syclbin-rt-bench-gpu";
+    let mut step = Step::new("benchmark", Kind::Benchmark, program, 120);
+    step.arguments = words("--bench --json {figures}");
+    step.less = words("small");
+    let kernels = (
+        "SYCLBIN_GPU_BENCH_KERNELS".to_owned(),
+        "{pack}/kernels".to_owned(),
+    );
+    step.environment.extend([kernels]);
+    step
+}
+
+fn stress() -> Step {
+    let mut step = Step::new("stress", Kind::Program, "bin/stress", 90);
+    step.arguments = words("--short");
+    step
+}
+
+fn sanitizer(tool: &str) -> Step {
+    let program = "bin/end-to-end-it";
+    let mut step = Step::new(&format!("{SANITIZER} {tool}"), Kind::Tests, program, 90);
+    step.arguments = SANITIZED.map(str::to_owned).into();
+    // Errors of the interface are provoked by tests, and are no findings.
+    let options = format!("{SANITIZER} --tool {tool} --report-api-errors no --error-exitcode 86");
+    step.under = words(&options);
+    step.cuda_only = true;
+    step
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}

@@ -1,0 +1,187 @@
+//! `gpu record`: adds a report to README.md and its figures to the README of the benchmarks.
+//!
+//! Both have a section between two comments, `gpu reports` and `end of gpu reports`. What an earlier
+//! report of the same device and day added is replaced.
+
+use std::path::Path;
+
+use gpu_report::plan::Kind;
+use gpu_report::report::StepReport;
+use gpu_report::{Device, Report, figures_table};
+
+use super::at;
+use crate::steps::Result;
+
+const START: &str = "<!-- gpu reports -->\n";
+const END: &str = "<!-- end of gpu reports -->\n";
+
+/// Records the report in the file `path`.
+pub(super) fn run(path: &Path) -> Result<()> {
+    let report = Report::read(path).map_err(|error| error.to_string())?;
+    let device = recordable(&report)?;
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    edit(&root.join("README.md"), |section| {
+        Ok(with_row(section, &row(&report, device)))
+    })?;
+    let Some(figures) = figures(&report) else {
+        eprintln!("{}: it has no figures", path.display());
+        return Ok(());
+    };
+    edit(&root.join("syclbin-rt/benches/README.md"), |section| {
+        Ok(with_block(section, &title(&report, device), &figures))
+    })
+}
+
+/// The device, if what the report says is worth keeping.
+fn recordable(report: &Report) -> Result<&Device> {
+    let device = report.device.as_ref();
+    let device = device.ok_or("the report names no device, so there is nothing to record")?;
+    if device.simulated {
+        return Err(
+            "the report is about the simulated CUDA driver, which says nothing about a \
+                    GPU; record one of a real device"
+                .to_owned(),
+        );
+    }
+    if !report.complete {
+        return Err("the run was ended from outside; run the pack again".to_owned());
+    }
+    Ok(device)
+}
+
+/// The tables of all benchmarks, if they did all their work.
+fn figures(report: &Report) -> Option<String> {
+    let figures = report.steps.iter().filter(|_| !report.quick);
+    let figures = figures.filter_map(|step| step.figures.as_ref());
+    let tables: Vec<String> = figures.map(figures_table).collect();
+    (!tables.is_empty()).then(|| tables.join("\n"))
+}
+
+fn title(report: &Report, device: &Device) -> String {
+    let driver = device.kernel_module.as_ref().unwrap_or(&device.driver);
+    format!(
+        "### {}, {}\n\n{driver}, commit {}",
+        device.name,
+        day(report),
+        report.commit
+    )
+}
+
+/// The day of a report.
+fn day(report: &Report) -> &str {
+    report.date.get(..10).unwrap_or(&report.date)
+}
+
+/// The row of a report in the table of README.md: first the cells that it is known by.
+fn row(report: &Report, device: &Device) -> String {
+    let of = |kind: Kind| report.steps.iter().filter(move |step| step.kind == kind);
+    let words = |steps: Vec<&StepReport>| {
+        let bad: Vec<String> = steps
+            .iter()
+            .filter(|step| !step.outcome.is_good())
+            .map(|step| format!("{} {}", step.name, step.outcome.word()))
+            .collect();
+        let good = steps.len() - bad.len();
+        match bad.as_slice() {
+            [] => format!("all {good}"),
+            _ => format!("{good}; {}", bad.join(", ")),
+        }
+    };
+    let benchmark = match figures(report) {
+        Some(_) => "[benches](syclbin-rt/benches/README.md)",
+        None => "not measured",
+    };
+    let machine = &report.machine;
+    let cells = [
+        device.name.clone(),
+        day(report).to_owned(),
+        format!("{} {}", device.platform, device.driver),
+        machine.system.as_ref().unwrap_or(&machine.kernel).clone(),
+        report.tests.words(),
+        words(of(Kind::Program).collect()),
+        benchmark.to_owned(),
+    ];
+    let cells = cells.map(|cell| cell.replace('|', "\\|"));
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// The lines of a table with a row at the end, instead of the one with the same two first cells.
+fn with_row(section: &str, row: &str) -> String {
+    let key = |line: &str| {
+        let cells: Vec<&str> = line.split(" | ").take(2).collect();
+        cells.join(" | ")
+    };
+    let kept = section
+        .split_inclusive('\n')
+        .filter(|line| key(line) != key(row));
+    let mut text: String = kept.collect();
+    text.push_str(row);
+    text
+}
+
+/// The blocks of a section with one at the end, instead of the one with the same heading.
+fn with_block(section: &str, title: &str, table: &str) -> String {
+    let heading = title.lines().next().unwrap_or_default();
+    let mut kept = true;
+    let mut text = String::new();
+    for line in section.split_inclusive('\n') {
+        if line.starts_with("### ") {
+            kept = line.trim_end() != heading;
+        }
+        if kept {
+            text.push_str(line);
+        }
+    }
+    format!("{}\n\n{title}\n\n{table}\n", text.trim_end())
+}
+
+/// Changes what stands between the two comments of a file.
+fn edit(path: &Path, change: impl FnOnce(&str) -> Result<String>) -> Result<()> {
+    let text = std::fs::read_to_string(path).map_err(|error| at(path, error))?;
+    let split = text.split_once(START).and_then(|(before, rest)| {
+        let (section, after) = rest.split_once(END)?;
+        Some((before, section, after))
+    });
+    let Some((before, section, after)) = split else {
+        let missing = format!(
+            "it has no section `{}`; add the two comments",
+            START.trim_end()
+        );
+        return Err(at(path, missing));
+    };
+    let section = change(section)?;
+    let text = format!("{before}{START}{section}{END}{after}");
+    std::fs::write(path, text).map_err(|error| at(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_replaces_its_predecessor() {
+        let table = "| device | date | x |\n|---|---|---|\n";
+        let first = with_row(table, "| H100 | 2026-11-22 | 1 |\n");
+        let other_day = with_row(&first, "| H100 | 2026-11-23 | 2 |\n");
+        let again = with_row(&other_day, "| H100 | 2026-11-22 | 3 |\n");
+        let expected = "| H100 | 2026-11-23 | 2 |\n| H100 | 2026-11-22 | 3 |\n";
+        assert_eq!(again, format!("{table}{expected}"));
+    }
+
+    #[test]
+    fn a_block_replaces_its_predecessor() {
+        let first = with_block("Text.\n", "### H100, 2026-11-22\n\n13.0", "| a |\n");
+        assert_eq!(first, "Text.\n\n### H100, 2026-11-22\n\n13.0\n\n| a |\n\n");
+        let other = with_block(&first, "### H200, 2026-11-22\n\n13.0", "| b |\n");
+        let again = with_block(&other, "### H100, 2026-11-22\n\n13.1", "| c |\n");
+        assert!(
+            !again.contains("| a |") && again.contains("| b |"),
+            "{again}"
+        );
+        assert!(again.ends_with("13.1\n\n| c |\n\n"), "{again}");
+        assert_eq!(
+            with_block(&again, "### H100, 2026-11-22\n\n13.1", "| c |\n"),
+            again
+        );
+    }
+}
