@@ -40,7 +40,8 @@ pub(super) fn run(directory: &Path) -> Result<()> {
     expect(&machine.run(&mut cpu)?, false)?;
     let mut cuda = simulated_cuda::with(&machine.command("cuda:gpu:0"))?;
     // New enough for the benchmark's baseline.
-    cuda.env_clear().env(simulated_cuda::SETTINGS, "driver=13000");
+    cuda.env_clear()
+        .env(simulated_cuda::SETTINGS, "driver=13000");
     expect(&machine.run(&mut cuda)?, true)
 }
 

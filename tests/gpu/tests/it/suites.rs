@@ -111,7 +111,7 @@ fn findings_of_a_tool_fail_the_step() {
     );
     let outcome = Pack::new()
         .step_with("tests", Tests, &script, |step| {
-            step.under = vec!["env".to_owned()]
+            step.under = vec!["env".to_owned()];
         })
         .run();
     let step = outcome.step("tests");
