@@ -57,7 +57,6 @@ fn main() {
         .source("../testfiles/work_group.cpp")
         .compile("several");
     Build::new()
-        .targets(["spir64"])
         .source("tests/kernels/asserting.cpp")
         .native_assert(true)
         .compile("asserting");
