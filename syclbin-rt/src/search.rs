@@ -42,7 +42,7 @@ impl Search {
         Ok(self.devices)
     }
 
-    /// The device to use when nobody asks for one: the best of those that `file` has code for.
+    /// Chooses the best device that `file` has code for; without a file, the best of all.
     pub(crate) fn best(mut self, file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
         let is_whole = |fits: &[(&Facts, Fit)]| {
             let best = select::best(fits).and_then(|best| fits.get(best));

@@ -174,10 +174,9 @@ impl Term {
     }
 }
 
-/// The device to use when nobody asks for one, as an index: of those that fit best, a GPU, else an accelerator, else
-/// a CPU.
+/// Chooses a device, as an index: among those that fit the file best, a GPU, else an accelerator, else a CPU.
 ///
-/// Devices that run no kernels of SYCLBIN files and those of other kinds are never chosen.
+/// Devices that cannot run kernels of SYCLBIN files and those of other kinds are never chosen.
 pub(crate) fn best(devices: &[(&Facts, Fit)]) -> Option<usize> {
     let ranked = devices.iter().enumerate();
     let fitting = ranked.filter(|(_, (facts, fit))| is_ordinary(facts) && fit.rank() < 2);

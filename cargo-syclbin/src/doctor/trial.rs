@@ -13,7 +13,7 @@ use syclbin_rt::DeviceChoice;
 /// A kernel that asks for the headers of both SYCL and the C++ standard library.
 const SOURCE: &str = include_str!("trial.cpp");
 
-/// The same, compiled to SPIR-V and PTX: what is run where there is no compiler.
+/// The same, compiled to SPIR-V and PTX: it runs where there is no compiler.
 const SHIPPED: &[u8] = include_bytes!("trial.syclbin");
 
 /// The name of the kernel.

@@ -1,4 +1,4 @@
-//! [`Error`]: why there is no report. What becomes of a step is no error, but in the report.
+//! [`Error`]: why a report could not be made. The outcome of a step is not an error: the report has it.
 
 use std::path::{Path, PathBuf};
 

@@ -21,7 +21,7 @@ const LIBRARIES: [&str; 6] = [
     "ld-linux-x86-64.so.2",
 ];
 
-/// Checks all files of a directory; those that are no executables are passed over.
+/// Checks the executables in a directory; other files are skipped.
 pub(super) fn check(directory: &Path) -> Result<()> {
     let mut problems = Vec::new();
     let entries = std::fs::read_dir(directory).map_err(|error| at(directory, error))?;

@@ -74,7 +74,7 @@ fn clear(directory: &Path) -> Result<()> {
     if !directory.join(FILE).is_file() {
         return Err(at(
             directory,
-            "it is no pack; choose a new directory with -o",
+            "not a pack; choose a new directory with -o",
         ));
     }
     fs::remove_dir_all(directory).map_err(|error| at(directory, error))

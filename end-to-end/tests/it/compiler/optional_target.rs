@@ -26,7 +26,7 @@ fn compile(options: &[&str], sources: &[&str]) -> (bool, String, Vec<Vec<IrType>
     let kinds = modules.map(|module| {
         let kind = |image: &syclbin::Image<'_>| match image.kind() {
             ImageKind::Ir { ty, .. } => ty,
-            ImageKind::Native { .. } => panic!("nobody asked for native code"),
+            ImageKind::Native { .. } => panic!("native code was not requested"),
         };
         module.images.iter().map(kind).collect()
     });
