@@ -43,7 +43,6 @@ pub(crate) fn test() -> Result<()> {
     on_simulated_cuda(&device)?;
     let log = "test --package syclbin-rt --features log --test log";
     step("what is said to loggers", cargo().args(log.split(' ')))?;
-    run_stress(&["--short".to_owned()])?;
     examples::run()?;
     examples::run_on_simulated_cuda()?;
     judge()?;
@@ -54,6 +53,7 @@ pub(crate) fn test() -> Result<()> {
         "the demo on simulated CUDA",
         &mut simulated_cuda::with(&demo)?,
     )?;
+    // The short stress run is a part of it.
     crate::gpu::check()?;
     eprintln!("\nall passed in {:.0?}", start.elapsed());
     Ok(())

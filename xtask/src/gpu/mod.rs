@@ -1,8 +1,8 @@
 //! `cargo xtask gpu`: the proof for any GPU machine, as one directory, one command and one report.
 //!
-//! - [`pack`]: builds the directory, from [`cargo`]'s executables, which [`zig`] links for an old
+//! - [`pack`]: builds the directory, from [`mod@cargo`]'s executables, which [`zig`] links for an old
 //!   glibc and [`elf`] checks; [`plan`] says what is run,
-//! - [`check`]: runs the pack where nothing of this machine helps it,
+//! - [`mod@check`]: runs the pack where nothing of this machine helps it,
 //! - [`record`]: adds a report to the READMEs.
 //!
 //! The runner in the pack is the crate `gpu-report`.

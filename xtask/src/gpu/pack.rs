@@ -72,10 +72,7 @@ fn clear(directory: &Path) -> Result<()> {
         return Ok(());
     }
     if !directory.join(FILE).is_file() {
-        return Err(at(
-            directory,
-            "not a pack; choose a new directory with -o",
-        ));
+        return Err(at(directory, "not a pack; choose a new directory with -o"));
     }
     fs::remove_dir_all(directory).map_err(|error| at(directory, error))
 }
