@@ -10,8 +10,8 @@ use crate::native;
 use crate::native_cuda;
 use crate::requirements;
 
-/// How much of a file a device runs. The first variant is the best.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How much of a file a device runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// Every module has code for it. It may still lack an aspect that some of them need.
     Whole,

@@ -52,8 +52,8 @@
 //! - `backend`: the only unsafe code, under safe wrappers.
 //!
 //! With the feature `log` the crate `log` is told, under the target `syclbin_rt`, which device was chosen
-//! and what was compiled (level info), which images and places were tried (debug), and what drivers warn
-//! of (warn). A launch or a copy says nothing.
+//! and what was compiled (level info), which images and places were tried (debug), what drivers warn of,
+//! and better devices that a file has no code for (warn). A launch or a copy says nothing.
 //!
 //! Out of scope in this version: images (pictures), streams, and devices that neither OpenCL nor CUDA
 //! reaches.
