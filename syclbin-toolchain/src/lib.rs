@@ -184,16 +184,14 @@ impl Home {
         self.installed(component).into_iter().next()
     }
 
-    /// The homes in which `syclbin-clang` at `program` looks for other components: the one that it is
-    /// installed in, the one that `explicit` (the value of `SYCLBIN_HOME`) names, and the platform's.
+    /// Returns the homes in which `syclbin-clang` at `program` looks for other components: the home that it is
+    /// installed in, then the user's. `explicit` is the value of `SYCLBIN_HOME`, which names the user's home; see
+    /// [`locate`](Self::locate).
     pub fn of_compiler(program: &Path, explicit: Option<&OsStr>) -> impl Iterator<Item = Self> {
         // HOME/compiler/VERSION/bin/syclbin-clang
-        let own = program.ancestors().nth(4).map(Path::as_os_str);
-        let homes = [own, explicit, None];
-        homes
-            .map(|home| Self::locate(home).ok())
-            .into_iter()
-            .flatten()
+        let own = program.ancestors().nth(4);
+        let own = own.and_then(|folder| Self::locate(Some(folder.as_os_str())).ok());
+        own.into_iter().chain(Self::locate(explicit).ok())
     }
 }
 
