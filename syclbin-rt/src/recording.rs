@@ -325,7 +325,7 @@ impl Recording {
         }
         let last = self.start(last, after)?;
         // As of a launch: a failure of that is none of the replay, which is queued.
-        let _ = raw.flush();
+        let _ = raw.flush_after(self.steps.len());
         Ok(last)
     }
 

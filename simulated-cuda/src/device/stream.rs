@@ -9,6 +9,9 @@ use super::event::Event;
 use super::work::Work;
 use crate::call::{Code, Outcome};
 
+/// How much a stream takes before calls block.
+const DEPTH: u64 = 1024;
+
 /// What all streams of a context have in common.
 #[derive(Default)]
 pub(crate) struct Shared {
@@ -149,6 +152,9 @@ impl Stream {
     }
 
     fn hand_in(&self, context: &Context, task: Task) -> Outcome<()> {
+        // As NVIDIA's driver does: a call blocks while so much is in the stream.
+        let submitted = self.queue.state().submitted;
+        self.queue.wait_for(submitted.saturating_sub(DEPTH));
         let _order = self
             .shared
             .order

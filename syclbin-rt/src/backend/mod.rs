@@ -17,6 +17,7 @@ mod context;
 mod device;
 mod event;
 mod failure;
+mod gate;
 mod kernel;
 mod mapping;
 mod memory;

@@ -107,6 +107,15 @@ impl Queue {
         each!(Self, self, queue => queue.flush())
     }
 
+    /// The same after several commands.
+    pub(crate) fn flush_after(&self, commands: usize) -> Result<(), Failure> {
+        match self {
+            Self::OpenCl(queue) => queue.flush_after(commands),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(queue) => queue.flush(),
+        }
+    }
+
     /// Sees to it that what is queued is flushed, before somebody asks whether it has ended or a
     /// command of another queue waits for it.
     pub(crate) fn flushed(&self) -> Result<(), Failure> {

@@ -44,7 +44,7 @@ impl CommandBuffer {
         let functions = queue.context().enter()?;
         let mut graph = std::ptr::null_mut();
         // SAFETY: one handle is written.
-        let code = unsafe { (functions.cuGraphCreate)(&raw mut graph, 0) };
+        let code = unsafe { (functions.cuGraphCreate.pass())(&raw mut graph, 0) };
         queue.context().check("cuGraphCreate", code)?;
         Ok(Some(Self {
             queue: Arc::clone(queue),
@@ -91,7 +91,7 @@ impl CommandBuffer {
                 // SAFETY: graph and kernel are alive and of the current context; there is a pointer for
                 // each parameter, and the driver copies the arguments before it returns (CUDA driver
                 // API, cuGraphAddKernelNode).
-                Some(unsafe { add(added, graph, after, count, &raw const node) })
+                Some(unsafe { (add.pass())(added, graph, after, count, &raw const node) })
             })
         })
     }
@@ -147,7 +147,7 @@ impl CommandBuffer {
                 // SAFETY: graph and context are alive; both places are inside of memory of it.
                 Some(unsafe {
                     let add = functions.cuGraphAddMemcpyNode;
-                    add(added, graph, after, count, &raw const node, context)
+                    (add.pass())(added, graph, after, count, &raw const node, context)
                 })
             },
         )?;
@@ -190,7 +190,7 @@ impl CommandBuffer {
                     // SAFETY: graph and context are alive; the step is inside of memory of it.
                     Some(unsafe {
                         let add = functions.cuGraphAddMemsetNode;
-                        add(added, graph, after, count, &raw const node, context)
+                        (add.pass())(added, graph, after, count, &raw const node, context)
                     })
                 },
             )?;
@@ -233,12 +233,12 @@ impl CommandBuffer {
         let instantiate = instantiate.ok_or(Failure { call, code })?;
         let mut ready = std::ptr::null_mut();
         // SAFETY: the graph is alive; one handle is written.
-        let code = unsafe { instantiate(&raw mut ready, self.graph, 0) };
+        let code = unsafe { (instantiate.pass())(&raw mut ready, self.graph, 0) };
         context.check(call, code)?;
         let known = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.replace(ready) {
             // SAFETY: it is owned, and the driver keeps it while it runs.
-            unsafe { (functions.cuGraphExecDestroy)(before) };
+            unsafe { (functions.cuGraphExecDestroy.pass())(before) };
         }
         Ok(())
     }
@@ -257,7 +257,7 @@ impl CommandBuffer {
         self.queue.submit(LAUNCH, after, |functions, stream| {
             // SAFETY: graph and stream are alive and of the current context; the rest is as the caller
             // says.
-            let code = unsafe { (functions.cuGraphLaunch)(ready_now, stream) };
+            let code = unsafe { (functions.cuGraphLaunch.pass())(ready_now, stream) };
             self.queue.context().check(LAUNCH, code)
         })
     }
@@ -273,9 +273,9 @@ impl Drop for CommandBuffer {
             unsafe {
                 let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
                 if let Some(ready) = ready.take() {
-                    (functions.cuGraphExecDestroy)(ready);
+                    (functions.cuGraphExecDestroy.pass())(ready);
                 }
-                (functions.cuGraphDestroy)(self.graph);
+                (functions.cuGraphDestroy.pass())(self.graph);
             }
         }
     }

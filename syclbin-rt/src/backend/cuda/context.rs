@@ -10,6 +10,7 @@ use super::mark::Pool;
 use super::platform::Found;
 use super::stream::Stream;
 use super::sys::{CUcontext, CUstream, Functions};
+use crate::backend::gate::{self, Stage};
 
 /// An owned context of one device.
 pub(crate) struct Context {
@@ -66,7 +67,7 @@ impl Context {
             // SAFETY: the device is one of the driver. Nothing of the context is left but the handle
             // here, which nobody else gets while the list is locked: all that is made in it keeps it.
             check("cuDevicePrimaryCtxReset", unsafe {
-                (device.functions.cuDevicePrimaryCtxReset_v2)(device.device)
+                (device.functions.cuDevicePrimaryCtxReset_v2.pass())(device.device)
             })?;
             in_use.swap_remove(position);
         }
@@ -82,8 +83,9 @@ impl Context {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the device is one of the driver; one handle is written.
         check("cuDevicePrimaryCtxRetain", unsafe {
-            (device.functions.cuDevicePrimaryCtxRetain)(&raw mut handle, device.device)
+            (device.functions.cuDevicePrimaryCtxRetain.pass())(&raw mut handle, device.device)
         })?;
+        gate::close_at_exit(&raw const *device.functions, Stage::FirstContext);
         Ok(Self {
             device,
             handle,
@@ -118,11 +120,11 @@ impl Context {
         let functions = self.device.functions;
         let mut current = std::ptr::null_mut();
         // SAFETY: one handle is written.
-        let code = unsafe { (functions.cuCtxGetCurrent)(&raw mut current) };
+        let code = unsafe { (functions.cuCtxGetCurrent.pass())(&raw mut current) };
         // Asked each time: others may have set theirs. Setting it costs more than asking.
         if code != 0 || current != self.handle {
             // SAFETY: the context is alive: it is not lost.
-            let code = unsafe { (functions.cuCtxSetCurrent)(self.handle) };
+            let code = unsafe { (functions.cuCtxSetCurrent.pass())(self.handle) };
             self.check("cuCtxSetCurrent", code)?;
         }
         Ok(functions)
@@ -162,7 +164,7 @@ impl Context {
         };
         let wait = || {
             // SAFETY: as the caller says.
-            let code = unsafe { (functions.cuStreamSynchronize)(stream) };
+            let code = unsafe { (functions.cuStreamSynchronize.pass())(stream) };
             self.check("cuStreamSynchronize", code)
         };
         let waited = wait();
@@ -199,6 +201,6 @@ impl Drop for Context {
         };
         self.pool.clear(functions);
         // SAFETY: it was retained once; whatever was made in it is gone, as it keeps the context.
-        unsafe { (functions.cuDevicePrimaryCtxRelease_v2)(self.device.device) };
+        unsafe { (functions.cuDevicePrimaryCtxRelease_v2.pass())(self.device.device) };
     }
 }

@@ -222,7 +222,7 @@ unsafe fn copy(
     }
     // SAFETY: as the caller says.
     context.check(COPY, unsafe {
-        (functions.cuMemcpyAsync)(to, from, size, stream)
+        (functions.cuMemcpyAsync.pass())(to, from, size, stream)
     })
 }
 
@@ -252,27 +252,34 @@ unsafe fn set(
         let (call, code) = match (width, pitch == width) {
             (4, true) => (
                 FILL,
-                (functions.cuMemsetD32Async)(address, value, count, stream),
+                (functions.cuMemsetD32Async.pass())(address, value, count, stream),
             ),
             (2, true) => (
                 "cuMemsetD16Async",
-                (functions.cuMemsetD16Async)(address, value as u16, count, stream),
+                (functions.cuMemsetD16Async.pass())(address, value as u16, count, stream),
             ),
             (_, true) => (
                 "cuMemsetD8Async",
-                (functions.cuMemsetD8Async)(address, value as u8, count, stream),
+                (functions.cuMemsetD8Async.pass())(address, value as u8, count, stream),
             ),
             (4, false) => (
                 "cuMemsetD2D32Async",
-                (functions.cuMemsetD2D32Async)(address, pitch, value, 1, count, stream),
+                (functions.cuMemsetD2D32Async.pass())(address, pitch, value, 1, count, stream),
             ),
             (2, false) => (
                 "cuMemsetD2D16Async",
-                (functions.cuMemsetD2D16Async)(address, pitch, value as u16, 1, count, stream),
+                (functions.cuMemsetD2D16Async.pass())(
+                    address,
+                    pitch,
+                    value as u16,
+                    1,
+                    count,
+                    stream,
+                ),
             ),
             (_, false) => (
                 "cuMemsetD2D8Async",
-                (functions.cuMemsetD2D8Async)(address, pitch, value as u8, 1, count, stream),
+                (functions.cuMemsetD2D8Async.pass())(address, pitch, value as u8, 1, count, stream),
             ),
         };
         context.check(call, code)

@@ -146,7 +146,7 @@ fn find(program: &Program, symbol: &CStr) -> Result<CUfunction, Failure> {
     let mut function = std::ptr::null_mut();
     // SAFETY: the module is loaded, the name NUL-terminated; one handle is written.
     let code = unsafe {
-        (functions.cuModuleGetFunction)(&raw mut function, program.handle, symbol.as_ptr())
+        (functions.cuModuleGetFunction.pass())(&raw mut function, program.handle, symbol.as_ptr())
     };
     context.check("cuModuleGetFunction", code)?;
     Ok(function)
@@ -162,7 +162,8 @@ fn attribute_of(
     let functions = context.enter()?;
     let mut value: c_int = 0;
     // SAFETY: the kernel is alive; one number is written.
-    let code = unsafe { (functions.cuFuncGetAttribute)(&raw mut value, attribute, function) };
+    let code =
+        unsafe { (functions.cuFuncGetAttribute.pass())(&raw mut value, attribute, function) };
     context.check(call, code)?;
     let code = INVALID_VALUE;
     usize::try_from(value).map_err(|_| Failure { call, code })
@@ -215,7 +216,8 @@ fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> 
     loop {
         let (mut offset, mut size) = (0, 0);
         // SAFETY: the kernel is alive; two numbers are written.
-        let code = unsafe { ask(function, parameters.len(), &raw mut offset, &raw mut size) };
+        let code =
+            unsafe { (ask.pass())(function, parameters.len(), &raw mut offset, &raw mut size) };
         match context.check(call, code) {
             Ok(()) => parameters.push(Slot { offset, size }),
             // There are no more.

@@ -218,7 +218,7 @@ impl KernelObject {
         // SAFETY: the kernel is alive; there is a pointer for each of its parameters to as many bytes
         // as it has, which the driver copies before it returns; the rest is as the caller says.
         self.context.check(LAUNCH, unsafe {
-            (functions.cuLaunchKernel)(
+            (functions.cuLaunchKernel.pass())(
                 launch.function,
                 groups[0],
                 groups[1],
@@ -253,7 +253,7 @@ impl KernelObject {
         {
             // SAFETY: the kernel is alive. Always the same number, so that nobody takes away from others
             // what they need.
-            let code = unsafe { (functions.cuFuncSetAttribute)(function, attribute, most) };
+            let code = unsafe { (functions.cuFuncSetAttribute.pass())(function, attribute, most) };
             self.context.check("cuFuncSetAttribute", code)?;
         }
         self.asked.store(true, Ordering::Relaxed);

@@ -7,6 +7,7 @@ use super::Failure;
 use super::errors::{NO_DEVICE, check, error_name};
 use super::platform::Found;
 use super::sys::Functions;
+use crate::backend::gate::{self, Stage};
 
 /// What the library is called.
 pub(super) const NAME: &str = match cfg!(windows) {
@@ -48,13 +49,14 @@ impl Library {
         // SAFETY: it is there; its functions have the types of CUDA's header, as above.
         let functions = unsafe { Functions::load() }.map_err(|missing| too_old(&missing))?;
         // SAFETY: 0 is the only flag there is.
-        let has_devices = match unsafe { (functions.cuInit)(0) } {
+        let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
             code => check("cuInit", code).map(|()| true).map_err(in_words)?,
         };
+        gate::close_at_exit(std::ptr::null::<Self>(), Stage::Loaded);
         let mut version = 0;
         // SAFETY: one number is written.
-        let code = unsafe { (functions.cuDriverGetVersion)(&raw mut version) };
+        let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
         check("cuDriverGetVersion", code).map_err(in_words)?;
         let library: &'static Self = Box::leak(Box::new(Self {
             functions,

@@ -45,7 +45,12 @@ impl<'j> Linker<'j> {
         // SAFETY: the context is current; there are as many options and values as it says, and they
         // live as long as the linker; one handle is written.
         let code = unsafe {
-            (functions.cuLinkCreate_v2)(jit.count(), jit.names(), jit.values(), &raw mut handle)
+            (functions.cuLinkCreate_v2.pass())(
+                jit.count(),
+                jit.names(),
+                jit.values(),
+                &raw mut handle,
+            )
         };
         context.check("cuLinkCreate", code)?;
         Ok(Self {
@@ -75,7 +80,7 @@ impl<'j> Linker<'j> {
         // SAFETY: the linker is alive; the code has that many bytes, and is not changed: the driver
         // keeps no reference to it after the call (CUDA driver API, cuLinkAddData).
         let code = unsafe {
-            (self.functions.cuLinkAddData_v2)(
+            (self.functions.cuLinkAddData_v2.pass())(
                 self.handle,
                 kind,
                 words.as_ptr().cast::<c_void>().cast_mut(),
@@ -93,8 +98,9 @@ impl<'j> Linker<'j> {
         let call = "cuLinkComplete";
         let (mut binary, mut size) = (std::ptr::null_mut(), 0);
         // SAFETY: the linker is alive; an address and a size are written.
-        let code =
-            unsafe { (self.functions.cuLinkComplete)(self.handle, &raw mut binary, &raw mut size) };
+        let code = unsafe {
+            (self.functions.cuLinkComplete.pass())(self.handle, &raw mut binary, &raw mut size)
+        };
         self.or_log(call, code)?;
         if binary.is_null() {
             return self.or_log(call, INVALID_VALUE).map(|()| Vec::new());
@@ -117,7 +123,7 @@ impl Drop for Linker<'_> {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
             // SAFETY: the linker is owned.
-            unsafe { (self.functions.cuLinkDestroy)(self.handle) };
+            unsafe { (self.functions.cuLinkDestroy.pass())(self.handle) };
         }
     }
 }

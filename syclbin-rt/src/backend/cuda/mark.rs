@@ -57,7 +57,7 @@ impl Mark {
             timed,
         };
         // SAFETY: event and stream are alive and of this context; nobody else has the event.
-        let code = unsafe { (functions.cuEventRecord)(mark.handle, stream) };
+        let code = unsafe { (functions.cuEventRecord.pass())(mark.handle, stream) };
         context.check("cuEventRecord", code)?;
         Ok(mark)
     }
@@ -72,7 +72,7 @@ impl Mark {
         }
         let mut handle = std::ptr::null_mut();
         // SAFETY: the context is current; one handle is written.
-        let code = unsafe { (functions.cuEventCreate)(&raw mut handle, flags) };
+        let code = unsafe { (functions.cuEventCreate.pass())(&raw mut handle, flags) };
         context.check("cuEventCreate", code)?;
         Ok(handle)
     }
@@ -81,7 +81,7 @@ impl Mark {
     pub(super) fn is_reached(&self) -> Result<bool, Failure> {
         let functions = self.context.enter()?;
         // SAFETY: the event is alive.
-        match unsafe { (functions.cuEventQuery)(self.handle) } {
+        match unsafe { (functions.cuEventQuery.pass())(self.handle) } {
             SUCCESS => Ok(true),
             NOT_READY => Ok(false),
             code => self.context.check("cuEventQuery", code).map(|()| true),
@@ -104,7 +104,7 @@ impl Mark {
     pub(super) fn sleep(&self) -> Result<(), Failure> {
         let functions = self.context.enter()?;
         // SAFETY: the event is alive.
-        let code = unsafe { (functions.cuEventSynchronize)(self.handle) };
+        let code = unsafe { (functions.cuEventSynchronize.pass())(self.handle) };
         self.context.check("cuEventSynchronize", code)
     }
 
@@ -117,7 +117,7 @@ impl Mark {
         let functions = self.context.enter()?;
         // SAFETY: as the caller says. The stream waits for what the event stands for now, also if it
         // is recorded again (CUDA driver API, cuStreamWaitEvent).
-        let code = unsafe { (functions.cuStreamWaitEvent)(stream, self.handle, 0) };
+        let code = unsafe { (functions.cuStreamWaitEvent.pass())(stream, self.handle, 0) };
         self.context.check("cuStreamWaitEvent", code)
     }
 
@@ -127,7 +127,11 @@ impl Mark {
         let mut milliseconds = 0.0f32;
         // SAFETY: both events are alive and of one context; one number is written.
         let code = unsafe {
-            (functions.cuEventElapsedTime)(&raw mut milliseconds, earlier.handle, self.handle)
+            (functions.cuEventElapsedTime.pass())(
+                &raw mut milliseconds,
+                earlier.handle,
+                self.handle,
+            )
         };
         self.context.check("cuEventElapsedTime", code)?;
         #[allow(
@@ -155,7 +159,7 @@ impl Pool {
         for timed in [false, true] {
             for Free(handle) in self.of(timed).drain(..) {
                 // SAFETY: the event is owned, and its context is current.
-                unsafe { (functions.cuEventDestroy_v2)(handle) };
+                unsafe { (functions.cuEventDestroy_v2.pass())(handle) };
             }
         }
     }

@@ -45,7 +45,7 @@ impl Memory {
         let call = match reach {
             None | Some(Reach::Device) => {
                 // SAFETY: the context is current; one address is written.
-                let code = unsafe { (functions.cuMemAlloc_v2)(&raw mut pointer, size) };
+                let code = unsafe { (functions.cuMemAlloc_v2.pass())(&raw mut pointer, size) };
                 context.check("cuMemAlloc", code)?;
                 "cuMemAlloc"
             }
@@ -53,7 +53,7 @@ impl Memory {
                 let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
                 let mut host = std::ptr::null_mut();
                 // SAFETY: as above.
-                let code = unsafe { (functions.cuMemHostAlloc)(&raw mut host, size, flags) };
+                let code = unsafe { (functions.cuMemHostAlloc.pass())(&raw mut host, size, flags) };
                 context.check("cuMemHostAlloc", code)?;
                 // The device has it at the same address (CUDA driver API, "Unified Addressing").
                 pointer = host.expose_provenance() as CUdeviceptr;
@@ -62,7 +62,8 @@ impl Memory {
             Some(Reach::Shared) => {
                 let flags = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
                 // SAFETY: as above.
-                let code = unsafe { (functions.cuMemAllocManaged)(&raw mut pointer, size, flags) };
+                let code =
+                    unsafe { (functions.cuMemAllocManaged.pass())(&raw mut pointer, size, flags) };
                 context.check("cuMemAllocManaged", code)?;
                 "cuMemAllocManaged"
             }
@@ -133,11 +134,11 @@ impl Drop for Memory {
             match self.reach {
                 Some(Reach::Host) => {
                     if let Some(host) = self.host_pointer() {
-                        (functions.cuMemFreeHost)(host.cast());
+                        (functions.cuMemFreeHost.pass())(host.cast());
                     }
                 }
                 None | Some(Reach::Device | Reach::Shared) => {
-                    (functions.cuMemFree_v2)(self.pointer);
+                    (functions.cuMemFree_v2.pass())(self.pointer);
                 }
             }
         }

@@ -47,7 +47,7 @@ impl Library {
         if self.has_devices {
             // SAFETY: one number is written.
             check("cuDeviceGetCount", unsafe {
-                (self.functions.cuDeviceGetCount)(&raw mut count)
+                (self.functions.cuDeviceGetCount.pass())(&raw mut count)
             })?;
         }
         // A device that fails must not hide the others.
@@ -72,7 +72,7 @@ impl Library {
         let mut device = 0;
         // SAFETY: one handle is written; it is a number that is good as long as the process.
         check("cuDeviceGet", unsafe {
-            (functions.cuDeviceGet)(&raw mut device, number)
+            (functions.cuDeviceGet.pass())(&raw mut device, number)
         })?;
         let told = Told::of(functions, device)?;
         Ok(Found {
@@ -110,11 +110,11 @@ impl Told {
             let name = bytes.as_mut_ptr().cast();
             check(
                 "cuDeviceGetName",
-                (functions.cuDeviceGetName)(name, 256, device),
+                (functions.cuDeviceGetName.pass())(name, 256, device),
             )?;
             check(
                 "cuDeviceTotalMem",
-                (functions.cuDeviceTotalMem_v2)(&raw mut memory, device),
+                (functions.cuDeviceTotalMem_v2.pass())(&raw mut memory, device),
             )?;
         }
         let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
@@ -122,8 +122,9 @@ impl Told {
             let call = "cuDeviceGetAttribute";
             let mut value = 0;
             // SAFETY: as above; one number is written.
-            let code =
-                unsafe { (functions.cuDeviceGetAttribute)(&raw mut value, attribute, device) };
+            let code = unsafe {
+                (functions.cuDeviceGetAttribute.pass())(&raw mut value, attribute, device)
+            };
             check(call, code)?;
             let code = INVALID_VALUE;
             usize::try_from(value).map_err(|_| Failure { call, code })

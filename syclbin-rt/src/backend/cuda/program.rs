@@ -10,6 +10,7 @@ use super::link::link;
 use super::sys::{CUdeviceptr, CUmodule};
 use super::{BuildError, Failure};
 use crate::backend::Memory;
+use crate::backend::gate::{self, Stage};
 use crate::log;
 
 /// An owned, loaded program.
@@ -91,7 +92,7 @@ impl Program {
         // byte, and what else the driver reads says itself how long it is; there are as many options
         // and values as it says, and the logs that they name are alive.
         let loaded = context.check("cuModuleLoadDataEx", unsafe {
-            (functions.cuModuleLoadDataEx)(
+            (functions.cuModuleLoadDataEx.pass())(
                 &raw mut handle,
                 bytes.as_ptr().cast::<c_void>(),
                 jit.count(),
@@ -99,6 +100,7 @@ impl Program {
                 jit.values(),
             )
         });
+        gate::close_at_exit(&raw const *functions, Stage::FirstProgram);
         if let Err(failure) = loaded {
             let log = jit.errors();
             return Err(BuildError { failure, log });
@@ -130,7 +132,7 @@ impl Program {
         // SAFETY: the context is current; the variable has that many bytes. The stream that every
         // context has is waited for, so `bytes` outlive the copy, and every queue sees it.
         unsafe {
-            let code = (functions.cuMemcpyAsync)(address, from as u64, bytes.len(), null);
+            let code = (functions.cuMemcpyAsync.pass())(address, from as u64, bytes.len(), null);
             let queued = self.context.check("cuMemcpyAsync", code);
             queued.and(self.context.settle(null))
         }
@@ -142,7 +144,7 @@ impl Program {
         let (mut address, mut size) = (0, 0);
         // SAFETY: the module is loaded, the name NUL-terminated; an address and a size are written.
         let code = unsafe {
-            (functions.cuModuleGetGlobal_v2)(
+            (functions.cuModuleGetGlobal_v2.pass())(
                 &raw mut address,
                 &raw mut size,
                 self.handle,
@@ -189,17 +191,17 @@ impl Program {
         };
         let mut found = 0;
         // SAFETY: the module is loaded; one number is written.
-        let code = unsafe { count(&raw mut found, self.handle) };
+        let code = unsafe { (count.pass())(&raw mut found, self.handle) };
         self.context.check("cuModuleGetFunctionCount", code)?;
         let mut kernels = vec![std::ptr::null_mut(); found as usize];
         // SAFETY: as above; as many handles are written as there are places.
-        let code = unsafe { enumerate(kernels.as_mut_ptr(), found, self.handle) };
+        let code = unsafe { (enumerate.pass())(kernels.as_mut_ptr(), found, self.handle) };
         self.context.check("cuModuleEnumerateFunctions", code)?;
         let mut names = Vec::with_capacity(kernels.len());
         for kernel in kernels {
             let mut text = std::ptr::null();
             // SAFETY: the kernel is one of the module; one pointer is written.
-            let code = unsafe { name(&raw mut text, kernel) };
+            let code = unsafe { (name.pass())(&raw mut text, kernel) };
             self.context.check("cuFuncGetName", code)?;
             if !text.is_null() {
                 // SAFETY: the driver's names end with a zero byte, and live as long as the module.
@@ -270,7 +272,7 @@ impl Drop for Program {
             && let Ok(functions) = self.context.enter()
         {
             // SAFETY: the module is owned; kernels made from it keep it.
-            unsafe { (functions.cuModuleUnload)(self.handle) };
+            unsafe { (functions.cuModuleUnload.pass())(self.handle) };
         }
     }
 }

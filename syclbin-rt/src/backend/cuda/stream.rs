@@ -49,7 +49,7 @@ impl Stream {
         let mut handle = std::ptr::null_mut();
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
         // SAFETY: the context is current; one handle is written.
-        let code = unsafe { (functions.cuStreamCreate)(&raw mut handle, flags) };
+        let code = unsafe { (functions.cuStreamCreate.pass())(&raw mut handle, flags) };
         context.check("cuStreamCreate", code)?;
         let stream = Arc::new(Self {
             context,
@@ -89,7 +89,7 @@ impl Stream {
         // Read before: what comes later may not be waited for.
         let last = self.last();
         // SAFETY: the stream is alive.
-        let code = unsafe { (functions.cuStreamSynchronize)(self.handle) };
+        let code = unsafe { (functions.cuStreamSynchronize.pass())(self.handle) };
         self.context.check("cuStreamSynchronize", code)?;
         self.ended_up_to(last);
         Ok(())
@@ -183,7 +183,7 @@ impl Drop for Stream {
         if let Ok(functions) = self.context.enter() {
             // SAFETY: the stream is owned. Should something still be in it, the driver keeps it until
             // that has ended (CUDA driver API, cuStreamDestroy).
-            unsafe { (functions.cuStreamDestroy_v2)(self.handle) };
+            unsafe { (functions.cuStreamDestroy_v2.pass())(self.handle) };
         }
     }
 }

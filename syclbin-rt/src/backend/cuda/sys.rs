@@ -10,6 +10,7 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
+use crate::backend::gate::Gated;
 use cudarc::driver::sys;
 pub(super) use cudarc::driver::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
@@ -26,8 +27,8 @@ macro_rules! functions {
     ) => {
         $(#[$meta])*
         pub(super) struct Functions {
-            $(pub(super) $name: unsafe extern "C" fn($($arg),*) -> c_int,)*
-            $(pub(super) $since: Option<unsafe extern "C" fn($($since_arg),*) -> c_int>,)*
+            $(pub(super) $name: Gated<unsafe extern "C" fn($($arg),*) -> c_int>,)*
+            $(pub(super) $since: Option<Gated<unsafe extern "C" fn($($since_arg),*) -> c_int>>,)*
         }
 
         // They take what the header says they take.
@@ -72,8 +73,8 @@ macro_rules! functions {
                 )*
                 match ($($name,)*) {
                     ($(Ok($name),)*) => Ok(Self {
-                        $($name: *$name,)*
-                        $($since: $since.ok().map(|function| *function),)*
+                        $($name: Gated::new(*$name),)*
+                        $($since: $since.ok().map(|function| Gated::new(*function)),)*
                     }),
                     _ => Err(missing),
                 }

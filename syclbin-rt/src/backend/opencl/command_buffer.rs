@@ -58,8 +58,9 @@ impl CommandBuffer {
         let mut code = 0;
         // SAFETY: one queue, which is alive; the properties are null or end with 0; only the status is
         // written.
-        let handle =
-            unsafe { (functions.create)(1, &raw const queue.handle, properties, &raw mut code) };
+        let handle = unsafe {
+            (functions.create.pass())(1, &raw const queue.handle, properties, &raw mut code)
+        };
         Ok(Some(Self {
             queue: Arc::clone(queue),
             functions,
@@ -89,7 +90,7 @@ impl CommandBuffer {
             // SAFETY: kernel and buffer share a context; every slice is as long as `dimensions` says;
             // the rest is what the caller vouches for.
             unsafe {
-                (this.functions.kernel)(
+                (this.functions.kernel.pass())(
                     this.handle,
                     std::ptr::null_mut(),
                     std::ptr::null(),
@@ -123,7 +124,7 @@ impl CommandBuffer {
         self.add(call, |this, count, waits, point| {
             // SAFETY: all is of one context, and both have that many bytes.
             unsafe {
-                (this.functions.copy)(
+                (this.functions.copy.pass())(
                     this.handle,
                     std::ptr::null_mut(),
                     std::ptr::null(),
@@ -159,7 +160,7 @@ impl CommandBuffer {
             // SAFETY: all is of one context, the memory has that many bytes, and the driver copies the
             // pattern before it returns.
             unsafe {
-                (this.functions.fill)(
+                (this.functions.fill.pass())(
                     this.handle,
                     std::ptr::null_mut(),
                     std::ptr::null(),
@@ -205,7 +206,7 @@ impl CommandBuffer {
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         // SAFETY: the buffer is alive.
         check("clFinalizeCommandBufferKHR", unsafe {
-            (self.functions.finalize)(self.handle)
+            (self.functions.finalize.pass())(self.handle)
         })
     }
 
@@ -244,7 +245,7 @@ impl CommandBuffer {
         // SAFETY: no queues means the one it was made for, which is alive; the list is as long as it
         // says; the rest is what the caller vouches for.
         let code = unsafe {
-            (self.functions.enqueue)(
+            (self.functions.enqueue.pass())(
                 0,
                 std::ptr::null_mut(),
                 self.handle,
@@ -267,7 +268,7 @@ impl Drop for CommandBuffer {
         // A driver may not count a queued run as a use of the buffer: it stays where nobody can wait.
         if self.queue.finish().is_ok() {
             // SAFETY: the handle is owned, and its runs have finished.
-            unsafe { (self.functions.release)(self.handle) };
+            unsafe { (self.functions.release.pass())(self.handle) };
         }
     }
 }

@@ -8,6 +8,7 @@ use super::platform::Found;
 use super::queue::Handle;
 use super::sys::Functions;
 use super::{Failure, check_handle};
+use crate::backend::gate::{self, Stage};
 
 /// An owned context of one device.
 pub(crate) struct Context {
@@ -57,7 +58,7 @@ impl Context {
         let mut code = 0;
         // SAFETY: the properties end with 0, there is one device, and no callback is registered.
         let handle = unsafe {
-            (device.functions.clCreateContext)(
+            (device.functions.clCreateContext.pass())(
                 properties.as_ptr(),
                 1,
                 &raw const device.id,
@@ -67,6 +68,7 @@ impl Context {
             )
         };
         let handle = check_handle("clCreateContext", handle, code)?;
+        gate::close_at_exit(device.platform, Stage::FirstContext);
         Ok(Self {
             device,
             handle,
@@ -106,6 +108,6 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned; whatever was made from it holds a reference of its own.
-        unsafe { (self.functions().clReleaseContext)(self.handle) };
+        unsafe { (self.functions().clReleaseContext.pass())(self.handle) };
     }
 }

@@ -157,7 +157,7 @@ impl Queue {
             (Handle::Object(source), Handle::Object(target)) => {
                 // SAFETY: queue, memory and events share a context, and both have that many bytes.
                 queued.code = unsafe {
-                    (self.context().functions().clEnqueueCopyBuffer)(
+                    (self.context().functions().clEnqueueCopyBuffer.pass())(
                         self.handle,
                         source,
                         target,
@@ -210,7 +210,7 @@ impl Queue {
         // cl_intel_unified_shared_memory).
         queued.code = unsafe {
             match memory.handle {
-                Handle::Object(object) => (self.context().functions().clEnqueueFillBuffer)(
+                Handle::Object(object) => (self.context().functions().clEnqueueFillBuffer.pass())(
                     self.handle,
                     object,
                     pattern.as_ptr().cast(),
@@ -221,16 +221,18 @@ impl Queue {
                     after.pointer(),
                     &raw mut queued.event,
                 ),
-                Handle::Address { pointer, .. } => (self.usm(queued.call)?.enqueue_mem_fill)(
-                    self.handle,
-                    pointer.byte_add(offset),
-                    pattern.as_ptr().cast(),
-                    pattern.len(),
-                    size,
-                    after.count(),
-                    after.pointer(),
-                    &raw mut queued.event,
-                ),
+                Handle::Address { pointer, .. } => {
+                    (self.usm(queued.call)?.enqueue_mem_fill.pass())(
+                        self.handle,
+                        pointer.byte_add(offset),
+                        pattern.as_ptr().cast(),
+                        pattern.len(),
+                        size,
+                        after.count(),
+                        after.pointer(),
+                        &raw mut queued.event,
+                    )
+                }
             }
         };
         Ok(queued)
@@ -265,7 +267,7 @@ impl Queue {
         // SAFETY: queue, memory and events share a context, and the memory has that many bytes; the
         // caller vouches for those of the host.
         queued.code = unsafe {
-            (self.context().functions().clEnqueueReadBuffer)(
+            (self.context().functions().clEnqueueReadBuffer.pass())(
                 self.handle,
                 object,
                 blocking,
@@ -310,7 +312,7 @@ impl Queue {
         // SAFETY: queue, memory and events share a context, and the memory has that many bytes; the
         // caller vouches for those of the host.
         queued.code = unsafe {
-            (self.context().functions().clEnqueueWriteBuffer)(
+            (self.context().functions().clEnqueueWriteBuffer.pass())(
                 self.handle,
                 object,
                 blocking,
@@ -342,7 +344,7 @@ impl Queue {
         let usm = self.usm(MEMCPY)?;
         // SAFETY: queue and events share a context, and the caller vouches for the memory.
         queued.code = unsafe {
-            (usm.enqueue_memcpy)(
+            (usm.enqueue_memcpy.pass())(
                 self.handle,
                 blocking,
                 to,

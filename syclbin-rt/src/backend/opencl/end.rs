@@ -60,7 +60,7 @@ impl Event {
         // SAFETY: the event is alive. The callback takes over `data`, a reference of its own, and is
         // called once at most.
         let code = unsafe {
-            (self.functions.clSetEventCallback)(
+            (self.functions.clSetEventCallback.pass())(
                 self.handle,
                 CL_COMPLETE,
                 Some(ended),

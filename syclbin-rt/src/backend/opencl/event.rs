@@ -46,7 +46,7 @@ impl Event {
     pub(crate) fn shared(&self) -> Result<Self, Failure> {
         // SAFETY: the event is alive, and has one reference more from here on.
         check("clRetainEvent", unsafe {
-            (self.functions.clRetainEvent)(self.handle)
+            (self.functions.clRetainEvent.pass())(self.handle)
         })?;
         Ok(Self { ..*self })
     }
@@ -64,7 +64,7 @@ impl Event {
     /// When the driver does not tell; the command may then go on.
     pub(in crate::backend) fn end(&self) -> Result<cl_int, Failure> {
         // SAFETY: one event, and it is alive.
-        let code = unsafe { (self.functions.clWaitForEvents)(1, &raw const self.handle) };
+        let code = unsafe { (self.functions.clWaitForEvents.pass())(1, &raw const self.handle) };
         let Err(failure) = check("clWaitForEvents", code) else {
             return Ok(CL_COMPLETE);
         };
@@ -95,7 +95,7 @@ impl Event {
         let mut status = CL_QUEUED;
         // SAFETY: the event is alive, and the status is written to as many bytes as it has.
         check("clGetEventInfo", unsafe {
-            (self.functions.clGetEventInfo)(
+            (self.functions.clGetEventInfo.pass())(
                 self.handle,
                 CL_EVENT_COMMAND_EXECUTION_STATUS,
                 size_of_val(&status),
@@ -112,7 +112,7 @@ impl Event {
         let time = |name| -> Result<cl_ulong, Failure> {
             info::value("clGetEventProfilingInfo", &|size, value, returned| {
                 // SAFETY: the event is alive; `value` is null or holds `size` bytes.
-                unsafe { query(self.handle, name, size, value, returned) }
+                unsafe { (query.pass())(self.handle, name, size, value, returned) }
             })
         };
         Ok(Times {
@@ -127,6 +127,6 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         // SAFETY: the reference is owned. The command runs on without it.
-        unsafe { (self.functions.clReleaseEvent)(self.handle) };
+        unsafe { (self.functions.clReleaseEvent.pass())(self.handle) };
     }
 }

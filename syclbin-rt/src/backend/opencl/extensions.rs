@@ -1,6 +1,7 @@
 //! Extension functions of a platform: memory that has an address, and device globals.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::ptr::NonNull;
 
 use opencl_sys as cl;
 
@@ -18,6 +19,7 @@ use opencl3::types::{
 
 use super::info;
 use super::sys::{EntryPoint, Functions};
+use crate::backend::gate::Gated;
 
 type CreateCommandBuffer = <clCreateCommandBufferKHR_t as EntryPoint>::Function;
 type CommandKernel = <clCommandNDRangeKernelKHR_t as EntryPoint>::Function;
@@ -60,13 +62,13 @@ pub(super) struct Extensions {
 
 /// Functions of `cl_khr_command_buffer`, and what the device does with it.
 pub(super) struct CommandBuffers {
-    pub(super) create: CreateCommandBuffer,
-    pub(super) kernel: CommandKernel,
-    pub(super) copy: CommandCopy,
-    pub(super) fill: CommandFill,
-    pub(super) finalize: FinalizeCommandBuffer,
-    pub(super) enqueue: EnqueueCommandBuffer,
-    pub(super) release: ReleaseCommandBuffer,
+    pub(super) create: Gated<CreateCommandBuffer>,
+    pub(super) kernel: Gated<CommandKernel>,
+    pub(super) copy: Gated<CommandCopy>,
+    pub(super) fill: Gated<CommandFill>,
+    pub(super) finalize: Gated<FinalizeCommandBuffer>,
+    pub(super) enqueue: Gated<EnqueueCommandBuffer>,
+    pub(super) release: Gated<ReleaseCommandBuffer>,
     /// Whether one can be queued again before it has finished.
     pub(super) simultaneous: bool,
     /// Whether queues that are out of order can have one.
@@ -82,19 +84,19 @@ pub(super) struct CommandBufferAbilities {
 
 /// Functions of `cl_intel_unified_shared_memory`.
 pub(super) struct Usm {
-    pub(super) device_mem_alloc: DeviceMemAlloc,
-    pub(super) host_mem_alloc: HostMemAlloc,
-    pub(super) shared_mem_alloc: SharedMemAlloc,
-    pub(super) mem_blocking_free: MemBlockingFree,
-    pub(super) set_kernel_arg_mem_pointer: SetKernelArgMemPointer,
-    pub(super) enqueue_mem_fill: EnqueueMemFill,
-    pub(super) enqueue_memcpy: EnqueueMemcpy,
+    pub(super) device_mem_alloc: Gated<DeviceMemAlloc>,
+    pub(super) host_mem_alloc: Gated<HostMemAlloc>,
+    pub(super) shared_mem_alloc: Gated<SharedMemAlloc>,
+    pub(super) mem_blocking_free: Gated<MemBlockingFree>,
+    pub(super) set_kernel_arg_mem_pointer: Gated<SetKernelArgMemPointer>,
+    pub(super) enqueue_mem_fill: Gated<EnqueueMemFill>,
+    pub(super) enqueue_memcpy: Gated<EnqueueMemcpy>,
 }
 
 /// Functions that reach variables of programs by name.
 pub(super) struct Globals {
-    pub(super) enqueue_write: EnqueueWriteGlobalVariable,
-    pub(super) enqueue_read: EnqueueReadGlobalVariable,
+    pub(super) enqueue_write: Gated<EnqueueWriteGlobalVariable>,
+    pub(super) enqueue_read: Gated<EnqueueReadGlobalVariable>,
 }
 
 impl CommandBufferAbilities {
@@ -114,7 +116,7 @@ impl CommandBufferAbilities {
         let device = |name| {
             move |size, value, returned| {
                 // SAFETY: the caller vouches for `id`; `value` is null or holds `size` bytes.
-                unsafe { (functions.clGetDeviceInfo)(id, name, size, value, returned) }
+                unsafe { (functions.clGetDeviceInfo.pass())(id, name, size, value, returned) }
             }
         };
         // Entries of a number of 32 bits and a name of 64 bytes (OpenCL 3.0, cl_name_version).
@@ -159,8 +161,7 @@ impl Extensions {
         };
         let address = |name: &CStr| {
             // SAFETY: the caller vouches for the platform; the name is NUL-terminated.
-            let address = unsafe { get(platform, name.as_ptr()) };
-            (!address.is_null()).then_some(address)
+            NonNull::new(unsafe { (get.pass())(platform, name.as_ptr()) })
         };
         // A function may be there for devices of the platform other than this one.
         let usm = || {
@@ -168,30 +169,15 @@ impl Extensions {
             // the platform means its own functions by these names is taken on trust from it.
             Some(unsafe {
                 Usm {
-                    device_mem_alloc: std::mem::transmute::<*mut c_void, DeviceMemAlloc>(address(
-                        c"clDeviceMemAllocINTEL",
-                    )?),
-                    host_mem_alloc: std::mem::transmute::<*mut c_void, HostMemAlloc>(address(
-                        c"clHostMemAllocINTEL",
-                    )?),
-                    shared_mem_alloc: std::mem::transmute::<*mut c_void, SharedMemAlloc>(address(
-                        c"clSharedMemAllocINTEL",
-                    )?),
-                    mem_blocking_free: std::mem::transmute::<*mut c_void, MemBlockingFree>(
-                        address(c"clMemBlockingFreeINTEL")?,
-                    ),
-                    set_kernel_arg_mem_pointer: std::mem::transmute::<
-                        *mut c_void,
-                        SetKernelArgMemPointer,
-                    >(address(
+                    device_mem_alloc: Gated::at(address(c"clDeviceMemAllocINTEL")?),
+                    host_mem_alloc: Gated::at(address(c"clHostMemAllocINTEL")?),
+                    shared_mem_alloc: Gated::at(address(c"clSharedMemAllocINTEL")?),
+                    mem_blocking_free: Gated::at(address(c"clMemBlockingFreeINTEL")?),
+                    set_kernel_arg_mem_pointer: Gated::at(address(
                         c"clSetKernelArgMemPointerINTEL",
                     )?),
-                    enqueue_mem_fill: std::mem::transmute::<*mut c_void, EnqueueMemFill>(address(
-                        c"clEnqueueMemFillINTEL",
-                    )?),
-                    enqueue_memcpy: std::mem::transmute::<*mut c_void, EnqueueMemcpy>(address(
-                        c"clEnqueueMemcpyINTEL",
-                    )?),
+                    enqueue_mem_fill: Gated::at(address(c"clEnqueueMemFillINTEL")?),
+                    enqueue_memcpy: Gated::at(address(c"clEnqueueMemcpyINTEL")?),
                 }
             })
         };
@@ -199,12 +185,8 @@ impl Extensions {
             // SAFETY: as above; the types are those the reference runtime calls them with.
             Some(unsafe {
                 Globals {
-                    enqueue_write: std::mem::transmute::<*mut c_void, EnqueueWriteGlobalVariable>(
-                        address(c"clEnqueueWriteGlobalVariableINTEL")?,
-                    ),
-                    enqueue_read: std::mem::transmute::<*mut c_void, EnqueueReadGlobalVariable>(
-                        address(c"clEnqueueReadGlobalVariableINTEL")?,
-                    ),
+                    enqueue_write: Gated::at(address(c"clEnqueueWriteGlobalVariableINTEL")?),
+                    enqueue_read: Gated::at(address(c"clEnqueueReadGlobalVariableINTEL")?),
                 }
             })
         };
@@ -213,27 +195,13 @@ impl Extensions {
             // functions have these types.
             Some(unsafe {
                 CommandBuffers {
-                    create: std::mem::transmute::<*mut c_void, CreateCommandBuffer>(address(
-                        c"clCreateCommandBufferKHR",
-                    )?),
-                    kernel: std::mem::transmute::<*mut c_void, CommandKernel>(address(
-                        c"clCommandNDRangeKernelKHR",
-                    )?),
-                    copy: std::mem::transmute::<*mut c_void, CommandCopy>(address(
-                        c"clCommandCopyBufferKHR",
-                    )?),
-                    fill: std::mem::transmute::<*mut c_void, CommandFill>(address(
-                        c"clCommandFillBufferKHR",
-                    )?),
-                    finalize: std::mem::transmute::<*mut c_void, FinalizeCommandBuffer>(address(
-                        c"clFinalizeCommandBufferKHR",
-                    )?),
-                    enqueue: std::mem::transmute::<*mut c_void, EnqueueCommandBuffer>(address(
-                        c"clEnqueueCommandBufferKHR",
-                    )?),
-                    release: std::mem::transmute::<*mut c_void, ReleaseCommandBuffer>(address(
-                        c"clReleaseCommandBufferKHR",
-                    )?),
+                    create: Gated::at(address(c"clCreateCommandBufferKHR")?),
+                    kernel: Gated::at(address(c"clCommandNDRangeKernelKHR")?),
+                    copy: Gated::at(address(c"clCommandCopyBufferKHR")?),
+                    fill: Gated::at(address(c"clCommandFillBufferKHR")?),
+                    finalize: Gated::at(address(c"clFinalizeCommandBufferKHR")?),
+                    enqueue: Gated::at(address(c"clEnqueueCommandBufferKHR")?),
+                    release: Gated::at(address(c"clReleaseCommandBufferKHR")?),
                     simultaneous: abilities.simultaneous,
                     out_of_order: abilities.out_of_order,
                 }

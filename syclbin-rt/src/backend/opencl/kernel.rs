@@ -37,7 +37,13 @@ impl Kernel {
         let arguments: cl_uint = info::value("clGetKernelInfo", &|size, value, returned| {
             // SAFETY: the kernel is alive; `value` is null or holds `size` bytes.
             unsafe {
-                (functions.clGetKernelInfo)(handle, CL_KERNEL_NUM_ARGS, size, value, returned)
+                (functions.clGetKernelInfo.pass())(
+                    handle,
+                    CL_KERNEL_NUM_ARGS,
+                    size,
+                    value,
+                    returned,
+                )
             }
         })?;
         let device = program.context().device().id;
@@ -45,7 +51,7 @@ impl Kernel {
             move |size, value, returned| {
                 // SAFETY: the kernel was built for `device`; `value` is null or holds `size` bytes.
                 unsafe {
-                    (functions.clGetKernelWorkGroupInfo)(
+                    (functions.clGetKernelWorkGroupInfo.pass())(
                         handle, device, name, size, value, returned,
                     )
                 }

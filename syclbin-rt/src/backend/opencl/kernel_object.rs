@@ -49,8 +49,9 @@ impl KernelObject {
         let functions = program.context().functions();
         let mut code = 0;
         // SAFETY: the program is built and the name NUL-terminated; only the status is written.
-        let handle =
-            unsafe { (functions.clCreateKernel)(program.handle, symbol.as_ptr(), &raw mut code) };
+        let handle = unsafe {
+            (functions.clCreateKernel.pass())(program.handle, symbol.as_ptr(), &raw mut code)
+        };
         let handle = check_handle("clCreateKernel", handle, code)?;
         // From here on, Drop releases it.
         let object = Self {
@@ -74,7 +75,7 @@ impl KernelObject {
                 // SAFETY: the device has the extension that knows these names; the value is a
                 // `cl_bool`, which the driver copies before it returns.
                 check("clSetKernelExecInfo", unsafe {
-                    set(
+                    (set.pass())(
                         handle,
                         name,
                         size_of_val(&indirect),
@@ -143,7 +144,7 @@ impl Arguments for KernelObject {
             // SAFETY: `&mut self` says that nobody else uses the object. What the kernel does with
             // the address is a duty of whoever launches it.
             check(call, unsafe {
-                (usm.set_kernel_arg_mem_pointer)(kernel, number, address)
+                (usm.set_kernel_arg_mem_pointer.pass())(kernel, number, address)
             })
         };
         // The driver reads it before this returns.
@@ -202,7 +203,7 @@ impl KernelObject {
         // SAFETY: `&mut self` says that nobody else uses the object; the driver copies the bytes before
         // it returns (OpenCL 3.0, clSetKernelArg); the rest is as the caller says.
         check("clSetKernelArg", unsafe {
-            (self.functions.clSetKernelArg)(self.handle, number, size, pointer)
+            (self.functions.clSetKernelArg.pass())(self.handle, number, size, pointer)
         })?;
         if !self.parts.is_empty() {
             self.parts.retain(|(of, _)| *of != index);
@@ -230,7 +231,7 @@ impl KernelObject {
         };
         // SAFETY: as in `set`; the object lives until the argument gets another one.
         check(call, unsafe {
-            (self.functions.clSetKernelArg)(
+            (self.functions.clSetKernelArg.pass())(
                 self.handle,
                 number,
                 size_of_val(&object),
@@ -308,7 +309,7 @@ impl KernelObject {
         // references to the kernel and to the memory of its arguments, and copies the values, before
         // it returns. What the kernel then does, the caller vouches for.
         check(ENQUEUE, unsafe {
-            (self.functions.clEnqueueNDRangeKernel)(
+            (self.functions.clEnqueueNDRangeKernel.pass())(
                 queue.handle,
                 self.handle,
                 dimensions,
@@ -326,7 +327,7 @@ impl KernelObject {
 impl Drop for KernelObject {
     fn drop(&mut self) {
         // SAFETY: the handle is owned; queued launches hold references of their own.
-        unsafe { (self.functions.clReleaseKernel)(self.handle) };
+        unsafe { (self.functions.clReleaseKernel.pass())(self.handle) };
     }
 }
 

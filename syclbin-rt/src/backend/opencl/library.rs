@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::sys::Functions;
+use crate::backend::gate::{self, Stage};
 
 /// An OpenCL loader or driver.
 pub(crate) struct Library {
@@ -41,6 +42,7 @@ impl Library {
         // SAFETY: as above.
         let functions = unsafe { Functions::load(library) }
             .map_err(|error| format!("not an OpenCL library: {}", reason(&display, &error)))?;
+        gate::close_at_exit(&raw const *library, Stage::Loaded);
         let library = Box::leak(Box::new(Self {
             name: display.into_owned(),
             functions,

@@ -37,7 +37,7 @@ impl Queue {
         // SAFETY: queue and memory share a context; the driver refuses what is not inside of the
         // memory; no events; only the status is written. It blocks until the view can be used.
         let pointer = unsafe {
-            (self.context().functions().clEnqueueMapBuffer)(
+            (self.context().functions().clEnqueueMapBuffer.pass())(
                 self.handle,
                 object,
                 CL_TRUE,
@@ -66,7 +66,7 @@ impl Queue {
         let mut event = std::ptr::null_mut();
         // SAFETY: queue and memory share a context, and the pointer is what mapping it gave.
         let code = unsafe {
-            (self.context().functions().clEnqueueUnmapMemObject)(
+            (self.context().functions().clEnqueueUnmapMemObject.pass())(
                 self.handle,
                 object,
                 pointer,

@@ -47,7 +47,13 @@ impl Memory {
         let null = std::ptr::null_mut();
         // SAFETY: the context is alive; without a host pointer only the status is written.
         let handle = unsafe {
-            (context.functions().clCreateBuffer)(context.handle, flags, size, null, &raw mut code)
+            (context.functions().clCreateBuffer.pass())(
+                context.handle,
+                flags,
+                size,
+                null,
+                &raw mut code,
+            )
         };
         let handle = check_handle("clCreateBuffer", handle, code)?;
         Ok(Self::new(context, Handle::Object(handle), size))
@@ -81,11 +87,11 @@ impl Memory {
         let pointer = unsafe {
             match reach {
                 Reach::Device => {
-                    (usm.device_mem_alloc)(context.handle, device.id, none, size, 0, status)
+                    (usm.device_mem_alloc.pass())(context.handle, device.id, none, size, 0, status)
                 }
-                Reach::Host => (usm.host_mem_alloc)(context.handle, none, size, 0, status),
+                Reach::Host => (usm.host_mem_alloc.pass())(context.handle, none, size, 0, status),
                 Reach::Shared => {
-                    (usm.shared_mem_alloc)(context.handle, device.id, none, size, 0, status)
+                    (usm.shared_mem_alloc.pass())(context.handle, device.id, none, size, 0, status)
                 }
             }
         };
@@ -121,7 +127,7 @@ impl Memory {
         // SAFETY: the object is alive and no part itself; the region is what this kind of part is
         // described by, and the driver refuses one that is not inside of the object.
         let handle = unsafe {
-            (self.context.functions().clCreateSubBuffer)(
+            (self.context.functions().clCreateSubBuffer.pass())(
                 whole,
                 opencl3::memory::CL_MEM_READ_WRITE,
                 opencl_sys::CL_BUFFER_CREATE_TYPE_REGION,
@@ -166,7 +172,7 @@ impl Drop for Memory {
             // the reference count is zero *and* the queued commands that use it have finished
             // (OpenCL 3.0, clReleaseMemObject).
             Handle::Object(handle) => unsafe {
-                (self.context.functions().clReleaseMemObject)(handle);
+                (self.context.functions().clReleaseMemObject.pass())(handle);
             },
             Handle::Address { pointer, .. } => {
                 // Unlike a buffer the memory is gone at once. The function that frees it is said to
@@ -177,7 +183,7 @@ impl Drop for Memory {
                     && let Some(usm) = &self.context.device().extensions.usm
                 {
                     // SAFETY: the memory is owned, and what uses it has finished.
-                    unsafe { (usm.mem_blocking_free)(self.context.handle, pointer) };
+                    unsafe { (usm.mem_blocking_free.pass())(self.context.handle, pointer) };
                 }
             }
         }

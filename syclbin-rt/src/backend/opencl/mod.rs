@@ -23,6 +23,7 @@ mod kernel_object;
 mod library;
 mod mapping;
 mod memory;
+mod pace;
 mod partition;
 mod platform;
 mod program;

@@ -91,7 +91,7 @@ impl Found {
                 Err(failure) => {
                     for id in ids {
                         // SAFETY: all of them were just made, and nobody has one yet.
-                        unsafe { (self.functions.clReleaseDevice)(id) };
+                        unsafe { (self.functions.clReleaseDevice.pass())(id) };
                     }
                     return Err(failure);
                 }
@@ -113,12 +113,12 @@ impl Found {
         let none = std::ptr::null_mut();
         // SAFETY: the list ends with 0; without a place for them, devices are only counted.
         check(call, unsafe {
-            create(self.id, how.as_ptr(), 0, none, &raw mut count)
+            (create.pass())(self.id, how.as_ptr(), 0, none, &raw mut count)
         })?;
         let mut ids: Vec<cl_device_id> = vec![std::ptr::null_mut(); count as usize];
         // SAFETY: as above; there is place for `count` devices.
         check(call, unsafe {
-            create(
+            (create.pass())(
                 self.id,
                 how.as_ptr(),
                 count,

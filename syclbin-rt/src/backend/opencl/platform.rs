@@ -15,6 +15,7 @@ use super::partition::{BY_UNITS, Part};
 use super::sys::Functions;
 use super::{Failure, info};
 use crate::aspects::{self, Abilities};
+use crate::backend::gate::{self, Stage};
 use crate::device::{DeviceKind, Facts};
 use crate::partition;
 
@@ -102,6 +103,7 @@ impl Library {
                 }
             }
         }
+        gate::close_at_exit(&raw const *self, Stage::Listed);
         if devices.is_empty() {
             return failed.map_or(Ok(&[]), Err);
         }
@@ -111,7 +113,7 @@ impl Library {
     fn platforms(&self) -> Result<Vec<cl_platform_id>, Failure> {
         let platforms = info::list("clGetPlatformIDs", |count, list, found| {
             // SAFETY: `list` is null or holds `count` handles, `found` is one number.
-            unsafe { (self.functions.clGetPlatformIDs)(count, list, found) }
+            unsafe { (self.functions.clGetPlatformIDs.pass())(count, list, found) }
         });
         none_if(CL_PLATFORM_NOT_FOUND_KHR, platforms)
     }
@@ -120,7 +122,7 @@ impl Library {
         let devices = info::list("clGetDeviceIDs", |count, list, found| {
             let ty = CL_DEVICE_TYPE_ALL;
             // SAFETY: `platform` is one of this library; `list` is null or holds `count` handles.
-            unsafe { (self.functions.clGetDeviceIDs)(platform, ty, count, list, found) }
+            unsafe { (self.functions.clGetDeviceIDs.pass())(platform, ty, count, list, found) }
         });
         none_if(CL_DEVICE_NOT_FOUND, devices)
     }
@@ -135,7 +137,7 @@ pub(super) fn facts(
     let device = |name| {
         move |size, value, returned| {
             // SAFETY: `id` is a device of this library; `value` is null or holds `size` bytes.
-            unsafe { (functions.clGetDeviceInfo)(id, name, size, value, returned) }
+            unsafe { (functions.clGetDeviceInfo.pass())(id, name, size, value, returned) }
         }
     };
     let text = |name| info::text("clGetDeviceInfo", &device(name));
@@ -200,7 +202,7 @@ pub(super) fn facts(
         platform: info::text("clGetPlatformInfo", &|size, value, returned| {
             let name = cl::CL_PLATFORM_NAME;
             // SAFETY: `platform` is one of this library; `value` is null or holds `size` bytes.
-            unsafe { (functions.clGetPlatformInfo)(platform, name, size, value, returned) }
+            unsafe { (functions.clGetPlatformInfo.pass())(platform, name, size, value, returned) }
         })?,
         driver_version: text(cl::CL_DRIVER_VERSION)?,
         kind,

@@ -12,6 +12,7 @@ use opencl3::types::{cl_program, cl_uint};
 use super::context::Context;
 use super::{BuildError, Failure, check, check_handle, info};
 use crate::backend::Memory;
+use crate::backend::gate::{self, Stage};
 use crate::build_options::BuildOptions;
 use crate::cpu_target::Seen;
 use crate::log;
@@ -53,7 +54,7 @@ impl Program {
             let call = "clBuildProgram";
             let options = terminated(call, &module.options.compile)?;
             let program = Self::create(context, module)?;
-            let built = program.compile(call, &options);
+            let built = program.compile(call, &options, Stage::FirstCompiled);
             return program.or_log(built);
         }
         let mut objects = Vec::new();
@@ -61,7 +62,7 @@ impl Program {
             let call = "clCompileProgram";
             let options = terminated(call, &module.options.compile)?;
             let object = Self::create(context, module)?;
-            let compiled = object.compile(call, &options);
+            let compiled = object.compile(call, &options, Stage::FirstCompiled);
             objects.push(object.or_log(compiled)?);
         }
         // One program is one native code. As of the reference runtime the first module decides.
@@ -84,7 +85,7 @@ impl Program {
         let options = terminated(call, options)?;
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         let program = Self::create(context, module)?;
-        let built = program.compile(call, &options);
+        let built = program.compile(call, &options, Stage::FirstCompiled);
         program.or_log(built)
     }
 
@@ -129,7 +130,7 @@ impl Program {
         // SAFETY: there is one device, that of the context, and so one size, one pointer to as many
         // bytes, which the driver copies before it returns, and one status.
         let handle = unsafe {
-            (context.functions().clCreateProgramWithBinary)(
+            (context.functions().clCreateProgramWithBinary.pass())(
                 context.handle,
                 1,
                 &raw const context.device().id,
@@ -141,7 +142,7 @@ impl Program {
         };
         let program = Self::own(context, check_handle(call, handle, code)?);
         check(call, status)?;
-        let built = program.compile("clBuildProgram", c"");
+        let built = program.compile("clBuildProgram", c"", Stage::FirstProgram);
         program.or_log(built)
     }
 
@@ -152,7 +153,7 @@ impl Program {
         let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         let sizes: Vec<usize> = info::values(call, &|size, value, returned| {
             // SAFETY: the program is alive and built; `value` is null or holds `size` bytes.
-            unsafe { query(self.handle, CL_PROGRAM_BINARY_SIZES, size, value, returned) }
+            unsafe { (query.pass())(self.handle, CL_PROGRAM_BINARY_SIZES, size, value, returned) }
         })?;
         // A context has one device. One without native code says 0.
         let [size @ 1..=usize::MAX] = sizes[..] else {
@@ -164,7 +165,7 @@ impl Program {
         // SAFETY: the value is one pointer, as there is one device, and it points to as many bytes
         // as the driver has just said that it writes.
         check(call, unsafe {
-            query(
+            (query.pass())(
                 self.handle,
                 CL_PROGRAM_BINARIES,
                 size_of_val(&place),
@@ -191,7 +192,7 @@ impl Program {
         let mut code = 0;
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle = unsafe {
-            create(
+            (create.pass())(
                 context.handle,
                 words.as_ptr().cast(),
                 size_of_val(words.as_slice()),
@@ -214,18 +215,18 @@ impl Program {
     }
 
     /// Calls `clBuildProgram` or `clCompileProgram`.
-    fn compile(&self, call: &'static str, options: &CStr) -> Result<(), Failure> {
+    fn compile(&self, call: &'static str, options: &CStr, stage: Stage) -> Result<(), Failure> {
         let functions = self.context.functions();
         let device = &raw const self.context.device().id;
         let options = options.as_ptr();
         // SAFETY: the device is the one of the context, the options are NUL-terminated, there are
         // no headers, and without a callback the call returns when it is done.
-        check(call, unsafe {
+        let code = unsafe {
             if call == "clBuildProgram" {
                 let data = std::ptr::null_mut();
-                (functions.clBuildProgram)(self.handle, 1, device, options, None, data)
+                (functions.clBuildProgram.pass())(self.handle, 1, device, options, None, data)
             } else {
-                (functions.clCompileProgram)(
+                (functions.clCompileProgram.pass())(
                     self.handle,
                     1,
                     device,
@@ -237,7 +238,9 @@ impl Program {
                     std::ptr::null_mut(),
                 )
             }
-        })
+        };
+        gate::close_at_exit(self.context.device().platform, stage);
+        check(call, code)
     }
 
     /// One program out of compiled ones.
@@ -251,7 +254,7 @@ impl Program {
         // compiled and alive; the options are NUL-terminated, and without a callback the call
         // returns when it is done.
         let handle = unsafe {
-            (context.functions().clLinkProgram)(
+            (context.functions().clLinkProgram.pass())(
                 context.handle,
                 1,
                 &raw const context.device().id,
@@ -310,7 +313,7 @@ impl Program {
         // SAFETY: the program is not built yet; the driver refuses ids and sizes that the module
         // does not have, and copies the value before it returns.
         check(call, unsafe {
-            set(self.handle, *id, bytes.len(), bytes.as_ptr().cast())
+            (set.pass())(self.handle, *id, bytes.len(), bytes.as_ptr().cast())
         })
     }
 
@@ -320,7 +323,7 @@ impl Program {
         info::text("clGetProgramBuildInfo", &|size, value, returned| {
             // SAFETY: the program was built for `device`; `value` is null or holds `size` bytes.
             unsafe {
-                query(
+                (query.pass())(
                     self.handle,
                     device,
                     CL_PROGRAM_BUILD_LOG,
@@ -337,7 +340,7 @@ impl Program {
         let query = self.context.functions().clGetProgramInfo;
         let names = info::text("clGetProgramInfo", &|size, value, returned| {
             // SAFETY: the program is alive and built; `value` is null or holds `size` bytes.
-            unsafe { query(self.handle, CL_PROGRAM_KERNEL_NAMES, size, value, returned) }
+            unsafe { (query.pass())(self.handle, CL_PROGRAM_KERNEL_NAMES, size, value, returned) }
         })?;
         let names = names.split(';').filter(|name| !name.is_empty());
         Ok(names.map(str::to_owned).collect())
@@ -365,6 +368,6 @@ fn terminated(call: &'static str, options: &str) -> Result<CString, Failure> {
 impl Drop for Program {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned; kernels made from it hold references of their own.
-        unsafe { (self.context.functions().clReleaseProgram)(self.handle) };
+        unsafe { (self.context.functions().clReleaseProgram.pass())(self.handle) };
     }
 }

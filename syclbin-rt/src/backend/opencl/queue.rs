@@ -11,6 +11,7 @@ use opencl3::types::{cl_bitfield, cl_command_queue, cl_event, cl_int};
 use super::context::Context;
 use super::event::Event;
 use super::memory::Memory;
+use super::pace::Pace;
 use super::sys::Functions;
 use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, info};
@@ -26,6 +27,7 @@ pub(crate) struct Queue {
     owned: Arc<Handle>,
     options: QueueOptions,
     starts_by_itself: bool,
+    pace: Pace,
 }
 
 /// An owned queue: the context knows it too, to wait for it.
@@ -50,12 +52,17 @@ impl Handle {
         if self.out_of_order {
             // Less to ask of a driver than clFinish, which Intel's CPU driver (2026.2) mostly crashes
             // in if other threads use a queue out of order meanwhile.
-            return self.barrier(&WaitList::empty())?.end().map(drop);
+            return self.mark()?.end().map(drop);
         }
         // SAFETY: the queue is alive.
         check("clFinish", unsafe {
-            (self.functions.clFinish)(self.handle)
+            (self.functions.clFinish.pass())(self.handle)
         })
+    }
+
+    /// The end of everything queued so far.
+    pub(super) fn mark(&self) -> Result<Event, Failure> {
+        self.barrier(&WaitList::empty())
     }
 
     /// A barrier: of all of `events`, which are of this context; of everything queued so far if there
@@ -65,7 +72,7 @@ impl Handle {
         let mut event = std::ptr::null_mut();
         // SAFETY: the queue is alive, and the list as long as it says.
         let code = unsafe {
-            (self.functions.clEnqueueBarrierWithWaitList)(
+            (self.functions.clEnqueueBarrierWithWaitList.pass())(
                 self.handle,
                 events.count(),
                 events.pointer(),
@@ -81,7 +88,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned.
-        unsafe { (self.functions.clReleaseCommandQueue)(self.handle) };
+        unsafe { (self.functions.clReleaseCommandQueue.pass())(self.handle) };
     }
 }
 
@@ -104,7 +111,7 @@ impl Queue {
         let name = CL_DEVICE_QUEUE_PROPERTIES;
         let bits: cl_bitfield = info::value("clGetDeviceInfo", &|size, value, returned| {
             // SAFETY: the device is one of this library; `value` is null or holds `size` bytes.
-            unsafe { query(context.device().id, name, size, value, returned) }
+            unsafe { (query.pass())(context.device().id, name, size, value, returned) }
         })?;
         Ok(QueueAbilities {
             out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
@@ -131,7 +138,7 @@ impl Queue {
         // wanted here, and every version has this one.
         // SAFETY: the device is the one of the context; only the status is written.
         let handle = unsafe {
-            (context.functions().clCreateCommandQueue)(
+            (context.functions().clCreateCommandQueue.pass())(
                 context.handle,
                 context.device().id,
                 properties,
@@ -154,6 +161,7 @@ impl Queue {
             owned,
             options,
             starts_by_itself,
+            pace: Pace::new(intels_cpu),
         })
     }
 
@@ -212,13 +220,22 @@ impl Queue {
 
     /// Waits for everything queued so far.
     pub(crate) fn finish(&self) -> Result<(), Failure> {
-        self.owned.finish()
+        let finished = self.owned.finish();
+        self.pace.waited();
+        finished
     }
 
-    /// Has what is queued start soon, though nobody waits for it. To be called after each command.
+    /// Has what is queued start soon, though nobody waits for it. To be called after each command, without a
+    /// lock that others need: it waits where the device has fallen far behind; see [`Pace`].
     ///
     /// A driver may hold queued commands back until somebody blocks or flushes (OpenCL 3.0, clFlush).
     pub(crate) fn flush(&self) -> Result<(), Failure> {
+        self.flush_after(1)
+    }
+
+    /// The same after several commands.
+    pub(crate) fn flush_after(&self, commands: usize) -> Result<(), Failure> {
+        self.pace.count(&self.owned, commands);
         match self.starts_by_itself {
             true => Ok(()),
             false => self.flush_now(),
@@ -238,7 +255,7 @@ impl Queue {
     fn flush_now(&self) -> Result<(), Failure> {
         // SAFETY: the queue is alive.
         check("clFlush", unsafe {
-            (self.context.functions().clFlush)(self.handle)
+            (self.context.functions().clFlush.pass())(self.handle)
         })
     }
 

@@ -43,7 +43,7 @@ impl Sampler {
         // OpenCL 2.0 deprecates this function for one with more properties, none of them wanted.
         // SAFETY: the context is alive; only the status is written.
         let handle = unsafe {
-            (context.functions().clCreateSampler)(
+            (context.functions().clCreateSampler.pass())(
                 context.handle,
                 cl_bool::from(normalized),
                 addressing,
@@ -68,6 +68,6 @@ impl Drop for Sampler {
         // SAFETY: the handle is owned. Commands may still use it: the sampler is deleted when they
         // have finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it, but no
         // launch uses what an earlier one has set.
-        unsafe { (self.context.functions().clReleaseSampler)(self.handle) };
+        unsafe { (self.context.functions().clReleaseSampler.pass())(self.handle) };
     }
 }

@@ -1,6 +1,6 @@
 //! What a driver says of good work-group sizes: `cl_khr_suggested_local_work_size`.
 
-use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use opencl_sys::{
@@ -13,6 +13,7 @@ use super::kernel::Kernel;
 use super::queue::Queue;
 use super::sys::EntryPoint;
 use super::{Failure, check, info};
+use crate::backend::gate::Gated;
 use crate::backend::{Argument, Arguments as _};
 
 type GetSuggested = <clGetKernelSuggestedLocalWorkSizeKHR_t as EntryPoint>::Function;
@@ -48,17 +49,17 @@ impl Kernel {
         };
         // SAFETY: the platform is that of the device; the name is NUL-terminated.
         let address = unsafe {
-            get(
+            (get.pass())(
                 device.platform,
                 c"clGetKernelSuggestedLocalWorkSizeKHR".as_ptr(),
             )
         };
-        if address.is_null() {
+        let Some(address) = NonNull::new(address) else {
             return Ok(None);
-        }
+        };
         // SAFETY: the device has the extension, whose function of this name has this type. That the
         // platform means its own function is taken on trust from it.
-        let get = unsafe { std::mem::transmute::<*mut c_void, GetSuggested>(address) };
+        let get = unsafe { Gated::<GetSuggested>::at(address) };
         // An object of its own: it keeps no argument beyond this call.
         let mut object = self.object()?;
         for (index, value) in values.enumerate() {
@@ -71,7 +72,7 @@ impl Kernel {
         // the call; both lists have as many elements as there are dimensions, and without offsets the
         // range begins at 0.
         let code = unsafe {
-            get(
+            (get.pass())(
                 queue.handle,
                 object.handle,
                 cl_uint::try_from(dimensions).unwrap_or(cl_uint::MAX),
@@ -96,7 +97,7 @@ impl Kernel {
         let query = context.functions().clGetKernelWorkGroupInfo;
         info::value("clGetKernelWorkGroupInfo", &|size, value, returned| {
             // SAFETY: the kernel was built for `device`; `value` is null or holds `size` bytes.
-            unsafe { query(object.handle, device, name, size, value, returned) }
+            unsafe { (query.pass())(object.handle, device, name, size, value, returned) }
         })
     }
 }

@@ -7,6 +7,8 @@
 use libloading::Library;
 use opencl_sys::cl_function_types as ty;
 
+use crate::backend::gate::Gated;
+
 /// `opencl-sys` declares every function pointer as an `Option`; this is the pointer inside.
 pub(super) trait EntryPoint {
     type Function;
@@ -20,8 +22,8 @@ macro_rules! functions {
     ($(#[$meta:meta])* required { $($name:ident: $ty:ident,)* } optional { $($since:ident: $since_ty:ident,)* }) => {
         $(#[$meta])*
         pub(super) struct Functions {
-            $(pub(super) $name: <ty::$ty as EntryPoint>::Function,)*
-            $(pub(super) $since: ty::$since_ty,)*
+            $(pub(super) $name: Gated<<ty::$ty as EntryPoint>::Function>,)*
+            $(pub(super) $since: Option<Gated<<ty::$since_ty as EntryPoint>::Function>>,)*
         }
 
         impl Functions {
@@ -38,11 +40,14 @@ macro_rules! functions {
                 // headers, as `opencl-sys` transcribes them.
                 unsafe {
                     Ok(Self {
-                        $($name: *library.get(concat!(stringify!($name), "\0").as_bytes())?,)*
+                        $($name: Gated::new(
+                            *library.get(concat!(stringify!($name), "\0").as_bytes())?
+                        ),)*
                         $($since: library
-                            .get(concat!(stringify!($since), "\0").as_bytes())
+                            .get::<ty::$since_ty>(concat!(stringify!($since), "\0").as_bytes())
                             .ok()
-                            .and_then(|symbol| *symbol),)*
+                            .and_then(|symbol| *symbol)
+                            .map(Gated::new),)*
                     })
                 }
             }

@@ -12,6 +12,8 @@ use super::program::Program;
 use super::queue::Queue;
 use crate::backend::Memory;
 
+use crate::backend::gate::Gated;
+
 impl Queue {
     /// Whether the driver has functions that read and write variables.
     pub(crate) fn reaches_variables(&self) -> bool {
@@ -79,7 +81,7 @@ impl Queue {
     unsafe fn copy_variable<P>(
         &self,
         call: &'static str,
-        function: EnqueueGlobalVariable<P>,
+        function: Gated<EnqueueGlobalVariable<P>>,
         program: &Program,
         name: &CStr,
         host: P,
@@ -94,7 +96,7 @@ impl Queue {
         // refuses names and sizes that it does not know; the caller vouches for the bytes of the
         // host, with which the call is done when it returns: it blocks.
         let code = unsafe {
-            function(
+            (function.pass())(
                 self.handle,
                 program.handle,
                 name.as_ptr(),
