@@ -62,7 +62,7 @@ pub(crate) fn builder(
 
             #load
             pub fn load(self) -> ::syclbin_rt::Result<Module> {
-                ::core::result::Result::Ok(Module::new(&self.module.load_embedded(SYCLBIN)?))
+                ::core::result::Result::Ok(Module::new(&self.module.load_embedded(Module::FILE)?))
             }
         }
     }

@@ -107,7 +107,8 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
 
         impl Module {
             #file_doc
-            pub const FILE: ::syclbin_rt::Embedded = ::syclbin_rt::Embedded::new(SYCLBIN);
+            pub const FILE: ::syclbin_rt::Embedded =
+                unsafe { ::syclbin_rt::Embedded::new(SYCLBIN) };
 
             #constants
 
@@ -119,7 +120,7 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
             #load_doc
             pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
                 ::core::result::Result::Ok(Self::new(
-                    &::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?,
+                    &::syclbin_rt::Module::load_embedded(queue, Self::FILE)?,
                 ))
             }
 

@@ -23,10 +23,18 @@ pub struct ModuleBuilder<'q> {
 pub struct Embedded(&'static [u8]);
 
 impl Embedded {
-    /// For generated code only, as of [`ModuleBuilder::load_embedded`].
+    /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Module::load`]: each image in `bytes` is what a compiler made. Safe functions load it.
+    #[allow(
+        unsafe_code,
+        reason = "no check finds all damage in code; the duty is the caller's"
+    )]
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(bytes: &'static [u8]) -> Self {
+    pub const unsafe fn new(bytes: &'static [u8]) -> Self {
         Self(bytes)
     }
 }
@@ -118,10 +126,10 @@ impl<'q> ModuleBuilder<'q> {
         self.read(bytes)
     }
 
-    /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
+    /// For generated code only. Safe, because whoever made `file` vouches for its code.
     #[doc(hidden)]
-    pub fn load_embedded(self, bytes: &'static [u8]) -> Result<Module> {
-        self.read(bytes)
+    pub fn load_embedded(self, file: Embedded) -> Result<Module> {
+        self.read(file.0)
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Module> {

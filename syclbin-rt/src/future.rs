@@ -15,9 +15,10 @@ use crate::transfer::Transfer;
 
 /// The end of a command, made by `.await` or [`IntoFuture::into_future`] of an [`Event`] or of `&Event`.
 ///
-/// It needs no executor of its own and keeps no thread busy: the driver tells when the command has
-/// ended, and a thread of this crate, one a process, then wakes the task. The command runs whether
-/// anybody polls or not, and dropping this does not end it.
+/// It needs no executor of its own and keeps no thread busy: the driver reports the end of the command, and a
+/// thread of this crate then wakes the task. One thread wakes all tasks of the process. While a waker blocks for
+/// more than 10 ms, which a good one does not, another thread wakes the rest. The command runs whether it is
+/// polled or not, and dropping this does not end it.
 #[must_use = "the command runs without it; to wait, `.await` it"]
 pub struct EventFuture<E: Borrow<Event> = Event> {
     event: E,

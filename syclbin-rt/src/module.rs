@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use syclbin::property::PropertySets;
 use syclbin::signature::mangled::KERNEL_PREFIX;
 
-use crate::builder::ModuleBuilder;
+use crate::builder::{Embedded, ModuleBuilder};
 use crate::choice::ImageChoice;
 use crate::error::{ErrorKind, Result};
 use crate::global::{Global, Variable};
@@ -60,10 +60,10 @@ impl Module {
         Self::read(queue, bytes, &[], &[])
     }
 
-    /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
+    /// For generated code only. Safe, because whoever made `file` vouches for its code.
     #[doc(hidden)]
-    pub fn load_embedded(queue: &Queue, bytes: &'static [u8]) -> Result<Self> {
-        Self::read(queue, bytes, &[], &[])
+    pub fn load_embedded(queue: &Queue, file: Embedded) -> Result<Self> {
+        Self::read(queue, file.as_ref(), &[], &[])
     }
 
     /// A module that is loaded with other values of its specialization constants, or linked with

@@ -16,7 +16,9 @@ pub mod kernels {
     pub struct Module {}
     impl Module {
         /// The file, for another one to be linked with: see [`Builder::link`].
-        pub const FILE: ::syclbin_rt::Embedded = ::syclbin_rt::Embedded::new(SYCLBIN);
+        pub const FILE: ::syclbin_rt::Embedded = unsafe {
+            ::syclbin_rt::Embedded::new(SYCLBIN)
+        };
         /// Returns the best device of this machine that `functor.executable.syclbin` has code for: a GPU, else a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.
@@ -35,7 +37,7 @@ pub mod kernels {
         /// kernel that the device cannot run makes an error only when it is launched.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
             ::core::result::Result::Ok(
-                Self::new(&::syclbin_rt::Module::load_embedded(queue, SYCLBIN)?),
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
             )
         }
         /// A module that is linked with other files, or whose specialization constants get other values than their defaults.
@@ -83,7 +85,9 @@ pub mod kernels {
         ///
         /// As of [`Module::load`].
         pub fn load(self) -> ::syclbin_rt::Result<Module> {
-            ::core::result::Result::Ok(Module::new(&self.module.load_embedded(SYCLBIN)?))
+            ::core::result::Result::Ok(
+                Module::new(&self.module.load_embedded(Module::FILE)?),
+            )
         }
     }
     #[doc(hidden)]

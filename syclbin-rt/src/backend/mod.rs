@@ -27,6 +27,7 @@ mod queue;
 mod recording;
 pub(crate) mod slice;
 mod transfer;
+mod wakers;
 
 pub(crate) use argument::{Argument, Arguments, Values};
 pub(crate) use context::Context;

@@ -3,12 +3,12 @@
 //! The driver can call back (`cuLaunchHostFunc`), but not after an error, and then a task would sleep
 //! for ever. So a thread of ours waits: one for each queue of which somebody polls an event.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use super::Failure;
 use super::event::Event;
+use crate::backend::wakers;
 
 /// What is told of the end of one command, and whom that wakes. Whoever polls an event keeps one,
 /// which begins as the default.
@@ -41,7 +41,7 @@ impl Event {
             ended => return Poll::Ready(self.finished(ended.map(drop))),
         }
         let told = Told(Arc::new(Mutex::new(State::Waiting(waker.clone()))));
-        if !self.stream().tell(mark, told.clone()) {
+        if !wakers::are_there() || !self.stream().tell(mark, told.clone()) {
             // No thread can be had, and nobody would wake the task.
             return Poll::Ready(self.wait());
         }
@@ -73,9 +73,7 @@ impl Told {
     pub(super) fn tell(self, ended: Result<(), Failure>) {
         let before = std::mem::replace(&mut *self.lock(), State::Ended(ended));
         if let State::Waiting(waker) = before {
-            let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
-            // What an executor panics with may panic again when it is dropped.
-            let _ = woken.map_err(std::mem::forget);
+            wakers::wake(waker);
         }
     }
 
@@ -107,14 +105,14 @@ mod tests {
             Bell(first),
         ))))));
         let waker = Waker::from(Arc::new(Bell(second)));
-        assert!(told.poll(&waker).is_pending());
+        assert!(told.poll(&waker).is_pending() && wakers::are_there());
         let failure = Failure {
             call: "cuEventSynchronize",
             code: 700,
         };
         told.clone().tell(Err(failure));
+        assert!(heard.recv().is_ok());
         assert!(unheard.try_recv().is_err());
-        assert!(heard.try_recv().is_ok());
         assert_eq!(told.poll(&waker), Poll::Ready(Err(failure)));
         assert!(heard.try_recv().is_err());
     }

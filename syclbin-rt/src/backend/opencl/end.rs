@@ -1,13 +1,11 @@
 //! Ends of commands: the driver tells, and whoever polled is woken.
 //!
 //! The driver calls back on a thread of its own, where OpenCL allows hardly a call (OpenCL 3.0,
-//! clSetEventCallback) and maybe with locks held. Waking runs code of an executor, which may drop the
-//! last handle of a queue and so wait for it, or launch at once. So the callback only hands the waker
-//! to a thread of ours.
+//! clSetEventCallback) and maybe with locks held. So the callback only hands the waker to a thread of
+//! ours ([`wakers`]).
 
 use std::ffi::c_void;
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use opencl_sys::CL_COMPLETE;
@@ -15,6 +13,7 @@ use opencl3::types::{cl_event, cl_int};
 
 use super::event::Event;
 use super::{Failure, check};
+use crate::backend::wakers;
 
 /// What the driver tells of the end of one command, and whom that wakes. Whoever polls an event keeps
 /// one, which begins as the default.
@@ -51,7 +50,7 @@ impl Event {
         if self.is_complete()? {
             return Poll::Ready(Ok(()));
         }
-        if wakers().is_none() {
+        if !wakers::are_there() {
             // No thread can be had, and nobody would wake the task.
             return Poll::Ready(self.wait());
         }
@@ -91,28 +90,9 @@ unsafe extern "C" fn ended(_event: cl_event, status: cl_int, data: *mut c_void) 
     // SAFETY: the caller vouches for it.
     let told = unsafe { Arc::from_raw(data.cast_const().cast::<Mutex<State>>()) };
     let before = std::mem::replace(&mut *lock(&told), State::Ended(status));
-    if let (State::Waiting(waker), Some(wakers)) = (before, wakers()) {
-        // The thread never ends, so neither does this fail nor is a waker dropped in here.
-        let _ = wakers.send(waker);
+    if let State::Waiting(waker) = before {
+        wakers::wake(waker);
     }
-}
-
-/// The way to the thread that wakes; none if there can be no thread.
-fn wakers() -> Option<&'static mpsc::Sender<Waker>> {
-    static WAKERS: OnceLock<Option<mpsc::Sender<Waker>>> = OnceLock::new();
-    let wakers = WAKERS.get_or_init(|| {
-        let (sender, receiver) = mpsc::channel::<Waker>();
-        let thread = std::thread::Builder::new().name("syclbin-wakers".to_owned());
-        let spawned = thread.spawn(move || {
-            for waker in receiver {
-                let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
-                // What an executor panics with may panic again when it is dropped.
-                let _ = woken.map_err(std::mem::forget);
-            }
-        });
-        spawned.is_ok().then_some(sender)
-    });
-    wakers.as_ref()
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
