@@ -105,6 +105,9 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
 
     /// Puts the kernel into the queue of its module, and returns without waiting for it.
     ///
+    /// A thread that launches faster than the device computes waits now and then: a queue holds some 1,024
+    /// commands.
+    ///
     /// It starts after everything that was put into that queue before, unless the queue is
     /// [out of order](crate::QueueOptions::out_of_order), and after the events that
     /// [`Launch::after`] names. The path to the driver allocates nothing if these are eight at most.

@@ -41,7 +41,7 @@ use crate::safe_launch::SafeLaunch;
 /// # }
 /// ```
 ///
-/// Threads may launch one at the same time, and wait for nothing when they do.
+/// Threads may launch one at the same time. They wait for nothing, unless some 1,024 commands are in the queue.
 #[must_use = "nothing runs before `launch`"]
 pub struct Prepared<const N: usize, R = NdRange> {
     fixed: Fixed,

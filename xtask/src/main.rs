@@ -9,7 +9,6 @@ mod nvidia;
 mod oracle;
 mod simulated_cuda;
 mod steps;
-mod test_programs;
 mod wheels;
 
 use std::process::ExitCode;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use cargo_metadata::MetadataCommand;
 use syclbin_toolchain::Component;
 
-use crate::{examples, simulated_cuda, test_programs};
+use crate::{examples, simulated_cuda};
 
 /// The sentence that says what failed.
 pub(crate) type Result<T> = std::result::Result<T, String>;
@@ -36,11 +36,7 @@ pub(crate) fn test() -> Result<()> {
     lint_code()?;
     // A test that cannot run where it stands says so; where this is set, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
-    // Of all packages at once: Cargo compiles a library again where other packages want other features.
-    let mut tests = cargo();
-    tests.args(["test", "--workspace"]);
-    step("tests", tests.env("SYCLBIN_REQUIRE_DEVICE", &device))?;
-    on_simulated_cuda(&device)?;
+    tests(&device)?;
     let log = "test --package syclbin-rt --features log --test log";
     step("what is said to loggers", cargo().args(log.split(' ')))?;
     examples::run()?;
@@ -53,34 +49,42 @@ pub(crate) fn test() -> Result<()> {
         "the demo on simulated CUDA",
         &mut simulated_cuda::with(&demo)?,
     )?;
-    // The short stress run is a part of it.
+    // Tests on simulated CUDA and the short stress run are a part of it.
     crate::gpu::check()?;
     eprintln!("\nall passed in {:.0?}", start.elapsed());
     Ok(())
 }
 
-/// The tests of the runtime once more, and those of kernels that the build script compiled, on a device
-/// of CUDA that is a simulation: a machine without NVIDIA's driver tests the other backend so.
-fn on_simulated_cuda(required: &OsStr) -> Result<()> {
-    let step_there = |name: &str, command: &Command| {
-        let mut command = simulated_cuda::with(command)?;
-        command.env("SYCLBIN_DEVICE", "cuda:gpu:0");
-        command.env("SYCLBIN_REQUIRE_DEVICE", required);
-        step(&format!("{name} on simulated CUDA"), &mut command)
+/// All tests of the workspace.
+fn tests(device: &OsStr) -> Result<()> {
+    /// It runs one compiler after the other for minutes, so the other tests run beside it.
+    const LONG: &str = "programs_compile_or_fail_as_expected";
+    // Of all packages at once: Cargo compiles a library again where other packages want other features.
+    let cargo_test = |arguments: &[&str]| {
+        let mut command = cargo();
+        command.args(["test", "--workspace"]).args(arguments);
+        command.env("SYCLBIN_REQUIRE_DEVICE", device);
+        command
     };
-    for program in test_programs::build()? {
-        let mut command = program.command();
-        if program.is_of("end-to-end") {
-            // The other half runs compilers, which know nothing of the device.
-            command.arg("device::");
-        } else if !program.is_of("syclbin-rt") {
-            continue;
-        }
-        step_there(&program.name(), &command)?;
+    step("building tests", &mut cargo_test(&["--no-run"]))?;
+    let long = std::thread::spawn({
+        let mut command = cargo_test(&["--test", "it", "--", LONG]);
+        move || command.output()
+    });
+    let others = step("tests", &mut cargo_test(&["--", "--skip", LONG]));
+    let output = long
+        .join()
+        .map_err(|_| format!("{LONG}: a thread of xtask panicked"))?;
+    let output = output.map_err(|error| format!("{LONG}: {error}"))?;
+    others?;
+    if output.status.success() {
+        return Ok(());
     }
-    let mut examples = cargo();
-    examples.args("test --workspace --doc -- syclbin-rt/src/".split(' '));
-    step_there("syclbin-rt, documentation", &examples)
+    Err(format!(
+        "{LONG} failed\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    ))
 }
 
 /// Has the CPU device, or a better one, work until something is lost or left.

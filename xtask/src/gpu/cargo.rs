@@ -85,6 +85,9 @@ fn artifacts(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Ar
     }
 }
 
+/// The test program that has a harness of its own, which cannot list its tests.
+const OWN_HARNESS: &str = "first_load";
+
 /// What is packed of what was built, and its name there.
 fn executable(artifact: &Artifact) -> Option<Executable> {
     let path = artifact.executable.clone()?;
@@ -97,7 +100,7 @@ fn executable(artifact: &Artifact) -> Option<Executable> {
         (target.name.clone(), Kind::Program)
     } else if is(TargetKind::Lib) && package == "syclbin-rt" {
         (format!("{package}-unit"), Kind::Tests)
-    } else if is(TargetKind::Test) {
+    } else if is(TargetKind::Test) && target.name != OWN_HARNESS {
         (format!("{package}-{}", target.name), Kind::Tests)
     } else {
         return None; // a library or program without tests
