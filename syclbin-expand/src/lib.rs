@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `input` | what is written between the braces: the module, then items |
 //! | `items` | the items: own types, a selection, kernels with another name or a contract |
+//! | `size` | limits on both, before anything is read |
 //! | `file` | the file that is meant: found, read, its signatures |
 //! | `wishes`, `plan`, `type_names` | which kernel gets which name, and what is wrong with the items |
 //! | `module` | the generated module, from the plan |
@@ -43,6 +44,7 @@ mod place;
 mod plan;
 mod reach;
 mod rust_type;
+mod size;
 mod spelled;
 mod structs;
 mod stub;

@@ -16,6 +16,7 @@ use crate::input::Input;
 use crate::module;
 
 mod contracts;
+mod size;
 
 /// The generated code for these kernels, formatted; it is Rust, or this panics.
 fn expanded(kernels: Vec<KernelSignature>) -> String {

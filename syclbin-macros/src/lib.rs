@@ -118,6 +118,8 @@ use proc_macro::TokenStream;
 ///   in a range of more dimensions than the kernel has it does,
 /// - numbers, and `+ - * / %`, which do not overflow unnoticed.
 ///
+/// It may have 300 words and signs; write more as several conditions.
+///
 /// Every buffer needs a condition on its length, and an accessor of two or three dimensions one on
 /// each, since the length does not tell how rows lie. Two kinds of conditions come by themselves: a
 /// number of which the file does not tell whether it is signed must be `>= 0` where a condition uses
