@@ -15,6 +15,7 @@ use crate::file::File;
 use crate::input::Input;
 use crate::module;
 
+mod bounds;
 mod contracts;
 mod size;
 
