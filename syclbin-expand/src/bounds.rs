@@ -35,7 +35,7 @@ impl Bounds {
             Relation::Less => vec![strictly(less())],
             Relation::LessOrEqual => vec![less()],
             Relation::Greater => vec![strictly(more())],
-            Relation::GreaterOrEqual => vec![more()],
+            Relation::GreaterOrEqual | Relation::Aligned => vec![more()],
             Relation::Equal => vec![less(), more()],
             // Of a length that is not 0 there is some.
             Relation::NotEqual => match more().multiple_of_length() {

@@ -22,6 +22,8 @@ pub(crate) enum Relation {
     NotEqual,
     GreaterOrEqual,
     Greater,
+    /// `>=` of alignments, which no condition is written with.
+    Aligned,
 }
 
 /// One side of a comparison.

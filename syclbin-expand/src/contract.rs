@@ -163,6 +163,8 @@ impl Contract {
                 all.push((text, check));
             }
         }
+        let aligned = reach::alignments(parameters, types, &terms.aligned);
+        all.extend(aligned.iter().map(Implied::check));
         let (texts, checks): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let given = match checks.is_empty() {
             true => quote!(_),
@@ -230,48 +232,67 @@ pub(crate) struct Implied {
     number: TokenStream,
     /// How it is spelled and what it is called.
     relation: (&'static str, Relation),
-    bound: i128,
+    /// What it is compared with, as conditions would write it and as it is read.
+    bound: (String, TokenStream),
 }
 
 impl Implied {
     /// From 0 on a signed number is the same when it is taken for an unsigned one.
-    pub(crate) const fn natural(
-        argument: Option<usize>,
-        text: String,
-        number: TokenStream,
-    ) -> Self {
+    pub(crate) fn natural(argument: Option<usize>, text: String, number: TokenStream) -> Self {
         Self {
             argument,
             text,
             number,
             relation: (">=", Relation::GreaterOrEqual),
-            bound: 0,
+            bound: ("0".into(), quote!(0i128)),
         }
     }
 
     /// Rust has a byte for a `bool` in memory, and one that is neither 0 nor 1 is undefined in C++.
-    pub(crate) const fn bool(argument: usize, text: String, number: TokenStream) -> Self {
+    pub(crate) fn bool(argument: usize, text: String, number: TokenStream) -> Self {
         Self {
             argument: Some(argument),
             text,
             number,
             relation: ("<=", Relation::LessOrEqual),
-            bound: 1,
+            bound: ("1".into(), quote!(1i128)),
+        }
+    }
+
+    /// What `argument`, called `name`, points to is aligned to so many bytes; to as many as the device
+    /// aligns all memory to, where they are not known.
+    pub(crate) fn aligned(argument: usize, name: &str, bytes: Option<u64>) -> Self {
+        let position = Literal::usize_unsuffixed(argument);
+        let bound = match bytes {
+            Some(bytes) => {
+                let value = Literal::i128_suffixed(bytes.into());
+                (bytes.to_string(), quote!(#value))
+            }
+            None => (
+                "device.align()".into(),
+                quote!(given.device_align(#position)),
+            ),
+        };
+        Self {
+            argument: Some(argument),
+            text: format!("{name}.align()"),
+            number: quote!(given.align(#position)),
+            relation: (">=", Relation::Aligned),
+            bound,
         }
     }
 
     /// The condition as it would be written, and the check.
     fn check(&self) -> (String, TokenStream) {
         let (sign, relation) = self.relation;
-        let bound = self.bound.to_string();
+        let (bound, value) = &self.bound;
         let text = format!("{} {sign} {bound}", self.text);
-        let value = Literal::i128_suffixed(self.bound);
         let check = holds(
             &text,
             self.argument,
             relation,
-            [&self.text, &bound],
-            [self.number.clone(), quote!(#value)],
+            [&self.text, bound],
+            [self.number.clone(), value.clone()],
         );
         (text, check)
     }

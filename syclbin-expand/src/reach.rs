@@ -61,6 +61,42 @@ pub(crate) fn missing(
     missing.collect()
 }
 
+/// All memory of every device is aligned to that, and elements whose size is a multiple of it are.
+const ALWAYS_ALIGNED: u64 = 64;
+
+/// That buffers are aligned as C++ has what is in them, where a part of one may not be. What is behind
+/// a pointer to something unknown may be anything, unless the contract has a condition on its alignment:
+/// those `named`.
+pub(crate) fn alignments(
+    parameters: &[Parameter],
+    types: &Types<'_>,
+    named: &BTreeSet<usize>,
+) -> Vec<Implied> {
+    let numbered = parameters.iter().enumerate();
+    let sized = numbered.filter(|(_, parameter)| !removed(parameter));
+    let found = sized.filter_map(|(index, parameter)| {
+        let (Type::Pointer { pointee: of, .. } | Type::Accessor { element: of, .. }) =
+            &parameter.ty
+        else {
+            return None;
+        };
+        let in_code = parameter.align.unwrap_or(1);
+        let bytes = match of {
+            Pointee::Element(element) => {
+                let align = types.layouts.align(element).max(in_code);
+                let size = types.layouts.size(element).unwrap_or(0);
+                let kept = align <= ALWAYS_ALIGNED && size.is_multiple_of(align);
+                Some(align).filter(|_| !kept)?.into()
+            }
+            _ if parameter.align.is_some() => parameter.align,
+            _ if named.contains(&index) => return None,
+            _ => None,
+        };
+        Some(Implied::aligned(index, &label(index, parameter), bytes))
+    });
+    found.collect()
+}
+
 /// How many a launch looks at.
 const MOST_BOOLS: usize = 64;
 

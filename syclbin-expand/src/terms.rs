@@ -19,7 +19,7 @@ use crate::stub::label;
 use crate::sum::{Length, Sum};
 
 const TERMS: &str = "a contract knows integer parameters, their members, `x.len()` of buffers and work-group memory, \
-    `x.size(0)` of accessors, `range.items()`, `range[0]` and `range.dimensions()` of the launch, numbers, and + - * / %";
+    `x.align()` of buffers, `x.size(0)` of accessors, `range.items()`, `range[0]` and `range.dimensions()` of the launch, numbers, and + - * / %";
 
 /// An expression of a contract.
 pub(crate) struct Value {
@@ -39,6 +39,8 @@ pub(crate) struct Terms<'k, 'f> {
     pub(crate) bounds: Bounds,
     /// The lengths they name.
     pub(crate) named: BTreeSet<Length>,
+    /// The parameters of which conditions name the alignment.
+    pub(crate) aligned: BTreeSet<usize>,
     /// Of numbers that may be signed or not.
     pub(crate) unsure: Vec<Implied>,
     /// The signed numbers by their text: not to be negative, where [`Bounds`] says so.
@@ -57,6 +59,7 @@ impl<'k, 'f> Terms<'k, 'f> {
             depth,
             bounds: Bounds::default(),
             named: BTreeSet::new(),
+            aligned: BTreeSet::new(),
             unsure: Vec::new(),
             signed: Vec::new(),
             buffer: None,
@@ -151,7 +154,10 @@ impl<'k, 'f> Terms<'k, 'f> {
         match (method.as_str(), arguments.as_slice(), self.parameter(&name)) {
             ("len", [], Some(index)) => self.length(index, at),
             ("size", [dimension], Some(index)) => self.size(index, dimension, at),
-            ("len", [], None) | ("size", [_], None) => Err(self.no_parameter(&call.receiver)),
+            ("align", [], Some(index)) => self.alignment(index, at),
+            ("len" | "align", [], None) | ("size", [_], None) => {
+                Err(self.no_parameter(&call.receiver))
+            }
             ("items", [], _) if name == "range" => Ok(Value::natural(quote!(given.items()), at)),
             ("dimensions", [], _) if name == "range" => {
                 Ok(Value::natural(quote!(given.dimensions()), at))
@@ -227,6 +233,19 @@ impl<'k, 'f> Terms<'k, 'f> {
             code: quote!(given.len::<#element>(#position)),
             sum: Sum::length(length),
         })
+    }
+
+    /// What the address of the buffer of parameter `index` is a multiple of.
+    fn alignment(&mut self, index: usize, at: &Expr) -> syn::Result<Value> {
+        let ty = self.parameters.get(index).map(|parameter| &parameter.ty);
+        if !matches!(ty, Some(Type::Pointer { .. } | Type::Accessor { .. })) {
+            let message = "this has no alignment: it is no buffer";
+            return Err(syn::Error::new_spanned(at, message));
+        }
+        self.aligned.insert(index);
+        self.buffer = self.buffer.or(Some(index));
+        let position = Literal::usize_unsuffixed(index);
+        Ok(Value::natural(quote!(given.align(#position)), at))
     }
 
     /// The size of a dimension of the accessor of parameter `index`.

@@ -15,6 +15,7 @@ use crate::file::File;
 use crate::input::Input;
 use crate::module;
 
+mod alignment;
 mod bounds;
 mod contracts;
 mod size;
@@ -56,6 +57,7 @@ fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
         name: Some((*name).to_owned()).filter(|name| !name.is_empty()),
         ty: Type::Scalar(Scalar::I32),
         sign_known: true,
+        align: None,
         arguments: vec![Argument::Passed],
     });
     KernelSignature {

@@ -111,6 +111,8 @@ use proc_macro::TokenStream;
 ///   `world.grid.sizes[1]`. They are read as C++ has them, also from a type of your own. Parameters
 ///   have their names of C++, raw where Rust reserves them: `r#in.len()`,
 /// - `x.len()` of a buffer, an accessor or work-group memory, in elements (of a `void *` in bytes),
+/// - `x.align()` of a pointer or an accessor: the largest power of two that its address is known to be a
+///   multiple of,
 /// - `x.size(0)` to `x.size(2)` of an accessor, as `get_range()` of C++,
 /// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` of the launch. A contract that
 ///   names `range[1]` means a kernel of two dimensions and asks the same of the range, unless a
@@ -135,6 +137,12 @@ use proc_macro::TokenStream;
 ///   `x.len() >= n - 1`. To allow less, say so: `n - 1 >= -1`.
 /// - A number of which the file does not tell whether it is signed must be `>= 0` where a condition uses it.
 /// - A `bool` inside of a value must be 0 or 1.
+/// - What a pointer to a type with `alignas` gets is aligned to that. Generated structs have this alignment
+///   in Rust too, and arrays of them are allocated with it; a buffer has the alignment that its driver gives
+///   to all memory.
+/// - What a `void *` gets begins where its memory does, or at a multiple of what the device aligns memory
+///   to, as the kernel may read anything there. A condition on `x.align()` replaces this one: `x.align() >= 16`
+///   for a kernel that reads `float4`.
 ///
 /// A kernel that takes device pointers in structs cannot be safe, nor can one of a file whose device
 /// globals hold any.
