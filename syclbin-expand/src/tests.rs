@@ -18,6 +18,7 @@ use crate::module;
 mod alignment;
 mod bounds;
 mod contracts;
+mod files;
 mod size;
 
 /// The generated code for these kernels, formatted; it is Rust, or this panics.
