@@ -166,17 +166,13 @@ fn place<T: Pod>(
         let action = format!("making one of the {what}, of {size} bytes");
         Error::driver(failure, action, device)
     })?;
+    // What is left of the last multiple is less than the alignment, which fits.
     let address = memory.address().unwrap_or_default();
     let offset = match more {
         0 => 0,
-        _ => address.next_multiple_of(align as u64) - address,
+        _ => usize::try_from(address.next_multiple_of(align as u64) - address).unwrap_or(0),
     };
-    Ok(Place::new(
-        Arc::new(memory),
-        offset as usize,
-        len,
-        size_of::<T>(),
-    ))
+    Ok(Place::new(Arc::new(memory), offset, len, size_of::<T>()))
 }
 
 fn has(device: &Device, reach: Reach) -> bool {

@@ -347,7 +347,7 @@ mod tests {
 
     fn fifo(path: &Path) {
         let made = std::process::Command::new("mkfifo").arg(path).status();
-        assert!(made.unwrap().success());
+        assert!(made.expect("mkfifo").success());
     }
 
     #[test]

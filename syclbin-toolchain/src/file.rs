@@ -102,7 +102,7 @@ mod tests {
     fn fifo(folder: &Path) -> std::path::PathBuf {
         let path = folder.join("fifo");
         let made = Command::new("mkfifo").arg(&path).status();
-        assert!(made.unwrap().success());
+        assert!(made.expect("mkfifo").success());
         path
     }
 
