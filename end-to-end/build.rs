@@ -23,6 +23,7 @@ fn main() {
         ("tests/kernels", "structs"),
         ("tests/kernels", "slim"),
         ("tests/kernels", "scratch"),
+        ("tests/kernels", "aligned"),
     ] {
         Build::new()
             .source(format!("{folder}/{name}.cpp"))

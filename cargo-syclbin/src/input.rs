@@ -10,6 +10,8 @@ use syclbin::raw::{offload_binary, v1};
 use syclbin::read::File;
 use syclbin::{Content, ErrorKind, Syclbin};
 
+use syclbin_toolchain::file;
+
 use crate::error::{Error, Result};
 
 /// The path that means standard input.
@@ -36,7 +38,7 @@ impl Input {
             let read = std::io::stdin().lock().read_to_end(&mut bytes);
             read.map(|_| bytes)
         } else {
-            std::fs::read(path)
+            file::read_if(path, is_known)
         };
         let bytes = bytes.map_err(|cause| Error::Read {
             file: path.to_owned(),
@@ -104,6 +106,12 @@ impl Input {
     }
 }
 
+/// Whether a file that begins so can be one that a command is about. Of anything else, however large, the
+/// first bytes are enough for the error.
+fn is_known(start: &[u8]) -> bool {
+    Content::of(start) != Content::Unknown || start.starts_with(b"MZ")
+}
+
 /// The SHA-256 of `bytes`, in lowercase hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
@@ -128,6 +136,43 @@ mod tests {
     #[test]
     fn hexadecimal_has_two_lowercase_digits_a_byte() {
         assert_eq!(hex(&[0, 0x0f, 0xf0, 0xab]), "000ff0ab");
+    }
+
+    /// What `act` returns, unless it waits for ever.
+    fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sender.send(act()));
+        let patience = std::time::Duration::from_secs(20);
+        receiver.recv_timeout(patience).expect("it waits for ever")
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_fifo_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let error = soon(move || Input::read(&path).unwrap_err().to_string());
+        assert!(
+            error.contains("it is a FIFO or pipe, not a regular file"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_huge_unknown_file_is_not_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse");
+        std::fs::File::create(&path)
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
+        let error = Input::read(&path).unwrap().syclbin().unwrap_err();
+        assert!(
+            error.to_string().contains("a SYCLBIN file begins with"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -430,12 +430,9 @@ fn to_bytes(file: &Syclbin<'_>) -> Result<Vec<u8>> {
     Ok(syclbin::write::to_vec(file, Container::default())?)
 }
 
-/// A folder can be opened too, but not compiled.
+/// A directory can be opened too, but not compiled, and a FIFO would have the compiler wait.
 fn readable(path: &Path) -> std::io::Result<()> {
-    match std::fs::File::open(path)?.metadata()?.is_dir() {
-        true => Err(std::io::ErrorKind::IsADirectory.into()),
-        false => Ok(()),
-    }
+    syclbin_toolchain::file::open(path).map(drop)
 }
 
 pub(crate) fn write_error(path: &Path, source: std::io::Error) -> Error {

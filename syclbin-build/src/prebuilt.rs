@@ -51,7 +51,7 @@ impl Prebuilt {
             path: path.to_owned(),
             problem,
         };
-        let bytes = match std::fs::read(path) {
+        let bytes = match syclbin_toolchain::file::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(damaged(format!("cannot be read: {error}"))),
@@ -81,14 +81,13 @@ impl Prebuilt {
         if recorded.arguments != arguments {
             return Some(Stale::Arguments);
         }
-        recorded
-            .files
-            .iter()
-            .find_map(|(path, expected)| match std::fs::read(root.join(path)) {
+        recorded.files.iter().find_map(|(path, expected)| {
+            match syclbin_toolchain::file::read(&root.join(path)) {
                 Err(_) => Some(Stale::Gone(path.clone())),
                 Ok(bytes) if hash(&bytes) != *expected => Some(Stale::Changed(path.clone())),
                 Ok(_) => None,
-            })
+            }
+        })
     }
 
     /// The files it was compiled from, as far as they are there.
@@ -132,7 +131,7 @@ pub(crate) fn record(
             path: path.clone(),
             source,
         };
-        let bytes = std::fs::read(path).map_err(unreadable)?;
+        let bytes = syclbin_toolchain::file::read(path).map_err(unreadable)?;
         // After it was read, so nothing happens in between.
         let metadata = path.metadata().map_err(unreadable)?;
         let now = SystemTime::now();

@@ -1,6 +1,6 @@
 //! Conditions: comparisons of two sides, as they are written.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use syn::{BinOp, Expr, Lit};
 
 use crate::names;
@@ -9,8 +9,21 @@ use crate::spelled::spelled;
 pub(crate) struct Condition {
     pub(crate) text: String,
     pub(crate) left: Side,
-    pub(crate) relation: Ident,
+    pub(crate) relation: Relation,
     pub(crate) right: Side,
+}
+
+/// How the two sides are compared; called as `contract::Relation` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relation {
+    Less,
+    LessOrEqual,
+    Equal,
+    NotEqual,
+    GreaterOrEqual,
+    Greater,
+    /// `>=` of alignments, which no condition is written with.
+    Aligned,
 }
 
 /// One side of a comparison.
@@ -79,17 +92,17 @@ pub(crate) fn split(expression: &Expr, conditions: &mut Vec<Condition>) -> syn::
             split(&binary.left, conditions)?;
             return split(&binary.right, conditions);
         }
-        BinOp::Lt(_) => "Less",
-        BinOp::Le(_) => "LessOrEqual",
-        BinOp::Eq(_) => "Equal",
-        BinOp::Ne(_) => "NotEqual",
-        BinOp::Ge(_) => "GreaterOrEqual",
-        BinOp::Gt(_) => "Greater",
+        BinOp::Lt(_) => Relation::Less,
+        BinOp::Le(_) => Relation::LessOrEqual,
+        BinOp::Eq(_) => Relation::Equal,
+        BinOp::Ne(_) => Relation::NotEqual,
+        BinOp::Ge(_) => Relation::GreaterOrEqual,
+        BinOp::Gt(_) => Relation::Greater,
         _ => return error(expression),
     };
     conditions.push(Condition {
         text: spelled(binary),
-        relation: Ident::new(relation, Span::call_site()),
+        relation,
         left: Side::new(&binary.left),
         right: Side::new(&binary.right),
     });

@@ -1,14 +1,18 @@
 //! Contracts: conditions over the arguments of a kernel, checked at launch.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::quote;
+use std::collections::BTreeSet;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
 use syclbin::signature::KernelSignature;
 
-use crate::condition::{Condition, FORM, Named, keyword, split};
+use crate::condition::{Condition, FORM, Named, Relation, Side, keyword, split, ungrouped};
 use crate::cpp_name::CppName;
 use crate::reach;
 use crate::rust_type::Types;
-use crate::terms::Terms;
+use crate::spelled::spelled;
+use crate::sum::Numbers;
+use crate::terms::{Terms, Value};
 
 /// The conditions of a kernel.
 pub(crate) struct Contract {
@@ -107,19 +111,36 @@ impl Contract {
         let parameters = kernel.parameters.as_deref().unwrap_or_default();
         let mut terms = Terms::new(kernel, types, depth);
         let (mut written, mut errors) = (Vec::new(), Vec::new());
+        let mut differences = Differences::default();
         for condition in self.written(kernel) {
             let sides =
                 [&condition.left, &condition.right].map(|side| terms.number(&side.expression));
             let [left, right] = sides.map(|side| side.map_err(|error| errors.push(error)).ok());
+            let blamed = terms.blamed();
+            let (Some(left), Some(right)) = (left, right) else {
+                continue;
+            };
             let Condition { text, relation, .. } = condition;
+            terms.bounds.compare(&left.sum, *relation, &right.sum);
+            for (side, value, other) in [
+                (&condition.left, &left, &right),
+                (&condition.right, &right, &left),
+            ] {
+                differences.add(side, value, other, blamed);
+            }
+            differences.conditions += 1;
             let sides = [&*condition.left.text, &*condition.right.text];
-            let values = [quote!(#left), quote!(#right)];
-            let check = holds(text, terms.blamed(), relation, sides, values);
+            let check = holds(text, blamed, *relation, sides, [left.code, right.code]);
             written.push((text.clone(), check));
         }
         let bools = reach::bools(parameters, types);
+        // Of a condition with a mistake it is not known what it bounds.
         if !self.unreadable {
-            let mut missing = terms.measured.missing(parameters, types);
+            let bounded = match errors.is_empty() {
+                true => terms.bounds.bounded(),
+                false => terms.named.clone(),
+            };
+            let mut missing = reach::missing(parameters, types, &bounded, &terms.named);
             missing.extend(bools.as_ref().err().cloned());
             errors.extend(missing.into_iter().map(|message| item.error(message)));
         }
@@ -128,13 +149,22 @@ impl Contract {
         }
         let bools = bools.unwrap_or_default();
         let mut all: Vec<(String, TokenStream)> = Vec::new();
-        let implied = terms.unsure.iter().chain(&bools).map(Implied::check);
+        let natural = terms.bounds.natural_numbers();
+        let signed = terms.signed.iter();
+        let signed = signed.filter(|(number, _)| natural.contains(number));
+        let signed = signed.map(|(_, implied)| implied);
+        let binding = terms.bounds.binding();
+        let differences = differences.beside_lengths(&binding);
+        let numbers = terms.unsure.iter().chain(signed).chain(differences);
+        let implied = numbers.chain(&bools).map(Implied::check);
         for (text, check) in implied.chain(written) {
             // A number may be named twice, and what it implies be written.
             if all.iter().all(|(other, _)| *other != text) {
                 all.push((text, check));
             }
         }
+        let aligned = reach::alignments(parameters, types, &terms.aligned);
+        all.extend(aligned.iter().map(Implied::check));
         let (texts, checks): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let given = match checks.is_empty() {
             true => quote!(_),
@@ -150,52 +180,119 @@ impl Contract {
     }
 }
 
+/// Sides of conditions that can be negative although no number in them is, such as `n - 1`.
+#[derive(Default)]
+struct Differences {
+    found: Vec<Difference>,
+    /// Those that a condition compares with a number as it stands.
+    stated: BTreeSet<String>,
+    /// How many conditions there were.
+    conditions: usize,
+}
+
+struct Difference {
+    condition: usize,
+    implied: Implied,
+}
+
+impl Differences {
+    /// Adds `side` of the next condition, if it is one.
+    fn add(&mut self, side: &Side, value: &Value, other: &Value, blamed: Option<usize>) {
+        let text = spelled(ungrouped(&side.expression));
+        let without_length = value.sum.lengths().is_empty() && !value.sum.is_constant();
+        if !without_length || value.sum.is_natural(&Numbers::new()) {
+            return;
+        }
+        if other.sum.is_constant() {
+            self.stated.insert(text);
+            return;
+        }
+        let implied = Implied::natural(blamed, text, value.code.clone());
+        self.found.push(Difference {
+            condition: self.conditions,
+            implied,
+        });
+    }
+
+    /// That they are at least 0 where they bound a length, unless the contract says how small they
+    /// may be.
+    fn beside_lengths(&self, binding: &[bool]) -> impl Iterator<Item = &Implied> {
+        let found = self.found.iter();
+        let found = found.filter(|found| binding.get(found.condition) == Some(&true));
+        let found = found.filter(|found| !self.stated.contains(&found.implied.text));
+        found.map(|found| &found.implied)
+    }
+}
+
 /// A condition that nobody wrote, on a number in an argument.
 pub(crate) struct Implied {
-    argument: usize,
+    argument: Option<usize>,
     /// The number, as conditions write it and as it is read.
     text: String,
     number: TokenStream,
     /// How it is spelled and what it is called.
-    relation: [&'static str; 2],
-    bound: i128,
+    relation: (&'static str, Relation),
+    /// What it is compared with, as conditions would write it and as it is read.
+    bound: (String, TokenStream),
 }
 
 impl Implied {
-    /// Where it is not known whether a number is signed, both readings agree from 0 on.
-    pub(crate) const fn no_sign(argument: usize, text: String, number: TokenStream) -> Self {
+    /// From 0 on a signed number is the same when it is taken for an unsigned one.
+    pub(crate) fn natural(argument: Option<usize>, text: String, number: TokenStream) -> Self {
         Self {
             argument,
             text,
             number,
-            relation: [">=", "GreaterOrEqual"],
-            bound: 0,
+            relation: (">=", Relation::GreaterOrEqual),
+            bound: ("0".into(), quote!(0i128)),
         }
     }
 
     /// Rust has a byte for a `bool` in memory, and one that is neither 0 nor 1 is undefined in C++.
-    pub(crate) const fn bool(argument: usize, text: String, number: TokenStream) -> Self {
+    pub(crate) fn bool(argument: usize, text: String, number: TokenStream) -> Self {
         Self {
-            argument,
+            argument: Some(argument),
             text,
             number,
-            relation: ["<=", "LessOrEqual"],
-            bound: 1,
+            relation: ("<=", Relation::LessOrEqual),
+            bound: ("1".into(), quote!(1i128)),
+        }
+    }
+
+    /// What `argument`, called `name`, points to is aligned to so many bytes; to as many as the device
+    /// aligns all memory to, where they are not known.
+    pub(crate) fn aligned(argument: usize, name: &str, bytes: Option<u64>) -> Self {
+        let position = Literal::usize_unsuffixed(argument);
+        let bound = match bytes {
+            Some(bytes) => {
+                let value = Literal::i128_suffixed(bytes.into());
+                (bytes.to_string(), quote!(#value))
+            }
+            None => (
+                "device.align()".into(),
+                quote!(given.device_align(#position)),
+            ),
+        };
+        Self {
+            argument: Some(argument),
+            text: format!("{name}.align()"),
+            number: quote!(given.align(#position)),
+            relation: (">=", Relation::Aligned),
+            bound,
         }
     }
 
     /// The condition as it would be written, and the check.
     fn check(&self) -> (String, TokenStream) {
-        let [sign, relation] = self.relation;
-        let bound = self.bound.to_string();
+        let (sign, relation) = self.relation;
+        let (bound, value) = &self.bound;
         let text = format!("{} {sign} {bound}", self.text);
-        let value = Literal::i128_suffixed(self.bound);
         let check = holds(
             &text,
-            Some(self.argument),
-            &Ident::new(relation, Span::call_site()),
-            [&self.text, &bound],
-            [self.number.clone(), quote!(#value)],
+            self.argument,
+            relation,
+            [&self.text, bound],
+            [self.number.clone(), value.clone()],
         );
         (text, check)
     }
@@ -205,7 +302,7 @@ impl Implied {
 fn holds(
     text: &str,
     argument: Option<usize>,
-    relation: &Ident,
+    relation: Relation,
     [left, right]: [&str; 2],
     [left_value, right_value]: [TokenStream; 2],
 ) -> TokenStream {
@@ -216,6 +313,7 @@ fn holds(
         }
         None => quote!(::core::option::Option::None),
     };
+    let relation = format_ident!("{relation:?}");
     quote! {
         given.holds(
             &::syclbin_rt::contract::Condition {

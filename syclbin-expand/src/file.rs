@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syclbin::property::set;
+use syclbin::raw::{offload_binary, v1};
 use syclbin::signature::{self, Signatures};
+use syclbin_toolchain::file;
 use syn::LitStr;
 
 /// A file, and what the generated code needs of it.
@@ -50,7 +52,7 @@ impl File {
             let expression = quote!(::core::concat!(::core::env!("OUT_DIR"), #relative));
             (folder.join(&relative[1..]), expression)
         };
-        let bytes = match std::fs::read(&path) {
+        let bytes = match file::read_if(&path, is_syclbin) {
             Ok(bytes) => bytes,
             Err(error) => return fail(literal, &missing(&text, &path, &error)),
         };
@@ -83,6 +85,11 @@ impl File {
             signatures,
         })
     }
+}
+
+/// Whether a file that begins so can be one: of any other, however large, that is enough for the error.
+fn is_syclbin(start: &[u8]) -> bool {
+    start.starts_with(&v1::MAGIC) || start.starts_with(&offload_binary::MAGIC)
 }
 
 const NO_BUILD_SCRIPT: &str = "this crate has no build script, so no SYCLBIN file was built. \

@@ -5,6 +5,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Ident, LitStr, Token, Visibility};
 
 use crate::items::Items;
+use crate::size;
 
 pub(crate) struct Input {
     pub(crate) attributes: Vec<Attribute>,
@@ -24,6 +25,7 @@ impl Input {
     ///
     /// When there is no module to make.
     pub(crate) fn parse(tokens: TokenStream) -> syn::Result<(Self, Vec<syn::Error>)> {
+        size::check(&tokens)?;
         let (mut input, rest) = parse_head.parse2(tokens)?;
         let (items, errors) = Items::parse(rest);
         input.items = items;

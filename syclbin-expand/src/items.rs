@@ -7,6 +7,7 @@ use syn::parse::Parser;
 
 use crate::cpp_name::CppName;
 use crate::names;
+use crate::size;
 
 #[derive(Default)]
 pub(crate) struct Items {
@@ -196,9 +197,10 @@ impl KernelItem {
             }
             _ => None,
         };
-        let mut conditions = Vec::new();
+        let mut conditions: Vec<TokenStream> = Vec::new();
         if let Some(word) = body.get(conditions_at) {
-            conditions = split(&body[conditions_at + 1..], false);
+            let parts = split(&body[conditions_at + 1..], false);
+            conditions.extend(parts.into_iter().map(TokenStream::from_iter));
             if safe.is_none() {
                 let message = "conditions make a kernel safe: write `safe fn`";
                 return Err(syn::Error::new(word.span(), message));
@@ -207,16 +209,16 @@ impl KernelItem {
                 let message = "expected conditions after this, such as `x.len() >= n`";
                 return Err(syn::Error::new(word.span(), message));
             }
+            for condition in &conditions {
+                size::check_length(condition.clone(), "condition")?;
+            }
         }
         Ok(Self {
             visibility,
             safe,
             cpp,
             rename,
-            conditions: conditions
-                .into_iter()
-                .map(|c| c.into_iter().collect())
-                .collect(),
+            conditions,
         })
     }
 }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `input` | what is written between the braces: the module, then items |
 //! | `items` | the items: own types, a selection, kernels with another name or a contract |
+//! | `size` | limits on both, before anything is read |
 //! | `file` | the file that is meant: found, read, its signatures |
 //! | `wishes`, `plan`, `type_names` | which kernel gets which name, and what is wrong with the items |
 //! | `module` | the generated module, from the plan |
@@ -21,11 +22,13 @@
 //! | `structs`, `rust_type` | structs of C++ and elements in memory, as Rust types |
 //! | `parameter`, `stub` | a parameter, and the method of a kernel |
 //! | `contract`, `condition`, `spelled` | conditions: all of a kernel, one as it is read, one as it is written |
-//! | `terms`, `place`, `reach` | what expressions mean, where in a value a number lies, what no condition may leave open |
+//! | `terms`, `place` | what expressions mean, where in a value a number lies |
+//! | `sum`, `bounds`, `reach` | what expressions come to, which lengths that bounds, what no condition may leave open |
 //! | `left_out` | a kernel that cannot be called, as a method that says why |
 //! | `constants`, `globals` | specialization constants and device globals |
 #![forbid(unsafe_code)]
 
+mod bounds;
 mod condition;
 mod constants;
 mod contract;
@@ -43,9 +46,11 @@ mod place;
 mod plan;
 mod reach;
 mod rust_type;
+mod size;
 mod spelled;
 mod structs;
 mod stub;
+mod sum;
 mod terms;
 mod type_names;
 mod wishes;

@@ -1,7 +1,7 @@
 //! What a safe launch needs of the arguments of a kernel: how far it reaches is bounded, it follows
 //! no pointers that nothing checks, and a `bool` is one.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use syclbin::signature::{Argument, Element, Parameter, Pointee, Scalar, Type};
 
@@ -9,59 +9,92 @@ use crate::contract::Implied;
 use crate::place::Place;
 use crate::rust_type::Types;
 use crate::stub::label;
+use crate::sum::Length;
 
-/// Of which buffers conditions have the size: a bit for each dimension.
-#[derive(Default)]
-pub(crate) struct Measured(BTreeMap<usize, u64>);
-
-impl Measured {
-    /// A condition has the length of parameter `index`, which does not tell how rows lie.
-    pub(crate) fn length(&mut self, index: usize, ty: &Type) {
-        if dimensions(ty) == 1 {
-            self.size(index, 0);
+/// What is not among the `bounded` lengths of the `parameters`, and why others cannot be safe.
+/// Conditions name the lengths in `named`.
+pub(crate) fn missing(
+    parameters: &[Parameter],
+    types: &Types<'_>,
+    bounded: &BTreeSet<Length>,
+    named: &BTreeSet<Length>,
+) -> Vec<String> {
+    let numbered = parameters.iter().enumerate();
+    let missing = numbered.filter_map(|(index, parameter)| {
+        let name = label(index, parameter);
+        let (element, sized) = match &parameter.ty {
+            Type::Pointer { pointee: element, .. }
+            | Type::Accessor { element, .. }
+            | Type::LocalAccessor { element, .. } => (pointee_element(element), true),
+            Type::LocalMemory { element, size } => (pointee_element(element), size.is_none()),
+            _ => (Place::of(index, parameter).map(|place| place.element), false),
+        };
+        if element.is_some_and(|element| types.holds_pointer(&element)) {
+            return Some(format!(
+                "this kernel cannot be safe: `{name}` holds device pointers, and nothing checks where they point"
+            ));
         }
-    }
-
-    /// A condition has the size of a dimension, one of three.
-    pub(crate) fn size(&mut self, index: usize, dimension: u64) {
-        *self.0.entry(index).or_default() |= 1 << dimension;
-    }
-
-    /// What no condition bounds of the `parameters`, and why others cannot be safe.
-    pub(crate) fn missing(&self, parameters: &[Parameter], types: &Types<'_>) -> Vec<String> {
-        let numbered = parameters.iter().enumerate();
-        let missing = numbered.filter_map(|(index, parameter)| {
-            let name = label(index, parameter);
-            let (element, sized) = match &parameter.ty {
-                Type::Pointer { pointee: element, .. }
-                | Type::Accessor { element, .. }
-                | Type::LocalAccessor { element, .. } => (pointee_element(element), true),
-                Type::LocalMemory { element, size } => (pointee_element(element), size.is_none()),
-                _ => (Place::of(index, parameter).map(|place| place.element), false),
-            };
-            if element.is_some_and(|element| types.holds_pointer(&element)) {
-                return Some(format!(
-                    "this kernel cannot be safe: `{name}` holds device pointers, and nothing checks where they point"
-                ));
+        if !sized || removed(parameter) {
+            return None;
+        }
+        let dimensions = u64::from(dimensions(&parameter.ty));
+        let length = |dimension| Length {
+            parameter: index,
+            dimension: Some(dimension),
+        };
+        let open = (0..dimensions).find(|dimension| !bounded.contains(&length(*dimension)))?;
+        let add = if named.contains(&length(open)) {
+            "no condition says how long it is at least; add one such as"
+        } else {
+            "add a condition such as"
+        };
+        Some(match dimensions {
+            1 => {
+                format!("nothing bounds `{name}`: {add} `{name}.len() >= range.items()`")
             }
-            if !sized || removed(parameter) {
-                return None;
+            _ => format!(
+                "nothing bounds dimension {open} of `{name}`: {add} \
+                 `{name}.size({open}) >= range[{open}]`"
+            ),
+        })
+    });
+    missing.collect()
+}
+
+/// All memory of every device is aligned to that, and elements whose size is a multiple of it are.
+const ALWAYS_ALIGNED: u64 = 64;
+
+/// That buffers are aligned as C++ has what is in them, where a part of one may not be. What is behind
+/// a pointer to something unknown may be anything, unless the contract has a condition on its alignment:
+/// those `named`.
+pub(crate) fn alignments(
+    parameters: &[Parameter],
+    types: &Types<'_>,
+    named: &BTreeSet<usize>,
+) -> Vec<Implied> {
+    let numbered = parameters.iter().enumerate();
+    let sized = numbered.filter(|(_, parameter)| !removed(parameter));
+    let found = sized.filter_map(|(index, parameter)| {
+        let (Type::Pointer { pointee: of, .. } | Type::Accessor { element: of, .. }) =
+            &parameter.ty
+        else {
+            return None;
+        };
+        let in_code = parameter.align.unwrap_or(1);
+        let bytes = match of {
+            Pointee::Element(element) => {
+                let align = types.layouts.align(element).max(in_code);
+                let size = types.layouts.size(element).unwrap_or(0);
+                let kept = align <= ALWAYS_ALIGNED && size.is_multiple_of(align);
+                Some(align).filter(|_| !kept)?.into()
             }
-            let bounded = self.0.get(&index).copied().unwrap_or(0);
-            let dimensions = dimensions(&parameter.ty);
-            let open = (0..dimensions).find(|dimension| bounded & (1 << dimension) == 0)?;
-            Some(match dimensions {
-                1 => format!(
-                    "nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`"
-                ),
-                _ => format!(
-                    "nothing bounds dimension {open} of `{name}`: add a condition such as \
-                     `{name}.size({open}) >= range[{open}]`"
-                ),
-            })
-        });
-        missing.collect()
-    }
+            _ if parameter.align.is_some() => parameter.align,
+            _ if named.contains(&index) => return None,
+            _ => None,
+        };
+        Some(Implied::aligned(index, &label(index, parameter), bytes))
+    });
+    found.collect()
 }
 
 /// How many a launch looks at.
@@ -135,7 +168,7 @@ fn removed(parameter: &Parameter) -> bool {
 }
 
 /// Of an accessor; 1 for what is none.
-fn dimensions(ty: &Type) -> u8 {
+pub(crate) fn dimensions(ty: &Type) -> u8 {
     match ty {
         Type::Accessor { dimensions, .. } => *dimensions,
         Type::LocalAccessor { dimensions, .. } => dimensions.unwrap_or(1),

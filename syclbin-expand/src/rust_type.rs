@@ -6,6 +6,9 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
 
+/// What `repr(align)` takes.
+const MOST_ALIGN: u64 = 1 << 29;
+
 /// What structs are in Rust.
 pub(crate) struct Types<'f> {
     pub(crate) layouts: &'f Layouts,
@@ -21,6 +24,10 @@ struct Facts {
     packed: bool,
     /// The alignment of the struct in Rust.
     align: u64,
+    /// Whether that is more than its members have (`alignas`).
+    over_aligned: bool,
+    /// Whether it is or holds such a struct, which Rust allows in no packed one.
+    holds_over_aligned: bool,
     /// Whether it holds addresses of the device.
     holds_pointer: bool,
     /// Whether it holds a `bool`.
@@ -41,12 +48,23 @@ impl<'f> Types<'f> {
             paths: BTreeMap::new(),
             facts: BTreeMap::new(),
         };
-        // A struct stands behind those it holds.
-        for (id, layout) in layouts.iter() {
-            let facts = types.measure(layout);
-            types.facts.insert(id, facts);
+        let aligned = types.measure_all(true);
+        if !aligned {
+            types.measure_all(false);
         }
         types
+    }
+
+    /// Whether Rust allows all structs. `over_align`: they have the alignment that `alignas` gives them.
+    fn measure_all(&mut self, over_align: bool) -> bool {
+        let mut allowed = true;
+        // A struct stands behind those it holds.
+        for (id, layout) in self.layouts.iter() {
+            let facts = self.measure(layout, over_align);
+            allowed &= !(facts.packed && facts.holds_over_aligned);
+            self.facts.insert(id, facts);
+        }
+        allowed
     }
 
     /// `element` as it is named `depth` modules deep.
@@ -104,11 +122,19 @@ impl<'f> Types<'f> {
         self.facts.get(&id).is_some_and(|facts| facts.packed)
     }
 
+    /// The alignment of the struct `id`, where it is more than its members have.
+    pub(crate) fn over_alignment(&self, id: StructId) -> Option<u64> {
+        let facts = self.facts.get(&id).filter(|facts| facts.over_aligned);
+        facts.map(|facts| facts.align)
+    }
+
     /// The alignment is that of the type in Rust: less than that in C++ for vectors.
     fn facts_of(&self, element: &Element) -> Facts {
         let number = |align| Facts {
             packed: false,
             align,
+            over_aligned: false,
+            holds_over_aligned: false,
             holds_pointer: false,
             holds_bool: false,
         };
@@ -130,7 +156,7 @@ impl<'f> Types<'f> {
         }
     }
 
-    fn measure(&self, layout: &Layout) -> Facts {
+    fn measure(&self, layout: &Layout, over_align: bool) -> Facts {
         let fields = layout.fields.iter();
         let fields: Vec<(u64, Facts)> = fields
             .map(|field| (field.offset, self.facts_of(&field.ty)))
@@ -143,9 +169,26 @@ impl<'f> Types<'f> {
         let mut misplaced = fields.iter();
         let packed = misplaced.any(|(offset, facts)| !offset.is_multiple_of(facts.align))
             || !layout.size.is_multiple_of(align);
+        let in_cpp = layout
+            .fields
+            .iter()
+            .map(|field| self.layouts.align(&field.ty));
+        let over_aligned = over_align
+            && layout.described
+            && !packed
+            && layout.align > in_cpp.max().unwrap_or(1).max(align)
+            && layout.align <= MOST_ALIGN
+            && layout.size.is_multiple_of(layout.align);
         Facts {
             packed,
-            align: if packed { 1 } else { align },
+            align: match (packed, over_aligned) {
+                (true, _) => 1,
+                (false, true) => layout.align,
+                (false, false) => align,
+            },
+            over_aligned,
+            holds_over_aligned: over_aligned
+                || fields.iter().any(|(_, facts)| facts.holds_over_aligned),
             holds_pointer: fields.iter().any(|(_, facts)| facts.holds_pointer),
             holds_bool: fields.iter().any(|(_, facts)| facts.holds_bool),
         }

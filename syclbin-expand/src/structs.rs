@@ -85,6 +85,10 @@ pub(crate) fn definition(
     }
     fields.extend(pad(end, layout.size));
     let packed = types.is_packed(id).then(|| quote!(, packed));
+    let align = types.over_alignment(id).map(|align| {
+        let align = Literal::u64_unsuffixed(align);
+        quote!(, align(#align))
+    });
     let doc = struct_doc(layout, id, types);
     let size = Literal::u64_unsuffixed(layout.size);
     let names = offsets.iter().map(|(name, _)| name);
@@ -93,7 +97,7 @@ pub(crate) fn definition(
         #doc
         #[derive(Clone, Copy, Debug, PartialEq, #rt::bytemuck::Pod, #rt::bytemuck::Zeroable)]
         #[bytemuck(crate = "::syclbin_rt::bytemuck")]
-        #[repr(C #packed)]
+        #[repr(C #packed #align)]
         pub struct #ident {
             #fields
         }

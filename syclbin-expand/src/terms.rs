@@ -1,21 +1,33 @@
 //! What expressions of a contract mean: numbers, arguments and the range of the launch.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{KernelSignature, Parameter, Pointee, Scalar, Type};
 use syn::spanned::Spanned;
-use syn::{BinOp, Expr, ExprGroup, ExprMethodCall, ExprParen, Lit, UnOp};
+use syn::{BinOp, Expr, ExprBinary, ExprGroup, ExprMethodCall, ExprParen, Lit, UnOp};
 
+use crate::bounds::Bounds;
 use crate::condition::{ungrouped, word};
 use crate::contract::Implied;
 use crate::place::{Place, Walk};
-use crate::reach::Measured;
+use crate::reach::dimensions;
 use crate::rust_type::{Types, number};
 use crate::spelled::spelled;
 use crate::stub::label;
+use crate::sum::{Length, Sum};
 
 const TERMS: &str = "a contract knows integer parameters, their members, `x.len()` of buffers and work-group memory, \
-    `x.size(0)` of accessors, `range.items()`, `range[0]` and `range.dimensions()` of the launch, numbers, and + - * / %";
+    `x.align()` of buffers, `x.size(0)` of accessors, `range.items()`, `range[0]` and `range.dimensions()` of the launch, numbers, and + - * / %";
+
+/// An expression of a contract.
+pub(crate) struct Value {
+    /// A `contract::Number`, or what can become one.
+    pub(crate) code: TokenStream,
+    /// What it comes to.
+    pub(crate) sum: Sum,
+}
 
 /// What expressions of one kernel may name, and what they named.
 pub(crate) struct Terms<'k, 'f> {
@@ -23,10 +35,16 @@ pub(crate) struct Terms<'k, 'f> {
     parameters: &'k [Parameter],
     types: &'k Types<'f>,
     depth: usize,
-    /// What conditions say of the sizes of buffers.
-    pub(crate) measured: Measured,
+    /// What conditions say of lengths and numbers.
+    pub(crate) bounds: Bounds,
+    /// The lengths they name.
+    pub(crate) named: BTreeSet<Length>,
+    /// The parameters of which conditions name the alignment.
+    pub(crate) aligned: BTreeSet<usize>,
     /// Of numbers that may be signed or not.
     pub(crate) unsure: Vec<Implied>,
+    /// The signed numbers by their text: not to be negative, where [`Bounds`] says so.
+    pub(crate) signed: Vec<(String, Implied)>,
     /// The first buffer that the condition names, and the first number.
     buffer: Option<usize>,
     value: Option<usize>,
@@ -39,8 +57,11 @@ impl<'k, 'f> Terms<'k, 'f> {
             parameters: kernel.parameters.as_deref().unwrap_or_default(),
             types,
             depth,
-            measured: Measured::default(),
+            bounds: Bounds::default(),
+            named: BTreeSet::new(),
+            aligned: BTreeSet::new(),
             unsure: Vec::new(),
+            signed: Vec::new(),
             buffer: None,
             value: None,
         }
@@ -52,58 +73,78 @@ impl<'k, 'f> Terms<'k, 'f> {
         self.buffer.take().or(self.value.take())
     }
 
-    /// `expression` as a `contract::Number`, or what can become one.
-    pub(crate) fn number(&mut self, expression: &Expr) -> syn::Result<TokenStream> {
+    /// What `expression` means.
+    pub(crate) fn number(&mut self, expression: &Expr) -> syn::Result<Value> {
         let unknown = || Err(syn::Error::new_spanned(expression, TERMS));
         match expression {
             Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
-                let inner = self.number(expr)?;
-                Ok(match ungrouped(expr) {
-                    // The parentheses of a group are invisible, and nothing in what is quoted.
-                    Expr::Binary(_) => quote!((#inner)),
-                    _ => inner,
-                })
+                self.grouped(expr)
             }
             Expr::Lit(literal) => match &literal.lit {
-                Lit::Int(number) => {
-                    let value = Literal::i128_suffixed(number.base10_parse()?);
-                    Ok(quote!(#value))
-                }
+                Lit::Int(number) => Ok(Value::constant(number.base10_parse()?)),
                 _ => unknown(),
             },
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
-                let inner = self.number(&unary.expr)?;
-                Ok(quote!((::syclbin_rt::contract::Number::from(0i128)
-                    - ::syclbin_rt::contract::Number::from(#inner))))
-            }
-            Expr::Binary(binary) => {
-                let op = &binary.op;
-                if !matches!(
-                    op,
-                    BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_)
-                ) {
-                    return unknown();
-                }
-                let mut operand = |side: &Expr| {
-                    let number = self.number(side)?;
-                    syn::Result::Ok(match ungrouped(side) {
-                        Expr::Binary(_) | Expr::Unary(_) => number,
-                        _ => quote!(::syclbin_rt::contract::Number::from(#number)),
-                    })
-                };
-                let (left, right) = (operand(&binary.left)?, operand(&binary.right)?);
-                Ok(quote!(#left #op #right))
-            }
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => self.negated(&unary.expr),
+            Expr::Binary(binary) => self.combined(binary, expression),
             Expr::MethodCall(call) => self.method(call, expression),
             Expr::Index(index) if word(&index.expr).is_some_and(|name| name == "range") => {
-                self.range(&index.index, expression)
+                let code = self.range(&index.index, expression)?;
+                Ok(Value::natural(code, expression))
             }
+            Expr::Path(path) if path.path.segments.len() == 2 => match limit(&path.path) {
+                Some(limit) => Ok(Value::constant(limit)),
+                None => unknown(),
+            },
             Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => self.value(expression),
             _ => unknown(),
         }
     }
 
-    fn method(&mut self, call: &ExprMethodCall, at: &Expr) -> syn::Result<TokenStream> {
+    fn grouped(&mut self, inner: &Expr) -> syn::Result<Value> {
+        let Value { code, sum } = self.number(inner)?;
+        let code = match ungrouped(inner) {
+            // The parentheses of a group are invisible, and nothing in what is quoted.
+            Expr::Binary(_) => quote!((#code)),
+            _ => code,
+        };
+        Ok(Value { code, sum })
+    }
+
+    fn negated(&mut self, inner: &Expr) -> syn::Result<Value> {
+        let Value { code, sum } = self.number(inner)?;
+        let code = quote!((::syclbin_rt::contract::Number::from(0i128)
+            - ::syclbin_rt::contract::Number::from(#code)));
+        let sum = sum.scaled(-1);
+        Ok(Value { code, sum })
+    }
+
+    fn combined(&mut self, binary: &ExprBinary, at: &Expr) -> syn::Result<Value> {
+        let op = &binary.op;
+        let combine = match op {
+            BinOp::Add(_) => Sum::plus,
+            BinOp::Sub(_) => Sum::minus,
+            BinOp::Mul(_) => Sum::times,
+            BinOp::Div(_) => Sum::over,
+            BinOp::Rem(_) => Sum::modulo,
+            _ => return Err(syn::Error::new_spanned(at, TERMS)),
+        };
+        let left = self.number(&binary.left)?;
+        let right = self.number(&binary.right)?;
+        let operand = |side: &Expr, code: TokenStream| match ungrouped(side) {
+            Expr::Binary(_) | Expr::Unary(_) => code,
+            _ => quote!(::syclbin_rt::contract::Number::from(#code)),
+        };
+        let (a, b) = (
+            operand(&binary.left, left.code),
+            operand(&binary.right, right.code),
+        );
+        Ok(Value {
+            code: quote!(#a #op #b),
+            sum: combine(left.sum, right.sum),
+        })
+    }
+
+    fn method(&mut self, call: &ExprMethodCall, at: &Expr) -> syn::Result<Value> {
         let unknown = || Err(syn::Error::new_spanned(at, TERMS));
         let Some(name) = word(&call.receiver).filter(|_| call.turbofish.is_none()) else {
             return unknown();
@@ -113,9 +154,14 @@ impl<'k, 'f> Terms<'k, 'f> {
         match (method.as_str(), arguments.as_slice(), self.parameter(&name)) {
             ("len", [], Some(index)) => self.length(index, at),
             ("size", [dimension], Some(index)) => self.size(index, dimension, at),
-            ("len", [], None) | ("size", [_], None) => Err(self.no_parameter(&call.receiver)),
-            ("items", [], _) if name == "range" => Ok(quote!(given.items())),
-            ("dimensions", [], _) if name == "range" => Ok(quote!(given.dimensions())),
+            ("align", [], Some(index)) => self.alignment(index, at),
+            ("len" | "align", [], None) | ("size", [_], None) => {
+                Err(self.no_parameter(&call.receiver))
+            }
+            ("items", [], _) if name == "range" => Ok(Value::natural(quote!(given.items()), at)),
+            ("dimensions", [], _) if name == "range" => {
+                Ok(Value::natural(quote!(given.dimensions()), at))
+            }
             _ => unknown(),
         }
     }
@@ -151,7 +197,7 @@ impl<'k, 'f> Terms<'k, 'f> {
     }
 
     /// Elements of the buffer or memory of parameter `index`.
-    fn length(&mut self, index: usize, at: &Expr) -> syn::Result<TokenStream> {
+    fn length(&mut self, index: usize, at: &Expr) -> syn::Result<Value> {
         let Some(parameter) = self.parameters.get(index) else {
             return Err(syn::Error::new_spanned(at, TERMS));
         };
@@ -170,21 +216,40 @@ impl<'k, 'f> Terms<'k, 'f> {
                 ));
             }
         };
-        self.measured.length(index, &parameter.ty);
+        let length = Length {
+            parameter: index,
+            // All elements do not tell how rows lie.
+            dimension: (dimensions(&parameter.ty) == 1).then_some(0),
+        };
+        self.named.insert(length);
         self.buffer = self.buffer.or(Some(index));
         let position = Literal::usize_unsuffixed(index);
-        match pointee {
-            Pointee::Element(_) => {
-                let element = self.types.pointee(pointee, self.depth);
-                Ok(quote!(given.len::<#element>(#position)))
-            }
+        let element = match pointee {
+            Pointee::Element(_) => self.types.pointee(pointee, self.depth),
             // The caller chooses what it holds; as bytes it has a length.
-            Pointee::Void | Pointee::Unknown(_) => Ok(quote!(given.len::<u8>(#position))),
+            Pointee::Void | Pointee::Unknown(_) => quote!(u8),
+        };
+        Ok(Value {
+            code: quote!(given.len::<#element>(#position)),
+            sum: Sum::length(length),
+        })
+    }
+
+    /// What the address of the buffer of parameter `index` is a multiple of.
+    fn alignment(&mut self, index: usize, at: &Expr) -> syn::Result<Value> {
+        let ty = self.parameters.get(index).map(|parameter| &parameter.ty);
+        if !matches!(ty, Some(Type::Pointer { .. } | Type::Accessor { .. })) {
+            let message = "this has no alignment: it is no buffer";
+            return Err(syn::Error::new_spanned(at, message));
         }
+        self.aligned.insert(index);
+        self.buffer = self.buffer.or(Some(index));
+        let position = Literal::usize_unsuffixed(index);
+        Ok(Value::natural(quote!(given.align(#position)), at))
     }
 
     /// The size of a dimension of the accessor of parameter `index`.
-    fn size(&mut self, index: usize, dimension: &Expr, at: &Expr) -> syn::Result<TokenStream> {
+    fn size(&mut self, index: usize, dimension: &Expr, at: &Expr) -> syn::Result<Value> {
         let error = |message: String| Err(syn::Error::new_spanned(at, message));
         let parameter = self.parameters.get(index);
         let dimensions = match parameter.map(|parameter| &parameter.ty) {
@@ -200,15 +265,22 @@ impl<'k, 'f> Terms<'k, 'f> {
                 "the accessor has {dimensions} dimensions, counted from 0"
             ));
         }
-        self.measured.size(index, dimension);
+        let length = Length {
+            parameter: index,
+            dimension: Some(dimension),
+        };
+        self.named.insert(length);
         self.buffer = self.buffer.or(Some(index));
         let position = Literal::usize_unsuffixed(index);
         let dimension = Literal::u64_unsuffixed(dimension);
-        Ok(quote!(given.extent(#position, #dimension)))
+        Ok(Value {
+            code: quote!(given.extent(#position, #dimension)),
+            sum: Sum::length(length),
+        })
     }
 
     /// A number that is passed by value, or is in what is.
-    fn value(&mut self, expression: &Expr) -> syn::Result<TokenStream> {
+    fn value(&mut self, expression: &Expr) -> syn::Result<Value> {
         let error = |message: String| Err(syn::Error::new_spanned(expression, message));
         let Some(walk) = Walk::read(expression) else {
             return error(TERMS.into());
@@ -242,13 +314,19 @@ impl<'k, 'f> Terms<'k, 'f> {
         }
         self.value = self.value.or(Some(index));
         let number = place.read(scalar);
+        let text = spelled(ungrouped(expression));
         let signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64);
-        if signed && !place.sign_known {
-            let text = spelled(expression);
-            self.unsure
-                .push(Implied::no_sign(index, text, number.clone()));
-        }
-        Ok(number)
+        let natural = || Implied::natural(Some(index), text.clone(), number.clone());
+        let sum = if signed && place.sign_known {
+            self.signed.push((text.clone(), natural()));
+            Sum::signed(text)
+        } else {
+            if signed {
+                self.unsure.push(natural());
+            }
+            Sum::natural(text)
+        };
+        Ok(Value { code: number, sum })
     }
 
     fn parameter(&self, name: &str) -> Option<usize> {
@@ -281,6 +359,44 @@ impl<'k, 'f> Terms<'k, 'f> {
             ),
         };
         syn::Error::new(at.span(), message)
+    }
+}
+
+impl Value {
+    fn constant(number: i128) -> Self {
+        let value = Literal::i128_suffixed(number);
+        Self {
+            code: quote!(#value),
+            sum: Sum::constant(number),
+        }
+    }
+
+    /// A number of the launch.
+    fn natural(code: TokenStream, at: &Expr) -> Self {
+        let sum = Sum::natural(spelled(ungrouped(at)));
+        Self { code, sum }
+    }
+}
+
+/// `i32::MIN` and its like.
+fn limit(path: &syn::Path) -> Option<i128> {
+    let mut words = path
+        .segments
+        .iter()
+        .map(|segment| segment.ident.to_string());
+    let (ty, end) = (words.next()?, words.next()?);
+    let (signed, bits) = ty.split_at_checked(1)?;
+    let bits: u32 = bits
+        .parse()
+        .ok()
+        .filter(|bits| [8, 16, 32, 64].contains(bits))?;
+    let half = 1i128 << (bits - 1);
+    match (signed, &*end) {
+        ("i", "MIN") => Some(-half),
+        ("i", "MAX") => Some(half - 1),
+        ("u", "MIN") => Some(0),
+        ("u", "MAX") => Some(2 * half - 1),
+        _ => None,
     }
 }
 

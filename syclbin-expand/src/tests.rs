@@ -15,7 +15,11 @@ use crate::file::File;
 use crate::input::Input;
 use crate::module;
 
+mod alignment;
+mod bounds;
 mod contracts;
+mod files;
+mod size;
 
 /// The generated code for these kernels, formatted; it is Rust, or this panics.
 fn expanded(kernels: Vec<KernelSignature>) -> String {
@@ -54,6 +58,7 @@ fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
         name: Some((*name).to_owned()).filter(|name| !name.is_empty()),
         ty: Type::Scalar(Scalar::I32),
         sign_known: true,
+        align: None,
         arguments: vec![Argument::Passed],
     });
     KernelSignature {

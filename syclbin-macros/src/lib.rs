@@ -111,18 +111,41 @@ use proc_macro::TokenStream;
 ///   `world.grid.sizes[1]`. They are read as C++ has them, also from a type of your own. Parameters
 ///   have their names of C++, raw where Rust reserves them: `r#in.len()`,
 /// - `x.len()` of a buffer, an accessor or work-group memory, in elements (of a `void *` in bytes),
+/// - `x.align()` of a pointer or an accessor: the largest power of two that its address is known to be a
+///   multiple of,
 /// - `x.size(0)` to `x.size(2)` of an accessor, as `get_range()` of C++,
 /// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` of the launch. A contract that
 ///   names `range[1]` means a kernel of two dimensions and asks the same of the range, unless a
 ///   condition on `range.dimensions()` says otherwise. Write one where an index must not come twice:
 ///   in a range of more dimensions than the kernel has it does,
-/// - numbers, and `+ - * / %`, which do not overflow unnoticed.
+/// - numbers, limits such as `i32::MIN`, and `+ - * / %`, which do not overflow unnoticed.
 ///
-/// Every buffer needs a condition on its length, and an accessor of two or three dimensions one on
-/// each, since the length does not tell how rows lie. Two kinds of conditions come by themselves: a
-/// number of which the file does not tell whether it is signed must be `>= 0` where a condition uses
-/// it, and a `bool` inside of a value must be 0 or 1. A kernel that takes device pointers in structs
-/// cannot be safe, nor can one of a file whose device globals hold any.
+/// It may have 300 words and signs; write more as several conditions.
+///
+/// Every buffer needs a condition that bounds its length from below: by a number, by what the launch
+/// gets, or by another length that is bounded. `x.len() <= n` bounds nothing, and nor does what is always
+/// true, such as `x.len() >= 0`. An accessor of two or three dimensions needs such a condition for each,
+/// since the length does not tell how rows lie.
+///
+/// Some conditions come by themselves, and the documentation of the function lists them:
+///
+/// - A signed number must be `>= 0` where a condition compares it with a length, or bounds it from above.
+///   `x.len() >= n` of an `int n` holds for -1, and a kernel that converts -1 to `size_t` writes beyond
+///   all memory. A condition that says how small `n` may be replaces this one: `n >= -8`, or
+///   `n >= i32::MIN` for a kernel that is right for every number.
+/// - A difference must be `>= 0` where a condition compares it with a length: `n - 1` in
+///   `x.len() >= n - 1`. To allow less, say so: `n - 1 >= -1`.
+/// - A number of which the file does not tell whether it is signed must be `>= 0` where a condition uses it.
+/// - A `bool` inside of a value must be 0 or 1.
+/// - What a pointer to a type with `alignas` gets is aligned to that. Generated structs have this alignment
+///   in Rust too, and arrays of them are allocated with it; a buffer has the alignment that its driver gives
+///   to all memory.
+/// - What a `void *` gets begins where its memory does, or at a multiple of what the device aligns memory
+///   to, as the kernel may read anything there. A condition on `x.align()` replaces this one: `x.align() >= 16`
+///   for a kernel that reads `float4`.
+///
+/// A kernel that takes device pointers in structs cannot be safe, nor can one of a file whose device
+/// globals hold any.
 ///
 /// # Errors
 ///

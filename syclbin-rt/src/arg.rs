@@ -292,6 +292,29 @@ impl<'a> Arg<'a> {
         }
     }
 
+    /// The memory of a device that it is.
+    fn memory(&self) -> Option<&Place<[()]>> {
+        match &self.0 {
+            Value::Slice { place, .. } | Value::Accessor { place, .. } => Some(place),
+            _ => None,
+        }
+    }
+
+    /// The largest power of two that its address is known to be a multiple of, if it has one.
+    pub(crate) fn alignment(&self) -> Option<u64> {
+        let place = self.memory()?;
+        Some(match place.bytes() {
+            0 => 1 << 63, // nothing there is read or written
+            _ => place.memory.alignment(place.offset),
+        })
+    }
+
+    /// The same of all the memory that it is a part of, up to what all memory is aligned to.
+    pub(crate) fn whole_alignment(&self) -> Option<u64> {
+        let memory = &self.memory()?.memory;
+        Some(memory.alignment(0).min(memory.least_alignment()))
+    }
+
     /// The bytes of a value.
     pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
         match &self.0 {

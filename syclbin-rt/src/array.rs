@@ -51,8 +51,8 @@ macro_rules! arrays {
                 /// Where its first element lies on the device.
                 #[must_use]
                 pub fn pointer(&self) -> DevicePointer<T> {
-                    let address = self.place.memory.address();
-                    DevicePointer::from_address(address.unwrap_or_default())
+                    let address = self.place.memory.address().unwrap_or_default();
+                    DevicePointer::from_address(address + self.place.offset as u64)
                 }
             }
 
@@ -136,6 +136,9 @@ arrays! {
     SharedArray, Shared, "shared arrays", "unified shared memory of both (usm_shared_allocations)";
 }
 
+/// What drivers align memory with an address to, and more.
+const ALWAYS_ALIGNED: usize = 64;
+
 fn place<T: Pod>(
     queue: &Queue,
     reach: Reach,
@@ -153,12 +156,23 @@ fn place<T: Pod>(
         .into());
     }
     let size = checked_size::<T>(len)?;
+    // Drivers align to what numbers and vectors need. A stricter type gets so much more that its place is
+    // inside.
+    let align = align_of::<T>();
+    let more = if align > ALWAYS_ALIGNED { align } else { 0 };
+    let size = size.saturating_add(more);
     let memory = queue.raw().zeroed_at_address(reach, size);
     let memory = memory.map_err(|failure| {
         let action = format!("making one of the {what}, of {size} bytes");
         Error::driver(failure, action, device)
     })?;
-    Ok(Place::new(Arc::new(memory), 0, len, size_of::<T>()))
+    // What is left of the last multiple is less than the alignment, which fits.
+    let address = memory.address().unwrap_or_default();
+    let offset = match more {
+        0 => 0,
+        _ => usize::try_from(address.next_multiple_of(align as u64) - address).unwrap_or(0),
+    };
+    Ok(Place::new(Arc::new(memory), offset, len, size_of::<T>()))
 }
 
 fn has(device: &Device, reach: Reach) -> bool {

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
-use syclbin_toolchain::trust::is_private;
-use syclbin_toolchain::{HOME_VARIABLE, Home};
+use syclbin_toolchain::trust::{is_private, is_private_file};
+use syclbin_toolchain::{HOME_VARIABLE, Home, file};
 
 /// `off`, or another folder.
 const VARIABLE: &str = "SYCLBIN_CACHE";
@@ -65,9 +65,12 @@ impl Cache {
 
     /// The code of an entry, if there is a good one.
     pub(crate) fn read(&self, key: &Key) -> Option<Vec<u8>> {
-        let path = self.entry(key);
-        let mut file = File::open(&path).ok()?;
-        if !is_private(&self.folder) || !is_private(&path) {
+        if !is_private(&self.folder) {
+            return None;
+        }
+        // What was opened is what is judged and read, and opening it does not wait for anybody.
+        let mut file = file::open_own(&self.entry(key), File::options().read(true)).ok()?;
+        if !is_private_file(&file) {
             return None;
         }
         let metadata = file.metadata().ok()?;
@@ -107,7 +110,9 @@ impl Cache {
         if !is_private(&self.folder) {
             return Ok(());
         }
-        let lock = File::create(self.folder.join("lock"))?;
+        let mut options = File::options();
+        options.write(true).create(true);
+        let lock = file::open_own(&self.folder.join("lock"), &mut options)?;
         if !locked(&lock)? {
             return Ok(());
         }
@@ -329,6 +334,53 @@ mod tests {
         lock.unlock().unwrap();
         cache.write(&[2; 32], b"code");
         assert_eq!(entries(&cache), 2);
+        fs::remove_dir_all(&cache.folder).unwrap();
+    }
+
+    /// What `act` returns, unless it waits for ever.
+    fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sender.send(act()));
+        let patience = Duration::from_secs(20);
+        receiver.recv_timeout(patience).expect("it waits for ever")
+    }
+
+    fn fifo(path: &Path) {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.expect("mkfifo").success());
+    }
+
+    #[test]
+    fn a_fifo_is_no_entry_and_no_lock() {
+        let cache = cache("fifo");
+        create_private(&cache.folder).unwrap();
+        fifo(&cache.entry(&[1; 32]));
+        let own = cache.clone();
+        assert_eq!(soon(move || own.read(&[1; 32])), None);
+        // A good entry replaces it.
+        cache.write(&[1; 32], b"code");
+        assert_eq!(cache.read(&[1; 32]).unwrap(), b"code");
+        fs::remove_file(cache.folder.join("lock")).unwrap();
+        fifo(&cache.folder.join("lock"));
+        let own = cache.clone();
+        soon(move || own.write(&[2; 32], b"code"));
+        assert_eq!(entries(&cache), 1);
+        fs::remove_dir_all(&cache.folder).unwrap();
+    }
+
+    #[test]
+    fn a_link_is_no_entry_and_no_lock() {
+        let cache = cache("link");
+        cache.write(&[1; 32], b"code");
+        let (entry, other) = (cache.entry(&[1; 32]), cache.folder.join("other"));
+        fs::rename(&entry, &other).unwrap();
+        std::os::unix::fs::symlink(&other, &entry).unwrap();
+        assert_eq!(cache.read(&[1; 32]), None);
+        let lock = cache.folder.join("lock");
+        fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink(&other, &lock).unwrap();
+        cache.write(&[2; 32], b"code");
+        assert!(fs::metadata(&other).unwrap().len() > 0, "it was truncated");
         fs::remove_dir_all(&cache.folder).unwrap();
     }
 

@@ -48,6 +48,8 @@ pub enum Relation {
     GreaterOrEqual,
     /// `>`
     Greater,
+    /// `>=` of alignments, for conditions that come by themselves.
+    Aligned,
 }
 
 /// A condition of a contract that does not hold, and the values of its two sides.
@@ -94,6 +96,22 @@ impl<'g> Given<'g> {
     pub fn len<T: Pod>(&self, index: usize) -> i128 {
         let arg = self.args.get(index);
         arg.map_or(0, |arg| arg.elements(size_of::<T>()))
+    }
+
+    /// The largest power of two that the address of argument `index` is known to be a multiple of. Where
+    /// no element is there, a very large one; 0 if it is no memory of a device.
+    #[must_use]
+    pub fn align(&self, index: usize) -> i128 {
+        let arg = self.args.get(index);
+        arg.and_then(Arg::alignment).map_or(0, i128::from)
+    }
+
+    /// The same of all the memory that argument `index` is a part of, but no more than the device aligns
+    /// all memory to.
+    #[must_use]
+    pub fn device_align(&self, index: usize) -> i128 {
+        let arg = self.args.get(index);
+        arg.and_then(Arg::whole_alignment).map_or(0, i128::from)
     }
 
     /// The size of a dimension of the accessor that argument `index` is, in SYCL's order. 0 beyond its
@@ -164,7 +182,7 @@ impl Relation {
             Self::LessOrEqual => left <= right,
             Self::Equal => left == right,
             Self::NotEqual => left != right,
-            Self::GreaterOrEqual => left >= right,
+            Self::GreaterOrEqual | Self::Aligned => left >= right,
             Self::Greater => left > right,
         }
     }
@@ -187,6 +205,13 @@ impl Broken {
     #[must_use]
     pub fn right(&self) -> Option<i128> {
         self.right.get()
+    }
+
+    /// The alignment that is missing, and the one there is, if the condition is about that alone.
+    pub(crate) fn alignment(&self) -> Option<(u64, u64)> {
+        let aligned = self.condition.relation == Relation::Aligned;
+        let bytes = |side: Side| side.get().and_then(|value| u64::try_from(value).ok());
+        Some((bytes(self.right)?, bytes(self.left)?)).filter(|_| aligned)
     }
 
     pub(crate) fn argument(&self) -> Option<usize> {
@@ -316,6 +341,28 @@ mod tests {
         assert_eq!(given.len::<f32>(2), 32);
         assert_eq!(given.len::<f32>(3), 50);
         assert_eq!([0, 1, 2].map(|d| given.extent(3, d)), [5, 10, 0], "a part");
+        Ok(())
+    }
+
+    #[test]
+    fn a_part_is_aligned_as_far_as_is_known() -> crate::Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let buffer = queue.zeroed::<u8>(4096)?;
+        let (whole, part, none) = (&buffer, buffer.slice(4..)?, buffer.slice(7..7)?);
+        let args = [
+            Arg::read(whole),
+            Arg::read(&part),
+            Arg::read(&none),
+            Arg::scalar(1),
+        ];
+        let given = given(&args, 1);
+        assert!(given.align(0) >= 64 && given.align(0) >= given.device_align(0));
+        assert_eq!(given.align(1), 4);
+        assert!(given.device_align(1) >= 64);
+        assert!(given.align(2) > 1 << 40, "nothing of it is read");
+        assert_eq!((given.align(3), given.device_align(3)), (0, 0));
         Ok(())
     }
 

@@ -392,6 +392,21 @@ pub enum LaunchProblem {
         /// The device.
         device: String,
     },
+    /// A safe launch gets memory whose address is no multiple of what the kernel needs.
+    #[error(
+        "argument {index} ({name}) is aligned to {known} bytes, and the kernel needs {alignment}: {}",
+        aligning(*known)
+    )]
+    Unaligned {
+        /// The argument, counted from 0.
+        index: usize,
+        /// Its name.
+        name: &'static str,
+        /// What its address must be a multiple of, in bytes.
+        alignment: u64,
+        /// What its address is known to be a multiple of.
+        known: u64,
+    },
     /// A prepared launch is changed to one of another kernel.
     #[error(
         "this was prepared for kernel {prepared}, of this module and queue; prepare another one"
@@ -591,6 +606,16 @@ impl LaunchProblem {
     pub(crate) fn contract(broken: Broken, names: &[&'static str]) -> Self {
         let argument = broken.argument();
         let argument = argument.and_then(|index| Some((index, *names.get(index)?)));
+        if let Some((index, name)) = argument
+            && let Some((alignment, known)) = broken.alignment()
+        {
+            return Self::Unaligned {
+                index,
+                name,
+                alignment,
+                known,
+            };
+        }
         Self::Contract { argument, broken }
     }
 }
@@ -663,6 +688,18 @@ fn at_fault(argument: &Option<(usize, &'static str)>) -> String {
     match argument {
         Some((index, name)) => format!("argument {index} ({name})"),
         None => "the launch".to_owned(),
+    }
+}
+
+/// What to pass instead of memory that is aligned to `known` bytes.
+fn aligning(known: u64) -> &'static str {
+    // Less than what any driver aligns memory to, so it is a part that begins in between.
+    if known < 64 {
+        "pass memory from its beginning, or a part that begins at a multiple of that; if the kernel is right with less, \
+         say so in its contract by `x.align() >= N`"
+    } else {
+        "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the one that \
+         include_syclbin! writes, or of more elements and pass an aligned part"
     }
 }
 

@@ -124,6 +124,8 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     ///
     /// - each argument has the type of the kernel's parameter ([`Arg`] has a table of them), with
     ///   elements and structs laid out like those the kernel sees;
+    /// - pointers are aligned as their types in C++: a part of an array may begin at any byte, and a buffer
+    ///   of a type with `alignas` has the alignment that its driver gives to all memory;
     /// - pointers, also those inside of values, buffers and device globals, are of memory on this
     ///   device that lives until the kernel has finished; a [`DeviceArray`](crate::DeviceArray) sees
     ///   to that on every queue of its device;

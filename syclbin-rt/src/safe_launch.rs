@@ -19,6 +19,7 @@ use crate::range::NdRange;
 /// | the arguments have the types of the parameters | the stub, whose types are those of the file; number, kinds and sizes are checked at launch |
 /// | buffers are on this device and live until the kernel has finished | checked at launch; the driver keeps them |
 /// | no argument that is written is another one too | the borrow checker: the stub takes `&mut` |
+/// | addresses are aligned as the types in C++ | the contract has conditions where a part may not be: `alignas` and `void *` |
 /// | accessors end inside of their buffers, and there is as much work-group memory as is asked for | checked at launch |
 /// | range and work-groups are ones that the kernel was compiled for, and no id is larger than it counts | checked at launch |
 /// | launches that use the same buffer do not race | the queue, if it is in order; of several queues or one out of order, the author |

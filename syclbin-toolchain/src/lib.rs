@@ -23,6 +23,8 @@
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
+pub mod file;
+#[doc(hidden)]
 pub mod trust;
 
 use std::ffi::OsStr;

@@ -1,6 +1,7 @@
 //! Trust: whether a file or folder can only be what this user or root put there. A hash in a file is no
 //! proof of who wrote it.
 
+use std::fs::{File, Metadata};
 use std::path::Path;
 
 const WRITABLE_BY_ALL: u32 = 0o002;
@@ -19,13 +20,21 @@ pub fn is_private(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_OTHERS)
 }
 
-#[cfg(unix)]
+/// The same of an open file, which stays what it is whatever its path leads to by then.
+#[must_use]
+pub fn is_private_file(file: &File) -> bool {
+    file.metadata()
+        .is_ok_and(|metadata| is_closed(&metadata, WRITABLE_BY_OTHERS))
+}
+
 fn is_closed_to(path: &Path, writers: u32) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| is_closed(&metadata, writers))
+}
+
+#[cfg(unix)]
+fn is_closed(metadata: &Metadata, writers: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
 
-    let Ok(metadata) = std::fs::metadata(path) else {
-        return false;
-    };
     // The owner of `/proc/self` is the user of this process. Where there is no `/proc`, only
     // files of root are trusted.
     let own = std::fs::metadata("/proc/self").map(|process| process.uid());
@@ -35,7 +44,7 @@ fn is_closed_to(path: &Path, writers: u32) -> bool {
 
 /// Other platforms have no owner and mode to ask for.
 #[cfg(not(unix))]
-fn is_closed_to(_path: &Path, _writers: u32) -> bool {
+fn is_closed(_metadata: &Metadata, _writers: u32) -> bool {
     true
 }
 

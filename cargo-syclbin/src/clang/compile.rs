@@ -33,7 +33,7 @@ pub(crate) fn compile(
     dependencies: Option<Kind>,
     ptx: Option<Ptx>,
 ) -> Result<Compiled> {
-    let text = std::fs::read(source).or_else(|error| {
+    let text = syclbin_toolchain::file::read(source).or_else(|error| {
         own(format!(
             "source '{}' cannot be read: {error}",
             source.display()

@@ -1,9 +1,10 @@
 //! Inputs: sources to compile, and SYCLBIN files to join.
 
 use std::fmt;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use syclbin_toolchain::file;
 
 use crate::{Result, own};
 
@@ -71,7 +72,7 @@ impl fmt::Display for Input {
 /// Up to four bytes.
 fn read_head(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    File::open(path)?.take(4).read_to_end(&mut head)?;
+    file::open(path)?.take(4).read_to_end(&mut head)?;
     Ok(head)
 }
 

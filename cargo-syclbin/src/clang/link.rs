@@ -48,7 +48,7 @@ pub(crate) fn open(path: &Path, whole: State) -> Result<Part> {
 
 /// Reads a SYCLBIN file of any state, which stands for `name`.
 pub(crate) fn read(path: &Path, name: String) -> Result<Part> {
-    let bytes = std::fs::read(path)
+    let bytes = syclbin_toolchain::file::read(path)
         .or_else(|error| own(format!("'{}' cannot be read: {error}", path.display())))?;
     let file = syclbin::read::parse(&bytes).or_else(|error| {
         own(format!(

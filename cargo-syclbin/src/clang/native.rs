@@ -130,7 +130,7 @@ fn add_to_module(
         module.images.retain(|image| image.spirv().is_none());
     }
     for (backend, output) in outputs {
-        let code = std::fs::read(&output).or_else(|error| {
+        let code = syclbin_toolchain::file::read(&output).or_else(|error| {
             own(format!(
                 "the compiler of {} wrote no code for {}: {error}",
                 backend.target.name(),
@@ -165,7 +165,7 @@ fn add_to_module(
 /// Compiles one module on the CPU device, in this process. A driver's crash is one of this process, so
 /// another one asks for it.
 pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Result<()> {
-    let code = std::fs::read(spirv)
+    let code = syclbin_toolchain::file::read(spirv)
         .or_else(|error| own(format!("'{}' cannot be read: {error}", spirv.display())))?;
     let built = library::build_for_cpu(&code, options)
         .or_else(|error| own(format!("target spir64_x86_64: {error}")))?;

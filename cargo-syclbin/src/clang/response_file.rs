@@ -39,7 +39,7 @@ fn add(
         return Ok(());
     };
     let file = Path::new(name);
-    let bytes = std::fs::read(file)
+    let bytes = syclbin_toolchain::file::read(file)
         .or_else(|error| own(format!("response file '{name}' cannot be read: {error}")))?;
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     if open.contains(&real) {

@@ -91,7 +91,11 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn text(&mut self, path: &Path) -> Option<&Text> {
-        let read = || std::fs::read(path).ok().map(|bytes| Text::read(&bytes));
+        let read = || {
+            syclbin_toolchain::file::read(path)
+                .ok()
+                .map(|bytes| Text::read(&bytes))
+        };
         let text = self.texts.entry(path.to_owned()).or_insert_with(read);
         text.as_ref()
     }

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use syclbin_toolchain::Home;
-use syclbin_toolchain::trust::is_private;
+use syclbin_toolchain::trust::{is_private, is_private_file};
+use syclbin_toolchain::{Home, file};
 
 use super::entry;
 use super::manifest::{Manifest, Record};
@@ -117,7 +117,8 @@ impl Store {
     /// Notes that both were used now: those that nobody used for longest go first.
     pub(crate) fn touch(&self, key: &str, id: &str) {
         for path in [self.path(MANIFESTS, key), self.path(ENTRIES, id)] {
-            let file = File::options().append(true).open(path);
+            // The time of a file that is open for reading can be set by its owner.
+            let file = file::open_own(&path, File::options().read(true));
             // Where it cannot be noted, it goes early.
             let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
         }
@@ -162,7 +163,7 @@ impl Store {
         let mut options = File::options();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.create(true).append(true).open(path)?;
+        let file = file::open_own(&path, options.create(true).append(true))?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {
@@ -180,8 +181,8 @@ impl Store {
     /// when the note says so, or cannot be read.
     fn bound(&self, came: u64) {
         let note = self.folder.join("size");
-        let noted = std::fs::read_to_string(&note);
-        let noted = noted.ok().and_then(|text| text.trim().parse::<u64>().ok());
+        let noted = read(&note).and_then(|bytes| String::from_utf8(bytes).ok());
+        let noted = noted.and_then(|text| text.trim().parse::<u64>().ok());
         let size = match noted.map(|noted| noted.saturating_add(came)) {
             Some(size) if size <= self.limit => size,
             _ => self.make_room(),
@@ -230,8 +231,17 @@ impl Store {
 
 /// What a file and its folder of this user hold.
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let is_own = path.parent().is_some_and(is_private) && is_private(path);
-    is_own.then(|| std::fs::read(path).ok()).flatten()
+    if !path.parent().is_some_and(is_private) {
+        return None;
+    }
+    // What was opened is what is judged and read, and opening it does not wait for anybody.
+    let mut file = file::open_own(path, File::options().read(true)).ok()?;
+    if !is_private_file(&file) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Replaces a file, which only its user can read, by a whole one.
@@ -264,6 +274,41 @@ struct Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What `act` returns, unless it waits for ever.
+    #[cfg(unix)]
+    fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sender.send(act()));
+        let patience = Duration::from_secs(20);
+        receiver.recv_timeout(patience).expect("it waits for ever")
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_fifo_is_no_entry_no_note_and_no_lock() {
+        let parent = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(&parent.path().join("cache"));
+        let paths = [
+            store.path(MANIFESTS, "key"),
+            store.path(ENTRIES, "id"),
+            store.folder.join("size"),
+            store.folder.join("lock"),
+        ];
+        for path in &paths {
+            create_private(path.parent().unwrap()).unwrap();
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.unwrap().success());
+        }
+        soon(move || {
+            assert!(store.manifest("key").is_none() && store.entry("id").is_none());
+            store.touch("key", "id");
+            assert!(store.lock().is_err());
+            store.bound(1);
+            // The note is a file again.
+            assert_eq!(read(&store.folder.join("size")).unwrap(), b"0\n");
+        });
+    }
 
     #[test]
     fn the_folder_is_the_named_one_or_that_of_the_toolchain() {

@@ -30,7 +30,9 @@ pub(crate) struct System {
 
 impl System {
     pub(crate) fn read(paths: &[PathBuf]) -> Self {
-        let texts = paths.iter().filter_map(|path| std::fs::read(path).ok());
+        let texts = paths
+            .iter()
+            .filter_map(|path| syclbin_toolchain::file::read(path).ok());
         let texts: Vec<String> = texts
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .collect();

@@ -38,7 +38,8 @@ impl Memory {
             return ask();
         };
         let path = folder.join(format!("{PREFIX}{name}"));
-        let kept = std::fs::read_to_string(&path).ok();
+        let kept = syclbin_toolchain::file::read(&path).ok();
+        let kept = kept.and_then(|bytes| String::from_utf8(bytes).ok());
         if let Some(answer) = kept.and_then(|text| decode(&text, &key)) {
             return Ok(answer);
         }

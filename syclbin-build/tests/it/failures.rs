@@ -232,6 +232,31 @@ fn a_folder_is_no_source() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_fifo_is_no_source() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let package = Package::new();
+        let path = package.write("kernels/fifo.cpp", "");
+        std::fs::remove_file(&path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let ran = package
+            .script("source kernels/fifo.cpp\ncompile fifo", COMPILE)
+            .run();
+        sender.send(ran.failed().to_owned())
+    });
+    let patience = std::time::Duration::from_secs(60);
+    let message = receiver.recv_timeout(patience).expect("it waits for ever");
+    assert!(
+        message.starts_with(
+            "error: source kernels/fifo.cpp cannot be read: it is a FIFO or pipe, not a regular file"
+        ),
+        "{message}"
+    );
+}
+
 #[test]
 fn no_source_is_an_error_with_an_example() {
     let package = Package::new();

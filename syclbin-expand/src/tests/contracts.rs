@@ -6,7 +6,7 @@ use syclbin::signature::definition::Definition;
 use super::*;
 
 /// A file with these kernels and structs, as a build script records them.
-fn recorded(functions: &[&str], layouts: &[&str]) -> File {
+pub(super) fn recorded(functions: &[&str], layouts: &[&str]) -> File {
     let mut module = AbstractModule::default();
     let definitions = layouts.iter().map(|text| Definition::parse(text));
     let definitions: Vec<Definition> = definitions.map(Option::unwrap).collect();
@@ -26,13 +26,13 @@ fn recorded(functions: &[&str], layouts: &[&str]) -> File {
     File::parse(quote!("a.syclbin"), "a.syclbin".into(), &bytes).unwrap()
 }
 
-fn errors(items: &str, file: &File) -> Vec<String> {
+pub(super) fn errors(items: &str, file: &File) -> Vec<String> {
     expand(&format!("mod kernels = \"a\"; {items}"), file).1
 }
 
 /// The generated code for `items`, without white space.
 #[track_caller]
-fn code(items: &str, file: &File) -> String {
+pub(super) fn code(items: &str, file: &File) -> String {
     let (code, errors) = expand(&format!("mod kernels = \"a\"; {items}"), file);
     assert_eq!(errors, [""; 0]);
     code.to_string().split_whitespace().collect()
@@ -73,7 +73,7 @@ fn what_a_macro_puts_into_a_condition_stays_one_operand() {
 
 #[test]
 fn a_number_without_a_sign_is_one_that_both_readings_share() {
-    let mut file = recorded(&["void k(int *x, int n, int m)"], &[]);
+    let mut file = recorded(&["void k(int *x, int n, unsigned int m)"], &[]);
     let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
     parameters[1].sign_known = false;
     let code = code(

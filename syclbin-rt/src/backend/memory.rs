@@ -85,6 +85,22 @@ impl Memory {
         }
     }
 
+    /// The largest power of two that the address of byte `offset` is known to be a multiple of.
+    pub(crate) fn alignment(&self, offset: usize) -> u64 {
+        let of = |address: u64| 1 << address.trailing_zeros().min(63);
+        match each!(Raw, &self.raw, memory => memory.place()) {
+            Some(address) => of(address.wrapping_add(offset as u64)),
+            // The driver alone knows where it is.
+            None => self.least_alignment().min(of(offset as u64)),
+        }
+    }
+
+    /// What the device aligns all memory to.
+    pub(crate) fn least_alignment(&self) -> u64 {
+        let alignment = each!(Raw, &self.raw, memory => memory.least_alignment());
+        1 << alignment.max(1).ilog2()
+    }
+
     /// The context it lies in.
     pub(crate) fn context(&self) -> Context {
         match &self.raw {

@@ -41,6 +41,8 @@ pub struct Parameter {
     pub name: Option<String>,
     /// What is passed.
     pub ty: Passed,
+    /// What the address of a pointer is a multiple of (`.ptr .align`), if that is more than 1.
+    pub align: Option<u64>,
     /// Where it lies among all parameters; `None` from the first on whose size is not known.
     pub place: Option<Place>,
 }
@@ -212,8 +214,22 @@ fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
 }
 
 impl Parameter {
+    /// The alignment of a pointer that is none to memory of the work-group.
+    pub(crate) fn global_align(&self) -> Option<u64> {
+        let local = matches!(
+            self.ty,
+            Passed::Pointer {
+                space: Some(Space::Shared),
+                ..
+            }
+        );
+        self.align.filter(|_| !local)
+    }
+
     fn parse(words: &[&[u8]], kernel: &str) -> Self {
-        let (ty, name) = read(words).unwrap_or((Passed::Other, b""));
+        let (ty, align, name) = read(words).unwrap_or((Passed::Other, 1, b""));
+        let pointer = matches!(ty, Passed::Pointer { .. });
+        let align = Some(align).filter(|align| pointer && *align > 1 && align.is_power_of_two());
         let name = text(name);
         // What LLVM and NVIDIA's compilers make up.
         let made_up = name
@@ -222,13 +238,14 @@ impl Parameter {
         Self {
             name: Some(name).filter(|name| !made_up && !name.is_empty()),
             ty,
+            align,
             place: None,
         }
     }
 }
 
 /// `.param .u64 .ptr .global .align 4 NAME`, `.param .align 8 .b8 NAME[32]`
-fn read<'t>(words: &[&'t [u8]]) -> Option<(Passed, &'t [u8])> {
+fn read<'t>(words: &[&'t [u8]]) -> Option<(Passed, u64, &'t [u8])> {
     let (mut ty, mut pointer, mut space, mut align) = (None, false, None, 1);
     let mut words = words.iter().copied();
     if words.len() > MAX_WORDS || words.next() != Some(b".param") {
@@ -261,7 +278,7 @@ fn read<'t>(words: &[&'t [u8]]) -> Option<(Passed, &'t [u8])> {
         }
         _ => return None,
     };
-    Some((passed, name))
+    Some((passed, align, name))
 }
 
 pub(super) fn scalar(word: &[u8]) -> Option<(Kind, u32)> {

@@ -9,10 +9,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use super::cpp::{self, Spelled};
 use super::declaration::{Declaration, DeclaredParameter};
 use super::definition::{Definition, Member};
 use super::mangled;
-use super::spirv::{Extended, Module, ParameterType, TypeId, parameter_name};
+use super::spirv::{Extended, Module, Parameter, ParameterType, TypeId, parameter_name};
 
 const INSTRUCTION_SETS: [&str; 2] = [
     "NonSemantic.Shader.DebugInfo.200",
@@ -93,7 +94,48 @@ pub fn describe(module: &Module) -> Described {
     for declaration in described.declarations.values_mut() {
         name_arrays(declaration, &described.definitions);
     }
+    for (symbol, declaration) in &described.declarations {
+        let passed = module.parameters(symbol).unwrap_or_default();
+        align(declaration, &passed, &mut described.definitions);
+    }
     described
+}
+
+/// Debug information for SPIR-V has no alignments. Those of structs that a kernel takes or points to
+/// stand with the arguments of the code, so that `alignas` is not lost.
+fn align(
+    declaration: &Declaration,
+    passed: &[Parameter],
+    definitions: &mut BTreeMap<String, Definition>,
+) {
+    let mut at = 0;
+    let mut found = Vec::new();
+    for parameter in &declaration.parameters {
+        let Some(spelled) = cpp::parse(&parameter.ty) else {
+            return;
+        };
+        let (of, width) = match spelled {
+            Spelled::Pointer { to, .. } => (*to, 1),
+            // The pointer, two ranges and an id.
+            Spelled::Accessor { of, .. } | Spelled::LocalAccessor { of, .. } => (*of, 4),
+            other => (other, 1),
+        };
+        if let (Spelled::Named(name), Some(first)) = (of, passed.get(at)) {
+            found.push((name, first.align));
+        }
+        at += width;
+    }
+    if at != passed.len() {
+        return; // some were removed
+    }
+    for (name, own) in found {
+        if let Some(own) = own.map(u64::from)
+            && let Some(Definition::Struct { size, align, .. }) = definitions.get_mut(&name)
+            && size.is_multiple_of(own)
+        {
+            *align = own.max(*align);
+        }
+    }
 }
 
 /// The arrays of a functor are passed in structs that no source has. What they are, the functor tells
@@ -578,7 +620,7 @@ impl<'m> DebugInfo<'m> {
 
     /// The type of a member, `bytes[N]` where it cannot be told, and its alignment.
     fn member_type(&mut self, ty: u32, size: u64, depth: usize) -> (String, u64) {
-        use super::cpp::{Spelled, parse};
+        use cpp::parse;
         let bytes = || (format!("bytes[{size}]"), 1);
         let Some(text) = self.type_text(ty, depth) else {
             return bytes();

@@ -26,7 +26,7 @@ pub enum Definition {
         name: String,
         /// Bytes, with the padding at the end.
         size: u64,
-        /// Alignment in bytes, as its members make it.
+        /// Alignment in bytes: as its members make it, or more where a kernel says so (`alignas`).
         align: u64,
         /// What it has, by offset.
         members: Vec<Member>,
@@ -50,6 +50,28 @@ impl Definition {
     pub fn name(&self) -> &str {
         match self {
             Self::Enum { name, .. } | Self::Struct { name, .. } => name,
+        }
+    }
+
+    /// Takes the alignment of `other` if that is stricter and all else is the same.
+    pub(super) fn align_as(&mut self, other: &Self) {
+        if let Self::Struct {
+            name,
+            size,
+            align,
+            members,
+        } = self
+            && let Self::Struct {
+                name: other_name,
+                size: other_size,
+                align: stricter,
+                members: others,
+            } = other
+            && *name == *other_name
+            && *size == *other_size
+            && *members == *others
+        {
+            *align = (*align).max(*stricter);
         }
     }
 

@@ -25,11 +25,34 @@ pub(super) struct Names {
     /// Steps of comparing memory that were made.
     pub(super) steps: Cell<usize>,
     described: BTreeMap<String, StructId>,
+    /// Structs by their names, with the strictest alignment that a module of the file knows of.
+    strictest: BTreeMap<String, Definition>,
     /// Structs of one name that differ: both are named, and no kernel can take either.
     conflicts: BTreeMap<StructId, Unsupported>,
 }
 
 impl Names {
+    /// Learns the alignments of structs from all modules: only those that take a struct or point to
+    /// it have the one that `alignas` gives it.
+    pub(super) fn align(&mut self, modules: &[AbstractModule<'_>]) {
+        if modules.len() < 2 {
+            return;
+        }
+        let sets = modules
+            .iter()
+            .filter_map(|module| module.metadata.set(set::LAYOUTS));
+        let texts = sets.flat_map(|set| set.iter().filter_map(|(_, value)| value.as_str()));
+        for definition in texts.filter_map(Definition::parse) {
+            match self.strictest.get_mut(definition.name()) {
+                Some(known) => known.align_as(&definition),
+                None => {
+                    let name = definition.name().to_string();
+                    self.strictest.insert(name, definition);
+                }
+            }
+        }
+    }
+
     /// Adds a struct that C++ described.
     fn insert(&mut self, layout: Layout) -> StructId {
         let name = layout.name.clone();
@@ -113,7 +136,12 @@ impl<'m> Described<'m> {
         let contained = Unsupported::new(format!("the struct `{name}` contains itself"));
         self.known.insert(name.into(), Err(contained));
         let found = match Definition::parse(text) {
-            Some(definition) if definition.name() == name => self.define(definition, names, depth),
+            Some(mut definition) if definition.name() == name => {
+                if let Some(strictest) = names.strictest.get(name) {
+                    definition.align_as(strictest);
+                }
+                self.define(definition, names, depth)
+            }
             _ => Err(Unsupported::new(format!(
                 "the recorded layout of `{name}` is damaged"
             ))),

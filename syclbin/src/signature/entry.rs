@@ -171,6 +171,7 @@ pub(super) fn undeclared(
             name: parameter.name.clone(),
             ty,
             sign_known,
+            align: parameter.global_align(),
             arguments: vec![Argument::Passed],
         });
     }

@@ -40,6 +40,19 @@ impl Slot<'_> {
         }
     }
 
+    /// The alignment of what a pointer to device memory points to.
+    fn align(self) -> Option<u64> {
+        match self {
+            Slot::Passed(parameter)
+                if matches!(parameter.ty, ParameterType::GlobalPointer { .. }) =>
+            {
+                parameter.align.map(u64::from)
+            }
+            Slot::Ptx(parameter) => parameter.global_align(),
+            _ => None,
+        }
+    }
+
     const fn ptx(self) -> Option<ptx::Passed> {
         match self {
             Slot::Ptx(parameter) => Some(parameter.ty),
@@ -194,6 +207,7 @@ impl Sources<'_> {
                 name,
                 ty,
                 sign_known,
+                align: slots.first().and_then(|slot| slot.align()),
                 arguments: slots.into_iter().map(Slot::argument).collect(),
             });
         }
@@ -533,6 +547,7 @@ impl Sources<'_> {
                 name: slot.name(),
                 ty,
                 sign_known,
+                align: slot.align(),
                 arguments: group.iter().map(|slot| slot.argument()).collect(),
             });
             at += width;

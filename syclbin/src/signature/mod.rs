@@ -96,6 +96,9 @@ pub struct Parameter {
     /// Whether the file tells signed from unsigned. If not, integers are taken for signed, and who
     /// shows the parameter should say so.
     pub sign_known: bool,
+    /// What the address of a pointer must be a multiple of, where the code says that and it is more
+    /// than 1: the alignment of what it points to in C++. Nothing for `void *` and for what is no pointer.
+    pub align: Option<u64>,
     /// The arguments it is in the code, in order: four for an accessor (pointer, range of access,
     /// range of the memory, id), one for all else.
     pub arguments: Vec<Argument>,
@@ -151,6 +154,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut found: Vec<KernelSignature> = Vec::new();
     let mut places = BTreeMap::new();
     let mut names = Names::default();
+    names.align(&file.modules);
     let mut variables = Variables::default();
     for (index, module) in file.modules.iter().enumerate() {
         let code = Code::of(module)
@@ -473,6 +477,7 @@ fn scratch_memory() -> Parameter {
             size: None,
         },
         sign_known: true,
+        align: None,
         arguments: vec![Argument::Passed],
     }
 }

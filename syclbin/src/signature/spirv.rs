@@ -121,6 +121,9 @@ pub struct Parameter {
     pub name: Option<String>,
     /// Its type.
     pub ty: ParameterType,
+    /// What the address of a pointer or of a value passed by address must be a multiple of, where the
+    /// compiler says that and it is more than 1: the alignment of the C++ type.
+    pub align: Option<u32>,
 }
 
 /// The type of a kernel's parameter. SPIR-V for kernels has no signed and unsigned integers.
@@ -366,9 +369,15 @@ impl Module {
                 .map(|&(id, ty)| Parameter {
                     name: self.names.get(&id).map(|name| parameter_name(name)),
                     ty: self.parameter_type(id, ty),
+                    align: self.alignment(id),
                 })
                 .collect(),
         )
+    }
+
+    fn alignment(&self, id: u32) -> Option<u32> {
+        let align = self.alignments.get(&id).copied();
+        align.filter(|align| *align > 1 && align.is_power_of_two())
     }
 
     fn parameter_type(&self, id: u32, ty: u32) -> ParameterType {

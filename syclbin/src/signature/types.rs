@@ -235,7 +235,8 @@ pub struct Layout {
     pub name: String,
     /// Its bytes, with the padding at the end.
     pub size: u64,
-    /// Its alignment in bytes. That of a type with `alignas` may be larger.
+    /// Its alignment in bytes. That of a type with `alignas` may be larger where only other structs
+    /// hold it.
     pub align: u64,
     /// What it has, by offset.
     pub fields: Vec<Field>,

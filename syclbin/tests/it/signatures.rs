@@ -286,3 +286,20 @@ fn a_recorded_layout_that_contradicts_the_code_is_a_reason() {
     let reason = kinetic(&particle.replace("size 48", "size 64")).unwrap_err();
     assert!(reason.contains("64 bytes, and the code has 48"), "{reason}");
 }
+
+#[test]
+fn a_struct_has_its_strictest_alignment() {
+    // Only a kernel that takes a struct, or points to it, tells of `alignas`.
+    let outer = "struct O { P p; /* 0 */ } /* size 64, align 4 */";
+    let loose = "struct P { int x; /* 0 */ } /* size 64, align 4 */";
+    let strict = "struct P { int x; /* 0 */ } /* size 64, align 64 */";
+    let found = file(&[
+        ("a", "void a(O *o)", &[outer, loose]),
+        ("b", "void b(P *p)", &[strict]),
+    ]);
+    let parameters = found.kernels[1].parameters.as_ref().unwrap();
+    let p = parameters[0].ty.structure().unwrap();
+    assert_eq!(found.layouts.get(p).unwrap().align, 64);
+    assert!(found.kernels[0].parameters.is_ok());
+    assert_eq!(found.layouts.len(), 2);
+}

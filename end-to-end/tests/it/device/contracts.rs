@@ -81,6 +81,34 @@ fn arithmetic_is_that_of_integers_and_dimensions_are_those_of_the_conditions() {
     );
 }
 
+#[test]
+fn a_negative_count_is_refused() {
+    let Some(queue) = queue() else { return };
+    let kernels = vector_ops::Module::load(&queue).unwrap();
+    let mut out = ones(&queue, 4);
+    assert_eq!(
+        message(kernels.fill.iota(1.0, &mut out, -1).launch(4)),
+        "kernel fill::iota: argument 2 (count) breaks the contract `count >= 0`: count is -1"
+    );
+}
+
+mod signed {
+    syclbin_rt::include_syclbin! {
+        pub(crate) mod vector_ops = "vector_ops";
+        only { fill::iota }
+        safe fn fill::iota where out.len() >= count, count >= i32::MIN;
+    }
+}
+
+#[test]
+fn a_contract_may_allow_negative_numbers() {
+    let Some(queue) = queue() else { return };
+    let kernels = signed::vector_ops::Module::load(&queue).unwrap();
+    let mut out = ones(&queue, 2);
+    kernels.fill.iota(5.0, &mut out, -1).launch(2).unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [1.0; 2]);
+}
+
 mod unsure {
     syclbin_rt::include_syclbin! {
         pub(crate) mod vector_ops = "../testfiles/vector_ops.object.syclbin";

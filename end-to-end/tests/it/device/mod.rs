@@ -3,6 +3,7 @@
 //! All that these tests need is in this program, so it can be copied to another machine and run there
 //! with the filter `device::`. They use no compiler, no Cargo and no files of the repository.
 
+mod alignment;
 mod asserts;
 mod constants;
 mod contracts;

@@ -81,6 +81,16 @@ impl Memory {
         })
     }
 
+    /// What all memory is aligned to (CUDA C Programming Guide, "Device Memory Accesses").
+    pub(crate) fn least_alignment(&self) -> u64 {
+        256
+    }
+
+    /// Where it is.
+    pub(crate) fn place(&self) -> Option<u64> {
+        Some(self.pointer)
+    }
+
     /// The context it lies in.
     #[inline]
     pub(crate) fn context(&self) -> &Arc<Context> {

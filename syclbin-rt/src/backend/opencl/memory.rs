@@ -146,6 +146,16 @@ impl Memory {
         self.address().is_none().then_some(alignment)
     }
 
+    /// What all memory of the device is aligned to.
+    pub(crate) fn least_alignment(&self) -> u64 {
+        self.context.device().facts().buffer_alignment as u64
+    }
+
+    /// Where it is, if that is known.
+    pub(crate) fn place(&self) -> Option<u64> {
+        self.address()
+    }
+
     /// The context it lies in.
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context

@@ -1,0 +1,271 @@
+//! Sums: what an expression of a contract comes to, as far as that tells what bounds what.
+//!
+//! `2 * x.len() - n + 1` is a sum of numbers of the launch, each with a factor. Products of those,
+//! quotients and remainders are terms of their own: of them only matters what they grow with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The number of elements of a parameter, in one of its dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Length {
+    pub(crate) parameter: usize,
+    /// None for all elements of an accessor of several dimensions.
+    pub(crate) dimension: Option<u64>,
+}
+
+/// Signed numbers by their text.
+pub(crate) type Numbers = BTreeSet<String>;
+
+/// `2 * x.len() - n + 1`, by what each factor stands before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sum {
+    terms: BTreeMap<String, (i128, Term)>,
+    constant: i128,
+}
+
+/// A number of the launch, or what several of them make.
+#[derive(Clone, Debug, Default)]
+struct Term {
+    /// The lengths that it does not shrink with, as long as none of its numbers is negative.
+    grows: BTreeSet<Length>,
+    /// Those that it depends on in another way.
+    varies: BTreeSet<Length>,
+    /// The signed numbers in it.
+    signed: Numbers,
+    /// Whether it is at least 0 where those are.
+    natural: bool,
+}
+
+/// How a sum follows a length.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trend {
+    /// It does not depend on it.
+    Constant,
+    /// It never shrinks when the length grows.
+    Up,
+    Other,
+}
+
+impl Sum {
+    pub(crate) fn constant(constant: i128) -> Self {
+        let terms = BTreeMap::new();
+        Self { terms, constant }
+    }
+
+    pub(crate) fn length(length: Length) -> Self {
+        let term = Term {
+            grows: [length].into(),
+            natural: true,
+            ..Term::default()
+        };
+        Self::of(format!("{length:?}"), term)
+    }
+
+    /// A number that is never negative, by its text.
+    pub(crate) fn natural(text: String) -> Self {
+        let natural = true;
+        Self::of(
+            text,
+            Term {
+                natural,
+                ..Term::default()
+            },
+        )
+    }
+
+    pub(crate) fn signed(text: String) -> Self {
+        let term = Term {
+            signed: [text.clone()].into(),
+            natural: true,
+            ..Term::default()
+        };
+        Self::of(text, term)
+    }
+
+    fn of(key: String, term: Term) -> Self {
+        Self {
+            terms: [(key, (1, term))].into(),
+            constant: 0,
+        }
+    }
+
+    pub(crate) fn scaled(mut self, factor: i128) -> Self {
+        self.constant = self.constant.saturating_mul(factor);
+        for (own, _) in self.terms.values_mut() {
+            *own = own.saturating_mul(factor);
+        }
+        self.terms.retain(|_, (factor, _)| *factor != 0);
+        self
+    }
+
+    pub(crate) fn plus(mut self, other: Self) -> Self {
+        self.constant = self.constant.saturating_add(other.constant);
+        for (key, (factor, term)) in other.terms {
+            let own = self.terms.entry(key).or_insert((0, term));
+            own.0 = own.0.saturating_add(factor);
+        }
+        self.terms.retain(|_, (factor, _)| *factor != 0);
+        self
+    }
+
+    pub(crate) fn minus(self, other: Self) -> Self {
+        self.plus(other.scaled(-1))
+    }
+
+    pub(crate) fn times(self, other: Self) -> Self {
+        if self.terms.is_empty() {
+            return other.scaled(self.constant);
+        }
+        if other.terms.is_empty() {
+            return self.scaled(other.constant);
+        }
+        let mut keys = [self.key(), other.key()];
+        keys.sort();
+        let mut term = self.growing_with(&other);
+        term.grows.extend(other.growing_with(&self).grows);
+        term.varies.retain(|length| !term.grows.contains(length));
+        term.natural = self.is_natural(&Numbers::new()) && other.is_natural(&Numbers::new());
+        Self::of(format!("({}) * ({})", keys[0], keys[1]), term)
+    }
+
+    pub(crate) fn over(self, other: Self) -> Self {
+        if let (true, true, Some(quotient)) = (
+            self.terms.is_empty(),
+            other.terms.is_empty(),
+            self.constant.checked_div(other.constant),
+        ) {
+            return Self::constant(quotient);
+        }
+        let mut term = self.growing_with(&other);
+        term.natural = self.is_natural(&Numbers::new()) && other.is_natural(&Numbers::new());
+        Self::of(format!("({}) / ({})", self.key(), other.key()), term)
+    }
+
+    pub(crate) fn modulo(self, other: Self) -> Self {
+        if let (true, true, Some(rest)) = (
+            self.terms.is_empty(),
+            other.terms.is_empty(),
+            self.constant.checked_rem(other.constant),
+        ) {
+            return Self::constant(rest);
+        }
+        let mut term = self.growing_with(&other);
+        let grows = std::mem::take(&mut term.grows);
+        term.varies.extend(grows);
+        // A remainder has the sign of what is divided.
+        term.natural = self.is_natural(&Numbers::new());
+        Self::of(format!("({}) % ({})", self.key(), other.key()), term)
+    }
+
+    /// A term of both that grows with what this sum grows with, and varies with the others.
+    fn growing_with(&self, other: &Self) -> Term {
+        let mut term = Term::default();
+        let others = other.lengths();
+        let steady = other.is_natural(&Numbers::new());
+        for length in self.lengths() {
+            let up = self.trend(length, &Numbers::new()) == Trend::Up;
+            if up && steady && !others.contains(&length) {
+                term.grows.insert(length);
+            } else {
+                term.varies.insert(length);
+            }
+        }
+        term.varies.extend(others);
+        for (_, inner) in self.terms.values().chain(other.terms.values()) {
+            term.signed.extend(inner.signed.iter().cloned());
+        }
+        term
+    }
+
+    /// The same text for the same sum.
+    fn key(&self) -> String {
+        let terms = self.terms.iter();
+        let mut key: String = terms
+            .map(|(key, (factor, _))| format!("{factor} * {key} + "))
+            .collect();
+        key.push_str(&self.constant.to_string());
+        key
+    }
+
+    /// Whether it is one number as it stands.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    pub(crate) fn lengths(&self) -> BTreeSet<Length> {
+        let terms = self.terms.values();
+        let each = terms.flat_map(|(_, term)| term.grows.iter().chain(&term.varies));
+        each.copied().collect()
+    }
+
+    /// Whether it cannot be negative, where of its numbers only `negative` ones can.
+    pub(crate) fn is_natural(&self, negative: &Numbers) -> bool {
+        let mut terms = self.terms.values();
+        self.constant >= 0
+            && terms.all(|(factor, term)| {
+                *factor > 0 && term.natural && term.signed.is_disjoint(negative)
+            })
+    }
+
+    /// How it follows `length`, where of its numbers only `negative` ones can be negative.
+    pub(crate) fn trend(&self, length: Length, negative: &Numbers) -> Trend {
+        let mut trend = Trend::Constant;
+        for (factor, term) in self.terms.values() {
+            if term.varies.contains(&length) {
+                return Trend::Other;
+            }
+            if term.grows.contains(&length) {
+                if *factor < 0 || !term.signed.is_disjoint(negative) {
+                    return Trend::Other;
+                }
+                trend = Trend::Up;
+            }
+        }
+        trend
+    }
+
+    /// The signed numbers that it is smaller for, or may be: those that it being at least 0 bounds
+    /// from above.
+    pub(crate) fn bounded_above(&self) -> Numbers {
+        let mut bounded = Numbers::new();
+        for (key, (factor, term)) in &self.terms {
+            let itself = term.signed.contains(key);
+            if *factor < 0 || !itself {
+                bounded.extend(term.signed.iter().cloned());
+            }
+        }
+        bounded
+    }
+
+    pub(crate) fn numbers(&self) -> Numbers {
+        let terms = self.terms.values();
+        terms.flat_map(|(_, term)| term.signed.clone()).collect()
+    }
+
+    /// The signed number that it being at least 0 bounds from below, and what by.
+    pub(crate) fn lower_bound(&self) -> Option<(&String, i128)> {
+        let mut terms = self.terms.iter();
+        match (terms.next(), terms.next()) {
+            (Some((key, (factor, term))), None) if *factor > 0 && term.signed.contains(key) => {
+                // Rounded up: `2 * n - 3 >= 0` holds from 2 on.
+                let least = self.constant.saturating_neg();
+                let (quotient, rest) = (least.div_euclid(*factor), least.rem_euclid(*factor));
+                Some((key, quotient.saturating_add(i128::from(rest != 0))))
+            }
+            _ => None,
+        }
+    }
+
+    /// The length that it is, but for a factor.
+    pub(crate) fn multiple_of_length(&self) -> Option<i128> {
+        let mut terms = self.terms.values();
+        match (terms.next(), terms.next()) {
+            (Some((factor, term)), None)
+                if self.constant == 0 && term.signed.is_empty() && term.grows.len() == 1 =>
+            {
+                Some(*factor)
+            }
+            _ => None,
+        }
+    }
+}

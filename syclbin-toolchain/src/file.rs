@@ -1,0 +1,151 @@
+//! Files: opened without waiting, and judged by what was opened.
+//!
+//! Opening a FIFO waits for somebody who writes to it, and a path may lead to another file when it is
+//! asked about a second time. So files are opened in a way that does not wait, and kind, owner and mode
+//! are those of the open file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// How much [`read_if`] reads of a file to know it by.
+const START: u64 = 4096;
+
+/// Opens a regular file to be read. Links are followed.
+///
+/// # Errors
+///
+/// When it cannot be opened, or is no regular file: a FIFO, a device, a directory.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_as(path, File::options().read(true), false)
+}
+
+/// Opens a regular file as `options` say, but no link to one: for files that programs put into
+/// directories of their own.
+///
+/// # Errors
+///
+/// As of [`open`], and when it is a link.
+pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    open_as(path, options, true)
+}
+
+fn open_as(path: &Path, options: &mut OpenOptions, own: bool) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // The standard library adds O_CLOEXEC.
+        let links = if own { libc::O_NOFOLLOW } else { 0 };
+        options.custom_flags(libc::O_NONBLOCK | links);
+    }
+    #[cfg(not(unix))]
+    let _ = own;
+    let file = options.open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        return Ok(file);
+    }
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let message = format!("it is {}, not a regular file", name(kind));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+#[cfg(unix)]
+fn name(kind: std::fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    if kind.is_fifo() {
+        "a FIFO or pipe"
+    } else if kind.is_char_device() || kind.is_block_device() {
+        "a device"
+    } else {
+        "something else"
+    }
+}
+
+#[cfg(not(unix))]
+fn name(_: std::fs::FileType) -> &'static str {
+    "something else"
+}
+
+/// Reads a regular file.
+///
+/// # Errors
+///
+/// As of [`open`], and when it cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_if(path, |_| true)
+}
+
+/// Reads a regular file whose first bytes are `wanted`, and no more than those of another.
+///
+/// # Errors
+///
+/// As of [`read`].
+pub fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let mut bytes = Vec::new();
+    (&mut file).take(START).read_to_end(&mut bytes)?;
+    if wanted(&bytes) {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// A FIFO in a new directory. Opening it to read or write would wait for ever, and so fail the test.
+    fn fifo(folder: &Path) -> std::path::PathBuf {
+        let path = folder.join("fifo");
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo").success());
+        path
+    }
+
+    #[test]
+    fn a_fifo_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = fifo(folder.path());
+        for error in [open(&path).unwrap_err(), read(&path).unwrap_err()] {
+            assert_eq!(
+                error.to_string(),
+                "it is a FIFO or pipe, not a regular file"
+            );
+        }
+        let write = open_own(&path, File::options().append(true));
+        assert!(write.is_err());
+    }
+
+    #[test]
+    fn other_kinds_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = open(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(error.to_string(), "it is a device, not a regular file");
+        let error = open(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn only_own_files_are_no_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&path, b"bytes").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(read(&link).unwrap(), b"bytes");
+        assert!(open_own(&path, File::options().read(true)).is_ok());
+        assert!(open_own(&link, File::options().read(true)).is_err());
+    }
+
+    #[test]
+    fn an_unwanted_file_is_not_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse");
+        File::create(&path).unwrap().set_len(3 << 30).unwrap();
+        let start = read_if(&path, |start| start.starts_with(b"SYBI")).unwrap();
+        assert_eq!(start.len() as u64, START);
+    }
+}
