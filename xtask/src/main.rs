@@ -7,6 +7,7 @@ mod gpu;
 mod nvcc;
 mod nvidia;
 mod oracle;
+mod random;
 mod simulated_cuda;
 mod steps;
 mod test_programs;
@@ -21,7 +22,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 14] = [
+const TASKS: [Task; 15] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -81,6 +82,11 @@ const TASKS: [Task; 14] = [
         name: "nvidia-files",
         help: "make the files in testfiles/nvidia anew; --ptx and --cuda name folders",
         run: nvidia::files,
+    },
+    Task {
+        name: "signatures",
+        help: "call random kernels by their stubs; --count, --seed, --first, --simulated-cuda",
+        run: random::signatures,
     },
     Task {
         name: "corrupt",

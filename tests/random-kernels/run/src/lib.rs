@@ -1,0 +1,8 @@
+//! What the generated tests share: random values, what kernels must make of them, and a report.
+#![forbid(unsafe_code)]
+
+mod report;
+mod values;
+
+pub use report::{Outcome, Report};
+pub use values::{Values, same, values};
