@@ -2,13 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use random_kernels::{Program, Setting, signatures};
+use random_kernels::{Program, Setting, differential, signatures};
 use syclbin_build::Build;
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("OUT_DIR of Cargo"));
-    let setting = setting("SYCLBIN_RANDOM_SIGNATURES", 100);
-    compile(&out, "signatures", &signatures::program(&setting));
+    let setting = self::setting("SYCLBIN_RANDOM_SIGNATURES", 100);
+    compile(&out, "signatures", &signatures::program(&setting), &[]);
+    let setting = self::setting("SYCLBIN_RANDOM_DIFFERENTIAL", 50);
+    let exact = ["-ffp-contract=off", "-Wno-tautological-compare"];
+    compile(
+        &out,
+        "differential",
+        &differential::program(&setting),
+        &exact,
+    );
 }
 
 /// What the variable `name` says. By default so many kernels of seed 1 are generated.
@@ -25,11 +33,14 @@ fn setting(name: &str, count: usize) -> Setting {
     Setting::parse(&text, &default).expect("a setting")
 }
 
-fn compile(out: &Path, name: &str, program: &Program) {
+fn compile(out: &Path, name: &str, program: &Program, flags: &[&str]) {
     for source in &program.sources {
         let path = out.join(format!("{}.cpp", source.name));
         write(&path, &source.text);
-        Build::new().source(&path).compile(&source.name);
+        let build = flags
+            .iter()
+            .fold(Build::new(), |build, flag| build.flag(flag));
+        build.source(&path).compile(&source.name);
     }
     write(&out.join(format!("{name}.rs")), &program.calls);
 }

@@ -4,6 +4,7 @@
 //! runs anything: package `random-kernels-run` does.
 #![forbid(unsafe_code)]
 
+pub mod differential;
 mod random;
 mod setting;
 pub mod signatures;

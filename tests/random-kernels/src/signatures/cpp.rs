@@ -352,8 +352,8 @@ impl Body<'_> {
         let size = self.kernel.size(ty);
         let (at, of) = (self.take(size, put), spelled(self.kernel, ty));
         self.text += &match put {
-            true => format!("  {{ {of} value = {place}; PUT({at}, {size}, value) }}\n"),
-            false => format!("  {{ {of} value; GET({at}, {size}, value) {place} = value; }}\n"),
+            true => format!("  {{ {of} copied = {place}; PUT({at}, {size}, copied) }}\n"),
+            false => format!("  {{ {of} copied; GET({at}, {size}, copied) {place} = copied; }}\n"),
         };
     }
 

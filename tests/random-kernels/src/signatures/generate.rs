@@ -131,7 +131,10 @@ fn parameter(
     if matches!(ty, Type::Union(_)) || passing == Passing::Handler && is_class {
         passing = Passing::Value;
     }
+    // An instance of a template that nothing looks into is never made, so nothing describes it.
+    let template = matches!(ty, Type::Struct(index) if kernel.structs[index].template.is_some());
     let used = match passing {
+        Passing::Read(_) if template => true,
         Passing::Value | Passing::Read(_) => !random.percent(8),
         Passing::Handler => false,
         _ => true,

@@ -1,7 +1,9 @@
 //! Calls random kernels by their stubs. `cargo xtask signatures` runs this with other seeds.
 
+mod differential;
 mod signatures;
 
+use random_kernels_run::Report;
 use syclbin_rt::{Device, Queue};
 
 /// A queue, or `None` where there is no device; with SYCLBIN_REQUIRE_DEVICE=1 that is a failure.
@@ -16,4 +18,20 @@ fn queue() -> Option<Queue> {
             None
         }
     }
+}
+
+/// Runs kernels and fails if one does.
+fn run(kernels: fn(&Queue, &mut Report)) {
+    let Some(queue) = queue() else { return };
+    let mut report = Report::default();
+    kernels(&queue, &mut report);
+    for failure in report.failures() {
+        eprintln!("{failure}");
+    }
+    assert!(
+        report.failures().is_empty(),
+        "{} failed",
+        report.failures().len()
+    );
+    eprintln!("passed: {} kernels on {}", report.ran(), queue.device());
 }
