@@ -22,7 +22,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 15] = [
+const TASKS: [Task; 16] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -85,8 +85,13 @@ const TASKS: [Task; 15] = [
     },
     Task {
         name: "signatures",
-        help: "call random kernels by their stubs; --count, --seed, --first, --simulated-cuda",
+        help: "call random kernels by their stubs; --count, --seed, --first, --simulated-cuda (too)",
         run: random::signatures,
+    },
+    Task {
+        name: "differential",
+        help: "compare what random kernels compute with Rust; takes what `signatures` does",
+        run: random::differential,
     },
     Task {
         name: "corrupt",

@@ -73,7 +73,7 @@ fn on_simulated_cuda(required: &OsStr) -> Result<()> {
         if program.is_of("end-to-end") {
             // The other half runs compilers, which know nothing of the device.
             command.arg("device::");
-        } else if !program.is_of("syclbin-rt") {
+        } else if !program.is_of("syclbin-rt") && !program.is_of("random-kernels/run") {
             continue;
         }
         step_there(&program.name(), &command)?;

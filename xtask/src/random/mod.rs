@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::Instant;
 
-use random_kernels::{Program, Setting, signatures};
+use random_kernels::{Program, Setting, differential, signatures};
 
 use crate::steps::{self, Result, cargo, target_folder};
 
@@ -34,6 +34,21 @@ const SIGNATURES: Kind = Kind {
     program: signatures::program,
     parameters: signatures::parameters,
 };
+
+const DIFFERENTIAL: Kind = Kind {
+    name: "differential",
+    variable: "SYCLBIN_RANDOM_DIFFERENTIAL",
+    other: "SYCLBIN_RANDOM_SIGNATURES",
+    test: "differential::",
+    batch: 200,
+    program: differential::program,
+    parameters: differential::statements,
+};
+
+/// Has each device compute what Rust does.
+pub(crate) fn differential(arguments: &[String]) -> Result<()> {
+    run(&DIFFERENTIAL, arguments)
+}
 
 /// Calls random kernels by their stubs.
 pub(crate) fn signatures(arguments: &[String]) -> Result<()> {
@@ -146,8 +161,18 @@ fn one(batch: &Setting, number: usize) -> Setting {
     }
 }
 
-/// Compiles and runs the kernels of `setting`. What was said is kept in the target directory.
+/// Compiles and runs the kernels of `setting` on the best device, and if they pass and it is wanted, on
+/// simulated CUDA.
 fn attempt(kind: &Kind, options: &Options, setting: &Setting) -> Result<Attempt> {
+    let outcome = attempt_on(kind, false, setting)?;
+    match outcome {
+        Attempt::Passed if options.on_simulated_cuda => attempt_on(kind, true, setting),
+        outcome => Ok(outcome),
+    }
+}
+
+/// What the program says is kept in the target directory.
+fn attempt_on(kind: &Kind, on_simulated_cuda: bool, setting: &Setting) -> Result<Attempt> {
     let mut command = cargo();
     command.args([
         "test",
@@ -158,7 +183,7 @@ fn attempt(kind: &Kind, options: &Options, setting: &Setting) -> Result<Attempt>
         "it",
     ]);
     command.args(["--", "--nocapture", kind.test]);
-    if options.on_simulated_cuda {
+    if on_simulated_cuda {
         command.env("SYCLBIN_DEVICE", "cuda:gpu:0");
         command = crate::simulated_cuda::with(&command)?;
     }

@@ -1,5 +1,6 @@
 //! Calls random kernels by their stubs. `cargo xtask signatures` runs this with other seeds.
 
+mod comparison;
 mod differential;
 mod signatures;
 
