@@ -37,9 +37,7 @@ fn compile(out: &Path, name: &str, program: &Program, flags: &[&str]) {
     for source in &program.sources {
         let path = out.join(format!("{}.cpp", source.name));
         write(&path, &source.text);
-        let build = flags
-            .iter()
-            .fold(Build::new(), |build, flag| build.flag(flag));
+        let build = flags.iter().fold(Build::new(), Build::flag);
         build.source(&path).compile(&source.name);
     }
     write(&out.join(format!("{name}.rs")), &program.calls);

@@ -8,7 +8,7 @@ impl Values {
     /// A random integer; a third of them are small.
     pub fn integer<T: Pod>(&mut self) -> T {
         let mut value: T = self.value();
-        if self.value::<u8>() % 3 == 0 {
+        if self.value::<u8>().is_multiple_of(3) {
             bytemuck::bytes_of_mut(&mut value)[1..].fill(0);
         }
         value

@@ -1,6 +1,6 @@
 //! The C++ of a kernel: it copies all that it takes to `bytes_out`, and `bytes_in` to all that it may write.
 
-use super::kernel::{Kernel, Parameter, Passing, Range, Style};
+use super::kernel::{Grid, Kernel, Parameter, Passing, Style};
 use super::spelling::{declared, spelled, structure_path};
 use super::types::{Bits, Struct, Type};
 
@@ -123,9 +123,9 @@ pub(crate) fn template_arguments(kernel: &Kernel) -> (&'static str, i64) {
 fn function(kernel: &Kernel) -> String {
     let name = &kernel.name;
     let property = match kernel.range {
-        Range::SingleTask => "SYCLBIN_PROPERTY(single_task_kernel)".to_owned(),
-        Range::NdRange(dimensions) => format!("SYCLBIN_PROPERTY(nd_range_kernel<{dimensions}>)"),
-        Range::Required(dimensions) => format!(
+        Grid::SingleTask => "SYCLBIN_PROPERTY(single_task_kernel)".to_owned(),
+        Grid::NdRange(dimensions) => format!("SYCLBIN_PROPERTY(nd_range_kernel<{dimensions}>)"),
+        Grid::Required(dimensions) => format!(
             "SYCLBIN_PROPERTY(nd_range_kernel<{dimensions}>)\nSYCLBIN_WORK_GROUP_SIZE({})",
             vec!["2"; dimensions].join(", ")
         ),
@@ -237,7 +237,7 @@ fn body(kernel: &Kernel) -> String {
         given: 0,
         sizes: true,
     };
-    if let Range::Required(dimensions) = kernel.range {
+    if let Grid::Required(dimensions) = kernel.range {
         body.text += &format!(
             "  if (syclbin::get_nd_item<{dimensions}>().get_global_linear_id() != 0) return;\n"
         );

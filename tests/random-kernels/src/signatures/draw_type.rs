@@ -51,7 +51,7 @@ impl<'d> DrawType<'d> {
                 count: self.random.between(1, 5),
             },
             67..71 => Type::Index {
-                name: *self.random.pick(&["sycl::id", "sycl::range"]),
+                name: ["sycl::id", "sycl::range"][self.random.below(2)],
                 dimensions: self.random.between(1, 3),
             },
             _ if depth < DEEPEST => Type::Struct(self.structure(depth)),

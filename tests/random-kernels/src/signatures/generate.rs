@@ -1,7 +1,7 @@
 //! Draws a kernel.
 
 use super::draw_type::DrawType;
-use super::kernel::{Kernel, Parameter, Passing, Range, Style};
+use super::kernel::{Grid, Kernel, Parameter, Passing, Style};
 use super::names;
 use super::types::{SCALARS, Type};
 use crate::{Random, Setting};
@@ -80,12 +80,12 @@ fn style(random: &mut Random, full: bool) -> Style {
     }
 }
 
-fn range(random: &mut Random, style: Style) -> Range {
+fn range(random: &mut Random, style: Style) -> Grid {
     match (style, random.below(10)) {
-        (Style::Functor | Style::Lambda, _) | (_, 0..5) => Range::NdRange(1),
-        (_, 5..7) => Range::SingleTask,
-        (_, 7..9) => Range::NdRange(random.between(2, 3)),
-        _ => Range::Required(random.between(1, 3)),
+        (Style::Functor | Style::Lambda, _) | (_, 0..5) => Grid::NdRange(1),
+        (_, 5..7) => Grid::SingleTask,
+        (_, 7..9) => Grid::NdRange(random.between(2, 3)),
+        _ => Grid::Required(random.between(1, 3)),
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Style {
 
 /// What a kernel runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Range {
+pub(crate) enum Grid {
     SingleTask,
     /// Of so many dimensions.
     NdRange(usize),
@@ -34,7 +34,7 @@ pub(crate) struct Kernel {
     /// Of all kernels of a seed.
     pub(crate) number: usize,
     pub(crate) style: Style,
-    pub(crate) range: Range,
+    pub(crate) range: Grid,
     /// Whether it needs `<sycl/sycl.hpp>`.
     pub(crate) full: bool,
     pub(crate) path: Vec<String>,

@@ -1,7 +1,7 @@
 //! The Rust that calls the stub of a kernel with random values, and compares what comes back.
 
 use super::cpp::{parameters, template_arguments};
-use super::kernel::{Kernel, Parameter, Passing, Range, Style};
+use super::kernel::{Grid, Kernel, Parameter, Passing, Style};
 use super::names;
 use super::spelling::rust;
 use super::types::Type;
@@ -30,11 +30,9 @@ pub(crate) fn function(kernel: &Kernel, file: &str) -> String {
     let (class, field) = writer.class();
     let count = parameters(kernel).len();
     let (range, launch) = match kernel.range {
-        Range::SingleTask => (String::new(), "1".to_owned()),
-        Range::NdRange(dimensions) => (String::new(), ones(dimensions, 1)),
-        Range::Required(dimensions) => {
-            (format!(", GlobalRange<{dimensions}>"), ones(dimensions, 2))
-        }
+        Grid::SingleTask => (String::new(), "1".to_owned()),
+        Grid::NdRange(dimensions) => (String::new(), ones(dimensions, 1)),
+        Grid::Required(dimensions) => (format!(", GlobalRange<{dimensions}>"), ones(dimensions, 2)),
     };
     let (types, arguments) = (list(&types), list(&arguments));
     let method = method(kernel);
