@@ -139,7 +139,10 @@ fn run(
         };
         // Only SPIR-V tells, whatever else is wanted.
         debug.flags = without_targets(&debug.flags);
-        debug.flags.push("-g".into());
+        // Also of structs that stand in template arguments only, as in work_group_memory<Pair[]>.
+        debug
+            .flags
+            .extend(["-g", "-fstandalone-debug"].map(OsString::from));
         let only_with = Some(tasks.len());
         tasks.push(Task {
             job: code,

@@ -7,6 +7,7 @@ mod gpu;
 mod nvcc;
 mod nvidia;
 mod oracle;
+mod random;
 mod simulated_cuda;
 mod steps;
 mod wheels;
@@ -20,7 +21,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 14] = [
+const TASKS: [Task; 16] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -80,6 +81,16 @@ const TASKS: [Task; 14] = [
         name: "nvidia-files",
         help: "make the files in testfiles/nvidia anew; --ptx and --cuda name folders",
         run: nvidia::files,
+    },
+    Task {
+        name: "signatures",
+        help: "call random kernels by their stubs; --count, --seed, --first, --simulated-cuda (too)",
+        run: random::signatures,
+    },
+    Task {
+        name: "differential",
+        help: "compare what random kernels compute with Rust; takes what `signatures` does",
+        run: random::differential,
     },
     Task {
         name: "corrupt",

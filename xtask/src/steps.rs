@@ -77,14 +77,18 @@ fn tests(device: &OsStr) -> Result<()> {
         .map_err(|_| format!("{LONG}: a thread of xtask panicked"))?;
     let output = output.map_err(|error| format!("{LONG}: {error}"))?;
     others?;
-    if output.status.success() {
-        return Ok(());
+    if !output.status.success() {
+        return Err(format!(
+            "{LONG} failed\n{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        ));
     }
-    Err(format!(
-        "{LONG} failed\n{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    ))
+    // `gpu check` runs the other tests of devices there.
+    let random = ["stubs_pass_every_byte", "devices_compute_what_rust_does"];
+    let mut random = simulated_cuda::with(cargo_test(&["--test", "it", "--"]).args(random))?;
+    random.env("SYCLBIN_DEVICE", "cuda:gpu:0");
+    step("random kernels on simulated CUDA", &mut random)
 }
 
 /// Has the CPU device, or a better one, work until something is lost or left.

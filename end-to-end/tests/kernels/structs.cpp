@@ -107,6 +107,25 @@ KERNEL void shared_structs(syclexp::work_group_memory<ns::Pair<int, 2>[]> scratc
   sycl::group_barrier(item.get_group());
   out[item.get_global_id(0)] = scratch[n - 1 - l].a[0] + scratch[n - 1 - l].b;
 }
+// They stand nowhere else, so only the argument of the template names them.
+struct OnlyLocal { int first[2]; short second; };
+KERNEL void only_local(syclexp::work_group_memory<OnlyLocal[]> open, syclexp::work_group_memory<OnlyLocal> one,
+                       syclexp::work_group_memory<sycl::id<2>[]> ids, int *out) {
+  OnlyLocal &single = one;
+  open[2].first[1] = 3, open[2].second = 4, single.second = 5, ids[1] = sycl::id<2>(6, 7);
+  out[0] = open[2].first[1] * 1000 + open[2].second * 100 + single.second * 10 + static_cast<int>(ids[1][1]);
+}
+// `last` stands in the padding behind the base class, which is not trivial.
+struct WithTail { sycl::half h; int number; short tail; };
+struct InTail : WithTail { short last; };
+TASK void in_tail(InTail by, InTail *to) { to->number = by.number + 1, to->last = by.last + to->tail; }
+// What the compiler makes a memmove of: the pointers may be equal.
+struct Moved { int numbers[9]; };
+TASK void moved(const Moved *from, Moved *to, Moved *third) {
+  Moved copy = *from;
+  to->numbers[0] += 1;
+  *third = copy;
+}
 // Only the bits: conversions need a function that nothing links.
 TASK void brains(bf16 by, const bf16 *from, bf16 *to) {
   to[0] = by;

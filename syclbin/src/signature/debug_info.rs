@@ -43,6 +43,14 @@ const TAG_UNION: u32 = 2;
 const FLAG_STATIC_MEMBER: u32 = 0x200;
 const STORAGE_WORKGROUP: u32 = 4;
 
+/// Classes of SYCL that a kernel takes elements with.
+const OF_ELEMENTS: [&str; 4] = [
+    "sycl::accessor<",
+    "sycl::local_accessor<",
+    "sycl::ext::oneapi::experimental::work_group_memory<",
+    "sycl::ext::oneapi::experimental::dynamic_work_group_memory<",
+];
+
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
 /// Instructions repeat texts, and names repeat inside of names, so a small hostile module can mean
@@ -426,7 +434,13 @@ impl<'m> DebugInfo<'m> {
             TYPE_ENUM => self.enumeration(id, e, depth)?,
             TYPE_COMPOSITE => self.composite(id, e, depth)?,
             TYPEDEF => self.type_text(*operand(1)?, depth)?,
-            TYPE_TEMPLATE => self.type_text(*operand(0)?, depth)?,
+            TYPE_TEMPLATE => {
+                let text = self.type_text(*operand(0)?, depth)?;
+                if OF_ELEMENTS.iter().any(|name| text.starts_with(name)) {
+                    self.define_arguments(e, depth);
+                }
+                text
+            }
             TYPE_ARRAY => {
                 let mut text = self.type_text(*operand(0)?, depth)?;
                 for count in e.operands.get(1..)?.iter().rev() {
@@ -462,6 +476,17 @@ impl<'m> DebugInfo<'m> {
         };
         self.spend(&text)?;
         Some(text)
+    }
+
+    /// Defines what the arguments of a template name. It may stand nowhere else.
+    fn define_arguments(&mut self, template: &Extended, depth: usize) {
+        for argument in template.operands.iter().skip(1) {
+            let argument = self.instructions.get(argument);
+            let argument = argument.filter(|e| e.instruction == TEMPLATE_PARAMETER);
+            if let Some(ty) = argument.and_then(|e| e.operands.get(1)) {
+                self.type_text(*ty, depth);
+            }
+        }
     }
 
     /// How many elements a dimension of an array has: a constant, or a range of which the count is

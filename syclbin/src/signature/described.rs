@@ -89,6 +89,22 @@ impl Names {
     }
 }
 
+/// Replaces the last field, if it is a struct, with the fields of that, and returns where the last one ends.
+fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
+    let last = fields.pop_if(|last| matches!(last.ty, Element::Struct(_)))?;
+    let layout = layouts.get(last.ty.structure()?)?;
+    for field in &layout.fields {
+        let offset = last.offset.checked_add(field.offset)?;
+        fields.push(Field {
+            offset,
+            ..field.clone()
+        });
+    }
+    fields.last().map_or(Some(0), |field| {
+        field.offset.checked_add(layouts.size(&field.ty)?)
+    })
+}
+
 impl Element {
     /// The struct it is or consists of.
     pub(super) fn structure(&self) -> Option<StructId> {
@@ -189,8 +205,11 @@ impl<'m> Described<'m> {
             let spelled = cpp::parse(&member.ty).ok_or_else(|| wrong("has no type"))?;
             let ty = self.element(&spelled, names, depth).map_err(within)?;
             let size = names.layouts.size(&ty);
-            if member.offset < end {
-                return Err(wrong("stands upon the one before it"));
+            while member.offset < end {
+                // C++ puts members into the padding behind a base class, which Rust cannot do with a field:
+                // the members of the base become members.
+                end = take_apart(&mut fields, &names.layouts)
+                    .ok_or_else(|| wrong("stands upon the one before it"))?;
             }
             end = size
                 .and_then(|size| member.offset.checked_add(size))
@@ -300,7 +319,13 @@ impl<'m> Described<'m> {
                 Some(found) => Pointee::Element(found?),
                 None => Pointee::Unknown(Some(name.clone())),
             },
-            Spelled::Unbounded(of) => self.pointee(of, names)?,
+            Spelled::Unbounded(of) if !matches!(**of, Spelled::Array { .. }) => {
+                self.pointee(of, names)?
+            }
+            Spelled::Unbounded(of) => match self.element_of(of, names) {
+                Ok(element) => Pointee::Element(element),
+                Err(_) => Pointee::Unknown(None),
+            },
             Spelled::Array { of, .. } if matches!(**of, Spelled::Array { .. }) => {
                 self.pointee(of, names)?
             }

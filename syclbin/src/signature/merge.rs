@@ -245,26 +245,33 @@ impl Sources<'_> {
             }
             Spelled::LocalMemory(of) => {
                 let element = self.described.pointee(of, names)?;
+                let unbounded = matches!(**of, Spelled::Unbounded(_));
                 let mut size = match (&**of, self.described.element_of(of, names)) {
                     (Spelled::Unbounded(_), _) | (_, Err(_)) => None,
                     (_, Ok(element)) => names.layouts.size(&element),
                 };
+                // A launch that gives the size counts the elements of `T[]`, which may be arrays.
                 let element = match element {
-                    Pointee::Element(element) => Pointee::Element(innermost(element)),
+                    Pointee::Element(element) if !unbounded => Pointee::Element(innermost(element)),
                     element => element,
                 };
                 match passed {
                     Some(ParameterType::LocalPointer { pointee }) => {
                         let in_code = self.array(pointee);
+                        // The code may see less: an array that the first element begins with.
                         if let (Some(size), Some(in_code)) = (size, in_code)
-                            && size != in_code
+                            && size < in_code
                         {
                             return unsupported(format!(
                                 "it is declared `{text}`, {size} bytes, and the code has {in_code}"
                             ));
                         }
                         // A functor's is recorded without a size where debug information has none.
-                        size = size.or(in_code);
+                        // Its argument has the name of the member, that of a function has another.
+                        let of_functor = slots.first().and_then(|slot| slot.name()).is_some();
+                        if !unbounded || of_functor {
+                            size = size.or(in_code);
+                        }
                     }
                     None => {}
                     Some(_) => return other(),

@@ -40,6 +40,7 @@ mod op {
     pub(super) const SPEC_CONSTANT: u16 = 50;
     pub(super) const FUNCTION: u16 = 54;
     pub(super) const FUNCTION_PARAMETER: u16 = 55;
+    pub(super) const FUNCTION_CALL: u16 = 57;
     pub(super) const VARIABLE: u16 = 59;
     pub(super) const DECORATE: u16 = 71;
 }
@@ -101,6 +102,8 @@ pub struct Module {
     exports: Vec<String>,
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
+    /// The functions that something calls.
+    called: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
     /// Instructions of extended sets: result, set, number, operands.
     pub(super) extended: Vec<Extended>,
@@ -301,6 +304,9 @@ impl Module {
                 *function = Some(*w.get(1)?);
                 self.functions.insert(*w.get(1)?, Vec::new());
             }
+            op::FUNCTION_CALL => {
+                self.called.insert(*w.get(2)?);
+            }
             op::FUNCTION_PARAMETER => {
                 let parameter = (*w.get(1)?, *w.first()?);
                 if let Some(parameters) = function.and_then(|id| self.functions.get_mut(&id)) {
@@ -452,11 +458,17 @@ impl Module {
     }
 
     /// The symbols the module calls or reads and does not have. SPIR-V's built-in variables are
-    /// declared as imports too; the driver has those.
+    /// declared as imports too; the driver has those. So are LLVM's intrinsics that the compiler has
+    /// replaced, such as `llvm.memmove.p1.p1.i64`, and nothing calls them any more.
     pub fn imports(&self) -> impl Iterator<Item = &str> {
+        let replaced = |id: &u32, name: &str| {
+            name.starts_with("llvm.")
+                && self.functions.contains_key(id)
+                && !self.called.contains(id)
+        };
         self.imports
             .iter()
-            .filter(|(id, _)| !self.built_ins.contains(id))
+            .filter(move |(id, name)| !self.built_ins.contains(id) && !replaced(id, name))
             .map(|(_, name)| name.as_str())
     }
 
@@ -681,6 +693,20 @@ mod tests {
             (op::DECORATE, &[5, DECORATION_BUILT_IN, 28]),
         ]);
         assert_eq!(unresolved_imports(&bytes).unwrap(), ["f"]);
+    }
+
+    #[test]
+    fn intrinsics_without_calls_are_no_imports() {
+        let [llvm, dot] = [b"llvm", b".x\0\0"].map(|part| u32::from_le_bytes(*part));
+        let linkage = DECORATION_LINKAGE_ATTRIBUTES;
+        let declared = [
+            (op::DECORATE, &[5, linkage, llvm, dot, LINKAGE_IMPORT][..]),
+            (op::FUNCTION, &[2, 5, 0, 7]),
+        ];
+        assert!(unresolved_imports(&module(&declared)).unwrap().is_empty());
+        let called = [&declared[..], &[(op::FUNCTION_CALL, &[2, 9, 5])]].concat();
+        let found = unresolved_imports(&module(&called)).unwrap();
+        assert_eq!(found, ["llvm.x"]);
     }
 
     #[test]

@@ -264,6 +264,56 @@ fn work_group_memory_of_structs_has_as_many_as_the_launch_says() {
 }
 
 #[test]
+fn structs_of_work_group_memory_alone_are_described() {
+    load!(queue, kernels);
+    let mut out = queue.zeroed::<i32>(1).unwrap();
+    let (open, ids) = (
+        LocalMemory::<structs::OnlyLocal>::of(3),
+        LocalMemory::<[u64; 2]>::of(2),
+    );
+    // SAFETY: one work-item; the kernel stays below the counts.
+    unsafe { kernels.only_local(open, ids, &mut out).launch(1) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [3457]);
+}
+
+#[test]
+fn members_in_the_padding_of_bases_arrive() {
+    load!(queue, kernels);
+    let by = structs::InTail {
+        number: 7,
+        last: 300,
+        ..Default::default()
+    };
+    let to = structs::InTail {
+        tail: 20,
+        ..Default::default()
+    };
+    let mut to = queue.upload(&[to]).unwrap();
+    // SAFETY: the kernel touches one element.
+    unsafe { kernels.in_tail(by, &mut to).launch(1) }.unwrap();
+    let written = queue.download(&to).unwrap()[0];
+    assert_eq!((written.number, written.last), (8, 320));
+}
+
+#[test]
+fn structs_that_may_overlap_are_copied() {
+    load!(queue, kernels);
+    let from = structs::Moved {
+        numbers: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    };
+    let from = queue.upload(&[from]).unwrap();
+    let mut to = queue.zeroed::<structs::Moved>(1).unwrap();
+    let mut third = queue.zeroed::<structs::Moved>(1).unwrap();
+    // SAFETY: the kernel touches one element of each.
+    unsafe { kernels.moved(&from, &mut to, &mut third).launch(1) }.unwrap();
+    assert_eq!(
+        queue.download(&third).unwrap(),
+        queue.download(&from).unwrap()
+    );
+    assert_eq!(queue.download(&to).unwrap()[0].numbers[0], 1);
+}
+
+#[test]
 fn required_work_groups_of_each_dimension_are_constants_and_used() {
     load!(queue, kernels);
     assert_eq!(structs::Module::GROUPS_OF_1_LOCAL_SIZE, [16]);

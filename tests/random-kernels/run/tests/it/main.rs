@@ -1,0 +1,40 @@
+//! Calls random kernels by their stubs. `cargo xtask signatures` runs this with other seeds.
+
+#![allow(clippy::panic, reason = "tests fail so")]
+
+mod comparison;
+mod differential;
+mod signatures;
+
+use random_kernels_run::Report;
+use syclbin_rt::{Device, Queue};
+
+/// A queue, or `None` where there is no device; with SYCLBIN_REQUIRE_DEVICE=1 that is a failure.
+fn queue() -> Option<Queue> {
+    match Device::best().and_then(|device| device.queue()) {
+        Ok(queue) => Some(queue),
+        Err(error) if std::env::var("SYCLBIN_REQUIRE_DEVICE").as_deref() == Ok("1") => {
+            panic!("SYCLBIN_REQUIRE_DEVICE=1, and {error}")
+        }
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// Runs kernels and fails if one does.
+fn run(kernels: fn(&Queue, &mut Report)) {
+    let Some(queue) = queue() else { return };
+    let mut report = Report::default();
+    kernels(&queue, &mut report);
+    for failure in report.failures() {
+        eprintln!("{failure}");
+    }
+    assert!(
+        report.failures().is_empty(),
+        "{} failed",
+        report.failures().len()
+    );
+    eprintln!("passed: {} kernels on {}", report.ran(), queue.device());
+}
