@@ -62,7 +62,8 @@ pub(crate) fn builder(
 
             #load
             pub fn load(self) -> ::syclbin_rt::Result<Module> {
-                ::core::result::Result::Ok(Module::new(&self.module.load_embedded(Module::FILE)?))
+                let module = unsafe { self.module.load_embedded(Module::FILE)? };
+                ::core::result::Result::Ok(Module::new(&module))
             }
         }
     }

@@ -126,9 +126,18 @@ impl<'q> ModuleBuilder<'q> {
         self.read(bytes)
     }
 
-    /// For generated code only. Safe, because whoever made `file` vouches for its code.
+    /// For generated code only.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Module::load`] for each file that [`link`](Self::link) has added. Generated code adds only embedded
+    /// ones, whose makers vouch for them.
+    #[allow(
+        unsafe_code,
+        reason = "no check finds all damage in code; the duty is the caller's"
+    )]
     #[doc(hidden)]
-    pub fn load_embedded(self, file: Embedded) -> Result<Module> {
+    pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
         self.read(file.0)
     }
 

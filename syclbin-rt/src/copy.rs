@@ -51,7 +51,7 @@ impl Queue {
     /// before it failed.
     pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
         self.same_device(slice)?;
-        let mut data = vec![T::zeroed(); slice.len()];
+        let mut data = host_memory(slice.len())?;
         self.read(slice, &mut data)?;
         Ok(data)
     }
@@ -237,6 +237,17 @@ impl After<'_> {
         let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
         Ok(Event::of_action(self.queue, what, raw))
     }
+}
+
+/// `len` elements on the host.
+pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
+    // Unlike `vec!` this makes no element on the stack and none of those that have no size, and does not end the
+    // process where there is no memory.
+    let data = bytemuck::allocation::try_zeroed_vec(len);
+    data.map_err(|()| {
+        let bytes = len.saturating_mul(size_of::<T>());
+        ErrorKind::HostMemory { bytes }.into()
+    })
 }
 
 /// How many bytes `len` elements have. No allocation of Rust's is larger either, so that all memory

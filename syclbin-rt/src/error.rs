@@ -235,6 +235,14 @@ pub enum ErrorKind {
         /// The size of one.
         element_bytes: usize,
     },
+    /// The host has not enough memory for a download.
+    #[error(
+        "the host has no memory for {bytes} bytes; download parts of the slice, or read them into memory of your own"
+    )]
+    HostMemory {
+        /// How many bytes the download has.
+        bytes: usize,
+    },
     /// A part of memory that does not lie inside of it.
     #[error("the range {start}..{end} is not inside of {len} elements")]
     OutOfRange {

@@ -74,13 +74,22 @@ impl Device {
     /// When the device cannot be divided like this, as it has too few compute units or its driver does
     /// not do it.
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
-        check(how, self.facts()).map_err(|reason| ErrorKind::Partition {
+        let checked = match self.depth() {
+            ..DEEPEST => check(how, self.facts()),
+            _ => Err(format!("parts of parts are at most {DEEPEST} deep")),
+        };
+        checked.map_err(|reason| ErrorKind::Partition {
             device: self.to_string(),
             reason,
         })?;
         let parts = self.found().partition(how);
         let parts = parts.map_err(|failure| Error::driver(failure, "dividing", self))?;
         Ok(parts.into_iter().map(Self::new).collect())
+    }
+
+    /// How many times it was divided.
+    fn depth(&self) -> usize {
+        std::iter::successors(self.parent(), Self::parent).count()
     }
 
     /// The device that this one is a part of.
@@ -111,6 +120,9 @@ impl Device {
         })
     }
 }
+
+/// How often parts can be divided again. Each list of parts stays in memory.
+const DEEPEST: usize = 8;
 
 fn can(facts: &Facts, by: Affinity) -> bool {
     facts.partitions.affinities & affinity(by) != 0

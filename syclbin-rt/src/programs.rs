@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::backend::BuildError;
 use crate::backend::opencl::{Context, Ir, Program};
+use crate::backend::{BuildError, Passage};
 use crate::cache::{Cache, Key};
 use crate::cpu_target::CpuTarget;
 use crate::device::{DeviceKind, Facts};
@@ -56,6 +56,8 @@ pub(crate) fn get(
         return Ok((Arc::new(program), origin));
     }
     let slot = slot((Arc::as_ptr(context).addr(), key));
+    // A thread that exits may load the same.
+    let _passage = Passage::new();
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // As long as a program lives so does its context, and nothing else is at that address.
     if let Some(program) = kept.upgrade() {

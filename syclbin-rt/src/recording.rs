@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 
 use crate::backend::slice::{DeviceSlice, Place};
-use crate::backend::{self, CommandBuffer, Failure, Held, WaitList, pattern};
+use crate::backend::{self, CommandBuffer, Failure, Held, Passage, WaitList, pattern};
 use crate::call::{Call, Contract};
 use crate::copy::same_elements;
 use crate::error::{Error, ErrorKind, Result};
@@ -284,6 +284,7 @@ impl Recording {
     )]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events)?;
+        let _passage = Passage::new();
         // Drivers mix commands that threads queue at once, also those of one command buffer.
         let _alone = self
             .replaying

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use crate::backend::Lent;
 use crate::backend::slice::DeviceSlice;
-use crate::copy::After;
+use crate::copy::{After, host_memory};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::queue::Queue;
@@ -118,7 +118,7 @@ impl After<'_> {
     /// As of [`Queue::download_later`], and when an event is of another device.
     pub fn download_later<T: Pod>(self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.queue.same_device(slice)?;
-        self.read_later(slice, vec![T::zeroed(); slice.len()])
+        self.read_later(slice, host_memory(slice.len())?)
     }
 
     /// As [`Queue::read_later`], after the events.

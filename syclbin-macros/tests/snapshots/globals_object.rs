@@ -129,9 +129,8 @@ pub mod kernels {
         ///
         /// As of [`Module::load`].
         pub fn load(self) -> ::syclbin_rt::Result<Module> {
-            ::core::result::Result::Ok(
-                Module::new(&self.module.load_embedded(Module::FILE)?),
-            )
+            let module = unsafe { self.module.load_embedded(Module::FILE)? };
+            ::core::result::Result::Ok(Module::new(&module))
         }
     }
 }

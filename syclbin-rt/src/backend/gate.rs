@@ -12,6 +12,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
@@ -94,10 +95,21 @@ fn slots() -> std::sync::MutexGuard<'static, Slots> {
 #[derive(Clone, Copy)]
 pub(super) struct Gated<F>(F);
 
+/// A thread's way through the gate: while it lives, `exit()` waits.
+///
+/// A thread makes one before it takes a lock that it keeps during driver calls, because a thread that sleeps at the
+/// gate must hold no lock: the exiting thread may want it when it drops what it has. Calls within it do not stop.
+#[must_use = "it ends when it is dropped"]
+pub(crate) struct Passage {
+    slot: &'static Slot,
+    /// The slot is this thread's.
+    not_send: PhantomData<*const ()>,
+}
+
 /// A function of a driver, for one call that has passed the gate. It ends with the statement.
 pub(super) struct Passed<F> {
     function: F,
-    slot: &'static Slot,
+    _passage: Passage,
 }
 
 impl<F: Copy> Gated<F> {
@@ -119,6 +131,16 @@ impl<F: Copy> Gated<F> {
     /// The function, to be called at once. Never returns on a thread that calls while the process exits.
     #[inline(always)]
     pub(super) fn pass(self) -> Passed<F> {
+        let function = self.0;
+        let _passage = Passage::new();
+        Passed { function, _passage }
+    }
+}
+
+impl Passage {
+    /// Passes the gate. Never returns on a thread that comes while the process exits.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
         let slot = match SLOT.get() {
             Some(slot) => slot,
             None => Slot::take(),
@@ -130,8 +152,8 @@ impl<F: Copy> Gated<F> {
         if STATE.load(Ordering::Relaxed) != OPEN {
             slot.stop_if_closed();
         }
-        let function = self.0;
-        Passed { function, slot }
+        let not_send = PhantomData;
+        Self { slot, not_send }
     }
 }
 
@@ -144,7 +166,7 @@ impl<F> Deref for Passed<F> {
     }
 }
 
-impl<F> Drop for Passed<F> {
+impl Drop for Passage {
     #[inline(always)]
     fn drop(&mut self) {
         self.slot.leave();
@@ -198,8 +220,9 @@ impl Slot {
         if STATE.load(Ordering::SeqCst) != CLOSED || exits() {
             return;
         }
-        // It may be inside of another call: a driver calls back. That call ends no more, and the handler's
-        // wait is bounded.
+        if self.calls() > 1 {
+            return; // the handler waits for what this is a part of
+        }
         self.leave();
         loop {
             std::thread::sleep(Duration::from_secs(3600));

@@ -36,6 +36,7 @@ pub(crate) use device::{Found, Library};
 pub(crate) use event::held;
 pub(crate) use event::{End, Event, Times, WaitList};
 pub(crate) use failure::{Failure, ends_context};
+pub(crate) use gate::Passage;
 pub(crate) use kernel::{Kernel, KernelObject, Slot};
 pub(crate) use mapping::NoView;
 pub use mapping::{Mapped, MappedMut};

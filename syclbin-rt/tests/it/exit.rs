@@ -1,5 +1,5 @@
 //! A process exits while other threads are in the runtime: it ends with the status that it was given, and prints
-//! nothing. `tests/first_load.rs` exits while a driver compiles for the first time.
+//! nothing. `tests/main_thread.rs` does so on the main thread.
 #![allow(unsafe_code, reason = "launching without a contract is unsafe")]
 
 use std::process::{Child, Stdio};

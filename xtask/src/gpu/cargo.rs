@@ -86,7 +86,7 @@ fn artifacts(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Ar
 }
 
 /// The test program that has a harness of its own, which cannot list its tests.
-const OWN_HARNESS: &str = "first_load";
+const OWN_HARNESS: &str = "main_thread";
 
 /// What is packed of what was built, and its name there.
 fn executable(artifact: &Artifact) -> Option<Executable> {

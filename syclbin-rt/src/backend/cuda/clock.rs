@@ -7,6 +7,7 @@ use super::Failure;
 use super::context::Context;
 use super::mark::Mark;
 use super::sys::CUstream;
+use crate::backend::gate::Passage;
 
 /// The driver tells how much later one event was than another in milliseconds, as a number of 24
 /// bits. So that these are nanoseconds, events are compared with one that is not much older.
@@ -45,6 +46,7 @@ impl Clock {
         context: &Arc<Context>,
         stream: CUstream,
     ) -> Result<(Arc<Base>, i64), Failure> {
+        let _passage = Passage::new();
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = &mut *running else {
             // SAFETY: as the caller says.

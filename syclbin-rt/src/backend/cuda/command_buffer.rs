@@ -15,6 +15,7 @@ use super::sys::{
     CUgraphNode, CUmemorytype, Functions,
 };
 use super::wait_list::WaitList;
+use crate::backend::gate::Passage;
 use crate::range::Grid;
 
 /// What queues a graph.
@@ -252,6 +253,7 @@ impl CommandBuffer {
     /// of `after` are of this context.
     pub(crate) unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<Event, Failure> {
         let (call, code) = (LAUNCH, INVALID_VALUE);
+        let _passage = Passage::new();
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let ready_now = ready.ok_or(Failure { call, code })?;
         self.queue.submit(LAUNCH, after, |functions, stream| {

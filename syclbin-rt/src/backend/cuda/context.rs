@@ -10,7 +10,7 @@ use super::mark::Pool;
 use super::platform::Found;
 use super::stream::Stream;
 use super::sys::{CUcontext, CUstream, Functions};
-use crate::backend::gate::{self, Stage};
+use crate::backend::gate::{self, Passage, Stage};
 
 /// An owned context of one device.
 pub(crate) struct Context {
@@ -48,6 +48,7 @@ impl Context {
     ///
     /// With what the old one died of, while anything of it is left; and when the driver refuses.
     pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
+        let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let position = in_use
             .iter()

@@ -13,6 +13,7 @@ use super::queue::Queue;
 use super::sys::{CUfunction, CUfunction_attribute as Attribute};
 use super::wait_list::WaitList;
 use super::{Context, Failure, Slot};
+use crate::backend::gate::Passage;
 use crate::range::Grid;
 
 /// A kernel for all who launch it, with what the driver says of it.
@@ -126,6 +127,7 @@ impl Kernel {
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
+        let _passage = Passage::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         set(&mut object).map_err(|(index, failure)| (Some(index), failure))?;
         // SAFETY: as the caller says.

@@ -7,7 +7,7 @@ use super::Failure;
 use super::errors::{NO_DEVICE, check, error_name};
 use super::platform::Found;
 use super::sys::Functions;
-use crate::backend::gate::{self, Stage};
+use crate::backend::gate::{self, Passage, Stage};
 
 /// What the library is called.
 pub(super) const NAME: &str = match cfg!(windows) {
@@ -37,6 +37,7 @@ impl Library {
     /// In words, when there is none, or one that this cannot use. That is not remembered: it may be
     /// installed later.
     pub(crate) fn load() -> Result<&'static Self, String> {
+        let _passage = Passage::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = *loaded {
             return Ok(library);

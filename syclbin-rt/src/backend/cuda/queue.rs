@@ -23,7 +23,10 @@ impl Drop for Queue {
     fn drop(&mut self) {
         // Nothing of a queue is in flight that nobody can see any more. Nor can anybody be told
         // what fails here.
-        let _ = self.finish();
+        if self.finish().is_err() {
+            // Then the context goes on to know it: memory must not be freed while it may be used.
+            std::mem::forget(Arc::clone(&self.stream));
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::context::Context;
 use super::end::Told;
 use super::mark::Mark;
 use super::sys::CUstream;
+use crate::backend::gate::Passage;
 
 /// How many marks of a stream are kept. Of a command between two that are gone and kept, the later
 /// one tells.
@@ -113,6 +114,7 @@ impl Stream {
         if self.has_ended(number) {
             return Ok(None);
         }
+        let _passage = Passage::new();
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((upto, mark)) = marks.iter().find(|(upto, _)| *upto >= number) {
             return Ok(Some((*upto, Arc::clone(mark))));

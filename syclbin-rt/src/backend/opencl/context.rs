@@ -8,7 +8,7 @@ use super::platform::Found;
 use super::queue::Handle;
 use super::sys::Functions;
 use super::{Failure, check_handle};
-use crate::backend::gate::{self, Stage};
+use crate::backend::gate::{self, Passage, Stage};
 
 /// An owned context of one device.
 pub(crate) struct Context {
@@ -32,6 +32,7 @@ impl Context {
     ///
     /// One context per device lets buffers and kernels of different queues meet.
     pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
+        let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         in_use.retain(|(_, context)| context.strong_count() > 0);
         let mut contexts = in_use.iter();

@@ -15,6 +15,7 @@ use super::program::Program;
 use super::queue::Queue;
 use super::wait_list::WaitList;
 use super::{Failure, info};
+use crate::backend::gate::Passage;
 use crate::range::Grid;
 
 /// An owned kernel object for all who launch it, with what the driver says of it.
@@ -120,6 +121,7 @@ impl Kernel {
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
+        let passage = Passage::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         let launched = match set(&mut object) {
             Ok(()) => {
@@ -130,6 +132,7 @@ impl Kernel {
         };
         object.drop_parts();
         drop(object);
+        drop(passage);
         let event = launched?;
         // A failure of that is none of the launch: the kernel is queued, and who launched it again
         // would run it twice. Whoever asks or waits for it is told.

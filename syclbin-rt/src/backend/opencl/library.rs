@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::sys::Functions;
-use crate::backend::gate::{self, Stage};
+use crate::backend::gate::{self, Passage, Stage};
 
 /// An OpenCL loader or driver.
 pub(crate) struct Library {
@@ -27,6 +27,7 @@ impl Library {
     /// the library may be installed later.
     pub(crate) fn load(name: &OsStr) -> Result<&'static Self, String> {
         let display = name.to_string_lossy();
+        let _passage = Passage::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = loaded.iter().find(|library| library.name == display) {
             return Ok(library);

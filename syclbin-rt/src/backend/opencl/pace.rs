@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::Failure;
 use super::event::Event;
 use super::queue::Handle;
+use crate::backend::gate::Passage;
 
 /// After so many commands without a wait, whoever adds one waits. A command in a queue costs Intel's CPU driver
 /// (2026.2) some 2 KiB.
@@ -52,6 +53,7 @@ impl Pace {
 
     #[cold]
     fn wait(&self, queue: &Handle) -> Result<(), Failure> {
+        let _passage = Passage::new();
         // Kept while this waits: others that launch come here too and add nothing, so the queue does get empty.
         let mut last = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if self.queued.load(Ordering::Relaxed) < COMMANDS {

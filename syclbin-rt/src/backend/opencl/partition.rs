@@ -7,6 +7,7 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
 
 use super::platform::{self, Found};
 use super::{Failure, check};
+use crate::backend::gate::Passage;
 use crate::partition::{Affinity, Partition};
 
 /// What ends a list of numbers of compute units (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
@@ -73,6 +74,7 @@ impl Found {
     /// Its parts.
     pub(crate) fn partition(&'static self, how: Partition<'_>) -> Result<&'static [Self], Failure> {
         let how = properties(how);
+        let _passage = Passage::new();
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = made.iter();
         if let Some(known) = known.find(|made| std::ptr::eq(made.parent, self) && made.how == how) {

@@ -12,7 +12,7 @@ use opencl3::types::{cl_program, cl_uint};
 use super::context::Context;
 use super::{BuildError, Failure, check, check_handle, info};
 use crate::backend::Memory;
-use crate::backend::gate::{self, Stage};
+use crate::backend::gate::{self, Passage, Stage};
 use crate::build_options::BuildOptions;
 use crate::cpu_target::Seen;
 use crate::log;
@@ -49,6 +49,7 @@ impl Program {
     /// The modules must have no unresolved imports but from each other, and no two of them may
     /// define one symbol: the CPU driver ends the process over the former.
     pub(crate) fn build(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Self, BuildError> {
+        let _passage = Passage::new();
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         if let [module] = modules {
             let call = "clBuildProgram";
@@ -83,6 +84,7 @@ impl Program {
     ) -> Result<Self, BuildError> {
         let call = "clBuildProgram";
         let options = terminated(call, options)?;
+        let _passage = Passage::new();
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         let program = Self::create(context, module)?;
         let built = program.compile(call, &options, Stage::FirstCompiled);
@@ -91,6 +93,7 @@ impl Program {
 
     /// Builds native code of a file for the device of `context`.
     pub(crate) fn from_file(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
+        let _passage = Passage::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         let program = Self::from_binary(context, binary)?;
         seen.file(binary);
@@ -103,6 +106,7 @@ impl Program {
         context: &Arc<Context>,
         binary: &[u8],
     ) -> Result<Option<Self>, BuildError> {
+        let _passage = Passage::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         if !seen.fits(binary) {
             return Ok(None);
@@ -115,6 +119,7 @@ impl Program {
     /// Whether processes that have seen the same as this one compile to code like this, which was
     /// compiled here; and what they have seen.
     pub(crate) fn is_typical(binary: &[u8]) -> Option<Seen> {
+        let _passage = Passage::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         seen.fits(binary).then(|| {
             seen.own(binary);
@@ -150,6 +155,7 @@ impl Program {
     pub(crate) fn binary(&self) -> Result<Vec<u8>, Failure> {
         let call = "clGetProgramInfo";
         let query = self.context.functions().clGetProgramInfo;
+        let _passage = Passage::new();
         let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         let sizes: Vec<usize> = info::values(call, &|size, value, returned| {
             // SAFETY: the program is alive and built; `value` is null or holds `size` bytes.

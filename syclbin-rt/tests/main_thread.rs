@@ -1,0 +1,139 @@
+//! A process whose main thread exits while other threads are in a driver: one compiles its first kernel, or all
+//! launch the same one, also when thread-local values are dropped.
+//!
+//! A program of its own, because tests run on other threads than the main one.
+#![allow(unsafe_code, reason = "launching without a contract is unsafe")]
+#![allow(clippy::print_stdout, reason = "a test says whether it passed")]
+
+use std::cell::RefCell;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use syclbin_rt::{Arg, Kernel, Launch, Queue, Result};
+
+#[allow(dead_code, reason = "each program uses its part of this")]
+mod common;
+
+/// Says to a child what it does, and after how many milliseconds it exits.
+const TASK: &str = "SYCLBIN_RT_TEST_TASK";
+const AFTER: &str = "SYCLBIN_RT_TEST_EXIT_AFTER";
+/// What a child exits with.
+const STATUS: i32 = 42;
+/// A child that takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(60);
+
+const FILE: &str = "vector_ops.object.syclbin";
+const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
+
+fn main() {
+    if let (Ok(task), Ok(after)) = (std::env::var(TASK), std::env::var(AFTER)) {
+        let after = Duration::from_millis(after.parse().expect("a number"));
+        match task.as_str() {
+            "load" => exit_during_first_load(after),
+            _ => exit_with_launches(after),
+        }
+    }
+    if common::queue().is_none() {
+        return;
+    }
+    expect("load", "exit_during_first_load_is_clean", 40);
+    expect("launch", "launches_of_dropped_thread_locals_end", 10);
+}
+
+fn expect(task: &str, test: &str, times: u32) {
+    let mut failed = 0;
+    for after in 0..times {
+        let program = std::env::current_exe().expect("the path of this program");
+        let mut child = Command::new(program);
+        child.env(TASK, task).env(AFTER, after.to_string());
+        // Nothing is compiled that is in a cache.
+        child.env("SYCLBIN_CACHE", "off");
+        let child = child.stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = child.spawn().expect("this program starts");
+        if let Err(problem) = end(child) {
+            failed += 1;
+            println!("{task}, exit after {after} ms: {problem}");
+        }
+    }
+    assert!(failed == 0, "{failed} of {times} exits were not clean");
+    println!("test {test} ... ok");
+}
+
+/// Waits for `child`, which has to exit with [`STATUS`] and print nothing.
+fn end(mut child: Child) -> Result<(), String> {
+    let begun = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if begun.elapsed() > LONGEST {
+            child.kill().expect("it can be stopped");
+            return Err("it hangs".to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().expect("its output");
+    if output.status.code() == Some(STATUS) && output.stderr.is_empty() {
+        return Ok(());
+    }
+    let printed = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{}, {printed}", output.status))
+}
+
+fn queue() -> Queue {
+    common::queue().expect("the device that the first process found")
+}
+
+fn exit_during_first_load(after: Duration) -> ! {
+    let queue = queue();
+    std::thread::spawn(move || common::load(&queue, &common::testfile(FILE)));
+    std::thread::sleep(after);
+    std::process::exit(STATUS)
+}
+
+struct Launcher {
+    queue: Queue,
+    kernel: Result<Kernel>,
+}
+
+impl Launcher {
+    fn launch(&self) -> Result<()> {
+        let mut out = self.queue.zeroed::<f32>(4)?;
+        for _ in 0..1000 {
+            let args = [Arg::scalar(0.0f32), Arg::write(&mut out), Arg::scalar(4i32)];
+            let launch = Launch::new(&self.kernel, &["start", "out", "count"], args);
+            // SAFETY: it writes as many elements as there are.
+            drop(unsafe { launch.launch(4) }?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        self.launch().expect("drivers are still there");
+    }
+}
+
+thread_local! {
+    static LATE: RefCell<Option<Launcher>> = const { RefCell::new(None) };
+}
+
+fn exit_with_launches(after: Duration) -> ! {
+    // Touched before anything of the driver, so dropped after it.
+    LATE.set(None);
+    let queue = queue();
+    let kernel = common::kernel(&queue, FILE, IOTA).expect("the kernel");
+    let launcher = || Launcher {
+        queue: queue.clone(),
+        kernel: Ok(kernel.clone()),
+    };
+    LATE.set(Some(launcher()));
+    for _ in 0..2 {
+        let launcher = launcher();
+        std::thread::spawn(move || {
+            loop {
+                launcher.launch().expect("drivers are still there");
+            }
+        });
+    }
+    std::thread::sleep(after);
+    std::process::exit(STATUS)
+}
