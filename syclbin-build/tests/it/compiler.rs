@@ -52,6 +52,7 @@ fn every_source_is_compiled_a_second_time_for_its_debug_information() {
         "-isystem",
         "include",
         "-g",
+        "-fstandalone-debug",
         "-o",
         "debug.syclbin",
         "kernels/vector_ops.cpp",
