@@ -71,7 +71,10 @@ fn tests(device: &OsStr) -> Result<()> {
         let mut command = cargo_test(&["--test", "it", "--", LONG]);
         move || command.output()
     });
-    let others = step("tests", &mut cargo_test(&["--no-fail-fast", "--", "--skip", LONG]));
+    let others = step(
+        "tests",
+        &mut cargo_test(&["--no-fail-fast", "--", "--skip", LONG]),
+    );
     let output = long
         .join()
         .map_err(|_| format!("{LONG}: a thread of xtask panicked"))?;
