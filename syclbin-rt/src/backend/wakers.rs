@@ -17,7 +17,7 @@ struct Wakers {
     state: Mutex<State>,
     /// There is a waker to wake.
     woken: Condvar,
-    /// There is one, and all threads are waking others.
+    /// There are more than threads to wake them.
     busy: Condvar,
 }
 
@@ -50,7 +50,8 @@ pub(super) fn are_there() -> bool {
 pub(super) fn wake(waker: Waker) {
     let mut state = WAKERS.lock();
     state.waiting.push_back(waker);
-    if state.idle == 0 {
+    // A thread that is idle may be about to take an earlier one.
+    if state.waiting.len() > state.idle {
         WAKERS.busy.notify_one();
     }
     drop(state);

@@ -52,7 +52,7 @@ fn an_odd_address_is_refused_behind_void() {
     };
     let kernels = aligned::Module::load(&queue).unwrap();
     let from = DeviceArray::upload(&queue, &[1.0f32; 64]).unwrap();
-    let mut to = DeviceArray::<u8>::zeroed(&queue, 256).unwrap();
+    let mut to = DeviceArray::<u8>::zeroed(&queue, 512).unwrap();
     kernels.aligned_void(&from, &mut *to).launch(4).unwrap();
     let (wanted, known) = {
         let mut odd = to.slice_mut(1..).unwrap();
@@ -64,7 +64,7 @@ fn an_odd_address_is_refused_behind_void() {
         unaligned(kernels.aligned_void(&from, &mut part).launch(4)).1,
         16
     );
-    let mut part = to.slice_mut(128..).unwrap();
+    let mut part = to.slice_mut(256..).unwrap();
     kernels.aligned_void(&from, &mut part).launch(4).unwrap();
     // A part of no elements has no address that anything reads.
     let mut none = to.slice_mut(3..3).unwrap();

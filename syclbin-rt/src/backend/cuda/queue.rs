@@ -23,8 +23,9 @@ impl Drop for Queue {
     fn drop(&mut self) {
         // Nothing of a queue is in flight that nobody can see any more. Nor can anybody be told
         // what fails here.
-        if self.finish().is_err() {
-            // Then the context goes on to know it: memory must not be freed while it may be used.
+        if self.finish().is_err() && !self.context().is_lost() {
+            // Then the context goes on to know it: memory must not be freed while it may be used. In a context
+            // that is lost nothing runs.
             std::mem::forget(Arc::clone(&self.stream));
         }
     }
