@@ -281,3 +281,23 @@ fn same_length(slice: usize, data: usize) -> Result<()> {
     }
     .into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn downloads_without_host_memory_are_errors() {
+        let error = host_memory::<u64>(1 << 58).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the host has no memory for 2305843009213693952 bytes"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn elements_without_bytes_are_not_made_one_by_one() {
+        let data = host_memory::<crate::Padding<0>>(usize::MAX).unwrap();
+        assert_eq!(data.len(), usize::MAX);
+    }
+}

@@ -40,7 +40,7 @@ static WAKERS: Wakers = Wakers {
     busy: Condvar::new(),
 };
 
-/// Whether there are threads that wake. Without any, who polls has to wait for the end of a command.
+/// Whether there are threads that wake. Without them, a poll has to wait for the end of its command.
 pub(super) fn are_there() -> bool {
     static STARTED: OnceLock<bool> = OnceLock::new();
     *STARTED.get_or_init(|| start(|| WAKERS.wake(true)) && start(|| WAKERS.watch()))

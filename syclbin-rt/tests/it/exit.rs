@@ -33,27 +33,23 @@ struct Worker {
 }
 
 impl Worker {
-    fn launch(&mut self) -> Result<Event> {
+    fn iota(&mut self) -> Launch<'_, 3> {
         let count = i32::try_from(LEN).expect("it is small");
         let args = [
             Arg::scalar(0.0f32),
             Arg::write(&mut self.buffer),
             Arg::scalar(count),
         ];
-        let launch = Launch::new(&self.kernel, &["start", "out", "count"], args);
+        Launch::new(&self.kernel, &["start", "out", "count"], args)
+    }
+
+    fn launch(&mut self) -> Result<Event> {
         // SAFETY: it writes as many elements as there are.
-        unsafe { launch.launch(LEN) }
+        unsafe { self.iota().launch(LEN) }
     }
 
     fn prepared(&mut self) -> Result<()> {
-        let count = i32::try_from(LEN).expect("it is small");
-        let args = [
-            Arg::scalar(0.0f32),
-            Arg::write(&mut self.buffer),
-            Arg::scalar(count),
-        ];
-        let launch = Launch::new(&self.kernel, &["start", "out", "count"], args);
-        let prepared = launch.prepare(LEN)?;
+        let prepared = self.iota().prepare(LEN)?;
         for _ in 0..10 {
             // SAFETY: it writes as many elements as there are.
             unsafe { prepared.launch() }?;

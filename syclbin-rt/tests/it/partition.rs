@@ -183,3 +183,29 @@ fn a_selector_names_a_part_behind_its_device() -> Result<()> {
     assert!(printed.contains(&expected), "{printed}");
     Ok(())
 }
+
+#[test]
+fn parts_nest_at_most_eight_deep() -> Result<()> {
+    let Some((_, mut parts)) = divided(Partition::Equally(1)) else {
+        return Ok(());
+    };
+    for _ in 0..9 {
+        let part = parts.swap_remove(0);
+        parts = match part.partition(Partition::Equally(part.compute_units())) {
+            Ok(parts) => parts,
+            Err(error)
+                if error
+                    .to_string()
+                    .contains("parts of parts are at most 8 deep") =>
+            {
+                assert_eq!(part.to_string().matches("part ").count(), 8);
+                return Ok(());
+            }
+            Err(error) => {
+                common::say_skipped(&error.to_string());
+                return Ok(());
+            }
+        };
+    }
+    panic!("nine parts of parts were made")
+}
