@@ -130,6 +130,27 @@ mod tests {
     }
 
     #[test]
+    fn sockets_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(open(&path).is_err());
+        // What opening one says differs among systems; the name is asked of the kind itself.
+        let kind = std::fs::symlink_metadata(&path).unwrap().file_type();
+        assert_eq!(name(kind), "something else");
+    }
+
+    #[test]
+    fn own_files_are_opened_without_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = open_own(&fifo(folder.path()), File::options().read(true)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "it is a FIFO or pipe, not a regular file"
+        );
+    }
+
+    #[test]
     fn only_own_files_are_no_links() {
         let folder = tempfile::tempdir().unwrap();
         let (path, link) = (folder.path().join("file"), folder.path().join("link"));

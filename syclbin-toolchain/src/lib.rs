@@ -283,4 +283,29 @@ mod tests {
         std::fs::remove_file(home.folder(Component::Compiler, "2026.2.0").join(MANIFEST)).unwrap();
         assert_eq!(home.newest(Component::Compiler), None);
     }
+
+    #[test]
+    fn components_are_found_by_name() {
+        for (component, name, entry) in [
+            (Component::Compiler, "compiler", "bin/syclbin-clang"),
+            (Component::CpuDevice, "cpu-device", "lib/libintelocl.so"),
+            (Component::Nvidia, "nvidia", "bin/ptxas"),
+        ] {
+            assert_eq!(component.name(), name);
+            assert_eq!(component.entry(), entry);
+            assert_eq!(Component::from_name(name), Some(component));
+        }
+        assert_eq!(Component::from_name("cuda"), None);
+    }
+
+    #[test]
+    fn compilers_prefer_their_own_home() {
+        let program = Path::new("/own/compiler/2026.2.0/bin/syclbin-clang");
+        let homes = Home::of_compiler(program, Some(OsStr::new("/users")));
+        let homes: Vec<PathBuf> = homes.map(|home| home.path().to_owned()).collect();
+        assert_eq!(homes, [Path::new("/own"), Path::new("/users")]);
+        let homes = Home::of_compiler(Path::new("syclbin-clang"), Some(OsStr::new("/users")));
+        let homes: Vec<PathBuf> = homes.map(|home| home.path().to_owned()).collect();
+        assert_eq!(homes, [Path::new("/users")]);
+    }
 }

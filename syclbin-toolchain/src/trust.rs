@@ -38,8 +38,14 @@ fn is_closed(metadata: &Metadata, writers: u32) -> bool {
     // The owner of `/proc/self` is the user of this process. Where there is no `/proc`, only
     // files of root are trusted.
     let own = std::fs::metadata("/proc/self").map(|process| process.uid());
-    let owned = metadata.uid() == 0 || own.is_ok_and(|own| own == metadata.uid());
-    owned && metadata.mode() & writers == 0
+    let mode = metadata.mode();
+    belongs_to(own.ok(), metadata.uid()) && mode & writers == 0
+}
+
+/// Whether `owner` is root or the user `own`.
+#[cfg(unix)]
+fn belongs_to(own: Option<u32>, owner: u32) -> bool {
+    owner == 0 || own == Some(owner)
 }
 
 /// Other platforms have no owner and mode to ask for.
@@ -69,5 +75,25 @@ mod tests {
         assert!(!is_trusted(&folder));
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(!is_trusted(&folder));
+    }
+
+    #[test]
+    fn open_files_are_judged_by_mode() {
+        let file = tempfile::tempfile().unwrap();
+        for (mode, private) in [(0o600, true), (0o644, true), (0o620, false)] {
+            file.set_permissions(std::fs::Permissions::from_mode(mode))
+                .unwrap();
+            assert_eq!(is_private_file(&file), private, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn only_root_and_the_user_are_trusted() {
+        assert!(belongs_to(Some(1000), 1000));
+        assert!(belongs_to(Some(1000), 0));
+        assert!(belongs_to(None, 0));
+        assert!(!belongs_to(Some(1000), 1001));
+        assert!(!belongs_to(Some(0), 1001));
+        assert!(!belongs_to(None, 1001));
     }
 }

@@ -135,6 +135,12 @@ impl<F: Copy> Gated<F> {
         let _passage = Passage::new();
         Passed { function, _passage }
     }
+
+    /// The function, for a call on a thread that has passed already.
+    #[inline(always)]
+    pub(super) fn within<'p>(&'p self, _passage: &'p Passage) -> &'p F {
+        &self.0
+    }
 }
 
 impl Passage {

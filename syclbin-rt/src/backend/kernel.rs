@@ -146,7 +146,7 @@ impl Kernel {
             (Self::OpenCl(kernel), Queue::OpenCl(queue)) => {
                 // SAFETY: as the caller says.
                 let launched = unsafe {
-                    let set = |object: &mut opencl::KernelObject| values.give(object);
+                    let set = |object: &mut opencl::PassedObject<'_>| values.give(object);
                     kernel.launch(queue, set, grid, after.opencl())
                 };
                 launched.map(Event::OpenCl)

@@ -10,7 +10,7 @@ use opencl_sys::{
 use opencl3::types::{cl_uint, cl_ulong};
 
 use super::event::Event;
-use super::kernel_object::KernelObject;
+use super::kernel_object::{KernelObject, PassedObject};
 use super::program::Program;
 use super::queue::Queue;
 use super::wait_list::WaitList;
@@ -117,16 +117,21 @@ impl Kernel {
     pub(crate) unsafe fn launch(
         &self,
         queue: &Queue,
-        set: impl FnOnce(&mut KernelObject) -> Result<(), (usize, Failure)>,
+        set: impl FnOnce(&mut PassedObject<'_>) -> Result<(), (usize, Failure)>,
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
         let passage = Passage::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
-        let launched = match set(&mut object) {
+        let mut passed = PassedObject {
+            object: &mut object,
+            passage: &passage,
+        };
+        let launched = match set(&mut passed) {
             Ok(()) => {
                 // SAFETY: as the caller says.
-                unsafe { object.enqueue(queue, grid, after) }.map_err(|failure| (None, failure))
+                let launched = unsafe { object.enqueue_within(&passage, queue, grid, after) };
+                launched.map_err(|failure| (None, failure))
             }
             Err((index, failure)) => Err((Some(index), failure)),
         };

@@ -18,6 +18,7 @@ use super::queue::Queue;
 use super::sys::Functions;
 use super::wait_list::WaitList;
 use super::{Failure, check, check_handle, memory_of};
+use crate::backend::gate::Passage;
 use crate::backend::slice::Place;
 use crate::backend::{Argument, Arguments};
 use crate::range::Grid;
@@ -107,14 +108,38 @@ impl KernelObject {
     }
 }
 
+/// A kernel object on a thread that has passed the gate. Passing once for all arguments of a launch is a
+/// hundredth of its time.
+pub(crate) struct PassedObject<'a> {
+    pub(super) object: &'a mut KernelObject,
+    pub(super) passage: &'a Passage,
+}
+
 impl Arguments for KernelObject {
+    #[inline(always)]
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+        let passage = &Passage::new();
+        let object = self;
+        // SAFETY: as the caller says.
+        unsafe { PassedObject { object, passage }.set(index, value) }
+    }
+
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+        let passage = &Passage::new();
+        let object = self;
+        // SAFETY: as the caller says.
+        unsafe { PassedObject { object, passage }.set_any(index, value) }
+    }
+}
+
+impl Arguments for PassedObject<'_> {
     // The objects of parts of buffers are kept here. The kinds that nearly all arguments are of are
     // inlined into the loop of a launch.
     #[inline(always)]
     unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
-            Argument::Memory(place, _) => match self.object_of(place) {
+            Argument::Memory(place, _) => match self.object.object_of(place) {
                 Some(object) => (size_of_val(object), std::ptr::from_ref(object).cast()),
                 // SAFETY: as the caller says.
                 None => return unsafe { self.set_any(index, value) },
@@ -129,7 +154,7 @@ impl Arguments for KernelObject {
     #[inline(never)]
     unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         let call = "clSetKernelArg";
-        let (kernel, context) = (self.handle, &self.context);
+        let (kernel, context) = (self.object.handle, &self.object.context);
         let in_context = |other: &Arc<super::Context>| {
             let code = CL_INVALID_CONTEXT;
             let same = Arc::ptr_eq(other, context);
@@ -144,7 +169,7 @@ impl Arguments for KernelObject {
             // SAFETY: `&mut self` says that nobody else uses the object. What the kernel does with
             // the address is a duty of whoever launches it.
             check(call, unsafe {
-                (usm.set_kernel_arg_mem_pointer.pass())(kernel, number, address)
+                (usm.set_kernel_arg_mem_pointer.within(self.passage))(kernel, number, address)
             })
         };
         // The driver reads it before this returns.
@@ -187,7 +212,7 @@ impl Arguments for KernelObject {
     }
 }
 
-impl KernelObject {
+impl PassedObject<'_> {
     /// # Safety
     ///
     /// `pointer` has `size` bytes, or is null for work-group memory, and is of the kind that the
@@ -203,10 +228,15 @@ impl KernelObject {
         // SAFETY: `&mut self` says that nobody else uses the object; the driver copies the bytes before
         // it returns (OpenCL 3.0, clSetKernelArg); the rest is as the caller says.
         check("clSetKernelArg", unsafe {
-            (self.functions.clSetKernelArg.pass())(self.handle, number, size, pointer)
+            (self.object.functions.clSetKernelArg.within(self.passage))(
+                self.object.handle,
+                number,
+                size,
+                pointer,
+            )
         })?;
-        if !self.parts.is_empty() {
-            self.parts.retain(|(of, _)| *of != index);
+        if !self.object.parts.is_empty() {
+            self.object.parts.retain(|(of, _)| *of != index);
         }
         Ok(())
     }
@@ -231,18 +261,20 @@ impl KernelObject {
         };
         // SAFETY: as in `set`; the object lives until the argument gets another one.
         check(call, unsafe {
-            (self.functions.clSetKernelArg.pass())(
-                self.handle,
+            (self.object.functions.clSetKernelArg.within(self.passage))(
+                self.object.handle,
                 number,
                 size_of_val(&object),
                 (&raw const object).cast(),
             )
         })?;
-        self.parts.retain(|(of, _)| *of != index);
-        self.parts.push((index, part));
+        self.object.parts.retain(|(of, _)| *of != index);
+        self.object.parts.push((index, part));
         Ok(())
     }
+}
 
+impl KernelObject {
     /// Lets go of the objects of parts, before all arguments are set again.
     pub(super) fn drop_parts(&mut self) {
         if !self.parts.is_empty() {
@@ -265,9 +297,26 @@ impl KernelObject {
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue_within(&Passage::new(), queue, grid, after) }
+    }
+
+    /// The same on a thread that has passed the gate.
+    ///
+    /// # Safety
+    ///
+    /// As of [`KernelObject::enqueue`].
+    #[inline(always)]
+    pub(super) unsafe fn enqueue_within(
+        &self,
+        passage: &Passage,
+        queue: &Queue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Failure> {
         let mut event = std::ptr::null_mut();
         // SAFETY: one event may be written; the rest is as the caller says.
-        unsafe { self.put(queue, grid, after, &raw mut event) }?;
+        unsafe { self.put(passage, queue, grid, after, &raw mut event) }?;
         let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
         // SAFETY: the call handed this reference over.
         Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
@@ -285,7 +334,7 @@ impl KernelObject {
         after: &WaitList<'_>,
     ) -> Result<(), Failure> {
         // SAFETY: no event is wanted; the rest is as the caller says.
-        unsafe { self.put(queue, grid, after, std::ptr::null_mut()) }
+        unsafe { self.put(&Passage::new(), queue, grid, after, std::ptr::null_mut()) }
     }
 
     /// # Safety
@@ -294,6 +343,7 @@ impl KernelObject {
     #[inline(always)]
     unsafe fn put(
         &self,
+        passage: &Passage,
         queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
@@ -309,7 +359,7 @@ impl KernelObject {
         // references to the kernel and to the memory of its arguments, and copies the values, before
         // it returns. What the kernel then does, the caller vouches for.
         check(ENQUEUE, unsafe {
-            (self.functions.clEnqueueNDRangeKernel.pass())(
+            (self.functions.clEnqueueNDRangeKernel.within(passage))(
                 queue.handle,
                 self.handle,
                 dimensions,

@@ -42,7 +42,7 @@ pub(crate) use context::Context;
 pub(crate) use end::End;
 pub(crate) use event::Event;
 pub(crate) use kernel::Kernel;
-pub(crate) use kernel_object::KernelObject;
+pub(crate) use kernel_object::{KernelObject, PassedObject};
 pub(crate) use library::Library;
 pub(crate) use memory::Memory;
 pub(crate) use partition::affinity;
