@@ -28,12 +28,8 @@ impl LeftOut<'_> {
         let names = names.filter(|names| !names.is_empty());
         let names = names.unwrap_or_else(|| vec!["arguments".into()]);
         let mut scope = Scope::of_variables();
-        let claim = |(index, name): (usize, &String)| {
-            scope
-                .claim(name)
-                .or_else(|| scope.claim(&format!("arg{index}")))
-        };
-        let inputs: Vec<Ident> = names.iter().enumerate().filter_map(claim).collect();
+        let inputs = scope.claim_each(names.iter().map(String::as_str), "arg");
+        let inputs: Vec<Ident> = inputs.into_iter().flatten().collect();
         let types: Vec<Ident> = (0..inputs.len())
             .map(|index| format_ident!("T{index}"))
             .collect();

@@ -139,6 +139,22 @@ impl Scope {
             name.push('_');
         }
     }
+
+    /// Claims a name for each item in turn: its own, or `prefix` and its index where it has none that Rust can
+    /// spell. Items without a name take what the others leave.
+    pub(crate) fn claim_each<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n str>,
+        prefix: &str,
+    ) -> Vec<Option<Ident>> {
+        let mut claimed: Vec<Option<Ident>> = names.map(|name| self.claim(name)).collect();
+        for (index, ident) in claimed.iter_mut().enumerate() {
+            if ident.is_none() {
+                *ident = self.claim(&format!("{prefix}{index}"));
+            }
+        }
+        claimed
+    }
 }
 
 #[cfg(test)]
@@ -151,6 +167,13 @@ mod tests {
         assert_eq!(words("unsigned char"), "unsigned_char");
         assert_eq!(words("ns::Pair<int, 4>"), "ns_Pair_int_4");
         assert_eq!(words("-4"), "minus_4");
+    }
+
+    #[test]
+    fn unnamed_items_yield_to_named_ones() {
+        let claimed = Scope::default().claim_each(["", "arg0", "x"].into_iter(), "arg");
+        let claimed: Vec<String> = claimed.iter().flatten().map(Ident::to_string).collect();
+        assert_eq!(claimed, ["arg0_", "arg0", "x"]);
     }
 
     #[test]

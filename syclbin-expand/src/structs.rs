@@ -23,16 +23,13 @@ struct Member<'f> {
 }
 
 fn members<'f>(layout: &'f Layout) -> Vec<Member<'f>> {
-    let mut scope = Scope::default();
-    let numbered = layout.fields.iter().enumerate();
-    let named = numbered.filter_map(|(index, field)| {
-        let written = field.name.as_deref().unwrap_or_default();
-        let name = scope
-            .claim(written)
-            .or_else(|| scope.claim(&format!("field{index}")))?;
-        Some(Member { name, field })
-    });
-    named.collect()
+    let fields = layout.fields.iter();
+    let written = fields.map(|field| field.name.as_deref().unwrap_or_default());
+    let names = Scope::default().claim_each(written, "field");
+    let named = names.into_iter().zip(&layout.fields);
+    named
+        .filter_map(|(name, field)| Some(Member { name: name?, field }))
+        .collect()
 }
 
 /// The member that C++ or, where it has no name there, Rust calls `name`.

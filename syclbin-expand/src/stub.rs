@@ -40,12 +40,11 @@ impl Stub<'_> {
         let mut scope = Scope::of_variables();
         let (mut inputs, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
         let mut borrows = false;
-        for (index, parameter) in self.parameters.iter().enumerate() {
-            let written = parameter.name.as_deref().unwrap_or_default();
-            let name = scope
-                .claim(written)
-                .or_else(|| scope.claim(&format!("arg{index}")));
+        let written = self.parameters.iter().map(written_name);
+        let names = scope.claim_each(written, "arg");
+        for (name, parameter) in names.into_iter().zip(self.parameters) {
             let Some(name) = name else { continue };
+            let written = written_name(parameter);
             let passing = Passing::new(&name, &parameter.ty, types, depth);
             labels.push(match written {
                 "" => name.to_string(),
@@ -208,6 +207,10 @@ impl Stub<'_> {
 pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
     let name = parameter.name.clone().filter(|name| !name.is_empty());
     name.unwrap_or_else(|| format!("arg{index}"))
+}
+
+fn written_name(parameter: &Parameter) -> &str {
+    parameter.name.as_deref().unwrap_or_default()
 }
 
 fn pointee(ty: &Type) -> Option<&Pointee> {

@@ -65,6 +65,15 @@ fn a_packed_struct_holds_no_aligned_one() {
 }
 
 #[test]
+fn unnamed_bytes_yield_to_named_members() {
+    let bits =
+        "struct Bits { bytes _[1]; /* 0 */ unsigned int field0; /* 1 */ } /* size 5, align 1 */";
+    let code = formatted(&recorded(&["void k(Bits *p)"], &[bits]));
+    assert!(code.contains("pub field0_: [u8; 1]"), "{code}");
+    assert!(code.contains("pub field0: u32"), "{code}");
+}
+
+#[test]
 fn what_is_no_buffer_has_no_alignment() {
     let file = recorded(&["void k(int n)"], &[]);
     assert_eq!(

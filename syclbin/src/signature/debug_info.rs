@@ -615,7 +615,9 @@ impl<'m> DebugInfo<'m> {
             }
             let (offset, bytes) = (offset / 8, bits / 8);
             let (text, own) = self.member_type(ty, bytes, depth);
-            align = align.max(own);
+            if offset.is_multiple_of(own) {
+                align = align.max(own); // else the struct is packed
+            }
             let name = match name.as_str() {
                 "" if base => last_word(&text),
                 "" => "_".into(),
@@ -635,6 +637,9 @@ impl<'m> DebugInfo<'m> {
             spent += member.ty.len() + member.name.len();
         }
         self.budget.set(self.budget.get().checked_sub(spent)?);
+        while !size.is_multiple_of(align) {
+            align /= 2; // packed, too
+        }
         Some(Definition::Struct {
             name: name.into(),
             size,
