@@ -336,6 +336,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_those_of_the_runtime() {
+        let pvc = Architecture::from_name("intel_gpu_pvc");
+        assert_eq!(pvc.map(Architecture::id), Some(0x3_0f00_0700));
+        assert_eq!(Architecture::UNKNOWN.id(), 0x9900_0000_0000_0000);
+    }
+
+    #[test]
     fn unknown_numbers_survive_and_unknown_names_do_not() {
         let unknown = Architecture(0x0100_0000_0000_c000);
         assert_eq!(unknown.name(), None);

@@ -369,3 +369,27 @@ fn until_nul(
     })?;
     Ok(&rest[..end])
 }
+
+#[cfg(test)]
+mod kind_tests {
+    use super::*;
+
+    /// The names of `llvm-offload-binary`.
+    #[test]
+    fn known_kinds_have_names() {
+        let names = [
+            "none",
+            "object",
+            "bitcode",
+            "cubin",
+            "fatbinary",
+            "ptx",
+            "spirv",
+            "syclbin",
+        ];
+        for (number, name) in (0..).zip(names) {
+            assert_eq!(ImageKind(number).name(), Some(name));
+        }
+        assert_eq!(ImageKind(8).name(), None);
+    }
+}

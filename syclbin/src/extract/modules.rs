@@ -21,7 +21,7 @@ pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
                 found.push(&bytes[start..at]);
             }
             (start, at) = (at, at + HEADER_SIZE);
-        } else if size > 0 && size * 4 <= rest.len() {
+        } else if size > 0 {
             at += size * 4;
         } else {
             // Padding before the next module, or the end of what can be told apart.

@@ -169,4 +169,38 @@ mod tests {
             assert_eq!(target(text).native_runs_on(major, minor), native, "{text}");
         }
     }
+
+    /// The history of `.target` in the PTX ISA, section 13.
+    #[test]
+    fn each_target_came_with_a_version() {
+        for (text, version) in [
+            ("sm_50", (4, 0)),
+            ("sm_52", (4, 1)),
+            ("sm_53", (4, 2)),
+            ("sm_61", (5, 0)),
+            ("sm_70", (6, 0)),
+            ("sm_72", (6, 1)),
+            ("sm_75", (6, 3)),
+            ("sm_80", (7, 0)),
+            ("sm_86", (7, 1)),
+            ("sm_87", (7, 4)),
+            ("sm_89", (7, 8)),
+            ("sm_90", (7, 8)),
+            ("sm_90a", (8, 0)),
+            ("sm_100", (8, 6)),
+            ("sm_100a", (8, 6)),
+            ("sm_100f", (8, 8)),
+            ("sm_101", (8, 6)),
+            ("sm_103", (8, 8)),
+            ("sm_120", (8, 7)),
+            ("sm_120f", (8, 8)),
+            ("sm_121", (8, 8)),
+            ("sm_88", (9, 0)),
+            ("sm_110", (9, 0)),
+        ] {
+            let found = Target::parse(text).and_then(Target::first_version);
+            assert_eq!(found, Some(Version::new(version.0, version.1)), "{text}");
+        }
+        assert_eq!(Target::new(49).first_version(), None);
+    }
 }

@@ -171,11 +171,14 @@ fn functions_that_are_called_and_not_there_are_imports() {
         .extern .func (.param .b32 r) vprintf(.param .b64 x, .param .b64 y);\n\
         .func (.param .b32 r) own(.param .b64 x);\n\
         .visible .func (.param .b32 r) given(.param .b64 x) .noreturn { ret; }\n\
+        .visible .func declared();\n.weak .func weakly_declared();\n\
+        .weak .func weakly_given() { ret; }\n\
         .visible .entry k() { call gone, (p); call own, (p); call (r), vprintf, (a, b); }\n\
         .func (.param .b32 r) own(.param .b64 x) { ret; }";
     let module = Module::parse(text).unwrap();
     assert_eq!(module.imports, ["gone"]);
-    assert_eq!(module.exports, ["given"]);
+    assert_eq!(module.exports, ["given", "weakly_given"]);
+    assert_eq!(module.weak_exports, ["weakly_given"]);
 }
 
 #[test]

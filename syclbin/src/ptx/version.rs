@@ -128,6 +128,8 @@ mod tests {
             (Version::new(8, 5), Some(12050)),
             (Version::new(3, 2), Some(7000)),
             (Version::new(9, 4), Some(13040)),
+            (Version::new(9, 99), Some(13990)),
+            (Version::new(9, 100), None),
             (Version::new(10, 0), None),
         ] {
             let first = version.first_driver();

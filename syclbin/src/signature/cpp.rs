@@ -257,6 +257,16 @@ mod tests {
     }
 
     #[test]
+    fn dynamic_memory_has_no_size() {
+        let floats = Spelled::Unbounded(Box::new(Spelled::Scalar(Scalar::F32)));
+        let memory = Some(Spelled::LocalMemory(Box::new(floats)));
+        for of in ["float", "float[]"] {
+            let text = "sycl::ext::oneapi::experimental::dynamic_work_group_memory<";
+            assert_eq!(parse(&alloc::format!("{text}{of}>")), memory, "{of}");
+        }
+    }
+
+    #[test]
     fn what_is_no_type_is_refused() {
         let deep = "*".repeat(100_000);
         for text in ["", "*", "[3]", "int[x]", "sycl::vec<float, 5>", &deep] {

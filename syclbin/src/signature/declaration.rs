@@ -138,6 +138,7 @@ mod tests {
             "void fill::iota(float start, float *out, int count)",
             "void scale<std::pair<int, long> >(std::pair<int, long> *data, int factor)",
             "void f<(Mode)1>(const char *const *p, unsigned long long n)",
+            "void f<int (float)>(P<(Mode)1> *p, Q<(Mode)0> q)",
         ] {
             let declaration = Declaration::parse(text).unwrap();
             assert_eq!(declaration.to_string(), text);

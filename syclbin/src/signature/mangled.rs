@@ -610,6 +610,15 @@ mod tests {
             ),
             ("_ZTSA2_A8_i", "int[2][8]"),
             ("_ZTSA_f", "float[]"),
+            ("_ZTSKi", "const int"),
+            ("_ZTSPKi", "const int *"),
+            ("_ZTSKPi", "int *const"),
+            // Only an accessor of the device is spelled by its mode.
+            ("_ZTS1fIiiLi1024ELi2014ELi0EE", "f<int, int, 1024, 2014, 0>"),
+            (
+                "_ZTSN4sycl3_V18accessorIiLi1ELNS0_6access4modeE1024ELNS3_6targetE2018ELNS3_11placeholderE0EEE",
+                "sycl::accessor<int, 1, 1024, 2018, 0>",
+            ),
             ("_ZTSN1aIiE1bE", "a<int>::b"),
             (
                 "_ZTSSt4pairIiS_IffEE",

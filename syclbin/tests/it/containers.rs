@@ -150,6 +150,19 @@ fn the_wrapper_of_version_1_keeps_strings_and_other_entries() {
     });
     let bytes = write::to_vec(&file, Container::OffloadBinary2).unwrap();
     assert_eq!(read::parse(&bytes).unwrap(), file);
+    // Another entry alone is kept, too.
+    file.strings.clear();
+    let bytes = write::to_vec(&file, Container::OffloadBinary2).unwrap();
+    assert_eq!(read::parse(&bytes).unwrap(), file);
+}
+
+#[test]
+fn modules_know_their_index() {
+    let bytes = write::to_vec(&everything(), Container::default()).unwrap();
+    let file = read::File::parse(&bytes).unwrap();
+    let indices = file.modules().map(|module| module.unwrap().index());
+    assert!(indices.eq(0..file.module_count()));
+    assert!(file.module_count() > 1);
 }
 
 #[test]

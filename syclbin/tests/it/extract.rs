@@ -507,6 +507,19 @@ fn an_object_without_device_images_has_none_and_is_no_error() {
 }
 
 #[test]
+fn unlowered_constants_are_noted() {
+    let note = "its specialization constants are not lowered";
+    for (name, expected) in [("constants", true), ("work_group", false)] {
+        let bytes = testfile(&format!("{name}.object.syclbin"));
+        let file = read::parse(&bytes).unwrap();
+        let code = file.modules[0].images[0].bytes.to_vec();
+        let (_, notes) = package(images(&code).unwrap());
+        let found = notes.iter().any(|found| found.text.contains(note));
+        assert_eq!(found, expected, "{name}: {notes:?}");
+    }
+}
+
+#[test]
 fn spirv_is_packaged_with_its_kernels_imports_and_exports() {
     let bytes = testfile("extract/library.a");
     let (file, notes) = package(images(&bytes).unwrap());

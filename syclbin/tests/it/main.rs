@@ -3,6 +3,7 @@
 
 mod containers;
 mod cubin;
+mod described;
 #[cfg(feature = "extract")]
 mod extract;
 mod metadata;

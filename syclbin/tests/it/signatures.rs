@@ -78,6 +78,27 @@ fn two_structs_of_one_name_are_both_shown() {
 }
 
 #[test]
+fn conflicts_inside_of_arrays_are_shown() {
+    let outer = "struct O { P p[2]; /* 0 */ } /* size 8, align 4 */";
+    let found = file(&[
+        (
+            "a",
+            "void a(O *o)",
+            &[outer, "struct P { int x; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        (
+            "b",
+            "void b(P *p)",
+            &["struct P { float y; /* 0 */ } /* size 4, align 4 */"],
+        ),
+    ]);
+    for kernel in [0, 1] {
+        let reason = reason(&found, kernel);
+        assert!(reason.contains("two structs are called `P`"), "{reason}");
+    }
+}
+
+#[test]
 fn layouts_that_mean_nothing_are_reasons() {
     for (definition, expected) in [
         (

@@ -380,6 +380,53 @@ fn tables_that_overlap_or_reach_out_are_found_all_of_them() {
 }
 
 #[test]
+fn missing_library_functions_are_errors_in_executables() {
+    let bytes = testfile("export_side.object.syclbin");
+    let mut file = read::parse(&bytes).unwrap();
+    file.global.insert(set::GLOBAL, key::STATE, 2u32);
+    let imports = &mut file.modules[0].metadata;
+    imports.insert(set::IMPORTED_SYMBOLS, "__devicelib_cosf", 1u32);
+    let missing = "it needs the device library's `__devicelib_cosf`: the state is executable";
+    must_say(&file, Severity::Error, missing);
+    let imports = &mut file.modules[0].metadata;
+    imports.insert(set::IMPORTED_SYMBOLS, "__devicelib_assert_fail", 1u32);
+    must_say(
+        &file,
+        Severity::Note,
+        "an `assert` that fails ends the process",
+    );
+}
+
+#[test]
+fn the_longest_claim_so_far_is_compared() {
+    let bytes = testfile("work_group.object.syclbin");
+    let file = read::parse(&bytes).unwrap();
+    let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
+    // The second of three modules claims two images, and so that of the third.
+    bytes[56 + 32 + 16..56 + 32 + 20].copy_from_slice(&2u32.to_le_bytes());
+    bytes_must_say(
+        &bytes,
+        Severity::Error,
+        "abstract module 2: it claims IR modules that abstract module 1 claims as well",
+    );
+}
+
+#[test]
+fn unclaimed_images_are_found_where_the_file_starts() {
+    let bytes = testfile("work_group.object.syclbin");
+    let file = read::parse(&bytes).unwrap();
+    let bare = write::to_vec(&file, Container::Bare).unwrap();
+    let mut bytes = write::to_vec(&file, Container::OffloadBinary1).unwrap();
+    let start = bytes.windows(4).position(|at| at == &bare[..4]).unwrap();
+    assert!(start > 0);
+    bytes[start + 56 + 32 + 16..start + 56 + 32 + 20].copy_from_slice(&0u32.to_le_bytes());
+    let findings = verify(&bytes);
+    let unclaimed = |found: &&Finding| found.to_string().contains("belong to no abstract module");
+    let found = findings.iter().find(unclaimed).unwrap();
+    assert_eq!(found.offset, start as u64);
+}
+
+#[test]
 fn images_that_two_modules_claim_or_none_does_are_found() {
     let bytes = testfile("work_group.object.syclbin");
     let file = read::parse(&bytes).unwrap();
@@ -534,6 +581,9 @@ fn spirv_and_ptx_of_a_module_must_have_the_same_names() {
     let added = "kernel `_Z19__sycl_kernel_scaleIdEvPT_S0_` is in the PTX, and not in the SPIR-V";
     must_say(&file, Severity::Error, added);
 
+    let whole = write::to_vec(&read("globals"), Container::default()).unwrap();
+    let unreachable = |found: &Finding| found.to_string().contains("no host reaches it");
+    assert!(!verify(&whole).iter().any(unreachable));
     let mut file = read("globals");
     let sets = &mut file.modules[0].metadata;
     sets.retain(set::PROGRAM_METADATA, |_| false);
