@@ -44,12 +44,12 @@ pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
     let aside = files.join(FOLDER);
     for name in listing::names(&files)? {
         let note = listing::note(&files, &name);
-        // Where `A` and `a` are one file, either may be its name.
+        // By file and not by name: where `A` and `a` are one file, either may be its name.
         let is_same = |other: &PathBuf| match (other.canonicalize(), note.canonicalize()) {
             (Ok(one), Ok(other)) => one == other,
             _ => false,
         };
-        if ours.contains(&note) || ours.iter().any(is_same) {
+        if ours.iter().any(is_same) {
             continue;
         }
         std::fs::create_dir_all(&aside)?;

@@ -243,6 +243,11 @@ fn without_a_compiler_a_missing_or_damaged_file_is_an_error_with_the_way_out() {
     );
     assert!(ran.failed().contains("cargo syclbin build --commit"));
     assert_eq!(package.left(), [""; 0]);
+    fs::remove_file(package.path(KEPT)).unwrap();
+    fs::create_dir(package.path(KEPT)).unwrap();
+    let ran = run();
+    let unreadable = "error: prebuilt kernels/vector_ops.syclbin cannot be read: ";
+    assert!(ran.failed().starts_with(unreadable), "{ran:?}");
 }
 
 #[test]
