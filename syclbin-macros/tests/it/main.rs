@@ -2,5 +2,6 @@
 #![allow(clippy::panic, clippy::unwrap_used, clippy::print_stdout)] // a test may
 
 mod compile;
+mod errors;
 mod files;
 mod snapshots;
