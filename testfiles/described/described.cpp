@@ -19,6 +19,14 @@ struct __attribute__((packed)) Packed { bool bit : 1; unsigned field0; char last
 struct alignas(32) Aligned { float x; char c; };
 struct Counted { static const int COUNT = 3; long counter; struct { int unnamed; }; };
 struct Bits { unsigned a : 3; unsigned b : 13; unsigned char c; unsigned d : 31; unsigned e : 2; short f; };
+struct __attribute__((packed)) __attribute__((aligned(32))) Wide {
+  unsigned long long a : 62;
+  unsigned char b : 5;
+  long long c : 22;
+  int d : 14;
+  signed char e : 8;
+  long f : 62;
+};
 struct Deep {
   geo::Inner in[2];
   geo::Mode mode;
@@ -42,6 +50,7 @@ using Number = unsigned long;
 #define SIZE(TYPE, SIZE, ALIGN) static_assert(sizeof(TYPE) == SIZE && alignof(TYPE) == ALIGN);
 SIZE(geo::Inner, 6, 2) AT(geo::Inner, tag, 2)
 SIZE(Derived, 8, 4) AT(Derived, more, 4)
+SIZE(Wide, 32, 32)
 SIZE(Two, 16, 4) AT(Two, s, 4) AT(Two, more, 12)
 SIZE(Packed, 6, 1) AT(Packed, field0, 1) AT(Packed, last, 5)
 SIZE(Aligned, 32, 32) AT(Aligned, c, 4)
@@ -71,6 +80,8 @@ SYCLBIN_KERNEL(1) void structs(Derived derived, Two two, Pair<float, 4> pair, Pa
                                Bits bits, float *out) {
   *out = derived.more + two.s + pair.b + packed.field0 + aligned.x + counted.unnamed + bits.f;
 }
+SYCLBIN_KERNEL(1) void wide(Wide bits, int *out) { *out = bits.c; }
+SYCLBIN_KERNEL(1) void points_to_wide(const Wide *bits, int *out) { *out = bits->c; }
 SYCLBIN_KERNEL(1) void nested(const Deep *deep, Aligned *aligned, Packed *packed, Pair<Pair<short, 2>, 3> *pairs) {
   aligned->x = deep->in[1].s + packed->field0 + pairs->b.b;
 }

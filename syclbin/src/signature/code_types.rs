@@ -47,6 +47,8 @@ pub(super) struct Types {
     sizes: BTreeMap<u32, (u64, u64)>,
     /// Alignments in C++, which the declaration of a type does not have.
     alignments: BTreeMap<u32, u64>,
+    /// The bits of an integer in the type that is wider than any of C++.
+    wide: BTreeMap<u32, u32>,
 }
 
 impl Types {
@@ -58,7 +60,22 @@ impl Types {
         if let Some(size) = self.measure(&record) {
             self.sizes.insert(id, size);
         }
+        if let Some(bits) = self.find_wide(&record) {
+            self.wide.insert(id, bits);
+        }
         self.records.insert(id, record);
+    }
+
+    fn find_wide(&self, record: &Record) -> Option<u32> {
+        match record {
+            Record::Int(bits @ 65..) => Some(*bits),
+            Record::Array { of, .. } => self.wide.get(of).copied(),
+            Record::Struct { members, .. } => {
+                let mut found = members.iter().filter_map(|member| self.wide.get(member));
+                found.next().copied()
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn get(&self, id: u32) -> Option<&Record> {
@@ -179,6 +196,12 @@ impl<'m> Meanings<'m> {
     /// Bytes of a `ty`, where that is known.
     pub(super) fn size(&self, ty: TypeId) -> Option<u64> {
         self.module.types.size(ty.0).map(|(size, _)| size)
+    }
+
+    /// The bits of an integer in `ty` that is wider than any of C++. Clang makes one of bit-fields that fill more
+    /// than 64 bits without a gap.
+    pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
+        self.module.types.wide.get(&ty.0).copied()
     }
 
     /// Bytes of `ty` if it is an array: as a pointee, that is how much there is. An array of one

@@ -417,6 +417,12 @@ impl Sources<'_> {
             return Ok(());
         };
         let layouts = &names.layouts;
+        if let Some(bits) = code.wide_integer(ty) {
+            return unsupported(format!(
+                "bit-fields in `{text}` are an integer of {bits} bits in the code, and drivers lay that out \
+                 in another way than C++; separate them by another member"
+            ));
+        }
         match (layouts.size(element), code.size(ty)) {
             (Some(size), Some(in_code)) if size != in_code => {
                 return unsupported(format!(

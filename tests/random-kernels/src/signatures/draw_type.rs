@@ -260,7 +260,7 @@ impl<'d> DrawType<'d> {
 
     /// Makes bit-fields of most members, and says where they are.
     fn place_bits(&mut self, members: &mut [Member], packed: bool) {
-        let mut at: usize = 0;
+        let (mut at, mut run): (usize, usize) = (0, 0);
         for member in members {
             let of = match &member.ty {
                 Type::Scalar { of, .. } => *of,
@@ -268,14 +268,17 @@ impl<'d> DrawType<'d> {
                 _ => continue,
             };
             let (bits, align) = (of.size * 8, if packed { 8 } else { of.size * 8 });
-            if self.random.percent(25) {
-                at = at.next_multiple_of(align) + bits;
-                continue;
-            }
+            let plain = self.random.percent(25);
             let width = match of.is_bool() {
                 true => 1,
                 false => self.random.between(1, bits),
             };
+            // Of more than 64 bits without a gap, clang makes an integer that kernels cannot take.
+            if plain || packed && run + width > 64 {
+                at = at.next_multiple_of(align) + bits;
+                run = 0;
+                continue;
+            }
             // A bit-field does not reach over a boundary of its type.
             if !packed && at % bits + width > bits {
                 at = at.next_multiple_of(bits);
@@ -286,6 +289,7 @@ impl<'d> DrawType<'d> {
                 signed: of.rust.starts_with('i'),
             });
             at += width;
+            run += width;
         }
     }
 }

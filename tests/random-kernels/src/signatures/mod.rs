@@ -7,6 +7,7 @@
 //! - enumerations of `bool` by value: clang passes a type that kernels cannot take,
 //! - arrays that a lambda captures, or that a functor with accessors holds: nothing in the file says what
 //!   they hold. The message names the parameter,
+//! - bit-fields of more than 64 bits without a gap: the kernel is left out, and the message names the struct,
 //! - base classes in whose padding members of the derived class stand; `end-to-end` has a test of them.
 //!
 //! Left out, because others test them: `dynamic_work_group_memory`, structs in unnamed namespaces.
