@@ -19,6 +19,7 @@ mod event;
 mod failure;
 mod gate;
 mod kernel;
+mod loader;
 mod mapping;
 mod memory;
 mod pointer;

@@ -1,4 +1,4 @@
-//! A crate outside of this workspace, made of the README's code: what a new user would do.
+//! Crates outside of this workspace: the README's program, and a program that also uses `cudarc`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -19,17 +19,23 @@ struct UserCrate {
 }
 
 impl UserCrate {
-    /// Writes the README's files; the workspace's crates stand in for the published ones.
+    /// Writes the README's files.
     fn of_the_readme() -> Self {
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let readme = std::fs::read_to_string(workspace.join("README.md")).unwrap();
+        let readme = std::fs::read_to_string(workspace().join("README.md")).unwrap();
+        let user = Self::new(block(&readme, "Cargo.toml"));
+        for name in ["kernels/saxpy.cpp", "build.rs", "src/main.rs"] {
+            user.write(name, block(&readme, name));
+        }
+        user
+    }
+
+    /// A crate with this manifest; the workspace's crates stand in for the published ones.
+    fn new(manifest: &str) -> Self {
+        let workspace = workspace();
         let user = Self {
             folder: tempfile::tempdir().unwrap(),
         };
-        for name in ["kernels/saxpy.cpp", "build.rs", "src/main.rs", "Cargo.toml"] {
-            user.write(name, block(&readme, name));
-        }
-        let mut manifest = user.read("Cargo.toml");
+        let mut manifest = manifest.to_owned();
         manifest.push_str("\n[patch.crates-io]\n");
         for name in CRATES {
             let path = workspace.join(name);
@@ -95,6 +101,10 @@ impl UserCrate {
     fn program(&self) -> Command {
         Command::new(self.path("target/debug/my-program"))
     }
+}
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// The fenced block of `readme` whose first line names the file.
@@ -249,4 +259,41 @@ fn the_readme_builds_runs_and_is_rebuilt_when_and_only_when_it_must() {
         !built && log.contains("cargo syclbin toolchain install"),
         "{log}"
     );
+}
+
+/// The workspace's tests use `cudarc` for CUDA 12.4, and its features for CUDA versions exclude each other.
+#[test]
+fn runtime_compiles_beside_cudarc_for_cuda_13() {
+    let user = UserCrate::new(
+        r#"[package]
+name = "uses-cudarc"
+version = "0.1.0"
+edition = "2024"
+
+[dependencies]
+syclbin-rt = "0.1"
+
+[dependencies.cudarc]
+version = "0.19"
+default-features = false
+features = ["driver", "dynamic-loading", "cuda-13000", "std"]
+"#,
+    );
+    user.write(
+        "src/main.rs",
+        "const _: () = assert!(cudarc::driver::sys::CUDA_VERSION == 13000);
+
+fn main() {
+    let _ = syclbin_rt::Device::best();
+}
+",
+    );
+    let mut check = user.cargo("check");
+    // It stays between runs, so that dependencies are compiled once.
+    check.env(
+        "CARGO_TARGET_DIR",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-crate"),
+    );
+    let (checked, log) = text(&check.output().unwrap());
+    assert!(checked, "{log}");
 }

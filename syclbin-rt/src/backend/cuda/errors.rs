@@ -169,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn codes_have_the_values_of_the_header() {
+        for (code, theirs) in [
+            (SUCCESS, CUresult::CUDA_SUCCESS),
+            (INVALID_VALUE, CUresult::CUDA_ERROR_INVALID_VALUE),
+            (NO_DEVICE, CUresult::CUDA_ERROR_NO_DEVICE),
+            (INVALID_CONTEXT, CUresult::CUDA_ERROR_INVALID_CONTEXT),
+            (NOT_FOUND, CUresult::CUDA_ERROR_NOT_FOUND),
+            (NOT_READY, CUresult::CUDA_ERROR_NOT_READY),
+            (NOT_SUPPORTED, CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        ] {
+            assert_eq!(code, theirs as c_int, "{theirs:?}");
+        }
+    }
+
+    #[test]
     fn faults_of_kernels_end_a_context_and_bad_calls_do_not() {
         for code in [
             CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,

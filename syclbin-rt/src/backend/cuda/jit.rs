@@ -26,18 +26,20 @@ impl Jit {
         };
         let number = |number: usize| std::ptr::without_provenance_mut(number);
         let (errors, remarks) = (jit.errors.as_mut_ptr(), jit.remarks.as_mut_ptr());
-        use CUjit_option::*;
         for (name, value) in [
-            (CU_JIT_ERROR_LOG_BUFFER, errors.cast()),
-            (CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, number(LOG)),
-            (CU_JIT_INFO_LOG_BUFFER, remarks.cast()),
-            (CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, number(LOG)),
+            (CUjit_option::CU_JIT_ERROR_LOG_BUFFER, errors.cast()),
+            (
+                CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                number(LOG),
+            ),
+            (CUjit_option::CU_JIT_INFO_LOG_BUFFER, remarks.cast()),
+            (CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, number(LOG)),
         ] {
             jit.names.push(name);
             jit.values.push(value);
         }
         if let Some(registers) = max_registers {
-            jit.names.push(CU_JIT_MAX_REGISTERS);
+            jit.names.push(CUjit_option::CU_JIT_MAX_REGISTERS);
             jit.values.push(number(registers as usize));
         }
         jit

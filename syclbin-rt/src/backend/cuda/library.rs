@@ -1,6 +1,6 @@
 //! The CUDA driver: loaded once, never unloaded.
 
-use std::ffi::c_int;
+use std::ffi::{OsStr, c_int};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Failure;
@@ -8,15 +8,20 @@ use super::errors::{NO_DEVICE, check, error_name};
 use super::platform::Found;
 use super::sys::Functions;
 use crate::backend::gate::{self, Passage, Stage};
+use crate::backend::loader;
 
-/// What the library is called.
-pub(super) const NAME: &str = match cfg!(windows) {
-    true => "nvcuda.dll",
-    false => "libcuda.so",
+/// File names of the library, in the order they are tried. The driver installs the first. On Linux the
+/// second can also be a stub of the CUDA toolkit, whose functions only return errors.
+const NAMES: &[&str] = if cfg!(windows) {
+    &["nvcuda.dll"]
+} else {
+    &["libcuda.so.1", "libcuda.so"]
 };
 
 /// The driver.
 pub(crate) struct Library {
+    /// The file name it was found by.
+    pub(super) name: &'static str,
     pub(super) functions: Functions,
     /// What it takes: 12040 is CUDA 12.4.
     pub(super) version: c_int,
@@ -42,13 +47,10 @@ impl Library {
         if let Some(library) = *loaded {
             return Ok(library);
         }
-        // SAFETY: loading runs the initializers of the library. That it is NVIDIA's driver is taken
-        // on trust from the system.
-        if !unsafe { cudarc::driver::sys::is_culib_present() } {
-            return Err("no such library; it comes with NVIDIA's driver".to_owned());
-        }
-        // SAFETY: it is there; its functions have the types of CUDA's header, as above.
-        let functions = unsafe { Functions::load() }.map_err(|missing| too_old(&missing))?;
+        let (name, library) = find()?;
+        // SAFETY: its functions have the types of CUDA's header: the system vouches that a library of
+        // this name is NVIDIA's driver.
+        let functions = unsafe { Functions::load(library) }.map_err(|missing| too_old(&missing))?;
         // SAFETY: 0 is the only flag there is.
         let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
@@ -60,6 +62,7 @@ impl Library {
         let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
         check("cuDriverGetVersion", code).map_err(in_words)?;
         let library: &'static Self = Box::leak(Box::new(Self {
+            name,
             functions,
             version,
             has_devices,
@@ -68,6 +71,26 @@ impl Library {
         *loaded = Some(library);
         Ok(library)
     }
+}
+
+/// Loads the library, and returns the name it was found by.
+///
+/// # Errors
+///
+/// In words, when it does not load by any name.
+fn find() -> Result<(&'static str, &'static libloading::Library), String> {
+    let mut first = None;
+    for name in NAMES {
+        // SAFETY: loading runs the initializers of the library. That it is NVIDIA's driver is taken
+        // on trust from the system.
+        match unsafe { loader::load(OsStr::new(name)) } {
+            Ok(library) => return Ok((name, library)),
+            Err(reason) => first.get_or_insert_with(|| format!("cannot load {name}: {reason}")),
+        };
+    }
+    // The driver installs the first name, so that problem is the one to solve.
+    let problem = first.unwrap_or_default();
+    Err(format!("{problem}; it comes with NVIDIA's driver"))
 }
 
 fn too_old(missing: &[&str]) -> String {

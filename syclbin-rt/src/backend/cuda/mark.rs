@@ -1,15 +1,12 @@
 //! Marks: events of CUDA, recorded in a stream, and taken from a pool.
 
-use std::ffi::c_uint;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-use cudarc::driver::sys::CUevent_flags as Flags;
 
 use super::Failure;
 use super::context::Context;
 use super::errors::{NOT_READY, SUCCESS};
-use super::sys::{CUevent, CUstream, Functions};
+use super::sys::{CUevent, CUevent_flags as Flags, CUstream, Functions};
 
 /// How long a thread asks again and again before it has the driver wake it.
 const SPIN: Duration = Duration::from_micros(50);
@@ -66,9 +63,9 @@ impl Mark {
         if let Some(Free(handle)) = context.pool.of(timed).pop() {
             return Ok(handle);
         }
-        let mut flags = Flags::CU_EVENT_BLOCKING_SYNC as c_uint;
+        let mut flags = Flags::CU_EVENT_BLOCKING_SYNC.0;
         if !timed {
-            flags |= Flags::CU_EVENT_DISABLE_TIMING as c_uint;
+            flags |= Flags::CU_EVENT_DISABLE_TIMING.0;
         }
         let mut handle = std::ptr::null_mut();
         // SAFETY: the context is current; one handle is written.

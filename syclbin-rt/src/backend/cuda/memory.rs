@@ -60,7 +60,7 @@ impl Memory {
                 "cuMemHostAlloc"
             }
             Some(Reach::Shared) => {
-                let flags = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
+                let flags = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0;
                 // SAFETY: as above.
                 let code =
                     unsafe { (functions.cuMemAllocManaged.pass())(&raw mut pointer, size, flags) };

@@ -1,8 +1,6 @@
 //! CUDA: the functions of NVIDIA's driver ([`sys`]), and owners of the handles they return.
 //!
-//! Types and loading come from `cudarc`. Its safe part is not used: it holds one context a thread by
-//! its own rules, and an event of CUDA for every command. Here launches cost what the driver's own
-//! call costs: see [`stream`].
+//! A launch costs what the driver's own call costs: see [`stream`].
 //!
 //! All calls are made with the context of what they are about ([`Context::enter`]). One that a kernel
 //! has ended makes no calls any more.

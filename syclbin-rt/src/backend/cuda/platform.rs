@@ -8,7 +8,7 @@ use syclbin::ptx::Version;
 
 use super::Failure;
 use super::errors::{INVALID_VALUE, check};
-use super::library::{Library, NAME};
+use super::library::Library;
 use super::sys::{CUdevice, CUdevice_attribute as Attribute, Functions};
 use crate::device::{CudaFacts, DeviceKind, Facts};
 use crate::partition;
@@ -18,6 +18,7 @@ pub(super) const WARP: usize = 32;
 
 /// A device of the driver. It lives as long as the process.
 pub(crate) struct Found {
+    library: &'static str,
     pub(super) functions: &'static Functions,
     pub(super) device: CUdevice,
     facts: Facts,
@@ -33,7 +34,7 @@ impl Found {
 
     /// The name of the library it was found through.
     pub(crate) fn library(&self) -> &'static str {
-        NAME
+        self.library
     }
 }
 
@@ -76,6 +77,7 @@ impl Library {
         })?;
         let told = Told::of(functions, device)?;
         Ok(Found {
+            library: self.name,
             functions,
             device,
             facts: told.facts(self.version),
@@ -131,38 +133,41 @@ impl Told {
         };
         // What a driver does not know, its device has not.
         let flag = |attribute| number(attribute).is_ok_and(|flag| flag != 0);
-        use Attribute::*;
-        let major = number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let major = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         // More than the other where code asks for it.
-        let local = number(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        let local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
             .unwrap_or_default()
-            .max(number(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?);
+            .max(number(
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+            )?);
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
             sm: u32::try_from(major * 10 + minor).unwrap_or(u32::MAX),
             memory_bytes: memory as u64,
             local_memory_bytes: local as u64,
-            compute_units: u32::try_from(number(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?)
-                .unwrap_or(u32::MAX),
-            max_work_group_size: number(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            compute_units: u32::try_from(number(
+                Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+            )?)
+            .unwrap_or(u32::MAX),
+            max_work_group_size: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             max_block: [
-                number(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
-                number(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
-                number(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
             ],
             max_grid: [
-                number(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
-                number(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
-                number(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
             ],
             // Without the latter the host must not touch such memory while any kernel runs.
-            managed: flag(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
-                && flag(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
-            pageable: flag(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
+            managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
+                && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
+            pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
             // The host's pointer is the device's only then.
-            host_memory: flag(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
-                && flag(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
+            host_memory: flag(Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
+                && flag(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
         })
     }
 

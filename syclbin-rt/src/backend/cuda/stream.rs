@@ -1,16 +1,13 @@
 //! Streams: what is in them, and how far they have come.
 
-use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-
-use cudarc::driver::sys::CUstream_flags;
 
 use super::Failure;
 use super::context::Context;
 use super::end::Told;
 use super::mark::Mark;
-use super::sys::CUstream;
+use super::sys::{CUstream, CUstream_flags};
 use crate::backend::gate::Passage;
 
 /// How many marks of a stream are kept. Of a command between two that are gone and kept, the later
@@ -48,7 +45,7 @@ impl Stream {
     pub(super) fn new(context: Arc<Context>) -> Result<Arc<Self>, Failure> {
         let functions = context.enter()?;
         let mut handle = std::ptr::null_mut();
-        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
+        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
         // SAFETY: the context is current; one handle is written.
         let code = unsafe { (functions.cuStreamCreate.pass())(&raw mut handle, flags) };
         context.check("cuStreamCreate", code)?;

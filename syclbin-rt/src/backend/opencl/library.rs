@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::sys::Functions;
 use crate::backend::gate::{self, Passage, Stage};
+use crate::backend::loader;
 
 /// An OpenCL loader or driver.
 pub(crate) struct Library {
@@ -35,14 +36,14 @@ impl Library {
         // SAFETY: loading runs the initializers of the library, and the OpenCL functions then have
         // the types of the OpenCL headers. Both are taken on trust from whoever named the library:
         // the system, the user's environment, or an installed component.
-        let library =
-            unsafe { libloading::Library::new(name) }.map_err(|error| reason(&display, &error))?;
-        // Drivers keep threads of their own that run code of the library: unloading one would pull
-        // it away under them.
-        let library: &'static libloading::Library = Box::leak(Box::new(library));
+        let library = unsafe { loader::load(name) }?;
         // SAFETY: as above.
-        let functions = unsafe { Functions::load(library) }
-            .map_err(|error| format!("not an OpenCL library: {}", reason(&display, &error)))?;
+        let functions = unsafe { Functions::load(library) }.map_err(|error| {
+            format!(
+                "not an OpenCL library: {}",
+                loader::reason(&display, &error)
+            )
+        })?;
         gate::close_at_exit(&raw const *library, Stage::Loaded);
         let library = Box::leak(Box::new(Self {
             name: display.into_owned(),
@@ -63,21 +64,5 @@ impl PartialEq for Library {
     /// By identity: every library is loaded once.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
-    }
-}
-
-/// What the system's loader says, without the name it begins with: callers say that themselves.
-fn reason(name: &str, error: &libloading::Error) -> String {
-    // `libloading` itself says only that it failed.
-    let reason = match std::error::Error::source(error) {
-        Some(source) => source.to_string(),
-        None => error.to_string(),
-    };
-    match reason
-        .strip_prefix(name)
-        .and_then(|rest| rest.strip_prefix(": "))
-    {
-        Some(rest) => rest.to_owned(),
-        None => reason,
     }
 }
