@@ -1,6 +1,7 @@
 //! Contexts, and which one is current in a thread.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -45,7 +46,9 @@ static PRIMARIES: Mutex<[Primary; 2]> = Mutex::new([
 ]);
 
 thread_local! {
-    static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    // Never dropped: a thread may call the driver while its other thread-local values are dropped.
+    static CURRENT: ManuallyDrop<RefCell<Vec<u64>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// `cuInit`
@@ -74,7 +77,7 @@ pub(crate) fn device(number: i32) -> Outcome<i32> {
 
 /// The handle that is current, or 0.
 pub(crate) fn current_handle() -> u64 {
-    CURRENT.with_borrow(|stack| stack.last().copied().unwrap_or(0))
+    CURRENT.with(|stack| stack.borrow().last().copied().unwrap_or(0))
 }
 
 /// The current context, if it is alive and not lost.
@@ -100,7 +103,8 @@ pub(crate) fn by_handle(handle: u64) -> Outcome<Arc<Context>> {
 
 /// Replaces what is current; 0 takes it away.
 pub(crate) fn set_current(handle: u64) {
-    CURRENT.with_borrow_mut(|stack| {
+    CURRENT.with(|stack| {
+        let mut stack = stack.borrow_mut();
         stack.pop();
         if handle != 0 {
             stack.push(handle);
@@ -109,12 +113,12 @@ pub(crate) fn set_current(handle: u64) {
 }
 
 pub(crate) fn push(handle: u64) {
-    CURRENT.with_borrow_mut(|stack| stack.push(handle));
+    CURRENT.with(|stack| stack.borrow_mut().push(handle));
 }
 
 pub(crate) fn pop() -> Outcome<u64> {
     CURRENT
-        .with_borrow_mut(Vec::pop)
+        .with(|stack| stack.borrow_mut().pop())
         .ok_or(Code::CUDA_ERROR_INVALID_CONTEXT)
 }
 
