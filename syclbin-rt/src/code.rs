@@ -91,3 +91,20 @@ impl Code {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_tells_weak_exports_from_others() {
+        let text = b".version 6.3\n.target sm_75\n.address_size 64\n\
+            .weak .func once() { ret; }\n.visible .func own() { ret; }\n\
+            .visible .entry k() { call own; call once; ret; }";
+        let code = Code::Ptx(ptx::Module::parse(text).unwrap());
+        assert_eq!(code.kernels(), ["k"]);
+        assert_eq!(code.exports(), ["once", "own"]);
+        assert_eq!(code.weak_exports(), ["once"]);
+        assert_eq!(code.imports(), [""; 0]);
+    }
+}

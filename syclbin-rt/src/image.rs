@@ -216,4 +216,32 @@ mod tests {
         let short = Image::ir(IrType::SpirV, "spir-unknown-unknown", Vec::new());
         assert!(refusal(&short).contains("spir-unknown-unknown"));
     }
+
+    #[test]
+    fn ptx_for_newer_gpus_is_refused() {
+        let cuda = CudaFacts {
+            sm: 86,
+            ptx: (8, 4),
+            driver: 12040,
+        };
+        let taken = |target: &str, version: &str| {
+            let text =
+                format!(".version {version}\n.target {target}\n.visible .entry k() {{ ret; }}");
+            let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text.into_bytes());
+            ptx(&image, cuda).map(|_| ())
+        };
+        for target in ["sm_75", "sm_80", "sm_86"] {
+            assert_eq!(taken(target, "7.1"), Ok(()), "{target}");
+        }
+        for target in ["sm_87", "sm_89", "sm_90", "sm_90a"] {
+            let refusal = taken(target, "8.0").unwrap_err();
+            assert!(refusal.contains("the device is sm_86"), "{refusal}");
+        }
+        assert_eq!(taken("sm_80", "8.4"), Ok(()));
+        let refusal = taken("sm_80", "8.5").unwrap_err();
+        assert!(
+            refusal.contains("update the driver to one of CUDA 12.5"),
+            "{refusal}"
+        );
+    }
 }

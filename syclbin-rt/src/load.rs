@@ -133,9 +133,10 @@ impl<'l> Loading<'l> {
             return;
         };
         let module = attempt.choice.module;
-        let unneeded = match attempt.built.is_none() && !native {
-            true => self.native_elsewhere(unit, metadata),
-            false => None,
+        let unneeded = if native {
+            None
+        } else {
+            self.native_elsewhere(unit, metadata)
         };
         let images = unit.module.images.iter().enumerate();
         for (index, image) in images.filter(|(_, image)| image.native == native) {

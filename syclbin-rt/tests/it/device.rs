@@ -75,6 +75,31 @@ fn devices_describe_themselves() {
     assert_eq!(device.to_string(), display);
 }
 
+/// Compares with what opencl3 asks the same library.
+#[test]
+fn platforms_and_architectures_are_those_of_the_driver() {
+    let Some(queue) = common::queue() else { return };
+    let device = queue.device();
+    if common::on_cuda() {
+        assert_eq!(device.platform(), "NVIDIA CUDA");
+        assert_eq!(device.vendor(), "NVIDIA Corporation");
+        return;
+    }
+    let platforms = opencl3::platform::get_platforms().unwrap_or_default();
+    let names = platforms.iter().map(|platform| platform.name().unwrap());
+    let mut names = names.filter(|name| !name.is_empty());
+    let known = names.any(|name| name == device.platform());
+    // opencl3 looks for a loader; the CPU device is loaded without one.
+    assert!(
+        known || device.platform() == "Intel(R) OpenCL",
+        "{device:?}"
+    );
+    if device.platform() == "Intel(R) OpenCL" && device.kind() == syclbin_rt::DeviceKind::Cpu {
+        let architecture = device.architecture().and_then(|found| found.name());
+        assert_eq!(architecture, Some("x86_64"));
+    }
+}
+
 #[test]
 fn the_choice_comes_with_its_reason() {
     const TEST: &str = "the_choice_comes_with_its_reason";
