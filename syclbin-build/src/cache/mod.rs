@@ -10,11 +10,11 @@
 //!
 //! | module | noun |
 //! |---|---|
-//! | `text` | what of a text the compiler sees |
-//! | `setting` | all that decides but for headers: compiler, arguments, environment |
+//! | `text` | the hash of a file, and what it asks for beside files that were read |
+//! | `files` | files as they are at one moment |
+//! | `candidates` | the files that a compiler could take for the names of headers |
+//! | `setting` | all that decides but for files: compiler, arguments, environment |
 //! | `arguments` | what arguments tell of files |
-//! | `condition` | what has to be as it was for a result to hold |
-//! | `system` | what headers of the system mean for those that use them |
 //! | `manifest` | the results of one source and setting |
 //! | `entry` | a result as bytes |
 //! | `store` | the folder: whole files, a lock, a bound |
@@ -22,13 +22,13 @@
 //! Whatever goes wrong here, the build goes on without.
 
 mod arguments;
-mod condition;
+mod candidates;
 mod entry;
+mod files;
 mod manifest;
 mod setting;
 mod store;
-mod system;
-pub(crate) mod text;
+mod text;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -42,18 +42,18 @@ use crate::cargo;
 use crate::compiled::Compiled;
 use crate::compiler::Compiler;
 use crate::headers;
-use condition::{Condition, Files, Mode};
+use crate::search::hex;
+use files::Files;
 use manifest::Record;
 pub use setting::CACHE_VARIABLE;
 use setting::Setting;
 pub use store::{SIZE_VARIABLE, Store, folder};
-use text::{Hash, Text};
 
 /// The cache as one build uses it.
 pub(crate) struct Cache {
     store: Store,
     setting: Setting,
-    /// The texts of the sources and headers as they were before anything was compiled.
+    /// The sources and headers as they were before anything was compiled.
     before: Files,
 }
 
@@ -70,7 +70,8 @@ pub(crate) enum Known {
 /// A source that is to be compiled, and where the result belongs.
 pub(crate) struct Slot {
     key: String,
-    source: Text,
+    /// The hash of the source.
+    source: String,
     started: SystemTime,
 }
 
@@ -113,11 +114,12 @@ impl Cache {
 
     /// What compiling `source` would make, if that is known.
     pub(crate) fn look_up(&mut self, source: &Path) -> Known {
-        let text = self.before.text(source).cloned();
-        let Some(text) = text.filter(|text| text.unfit.is_none()) else {
+        let text = self.before.text(source);
+        let Some(text) = text.filter(|text| text.asked.is_some()) else {
             return Known::Never;
         };
-        let key = self.setting.key(source, &text);
+        let content = text.hash.clone();
+        let key = self.setting.key(source, &content);
         let manifest = self.store.manifest(&key);
         let found = manifest.and_then(|manifest| {
             let mut records = manifest.records.iter();
@@ -130,18 +132,15 @@ impl Cache {
             Some(compiled) => Known::Compiled(compiled),
             None => Known::NotYet(Box::new(Slot {
                 key,
-                source: text,
+                source: content,
                 started: SystemTime::now(),
             })),
         }
     }
 
     /// Keeps what compiling `source` made, unless something changed meanwhile or depends on more than
-    /// texts.
+    /// files.
     pub(crate) fn keep(&self, slot: &Slot, source: &Path, compiled: &Compiled, after: &mut Files) {
-        if after.text(source) != Some(&slot.source) {
-            return;
-        }
         let Some(record) = self.record(slot, source, compiled, after) else {
             return;
         };
@@ -153,14 +152,11 @@ impl Cache {
 
     /// Whether all that a result was made of is as it was.
     fn holds(&mut self, record: &Record) -> bool {
-        if !self.before.hold(&record.conditions) {
-            return false;
+        self.before.hold(&record.read) && {
+            let (read, asked) = (&record.read, &record.asked);
+            let candidates = self.setting.candidates(read, asked, &mut self.before);
+            hash_of(&candidates) == record.candidates
         }
-        let files = record.conditions.iter().map(Condition::file);
-        let (own, system): (Vec<_>, Vec<_>) = files.partition(|(_, is_text)| *is_text);
-        let paths = |files: Vec<(_, bool)>| files.into_iter().map(|(path, _)| path).collect();
-        let (own, system): (Vec<&Path>, Vec<&Path>) = (paths(own), paths(system));
-        hash_of(&self.setting.found(&own, &system, &mut self.before)) == record.found
     }
 
     /// What has to be as it is for `compiled` to hold; `None` where that cannot be known.
@@ -171,56 +167,20 @@ impl Cache {
         compiled: &Compiled,
         after: &mut Files,
     ) -> Option<Record> {
-        let mut all: Vec<PathBuf> = vec![source.to_owned()];
-        all.extend(
-            compiled
-                .files
-                .iter()
-                .filter(|path| *path != source)
-                .cloned(),
-        );
-        let (own, system): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|path| !self.setting.is_of_system(path));
-        // Warnings name lines, and are told again as they were.
-        let mut mode = match self.setting.needs_lines() || !compiled.diagnostics.is_empty() {
-            true => Mode::Raw,
-            false => Mode::Folded,
-        };
-        for path in own.iter().chain(&system) {
-            after.is_older(path, slot.started).then_some(())?;
+        let headers = compiled.files.iter().filter(|path| *path != source);
+        let mut read = Vec::new();
+        let mut asked = BTreeSet::new();
+        for path in std::iter::once(source).chain(headers.map(PathBuf::as_path)) {
+            asked.extend(after.text(path)?.asked.clone()?);
+            read.push(after.read(path.to_owned())?);
         }
-        for path in &own {
-            let text = after.text(path)?;
-            if text.unfit.is_some() {
-                return None;
-            }
-            if text.needs_lines {
-                mode = Mode::Raw;
-            }
-        }
-        let of_system = after.system(&system);
-        if of_system.has_time {
-            return None;
-        }
-        let mut own_texts = own.iter();
-        if of_system.needs_lines || own_texts.any(|path| after.uses(path, &of_system.words)) {
-            mode = Mode::Raw;
-        }
-        let found = {
-            let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
-            let system: Vec<&Path> = system.iter().map(PathBuf::as_path).collect();
-            self.setting.found(&own, &system, after)
-        };
-        // One that came while the compiler ran may have been passed over.
-        if !found.iter().all(|path| after.is_older(path, slot.started)) {
-            return None;
-        }
-        let own = own.into_iter().map(|path| after.condition(path, mode));
-        let mut conditions: Vec<Condition> = own.collect::<Option<_>>()?;
-        let system = system.into_iter().map(Condition::unchanged);
-        conditions.extend(system.collect::<Option<Vec<_>>>()?);
-        Some(Record::new(&slot.key, conditions, hash_of(&found)))
+        let candidates = self.setting.candidates(&read, &asked, after);
+        // A file that changed or came while the compiler ran may have been read before or after.
+        let read_paths = read.iter().map(|read| &read.path);
+        let mut all = read_paths.chain(&candidates);
+        let is_settled = all.all(|path| after.is_older(path, slot.started));
+        (is_settled && read[0].hash == slot.source)
+            .then(|| Record::new(&slot.key, read, asked, hash_of(&candidates)))?
     }
 
     /// The files as they are once all is compiled.
@@ -229,7 +189,7 @@ impl Cache {
     }
 }
 
-fn hash_of(paths: &BTreeSet<PathBuf>) -> Hash {
+fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
     let mut hash = Sha256::new();
     // In an order that is the same wherever our own headers lie.
     let paths: BTreeSet<_> = paths.iter().map(|path| headers::portable(path)).collect();
@@ -237,5 +197,5 @@ fn hash_of(paths: &BTreeSet<PathBuf>) -> Hash {
         hash.update(path.as_os_str().as_encoded_bytes());
         hash.update([0]);
     }
-    hash.finalize().into()
+    hex(&hash.finalize())
 }

@@ -343,7 +343,7 @@ mod tests {
     }
 
     fn put(store: &Store, name: &str, bytes: usize) -> String {
-        let record = Record::new(name, Vec::new(), [0; 32]);
+        let record = Record::new(name, Vec::new(), Default::default(), String::new()).unwrap();
         let id = record.id.clone();
         store.put(name, record, &vec![0; bytes]);
         id
