@@ -1,12 +1,11 @@
 //! The cache: what was compiled once is not compiled again, whatever package, profile or folder asks.
 //!
-//! ```text
-//! FOLDER/                   kernels/ in the home of the toolchain, or SYCLBIN_CACHE
-//!   lock                    held by whoever writes or removes
-//!   size                    about how many bytes there are
-//!   manifests/KEY           for a source and the way it is compiled: results, each with what it was made of
-//!   entries/ID              a result: code with declarations, files that were read, warnings
-//! ```
+//! The directory is a [`Store`] with entries of two kinds:
+//!
+//! | entry | |
+//! |---|---|
+//! | `KEY.manifest` | for a source and the way it is compiled: results, each with what it was made of |
+//! | `ID.result` | a result: code with declarations, and warnings |
 //!
 //! | module | noun |
 //! |---|---|
@@ -17,17 +16,17 @@
 //! | `arguments` | what arguments tell of files |
 //! | `manifest` | the results of one source and setting |
 //! | `entry` | a result as bytes |
-//! | `store` | the folder: whole files, a lock, a bound |
+//! | `directory` | where the cache is, and how large it may become |
 //!
 //! Whatever goes wrong here, the build goes on without.
 
 mod arguments;
 mod candidates;
+mod directory;
 mod entry;
 mod files;
 mod manifest;
 mod setting;
-mod store;
 mod text;
 
 use std::collections::BTreeSet;
@@ -36,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
+use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
@@ -43,11 +43,10 @@ use crate::compiled::Compiled;
 use crate::compiler::Compiler;
 use crate::headers;
 use crate::search::hex;
+pub use directory::{CACHE_VARIABLE, LIMIT, SIZE_VARIABLE, folder};
 use files::Files;
-use manifest::Record;
-pub use setting::CACHE_VARIABLE;
+use manifest::{Manifest, Record};
 use setting::Setting;
-pub use store::{SIZE_VARIABLE, Store, folder};
 
 /// The cache as one build uses it.
 pub(crate) struct Cache {
@@ -82,7 +81,7 @@ impl Cache {
         // A build that is to do without compiles, so Cargo is told.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
-        let folder = match store::folder(named.as_deref(), home.ok().as_ref()) {
+        let folder = match directory::folder(named.as_deref(), home.ok().as_ref()) {
             Ok(folder) => folder?,
             Err(problem) => {
                 cargo::warning(&problem);
@@ -98,11 +97,11 @@ impl Cache {
             return None;
         }
         let size = cargo::env_again(SIZE_VARIABLE);
-        let limit = match store::limit(size.as_deref()) {
+        let limit = match directory::limit(size.as_deref()) {
             Ok(limit) => limit,
             Err(problem) => {
                 cargo::warning(&problem);
-                store::LIMIT
+                directory::LIMIT
             }
         };
         Some(Self {
@@ -120,13 +119,12 @@ impl Cache {
         };
         let content = text.hash.clone();
         let key = self.setting.key(source, &content);
-        let manifest = self.store.manifest(&key);
-        let found = manifest.and_then(|manifest| {
-            let mut records = manifest.records.iter();
+        let found = self.manifest(&key).and_then(|manifest| {
+            let mut records = manifest.records.into_iter();
             let record = records.find(|record| self.holds(record))?;
-            let compiled = self.store.entry(&record.id)?;
-            self.store.touch(&key, &record.id);
-            Some(compiled)
+            let bytes = self.store.read(&result_name(&record.id))?;
+            let files = record.read.into_iter().map(|read| read.path);
+            entry::decode(&bytes, files.collect())
         });
         match found {
             Some(compiled) => Known::Compiled(compiled),
@@ -147,7 +145,17 @@ impl Cache {
         let Some(bytes) = entry::encode(compiled) else {
             return;
         };
-        self.store.put(&slot.key, record, &bytes);
+        // The result first: a manifest that names none is of no use.
+        self.store.write(&result_name(&record.id), &bytes);
+        self.store.update(&manifest_name(&slot.key), |old| {
+            let mut manifest = old.and_then(decoded).unwrap_or_default();
+            manifest.add(record);
+            manifest.encode().into_bytes()
+        });
+    }
+
+    fn manifest(&self, key: &str) -> Option<Manifest> {
+        self.store.read(&manifest_name(key)).and_then(decoded)
     }
 
     /// Whether all that a result was made of is as it was.
@@ -187,6 +195,18 @@ impl Cache {
     pub(crate) fn after() -> Files {
         Files::default()
     }
+}
+
+fn decoded(bytes: Vec<u8>) -> Option<Manifest> {
+    Manifest::decode(&String::from_utf8(bytes).ok()?)
+}
+
+fn manifest_name(key: &str) -> String {
+    format!("{key}.manifest")
+}
+
+fn result_name(id: &str) -> String {
+    format!("{id}.result")
 }
 
 fn hash_of(paths: &BTreeSet<PathBuf>) -> String {

@@ -13,9 +13,6 @@ use super::text;
 use crate::compiler::{self, Compiler};
 use crate::search::hex;
 
-/// Names the folder of the cache, or is `off`.
-pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
-
 /// Changes when entries mean something else.
 const FORMAT: &str = "syclbin kernels 2";
 
