@@ -124,45 +124,43 @@
 //!
 //! # Rebuilds and the cache
 //!
-//! Cargo runs the build script again when a source, a header, the compiler or a variable that matters
-//! changed, and not otherwise. The script then compiles what is not in the cache: a folder `kernels` beside
-//! the installed toolchain (`SYCLBIN_HOME`, else `syclbin` in the user's cache folder), which all
-//! profiles, target folders and workspaces share.
+//! Cargo runs the build script again when a source, a header, the compiler or a relevant variable changed. The
+//! script then compiles the sources that are not in the cache. The cache is the directory `kernels` beside the
+//! installed toolchain (`SYCLBIN_HOME`, else `syclbin` in the user's cache directory). All profiles, target
+//! directories and workspaces share it.
 //!
 //! | variable | |
 //! |---|---|
 //! | `SYCLBIN_CACHE=off` | always compile |
-//! | `SYCLBIN_CACHE=/a/folder` | another folder; the path is absolute |
-//! | `SYCLBIN_CACHE_SIZE=500M` | how large it may become (`1G` if not told otherwise); what nobody used for longest goes first |
+//! | `SYCLBIN_CACHE=/a/directory` | use another directory; the path is absolute |
+//! | `SYCLBIN_CACHE_SIZE=500M` | the size limit (`1G` by default); the least recently used results are removed first |
 //!
-//! **What decides.** The compiler (path, version, and size and times of what it is made of, with the `.cfg`
-//! files beside it), the arguments, the variables that compilers read (`CPATH`, `SYCLBIN_PTX_INLINE` and
-//! others), this crate's own version and code, and every file that was read. Your texts are
-//! compared without comments and with white space folded, so a comment costs no compile. Headers of the
-//! compiler and the system (`/usr`, `/opt`) are compared by size and times, and only looked through for lines
-//! and times of the compile. A header that is new and would be found before one that was read counts, also
-//! one that an argument names (`-include`), and so does one that `__has_include` asked for in vain, in your
-//! folders, in `include` beside the compiler, or in `/usr/include`; one that comes to a folder of the C++
-//! library does not. Paths are those that you gave: two checkouts share what they compile, unless an
-//! argument is an absolute path. Those of `<syclbin/...>` do not matter.
+//! A cached result is used if all of these are as they were:
 //!
-//! **Where lines matter**, texts are compared byte by byte, all that a source reads:
-//! - one of them has `__LINE__`, `__builtin_LINE`, `source_location`, a name with `assert` in it (but for
-//!   `static_assert`), `#line`, a macro of a system header that is made of one of these, or a function of
-//!   one that takes the line of its caller. Headers that are inside `syclbin-clang` cannot be looked through;
-//! - an argument has one, or begins with `-g`;
-//! - the compiler had warnings: they are told again as they were, with the right lines.
+//! - every file that was read: sources, headers and embedded files, byte by byte. A changed comment compiles
+//!   again, a touched file does not;
+//! - the files that do not exist, but that the compiler would prefer to one that it read, or that `__has_include`
+//!   or `__has_embed` asked for;
+//! - the arguments, with paths as you gave them. Two checkouts share what they compile, unless an argument is an
+//!   absolute path or begins with `-g`;
+//! - the variables that compilers read (`CPATH`, `SYCLBIN_PTX_INLINE` and others);
+//! - the compiler: its path, its version, the size and times of its files and of the `.cfg` files beside it, and
+//!   the versions of GCC on the machine;
+//! - the version and code of this crate.
 //!
-//! **What is compiled each time**, as it depends on more than texts: `__DATE__`, `__TIME__`,
-//! `__TIMESTAMP__`, `#embed`, an `#include` or `__has_include` of a macro, trigraphs, a carriage return that
-//! ends no line; arguments that name files which are no headers, or other programs (`more.bc`, `@file`,
-//! plugins, modules, profiles, targets other than `spir64` and `nvptx64-nvidia-cuda`), also in variables
-//! (`CCC_OVERRIDE_OPTIONS`, `__INTEL_PRE_CFLAGS`, `__INTEL_POST_CFLAGS`); and a file that changed or came to
-//! its place while the compiler ran, or in the 10 ms before.
+//! The compiler's warnings are cached too, and repeated. Some sources are compiled each time:
 //!
-//! An entry is believed only if its hash is right; one that is damaged is made anew. A cache that others can
-//! write to is not used, with a warning; what is kept is for its user alone. A cache that cannot be
-//! read or written, or that somebody else holds for more than a moment, fails no build. Errors are not kept.
+//! - a source or header contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment, or
+//!   `__has_include` of a macro;
+//! - an argument names a file that is not a header, or another program: `more.bc`, `@file`, plugins, modules,
+//!   profiles, targets other than `spir64` and `nvptx64-nvidia-cuda`;
+//! - `CCC_OVERRIDE_OPTIONS`, `__INTEL_PRE_CFLAGS` or `__INTEL_POST_CFLAGS` is set;
+//! - a file changed or appeared while the compiler ran, or in the 10 ms before;
+//! - the compile failed.
+//!
+//! Each result is verified by a hash when it is read, and a damaged one is compiled again. A cache that others
+//! can write to is not used, with a warning. A cache that cannot be read or written, or that another process
+//! locks for more than a moment, fails no build.
 //!
 //! What an earlier run of the script built and this one does not is taken away once this one has built
 //! something: `include_syclbin!` of a name that is gone is an error, not the kernels of yesterday. So one

@@ -397,7 +397,7 @@ mod tests {
         };
         let spirv = spirv();
         let folder = folder("cache");
-        let cache = Cache::in_folder(folder.clone(), 1 << 20);
+        let cache = Cache::in_directory(folder.clone());
         let get = || origin(context, &spirv, Sharing::None, Some(&cache)).1;
         get();
         assert_eq!(get(), Origin::Cache);
@@ -428,7 +428,7 @@ mod tests {
         };
         let spirv = spirv();
         let folder = folder("threads");
-        let cache = Cache::in_folder(folder.clone(), 1 << 20);
+        let cache = Cache::in_directory(folder.clone());
         let first = origin(context, &spirv, Sharing::None, Some(&cache));
         assert_eq!(first.1, Origin::Built);
         std::thread::scope(|scope| {

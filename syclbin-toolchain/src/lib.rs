@@ -18,12 +18,18 @@
 //!     nvvm/libdevice/libdevice.10.bc   mathematics that code for NVIDIA's GPUs calls
 //! ```
 //!
-//! Nothing here starts a process, writes a file or reads an environment variable: the caller does
-//! that, because a build script has to tell Cargo of every variable it reads.
+//! Beside them lie the directories `kernels` and `programs`, in which `syclbin-build` and `syclbin-rt`
+//! cache what was compiled. The feature `store` has the code that both caches share.
+//!
+//! Nothing here starts a process or reads an environment variable: the caller does that, because a
+//! build script has to tell Cargo of every variable it reads. Only the stores of caches are written to.
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
 pub mod file;
+#[cfg(feature = "store")]
+#[doc(hidden)]
+pub mod store;
 #[doc(hidden)]
 pub mod trust;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Found, Memory, Origin, Search};
+use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
 use super::devices::Devices;
@@ -199,7 +200,7 @@ fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
     let named = variable(CACHE_VARIABLE).map(OsString::from);
     let folder = cache::folder(named.as_deref(), home)?;
     Ok(folder.map(|folder| {
-        let size = cache::Store::in_folder(&folder).size();
+        let size = Store::new(folder.clone(), cache::LIMIT).size();
         (folder, size)
     }))
 }

@@ -50,8 +50,10 @@ const FIT_TARGETS: [&str; 4] = [
     "nvptx64-nvidia-cuda",
 ];
 
-/// Arguments with the folders in which headers are searched. Long ones first: they begin with short ones.
-const FOLDERS: [&str; 9] = [
+/// Arguments with the folders in which headers and embedded files are searched. Long ones first: they
+/// begin with short ones.
+const FOLDERS: [&str; 10] = [
+    "--embed-dir=",
     "--include-directory-after=",
     "--include-directory=",
     "-isystem-after",

@@ -1,12 +1,12 @@
-//! Manifests: the results of one source and setting, each with the conditions under which it holds.
+//! Manifests: the results of one source and setting, each with the files that it was made of.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
-use super::condition::{Condition, Mode};
-use super::text::Hash;
+use super::files::Read;
 use crate::headers::{local, portable};
 use crate::search::hex;
 
@@ -18,26 +18,41 @@ const MOST: usize = 16;
 pub(crate) struct Record {
     /// The name of its entry.
     pub(crate) id: String,
-    pub(crate) conditions: Vec<Condition>,
-    /// Of the paths of all files that headers could be taken from by their names.
-    pub(crate) found: Hash,
+    /// All files that were read, the source first.
+    pub(crate) read: Vec<Read>,
+    /// The names of files that were asked for and may not exist.
+    pub(crate) asked: BTreeSet<String>,
+    /// The hash of the paths of all [`candidates`](super::candidates).
+    pub(crate) candidates: String,
 }
 
 impl Record {
-    /// The id is a hash of all that decides.
-    pub(crate) fn new(key: &str, conditions: Vec<Condition>, found: Hash) -> Self {
+    /// The id is a hash of all that decides. `None` where a path or name is no text of one line.
+    pub(crate) fn new(
+        key: &str,
+        read: Vec<Read>,
+        asked: BTreeSet<String>,
+        candidates: String,
+    ) -> Option<Self> {
         let mut hash = Sha256::new();
         hash.update(key);
-        hash.update(found);
-        for line in conditions.iter().filter_map(line) {
-            hash.update(line);
+        hash.update(&candidates);
+        for one in &read {
+            hash.update(&one.hash);
+            hash.update(portable(&one.path).to_str().filter(|path| is_line(path))?);
+            hash.update([0]);
         }
-        Self {
+        asked.iter().all(|name| is_line(name)).then(|| Self {
             id: hex(&hash.finalize()),
-            conditions,
-            found,
-        }
+            read,
+            asked,
+            candidates,
+        })
     }
+}
+
+fn is_line(text: &str) -> bool {
+    !text.contains(['\n', '\r'])
 }
 
 /// The results of one source and setting, the latest first.
@@ -53,77 +68,48 @@ impl Manifest {
         self.records.truncate(MOST);
     }
 
-    /// Its text; a record whose paths are no text is left out.
-    pub(crate) fn encode(&self, key: &str) -> String {
-        let mut text = format!("manifest {key}\n");
+    pub(crate) fn encode(&self) -> String {
+        let mut text = String::new();
         for record in &self.records {
-            let lines: Option<Vec<String>> = record.conditions.iter().map(line).collect();
-            if let Some(lines) = lines {
-                let _ = writeln!(text, "result {} {}", record.id, hex(&record.found));
-                text.extend(lines);
+            let _ = writeln!(text, "result {} {}", record.id, record.candidates);
+            for Read { path, hash, stamp } in &record.read {
+                let _ = writeln!(text, "file {hash} {stamp} {}", portable(path).display());
+            }
+            for name in &record.asked {
+                let _ = writeln!(text, "asked {name}");
             }
         }
-        let end = hex(&Sha256::digest(&text));
-        let _ = writeln!(text, "end {end}");
         text
     }
 
-    /// `None` for what is not whole, or another's.
-    pub(crate) fn decode(text: &str, key: &str) -> Option<Self> {
-        let (body, end) = text.strip_suffix('\n')?.rsplit_once("end ")?;
-        if hex(&Sha256::digest(body)) != end {
-            return None;
-        }
-        let mut lines = body.lines();
-        if lines.next()?.strip_prefix("manifest ")? != key {
-            return None;
-        }
+    pub(crate) fn decode(text: &str) -> Option<Self> {
         let mut manifest = Self::default();
-        for line in lines {
+        for line in text.lines() {
             let (kind, rest) = line.split_once(' ')?;
-            let (first, second) = rest.split_once(' ')?;
             if kind == "result" {
+                let (id, candidates) = rest.split_once(' ')?;
                 manifest.records.push(Record {
-                    id: first.to_owned(),
-                    conditions: Vec::new(),
-                    found: from_hex(second)?,
+                    id: id.to_owned(),
+                    read: Vec::new(),
+                    asked: BTreeSet::new(),
+                    candidates: candidates.to_owned(),
                 });
                 continue;
             }
-            let (hash, path) = (from_hex(first)?, local(PathBuf::from(second)));
-            let condition = match kind {
-                "raw" => Condition::Text(Mode::Raw, path, hash),
-                "folded" => Condition::Text(Mode::Folded, path, hash),
-                "unchanged" => Condition::Unchanged(path, hash),
-                _ => return None,
-            };
-            manifest.records.last_mut()?.conditions.push(condition);
+            let record = manifest.records.last_mut()?;
+            if kind == "asked" {
+                record.asked.insert(rest.to_owned());
+                continue;
+            }
+            let mut fields = rest.splitn(3, ' ').map(str::to_owned);
+            record.read.push(Read {
+                hash: fields.next()?,
+                stamp: fields.next()?,
+                path: local(PathBuf::from(fields.next()?)),
+            });
         }
         Some(manifest)
     }
-}
-
-/// A condition as a line; `None` where its path is no text of one line.
-fn line(condition: &Condition) -> Option<String> {
-    let (start, path) = match condition {
-        Condition::Text(Mode::Raw, path, hash) => (format!("raw {}", hex(hash)), path),
-        Condition::Text(Mode::Folded, path, hash) => (format!("folded {}", hex(hash)), path),
-        Condition::Unchanged(path, hash) => (format!("unchanged {}", hex(hash)), path),
-    };
-    let path = portable(path);
-    let path = path.to_str()?;
-    (!path.contains(['\n', '\r'])).then(|| format!("{start} {path}\n"))
-}
-
-fn from_hex(text: &str) -> Option<Hash> {
-    let mut hash = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (index, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).ok()?;
-    }
-    Some(hash)
 }
 
 #[cfg(test)]
@@ -131,32 +117,29 @@ mod tests {
     use super::*;
 
     fn record(number: u8) -> Record {
-        let conditions = vec![
-            Condition::Text(Mode::Folded, "kernels/a b.cpp".into(), [number; 32]),
-            Condition::Text(Mode::Raw, "end ".into(), [2; 32]),
-            Condition::Unchanged("/usr/include/x".into(), [0xab; 32]),
-            Condition::Unchanged("inc/gr\u{fc}n.hpp".into(), [0; 32]),
+        let read = [
+            "kernels/a b.cpp",
+            "end ",
+            "/usr/include/x",
+            "inc/gr\u{fc}n.hpp",
         ];
-        Record::new("key", conditions, [number; 32])
+        let read = read.map(|path| Read {
+            path: path.into(),
+            hash: format!("{number:064x}"),
+            stamp: "1-2-3".to_owned(),
+        });
+        let asked = ["a b.hpp", ""].map(str::to_owned);
+        Record::new("key", read.into(), asked.into(), "5".repeat(64)).unwrap()
     }
 
     #[test]
-    fn a_manifest_survives_a_round_trip_and_no_damage() {
+    fn a_manifest_survives_a_round_trip() {
         let mut manifest = Manifest::default();
         manifest.add(record(1));
         manifest.add(record(2));
-        let text = manifest.encode("key");
-        assert_eq!(Manifest::decode(&text, "key"), Some(manifest));
-        assert_eq!(Manifest::decode(&text, "other"), None);
-        for length in (0..text.len()).filter(|length| text.is_char_boundary(*length)) {
-            assert_eq!(Manifest::decode(&text[..length], "key"), None, "{length}");
-        }
-        for (from, to) in [
-            ("a b.cpp", "a c.cpp"),
-            ("unchanged", "uncharged"),
-            ("01", "02"),
-        ] {
-            assert_eq!(Manifest::decode(&text.replacen(from, to, 1), "key"), None);
+        assert_eq!(Manifest::decode(&manifest.encode()), Some(manifest));
+        for other in ["file a b c", "result a", "result a b\nfile c d", "x"] {
+            assert_eq!(Manifest::decode(other), None, "{other}");
         }
     }
 
@@ -172,11 +155,11 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_no_line_leaves_its_record_out() {
-        let mut manifest = Manifest::default();
-        let condition = Condition::Unchanged("a\nb".into(), [0; 32]);
-        manifest.add(Record::new("k", vec![condition], [0; 32]));
-        let decoded = Manifest::decode(&manifest.encode("k"), "k");
-        assert_eq!(decoded, Some(Manifest::default()));
+    fn a_path_of_two_lines_has_no_record() {
+        let mut read = record(1).read;
+        read[0].path = "a\nb".into();
+        assert_eq!(Record::new("k", read, BTreeSet::new(), String::new()), None);
+        let asked = BTreeSet::from(["a\rb".to_owned()]);
+        assert_eq!(Record::new("k", Vec::new(), asked, String::new()), None);
     }
 }

@@ -1,34 +1,33 @@
 //! The cache: what was compiled once is not compiled again, whatever package, profile or folder asks.
 //!
-//! ```text
-//! FOLDER/                   kernels/ in the home of the toolchain, or SYCLBIN_CACHE
-//!   lock                    held by whoever writes or removes
-//!   size                    about how many bytes there are
-//!   manifests/KEY           for a source and the way it is compiled: results, each with what it was made of
-//!   entries/ID              a result: code with declarations, files that were read, warnings
-//! ```
+//! The directory is a [`Store`] with entries of two kinds:
+//!
+//! | entry | |
+//! |---|---|
+//! | `KEY.manifest` | for a source and the way it is compiled: results, each with what it was made of |
+//! | `ID.result` | a result: code with declarations, and warnings |
 //!
 //! | module | noun |
 //! |---|---|
-//! | `text` | what of a text the compiler sees |
-//! | `setting` | all that decides but for headers: compiler, arguments, environment |
+//! | `text` | the hash of a file, and what it asks for beside files that were read |
+//! | `files` | files as they are at one moment |
+//! | `candidates` | the files that a compiler could take for the names of headers |
+//! | `setting` | all that decides but for files: compiler, arguments, environment |
 //! | `arguments` | what arguments tell of files |
-//! | `condition` | what has to be as it was for a result to hold |
-//! | `system` | what headers of the system mean for those that use them |
 //! | `manifest` | the results of one source and setting |
 //! | `entry` | a result as bytes |
-//! | `store` | the folder: whole files, a lock, a bound |
+//! | `directory` | where the cache is, and how large it may become |
 //!
 //! Whatever goes wrong here, the build goes on without.
 
 mod arguments;
-mod condition;
+mod candidates;
+mod directory;
 mod entry;
+mod files;
 mod manifest;
 mod setting;
-mod store;
-mod system;
-pub(crate) mod text;
+mod text;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -36,24 +35,24 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
+use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
 use crate::compiled::Compiled;
 use crate::compiler::Compiler;
 use crate::headers;
-use condition::{Condition, Files, Mode};
-use manifest::Record;
-pub use setting::CACHE_VARIABLE;
+use crate::search::hex;
+pub use directory::{CACHE_VARIABLE, LIMIT, SIZE_VARIABLE, folder};
+use files::Files;
+use manifest::{Manifest, Record};
 use setting::Setting;
-pub use store::{SIZE_VARIABLE, Store, folder};
-use text::{Hash, Text};
 
 /// The cache as one build uses it.
 pub(crate) struct Cache {
     store: Store,
     setting: Setting,
-    /// The texts of the sources and headers as they were before anything was compiled.
+    /// The sources and headers as they were before anything was compiled.
     before: Files,
 }
 
@@ -70,7 +69,8 @@ pub(crate) enum Known {
 /// A source that is to be compiled, and where the result belongs.
 pub(crate) struct Slot {
     key: String,
-    source: Text,
+    /// The hash of the source.
+    source: String,
     started: SystemTime,
 }
 
@@ -81,7 +81,7 @@ impl Cache {
         // A build that is to do without compiles, so Cargo is told.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
-        let folder = match store::folder(named.as_deref(), home.ok().as_ref()) {
+        let folder = match directory::folder(named.as_deref(), home.ok().as_ref()) {
             Ok(folder) => folder?,
             Err(problem) => {
                 cargo::warning(&problem);
@@ -97,11 +97,11 @@ impl Cache {
             return None;
         }
         let size = cargo::env_again(SIZE_VARIABLE);
-        let limit = match store::limit(size.as_deref()) {
+        let limit = match directory::limit(size.as_deref()) {
             Ok(limit) => limit,
             Err(problem) => {
                 cargo::warning(&problem);
-                store::LIMIT
+                directory::LIMIT
             }
         };
         Some(Self {
@@ -113,54 +113,58 @@ impl Cache {
 
     /// What compiling `source` would make, if that is known.
     pub(crate) fn look_up(&mut self, source: &Path) -> Known {
-        let text = self.before.text(source).cloned();
-        let Some(text) = text.filter(|text| text.unfit.is_none()) else {
+        let text = self.before.text(source);
+        let Some(text) = text.filter(|text| text.asked.is_some()) else {
             return Known::Never;
         };
-        let key = self.setting.key(source, &text);
-        let manifest = self.store.manifest(&key);
-        let found = manifest.and_then(|manifest| {
-            let mut records = manifest.records.iter();
+        let content = text.hash.clone();
+        let key = self.setting.key(source, &content);
+        let found = self.manifest(&key).and_then(|manifest| {
+            let mut records = manifest.records.into_iter();
             let record = records.find(|record| self.holds(record))?;
-            let compiled = self.store.entry(&record.id)?;
-            self.store.touch(&key, &record.id);
-            Some(compiled)
+            let bytes = self.store.read(&result_name(&record.id))?;
+            let files = record.read.into_iter().map(|read| read.path);
+            entry::decode(&bytes, files.collect())
         });
         match found {
             Some(compiled) => Known::Compiled(compiled),
             None => Known::NotYet(Box::new(Slot {
                 key,
-                source: text,
+                source: content,
                 started: SystemTime::now(),
             })),
         }
     }
 
     /// Keeps what compiling `source` made, unless something changed meanwhile or depends on more than
-    /// texts.
+    /// files.
     pub(crate) fn keep(&self, slot: &Slot, source: &Path, compiled: &Compiled, after: &mut Files) {
-        if after.text(source) != Some(&slot.source) {
-            return;
-        }
         let Some(record) = self.record(slot, source, compiled, after) else {
             return;
         };
         let Some(bytes) = entry::encode(compiled) else {
             return;
         };
-        self.store.put(&slot.key, record, &bytes);
+        // The result first: a manifest that names none is of no use.
+        self.store.write(&result_name(&record.id), &bytes);
+        self.store.update(&manifest_name(&slot.key), |old| {
+            let mut manifest = old.and_then(decoded).unwrap_or_default();
+            manifest.add(record);
+            manifest.encode().into_bytes()
+        });
+    }
+
+    fn manifest(&self, key: &str) -> Option<Manifest> {
+        self.store.read(&manifest_name(key)).and_then(decoded)
     }
 
     /// Whether all that a result was made of is as it was.
     fn holds(&mut self, record: &Record) -> bool {
-        if !self.before.hold(&record.conditions) {
-            return false;
+        self.before.hold(&record.read) && {
+            let (read, asked) = (&record.read, &record.asked);
+            let candidates = self.setting.candidates(read, asked, &mut self.before);
+            hash_of(&candidates) == record.candidates
         }
-        let files = record.conditions.iter().map(Condition::file);
-        let (own, system): (Vec<_>, Vec<_>) = files.partition(|(_, is_text)| *is_text);
-        let paths = |files: Vec<(_, bool)>| files.into_iter().map(|(path, _)| path).collect();
-        let (own, system): (Vec<&Path>, Vec<&Path>) = (paths(own), paths(system));
-        hash_of(&self.setting.found(&own, &system, &mut self.before)) == record.found
     }
 
     /// What has to be as it is for `compiled` to hold; `None` where that cannot be known.
@@ -171,56 +175,20 @@ impl Cache {
         compiled: &Compiled,
         after: &mut Files,
     ) -> Option<Record> {
-        let mut all: Vec<PathBuf> = vec![source.to_owned()];
-        all.extend(
-            compiled
-                .files
-                .iter()
-                .filter(|path| *path != source)
-                .cloned(),
-        );
-        let (own, system): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|path| !self.setting.is_of_system(path));
-        // Warnings name lines, and are told again as they were.
-        let mut mode = match self.setting.needs_lines() || !compiled.diagnostics.is_empty() {
-            true => Mode::Raw,
-            false => Mode::Folded,
-        };
-        for path in own.iter().chain(&system) {
-            after.is_older(path, slot.started).then_some(())?;
+        let headers = compiled.files.iter().filter(|path| *path != source);
+        let mut read = Vec::new();
+        let mut asked = BTreeSet::new();
+        for path in std::iter::once(source).chain(headers.map(PathBuf::as_path)) {
+            asked.extend(after.text(path)?.asked.clone()?);
+            read.push(after.read(path.to_owned())?);
         }
-        for path in &own {
-            let text = after.text(path)?;
-            if text.unfit.is_some() {
-                return None;
-            }
-            if text.needs_lines {
-                mode = Mode::Raw;
-            }
-        }
-        let of_system = after.system(&system);
-        if of_system.has_time {
-            return None;
-        }
-        let mut own_texts = own.iter();
-        if of_system.needs_lines || own_texts.any(|path| after.uses(path, &of_system.words)) {
-            mode = Mode::Raw;
-        }
-        let found = {
-            let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
-            let system: Vec<&Path> = system.iter().map(PathBuf::as_path).collect();
-            self.setting.found(&own, &system, after)
-        };
-        // One that came while the compiler ran may have been passed over.
-        if !found.iter().all(|path| after.is_older(path, slot.started)) {
-            return None;
-        }
-        let own = own.into_iter().map(|path| after.condition(path, mode));
-        let mut conditions: Vec<Condition> = own.collect::<Option<_>>()?;
-        let system = system.into_iter().map(Condition::unchanged);
-        conditions.extend(system.collect::<Option<Vec<_>>>()?);
-        Some(Record::new(&slot.key, conditions, hash_of(&found)))
+        let candidates = self.setting.candidates(&read, &asked, after);
+        // A file that changed or came while the compiler ran may have been read before or after.
+        let read_paths = read.iter().map(|read| &read.path);
+        let mut all = read_paths.chain(&candidates);
+        let is_settled = all.all(|path| after.is_older(path, slot.started));
+        (is_settled && read[0].hash == slot.source)
+            .then(|| Record::new(&slot.key, read, asked, hash_of(&candidates)))?
     }
 
     /// The files as they are once all is compiled.
@@ -229,7 +197,19 @@ impl Cache {
     }
 }
 
-fn hash_of(paths: &BTreeSet<PathBuf>) -> Hash {
+fn decoded(bytes: Vec<u8>) -> Option<Manifest> {
+    Manifest::decode(&String::from_utf8(bytes).ok()?)
+}
+
+fn manifest_name(key: &str) -> String {
+    format!("{key}.manifest")
+}
+
+fn result_name(id: &str) -> String {
+    format!("{id}.result")
+}
+
+fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
     let mut hash = Sha256::new();
     // In an order that is the same wherever our own headers lie.
     let paths: BTreeSet<_> = paths.iter().map(|path| headers::portable(path)).collect();
@@ -237,5 +217,5 @@ fn hash_of(paths: &BTreeSet<PathBuf>) -> Hash {
         hash.update(path.as_os_str().as_encoded_bytes());
         hash.update([0]);
     }
-    hash.finalize().into()
+    hex(&hash.finalize())
 }

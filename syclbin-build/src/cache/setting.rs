@@ -1,4 +1,4 @@
-//! The setting: all that decides what becomes of a source, but for the texts.
+//! The setting: all that decides what becomes of a source, but for the files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -7,16 +7,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::arguments::Named;
-use super::condition::{Files, stamp};
-use super::text::{Hash, Text};
+use super::candidates::candidates;
+use super::files::{Files, Read, stamp};
+use super::text;
 use crate::compiler::{self, Compiler};
 use crate::search::hex;
 
-/// Names the folder of the cache, or is `off`.
-pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
-
 /// Changes when entries mean something else.
-const FORMAT: &str = "syclbin kernels 1";
+const FORMAT: &str = "syclbin kernels 2";
 
 /// Variables with arguments, which are not looked through here.
 const ARGUMENTS: [&str; 3] = [
@@ -31,25 +29,16 @@ const MAKERS: [&str; 2] = [env!("CARGO_MANIFEST_DIR"), syclbin::FOLDER];
 /// Where the compilers of a system lie, in a folder a version: clang takes the newest one's headers.
 const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
 
-/// Where headers of the system lie.
-const SYSTEM: [&str; 4] = ["/usr", "/opt", "/lib", "/nix"];
-
 /// The folders that are searched last.
 const LAST: [&str; 2] = ["/usr/local/include", "/usr/include"];
 
-/// What decides but for texts.
+/// What decides but for files.
 pub(crate) struct Setting {
     hash: Sha256,
-    /// The folders of headers that arguments and variables name, as they name them.
-    folders: Vec<PathBuf>,
-    /// The folders that are searched last.
-    last: Vec<PathBuf>,
-    /// The headers that arguments name.
-    headers: Vec<PathBuf>,
-    current: Option<PathBuf>,
-    /// Where the compiler is installed.
-    compiler: Option<PathBuf>,
-    needs_lines: bool,
+    /// The folders in which headers are searched, as far as they are known.
+    searched: Vec<String>,
+    /// The headers that arguments name, and those that no list of files has.
+    headers: Vec<String>,
 }
 
 impl Setting {
@@ -68,7 +57,7 @@ impl Setting {
         for part in parts.chain([program.as_path()]).chain(program.parent()) {
             field(&mut hash, part.as_os_str().as_encoded_bytes());
             // A folder of versions is a part too, and may not be there.
-            field(&mut hash, &stamp(part).unwrap_or_default());
+            field(&mut hash, stamp(part).unwrap_or_default().as_bytes());
         }
         for folder in GCC_FOLDERS {
             for name in names(Path::new(folder), 2) {
@@ -79,7 +68,7 @@ impl Setting {
         let arguments = arguments?;
         let Named {
             mut folders,
-            headers,
+            mut headers,
         } = Named::read(arguments.iter().copied())?;
         // From there, headers that are named by arguments are searched first.
         folders.extend((!headers.is_empty()).then(|| PathBuf::from(".")));
@@ -93,101 +82,61 @@ impl Setting {
                 folders.extend(std::env::split_paths(&value));
             }
         }
-        let mut needs_lines = false;
-        for text in arguments {
-            let meaning = Text::read(text.as_bytes());
-            if meaning.unfit.is_some() {
-                return None;
-            }
-            needs_lines |= meaning.needs_lines || text.starts_with("-g");
+        for text in &arguments {
+            // A macro may ask for the time or for a file.
+            text::asked(text).filter(BTreeSet::is_empty)?;
             // Our headers are compared where a source reads them.
             let word = crate::headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
-        let current = std::env::current_dir().ok();
-        if needs_lines {
+        if arguments.iter().any(|text| text.starts_with("-g")) {
             // Debug information names the folder of the compile, and those of headers.
-            field(
-                &mut hash,
-                crate::headers::folder().as_os_str().as_encoded_bytes(),
-            );
-            field(&mut hash, current.as_ref()?.as_os_str().as_encoded_bytes());
+            let current = std::env::current_dir().ok()?;
+            for folder in [crate::headers::folder(), current] {
+                field(&mut hash, folder.as_os_str().as_encoded_bytes());
+            }
         }
-        let compiler = program
-            .parent()
-            .and_then(Path::parent)
-            .filter(|folder| folder.components().count() > 1)
-            .map(Path::to_owned);
-        let of_compiler = compiler.iter().map(|folder| folder.join("include"));
+        let of_compiler = program.parent().and_then(Path::parent);
+        folders.extend(of_compiler.map(|folder| folder.join("include")));
         let of_machine = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
         let last = LAST.into_iter().chain([of_machine.as_str()]);
+        folders.extend(last.map(PathBuf::from));
+        // Headers that are inside a compiler are in no list.
+        headers.extend(["sycl", "CL"].map(PathBuf::from));
         Some(Self {
-            last: of_compiler.chain(last.map(PathBuf::from)).collect(),
             hash,
-            folders,
-            headers,
-            current,
-            compiler,
-            needs_lines,
+            searched: texts(folders)?,
+            headers: texts(headers)?,
         })
     }
 
-    pub(crate) fn needs_lines(&self) -> bool {
-        self.needs_lines
-    }
-
-    /// The name of the manifest for `source`.
-    pub(crate) fn key(&self, source: &Path, text: &Text) -> String {
+    /// The name of the manifest for `source`, whose bytes have the hash `content`.
+    pub(crate) fn key(&self, source: &Path, content: &str) -> String {
         let mut hash = self.hash.clone();
         field(&mut hash, source.as_os_str().as_encoded_bytes());
-        field(&mut hash, &text.folded);
+        field(&mut hash, content.as_bytes());
         hex(&hash.finalize())
     }
 
-    /// Whether only installers change it.
-    pub(crate) fn is_of_system(&self, path: &Path) -> bool {
-        let is_in =
-            |folder: Option<&PathBuf>| folder.is_some_and(|folder| path.starts_with(folder));
-        path.is_absolute()
-            && !is_in(self.current.as_ref())
-            && (is_in(self.compiler.as_ref())
-                || SYSTEM.iter().any(|system| path.starts_with(system)))
-    }
-
-    /// The files that headers could be taken from by their names: in the folders of those who include
-    /// them, and in all that are searched. One that comes later may be taken instead of another.
-    pub(crate) fn found(
+    /// The [`candidates`] for a source that reads the files `read`, which ask for the names `asked`.
+    pub(crate) fn candidates(
         &self,
-        own: &[&Path],
-        system: &[&Path],
+        read: &[Read],
+        asked: &BTreeSet<String>,
         files: &mut Files,
     ) -> BTreeSet<PathBuf> {
-        let mut folders: BTreeSet<&Path> = self.folders.iter().map(PathBuf::as_path).collect();
-        folders.extend(own.iter().filter_map(|path| path.parent()));
-        folders.extend(self.last.iter().map(PathBuf::as_path));
-        let mut names: BTreeSet<PathBuf> = self.headers.iter().cloned().collect();
-        for path in own {
-            let text = files.text(path);
-            let headers = text.into_iter().flat_map(|text| text.headers.iter());
-            names.extend(headers.map(PathBuf::from));
-        }
-        // Those that the headers of the system name are the ends of the paths that were found.
-        for path in system {
-            let path = path.to_string_lossy();
-            let ends = path.rmatch_indices('/').take(3);
-            let ends = ends.map(|(at, _)| &path[at + 1..]);
-            names.extend(ends.filter(|end| !end.starts_with("..")).map(PathBuf::from));
-        }
-        // Headers that are inside a compiler are in no list.
-        names.extend(["sycl", "CL"].map(PathBuf::from));
-        let mut found = BTreeSet::new();
-        for folder in folders {
-            let named = names.iter().filter(|name| files.may_have(folder, name));
-            let named: Vec<PathBuf> = named.map(|name| folder.join(name)).collect();
-            found.extend(named.into_iter().filter(|path| files.exists(path)));
-        }
-        found
+        let names = self.headers.iter().chain(asked).map(String::as_str);
+        let read: Vec<&Path> = read.iter().map(|read| read.path.as_path()).collect();
+        candidates(&self.searched, names, &read, files)
     }
+}
+
+/// Paths as texts, if they all are.
+fn texts(paths: Vec<PathBuf>) -> Option<Vec<String>> {
+    let texts = paths
+        .into_iter()
+        .map(|path| path.into_os_string().into_string());
+    texts.collect::<Result<_, _>>().ok()
 }
 
 /// One part of a key: its length first, so that no two lists of parts are alike.
@@ -201,7 +150,7 @@ const RELEASED: [&str; 2] = [".cargo-ok", ".cargo-checksum.json"];
 
 /// What tells that the code of crates did not change, beside their version, which is all there is to
 /// those that are released; `None` where the code is not there.
-fn code(crates: &[&Path]) -> Option<Hash> {
+fn code(crates: &[&Path]) -> Option<[u8; 32]> {
     let mut hash = Sha256::new();
     for folder in crates {
         if RELEASED.iter().any(|name| folder.join(name).is_file()) {
@@ -214,7 +163,7 @@ fn code(crates: &[&Path]) -> Option<Hash> {
         }
         for path in files {
             field(&mut hash, path.as_os_str().as_encoded_bytes());
-            field(&mut hash, &stamp(&path)?);
+            field(&mut hash, stamp(&path)?.as_bytes());
         }
     }
     Some(hash.finalize().into())

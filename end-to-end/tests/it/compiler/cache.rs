@@ -116,28 +116,50 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
-fn texts_that_differ_in_comments_make_the_same_code_and_so_does_the_cache() {
+fn changed_headers_are_compiled_again() {
     let package = Package::new();
     let (cache, off) = (package.path("cache"), Path::new("off"));
     let (first, runs) = package.made("kernels/one.cpp", &cache);
     assert_eq!(runs, 2);
-    let header = "// a\n\n#define /* b */ OWN(x) \\\n  (x) // c's\n/* \"d */\n";
-    package.write("include/own.hpp", header);
-    let commented = KERNEL
-        .replace("NAME", "one")
-        .replace('\n', " // it's \"\n\n");
-    package.write("kernels/one.cpp", &commented);
-    let (cached, runs) = package.made("kernels/one.cpp", &cache);
-    assert_eq!(runs, 0);
-    let (compiled, runs) = package.made("kernels/one.cpp", off);
+    assert_eq!(package.made("kernels/one.cpp", &cache), (first.clone(), 0));
+    // Also where only a comment changed.
+    package.write("include/own.hpp", "// a\n#define OWN(x) (x)\n");
+    let (commented, runs) = package.made("kernels/one.cpp", &cache);
     assert_eq!(runs, 2);
-    assert!(cached == first && compiled == first);
-
-    // What differs in more is compiled, and makes something else.
+    assert!(commented == first);
     package.write("include/own.hpp", "#define OWN(x) (x + 1)\n");
     let (other, runs) = package.made("kernels/one.cpp", &cache);
     assert_eq!(runs, 2);
     assert!(other != first);
+    assert_eq!(package.made("kernels/one.cpp", off), (other, 2));
+    package.write("include/own.hpp", "#define OWN(x) (x)\n");
+    assert_eq!(package.made("kernels/one.cpp", &cache), (first, 0));
+}
+
+#[test]
+fn changed_embedded_files_are_compiled_again() {
+    let package = Package::new();
+    let header = "constexpr float factors[] = {\n#embed \"factors.bin\"\n};\n\
+                  #if __has_embed(\"more.bin\") || __has_include(\"more.hpp\")\n\
+                  #define OWN(x) (x)\n#else\n#define OWN(x) (x * factors[0])\n#endif\n";
+    package.write("include/own.hpp", header);
+    package.write("include/factors.bin", "a");
+    let cache = package.path("cache");
+    let (first, runs) = package.made("kernels/one.cpp", &cache);
+    assert_eq!(runs, 2);
+    assert_eq!(package.made("kernels/one.cpp", &cache).1, 0);
+    package.write("include/factors.bin", "b");
+    let (other, runs) = package.made("kernels/one.cpp", &cache);
+    assert_eq!(runs, 2);
+    assert!(other != first);
+    for new in ["include/more.bin", "include/more.hpp"] {
+        let path = package.write(new, "");
+        let (third, runs) = package.made("kernels/one.cpp", &cache);
+        assert_eq!(runs, 2, "{new}");
+        assert!(third != other, "{new}");
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(package.made("kernels/one.cpp", &cache).1, 0, "{new}");
+    }
 }
 
 #[test]

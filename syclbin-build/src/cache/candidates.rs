@@ -1,0 +1,146 @@
+//! Candidates: the files that a compiler could take for the names of headers.
+//!
+//! A list of the files that were read does not show by which name each was asked for, nor in which
+//! folders it was looked for. So every split of their paths into a folder and a name counts, and every
+//! name is looked for in every folder. A file that appears or goes there may change a result.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use super::files::Files;
+
+/// Returns all files that exist under a name in `names`, or by which one of `read` may have been asked
+/// for, in a folder in `searched` or that one of `read` lies in.
+pub(crate) fn candidates<'n>(
+    searched: &[String],
+    names: impl Iterator<Item = &'n str>,
+    read: &[&Path],
+    files: &mut Files,
+) -> BTreeSet<PathBuf> {
+    let read: Vec<Cow<'_, str>> = read.iter().map(|path| path.to_string_lossy()).collect();
+    let mut names: BTreeSet<&str> = names.collect();
+    let mut folders: BTreeSet<&str> = searched.iter().map(String::as_str).collect();
+    for path in &read {
+        folders.insert(path.rsplit_once('/').map_or("", |(folder, _)| folder));
+    }
+    let known = folders.clone();
+    for path in &read {
+        let mut is_above = false;
+        for (folder, name) in splits(path) {
+            if name.starts_with("../") {
+                is_above = true;
+                // Compilers name their own folders with `..` in them; users write such names.
+                names.extend(known.contains(folder).then_some(name));
+            } else if is_above {
+                break;
+            } else {
+                folders.insert(folder);
+                names.insert(name);
+            }
+        }
+    }
+    existing(&folders, &names, files)
+}
+
+/// Each folder and name that `path` can be split into, the shortest name first.
+fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    let inside = path.rmatch_indices('/').filter(|(at, _)| *at > 0);
+    let whole = (!path.starts_with('/')).then_some(("", path));
+    inside
+        .map(|(at, _)| (&path[..at], &path[at + 1..]))
+        .chain(whole)
+}
+
+/// Each file that exists under one of `names` in one of `folders`. A folder is listed once, as asking
+/// for every name would take thousands of calls.
+fn existing(
+    folders: &BTreeSet<&str>,
+    names: &BTreeSet<&str>,
+    files: &mut Files,
+) -> BTreeSet<PathBuf> {
+    let mut by_first: HashMap<&OsStr, Vec<&str>> = HashMap::new();
+    let mut others = Vec::new();
+    for name in names {
+        match Path::new(name).components().next() {
+            Some(Component::Normal(first)) => by_first.entry(first).or_default().push(name),
+            _ => others.push(*name),
+        }
+    }
+    let mut found = BTreeSet::new();
+    for folder in folders.iter().map(Path::new) {
+        let mut possible = others.clone();
+        match files.listing(folder) {
+            Some(listing) => {
+                let listed = listing
+                    .iter()
+                    .filter_map(|name| by_first.get(name.as_os_str()));
+                possible.extend(listed.flatten());
+            }
+            None => possible.extend(by_first.values().flatten()),
+        }
+        let paths = possible.into_iter().map(|name| folder.join(name));
+        found.extend(paths.filter(|path| files.exists(path)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_split_of_a_path_counts() {
+        let of = |path| splits(path).collect::<Vec<_>>();
+        assert_eq!(of("a.hpp"), [("", "a.hpp")]);
+        assert_eq!(of("i/a.hpp"), [("i", "a.hpp"), ("", "i/a.hpp")]);
+        assert_eq!(of("/u/i/a"), [("/u/i", "a"), ("/u", "i/a")]);
+    }
+
+    #[test]
+    fn headers_are_found_in_every_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        for name in [
+            "usr/include/sys/a.hpp",
+            "usr/include/b.hpp",
+            "first/sys/a.hpp",
+            "first/asked.hpp",
+            "first/other.hpp",
+            "kernels/b.hpp",
+            "common.hpp",
+            "first/common.hpp",
+        ] {
+            std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            std::fs::write(at(name), "").unwrap();
+        }
+        let read = [
+            at("kernels/k.cpp"),
+            at("kernels/../common.hpp"),
+            at("usr/lib/../include/sys/a.hpp"),
+            at("usr/include/b.hpp"),
+        ];
+        let searched = [at("first").to_str().unwrap().to_owned()];
+        let found = candidates(
+            &searched,
+            ["asked.hpp"].into_iter(),
+            &read.each_ref().map(PathBuf::as_path),
+            &mut Files::default(),
+        );
+        let found: BTreeSet<PathBuf> = found
+            .into_iter()
+            .map(|path| path.canonicalize().unwrap())
+            .collect();
+        let expected = [
+            "usr/include/sys/a.hpp",
+            "usr/include/b.hpp",
+            "first/sys/a.hpp",
+            "first/asked.hpp",
+            "kernels/b.hpp",
+            "common.hpp",
+            "first/common.hpp",
+        ];
+        assert_eq!(found, expected.map(at).into());
+    }
+}

@@ -1,0 +1,140 @@
+//! Files as they are at one moment, each looked at once.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::text::Text;
+
+/// A file that was read for a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) path: PathBuf,
+    /// SHA-256 of all bytes, in hexadecimal.
+    pub(crate) hash: String,
+    /// The [`stamp`] of the file when it had this hash: as long as it stays, nothing is read.
+    pub(crate) stamp: String,
+}
+
+/// Files as they are at one moment.
+#[derive(Default)]
+pub(crate) struct Files {
+    texts: HashMap<PathBuf, Option<Text>>,
+    states: HashMap<PathBuf, Option<State>>,
+    listings: HashMap<PathBuf, Option<Rc<BTreeSet<OsString>>>>,
+}
+
+#[derive(Clone)]
+struct State {
+    stamp: String,
+    changed: SystemTime,
+}
+
+impl Files {
+    pub(crate) fn text(&mut self, path: &Path) -> Option<&Text> {
+        let read = || {
+            let bytes = syclbin_toolchain::file::read(path).ok()?;
+            Some(Text::read(&bytes))
+        };
+        let text = self.texts.entry(path.to_owned()).or_insert_with(read);
+        text.as_ref()
+    }
+
+    pub(crate) fn exists(&mut self, path: &Path) -> bool {
+        self.state(path).is_some()
+    }
+
+    /// The names in `folder`. Returns `None` if it exists and cannot be listed.
+    pub(crate) fn listing(&mut self, folder: &Path) -> Option<Rc<BTreeSet<OsString>>> {
+        let list = || {
+            // The folder of `a.cpp` has no name.
+            let is_current = folder.as_os_str().is_empty();
+            let names = match std::fs::read_dir(if is_current { Path::new(".") } else { folder }) {
+                Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
+                Err(_) if !folder.exists() => BTreeSet::new(),
+                Err(_) => return None,
+            };
+            Some(Rc::new(names))
+        };
+        let listing = self.listings.entry(folder.to_owned());
+        listing.or_insert_with(list).clone()
+    }
+
+    /// Whether every file has the bytes that it had.
+    pub(crate) fn hold(&mut self, all: &[Read]) -> bool {
+        all.iter().all(|read| {
+            let state = self.state(&read.path);
+            state.is_some_and(|state| state.stamp == read.stamp)
+                || (self.text(&read.path)).is_some_and(|text| text.hash == read.hash)
+        })
+    }
+
+    /// The file as it is now.
+    pub(crate) fn read(&mut self, path: PathBuf) -> Option<Read> {
+        Some(Read {
+            hash: self.text(&path)?.hash.clone(),
+            stamp: self.state(&path)?.stamp.clone(),
+            path,
+        })
+    }
+
+    /// Whether the file was there as it is before `moment`: a compiler that started then may have read
+    /// a later file before or after it changed.
+    pub(crate) fn is_older(&mut self, path: &Path, moment: SystemTime) -> bool {
+        // Kernels stamp files with a clock that is behind by up to a tick.
+        const TICK: Duration = Duration::from_millis(10);
+        self.state(path)
+            .is_some_and(|state| state.changed + TICK < moment)
+    }
+
+    fn state(&mut self, path: &Path) -> Option<&State> {
+        let look = || {
+            let metadata = path.metadata().ok()?;
+            // A link may have been turned to another file.
+            let link = path.symlink_metadata().ok()?;
+            Some(State {
+                stamp: stamp_of(&metadata)?,
+                changed: changed(&metadata)?.max(changed(&link)?),
+            })
+        };
+        let state = self.states.entry(path.to_owned()).or_insert_with(look);
+        state.as_ref()
+    }
+}
+
+/// Text that differs once a file or folder is changed or replaced.
+pub(crate) fn stamp(path: &Path) -> Option<String> {
+    stamp_of(&path.metadata().ok()?)
+}
+
+fn stamp_of(metadata: &Metadata) -> Option<String> {
+    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let stamp = format!("{:x}-{:x}", metadata.len(), modified.as_nanos());
+    #[cfg(unix)]
+    let stamp = {
+        use std::os::unix::fs::MetadataExt as _;
+        // No program can set the time of the last change.
+        let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+        let (device, inode) = (metadata.dev(), metadata.ino());
+        format!("{stamp}-{seconds:x}-{nanos:x}-{device:x}-{inode:x}")
+    };
+    Some(stamp)
+}
+
+/// When a file became what it is. A file that is moved or unpacked to its place keeps an old time of
+/// its bytes.
+fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    let modified = metadata.modified().ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
+        Some(modified.max(UNIX_EPOCH.checked_add(since)?))
+    }
+    #[cfg(not(unix))]
+    Some(modified)
+}

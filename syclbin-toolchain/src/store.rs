@@ -1,0 +1,277 @@
+//! A store: entries in a directory of this user, which several processes read and write at once.
+//!
+//! ```text
+//! DIRECTORY/           mode 0700; one that others can write to is not used
+//!   NAME.KIND          an entry, mode 0600: a mark, the SHA-256 of its name and content, the content
+//!   lock               held by the process that writes
+//!   new                the entry that is being written
+//!   size               the size of all entries, as far as it was counted
+//! ```
+//!
+//! The build cache of `syclbin-build` and the program cache of `syclbin-rt` are stores. An entry appears
+//! whole, by a rename, and its hash is verified when it is read. A hash does not prove who wrote an entry,
+//! so files and directories that others can write to are ignored. Nothing here fails or waits for long:
+//! an entry that cannot be read or written does not exist.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::file;
+use crate::trust::{is_private, is_private_file};
+
+const MARK: &[u8; 16] = b"SYCLBIN stored 1";
+const HEADER: usize = MARK.len() + 32;
+/// How many hexadecimal digits a name has before its kind.
+const DIGITS: usize = 64;
+/// How long to wait for a process that writes. A stopped process must not stop all others.
+const PATIENCE: Duration = Duration::from_millis(150);
+/// An entry that is used is marked so at most this often.
+const FRESH: Duration = Duration::from_secs(3600);
+
+/// Entries in a directory.
+#[derive(Debug)]
+pub struct Store {
+    directory: PathBuf,
+    limit: u64,
+    patience: Duration,
+    /// Whether the lock was not to be had once: then nothing more is written.
+    has_given_up: AtomicBool,
+}
+
+impl Store {
+    /// Uses `directory`, which is created once an entry is written. All entries together have at most
+    /// `limit` bytes, and each a quarter of that.
+    #[must_use]
+    pub fn new(directory: PathBuf, limit: u64) -> Self {
+        Self {
+            directory,
+            limit,
+            patience: PATIENCE,
+            has_given_up: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns how many bytes all entries have.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.entries().iter().map(|entry| entry.size).sum()
+    }
+
+    /// Returns the content of the entry `name` and marks it as used. `name` is 64 hexadecimal digits, a
+    /// dot and a kind. A damaged entry is removed.
+    #[must_use]
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
+        if !is_private(&self.directory) {
+            return None;
+        }
+        let path = self.path(name)?;
+        let file = open_private(&path)?;
+        let metadata = file.metadata().ok()?;
+        // A larger file is not an entry.
+        let bytes = (metadata.len() <= self.limit).then(|| read_all(&file));
+        let Some(content) = bytes.flatten().and_then(|bytes| verified(name, bytes)) else {
+            self.remove(name);
+            return None;
+        };
+        let now = SystemTime::now();
+        let used = metadata.modified().ok()?;
+        if now.duration_since(used).is_ok_and(|since| since > FRESH) {
+            // Its owner can set the time of a file that is open for reading.
+            let _ = file.set_modified(now);
+        }
+        Some(content)
+    }
+
+    /// Writes the entry `name`, and removes the least recently used ones if there is too much.
+    pub fn write(&self, name: &str, content: &[u8]) {
+        self.update(name, |_| content.to_vec());
+    }
+
+    /// Replaces the content of the entry `name` by what `change` makes of it. No other process writes
+    /// meanwhile.
+    pub fn update(&self, name: &str, change: impl FnOnce(Option<Vec<u8>>) -> Vec<u8>) {
+        if !self.has_given_up.load(Ordering::Relaxed) {
+            // Callers go on without an entry where the disk is full or read-only.
+            let _ = self.try_update(name, change);
+        }
+    }
+
+    /// Removes the entry `name`.
+    pub fn remove(&self, name: &str) {
+        if let Some(path) = self.path(name) {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn try_update(
+        &self,
+        name: &str,
+        change: impl FnOnce(Option<Vec<u8>>) -> Vec<u8>,
+    ) -> io::Result<()> {
+        let path = self.path(name).ok_or(io::ErrorKind::InvalidInput)?;
+        create_private(&self.directory)?;
+        if !is_private(&self.directory) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        // The lock goes with its file.
+        let _lock = self
+            .lock()
+            .inspect_err(|_| self.has_given_up.store(true, Ordering::Relaxed))?;
+        let content = change(self.read(name));
+        let size = (HEADER + content.len()) as u64;
+        // One entry does not push out all others.
+        if size > self.limit / 4 {
+            return self.keep_within_limit(0);
+        }
+        self.replace(&path, &[MARK, &hash(name, &content), &content])?;
+        self.keep_within_limit(size)
+    }
+
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        is_name(OsStr::new(name)).then(|| self.directory.join(name))
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        let mut options = File::options();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.append(true).create(true);
+        let file = file::open_own(&self.directory.join("lock"), &mut options)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) if begun.elapsed() > self.patience => {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
+    }
+
+    /// Replaces a file by a whole one. The caller holds the lock.
+    fn replace(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+        let new = self.directory.join("new");
+        // A file that a killed process left would keep its mode.
+        let _ = fs::remove_file(&new);
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let written = options.open(&new).and_then(|mut file| {
+            let mut parts = parts.iter();
+            parts.try_for_each(|part| file.write_all(part))
+        });
+        let replaced = written.and_then(|()| fs::rename(&new, path));
+        replaced.inspect_err(|_| drop(fs::remove_file(&new)))
+    }
+
+    /// Adds to the noted size, and removes entries when it is beyond the limit. Entries are counted only
+    /// then, or where the note cannot be read. The caller holds the lock.
+    fn keep_within_limit(&self, added: u64) -> io::Result<()> {
+        let note = self.directory.join("size");
+        let noted = open_private(&note).and_then(|file| read_all(&file));
+        let noted = noted.and_then(|bytes| str::from_utf8(&bytes).ok()?.trim().parse().ok());
+        let size = match noted.and_then(|noted: u64| noted.checked_add(added)) {
+            Some(size) if size <= self.limit => size,
+            _ => self.evict(),
+        };
+        self.replace(&note, &[format!("{size}\n").as_bytes()])
+    }
+
+    /// Removes the least recently used entries, down to nine tenths of the limit, if there is too much.
+    /// Returns the size of the others.
+    fn evict(&self) -> u64 {
+        let mut entries = self.entries();
+        let mut size = entries.iter().map(|entry| entry.size).sum();
+        if size > self.limit {
+            entries.sort_by_key(|entry| entry.used);
+            for entry in entries {
+                if size <= self.limit / 10 * 9 {
+                    break;
+                }
+                if fs::remove_file(&entry.path).is_ok() {
+                    size -= entry.size;
+                }
+            }
+        }
+        size
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let files = fs::read_dir(&self.directory).into_iter().flatten();
+        let entries = files.flatten().filter(|file| is_name(&file.file_name()));
+        let entries = entries.filter_map(|file| {
+            let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+            Some(Entry {
+                path: file.path(),
+                size: metadata.len(),
+                used: metadata.modified().ok()?,
+            })
+        });
+        entries.collect()
+    }
+}
+
+struct Entry {
+    path: PathBuf,
+    size: u64,
+    used: SystemTime,
+}
+
+/// Whether a file of this name is an entry. Other files in the directory are left alone.
+fn is_name(name: &OsStr) -> bool {
+    let parts = name.to_str().and_then(|name| name.split_once('.'));
+    parts.is_some_and(|(digits, kind)| {
+        digits.len() == DIGITS
+            && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && kind.bytes().all(|byte| byte.is_ascii_lowercase())
+    })
+}
+
+/// Opens a file that only this user can have written, without waiting.
+fn open_private(path: &Path) -> Option<File> {
+    let file = file::open_own(path, File::options().read(true)).ok()?;
+    is_private_file(&file).then_some(file)
+}
+
+fn read_all(mut file: &File) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The content of an entry, if it is whole and has this name.
+fn verified(name: &str, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let (mark, rest) = bytes.split_at_checked(MARK.len())?;
+    let (found, content) = rest.split_at_checked(HEADER - MARK.len())?;
+    if mark != MARK || found != hash(name, content) {
+        return None;
+    }
+    Some(bytes.split_off(HEADER))
+}
+
+fn hash(name: &str, content: &[u8]) -> [u8; 32] {
+    let hash = Sha256::new().chain_update(name).chain_update([0]);
+    hash.chain_update(content).finalize().into()
+}
+
+/// Creates a directory that only its user can look into, and those above it.
+fn create_private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[path = "store_tests.rs"]
+mod tests;
