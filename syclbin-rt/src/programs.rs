@@ -176,8 +176,8 @@ fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Ir<'_>]) 
     ] {
         add(part.as_bytes());
     }
-    if facts.kind == DeviceKind::Cpu {
-        add(features().as_bytes());
+    if let Some(features) = features_for(facts.kind) {
+        add(features.as_bytes());
     }
     for (name, value) in environment {
         add(name.as_encoded_bytes());
@@ -195,6 +195,11 @@ fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Ir<'_>]) 
         add(b"end");
     }
     hash.finalize().into()
+}
+
+/// What decides over the code of a driver that compiles for this processor.
+fn features_for(kind: DeviceKind) -> Option<String> {
+    (kind == DeviceKind::Cpu).then(features)
 }
 
 /// What the processor can do. Virtual machines of one name may differ in it, and a home folder may
@@ -233,6 +238,16 @@ mod tests {
     use crate::queue::Queue;
     use crate::specialization::Setting;
     use std::path::PathBuf;
+
+    #[test]
+    fn only_processors_have_features() {
+        let features = features_for(DeviceKind::Cpu).unwrap();
+        assert_eq!(cfg!(target_arch = "x86_64"), !features.is_empty());
+        assert!(features.bytes().all(|byte| matches!(byte, b'0' | b'1')));
+        for kind in [DeviceKind::Gpu, DeviceKind::Accelerator] {
+            assert_eq!(features_for(kind), None);
+        }
+    }
 
     fn spirv() -> Vec<u8> {
         let bytes = crate::common::testfile("functor.object.syclbin");

@@ -53,9 +53,10 @@ pub struct Recorder {
 /// # }
 /// ```
 ///
-/// Dropping it waits until its queue is empty. Where the device has `cl_khr_command_buffer`, a replay
-/// is one call of the driver ([`Recording::is_one_call`]); else the commands are put into the queue one
-/// after the other. So they are on Intel's CPU driver, where that is two times as fast.
+/// A replay is one call of the driver where the device has `cl_khr_command_buffer`
+/// ([`Recording::is_one_call`]), and then dropping the recording waits until its queue is empty. Elsewhere
+/// a replay enqueues the commands one after the other. It also does on Intel's CPU driver, where that is
+/// twice as fast.
 #[must_use = "nothing runs before `replay`"]
 pub struct Recording {
     // Dropped first: it waits until nothing runs that uses the steps.

@@ -38,6 +38,8 @@ use crate::range::NdRange;
 ///   them while the kernel runs. A race may leave any numbers in a buffer, but not lead out of it: a
 ///   kernel reads an index from a buffer once, and then checks what it has read;
 /// - every value of a specialization constant;
+/// - every definition of the functions that the kernel imports, since callers choose the files that
+///   are linked to it;
 /// - every range of one to three dimensions. It may have more or fewer of them than the kernel was
 ///   written for: the last dimension of the kernel is the last one of the range;
 /// - every size of work-groups that the kernel and the device allow, also those the driver chooses.

@@ -225,3 +225,26 @@ impl Search {
         ErrorKind::NoDevice { tried }.into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::State;
+
+    #[test]
+    fn no_device_is_the_error_with_a_file_too() {
+        let search = || Search {
+            devices: Vec::new(),
+            tried: vec!["libOpenCL.so: not found".to_owned()],
+            installed: true,
+        };
+        let file = Syclbin::new(State::Executable);
+        for file in [None, Some(&file)] {
+            let error = search().best(file).unwrap_err();
+            assert!(
+                matches!(error.kind(), ErrorKind::NoDevice { .. }),
+                "{error}"
+            );
+        }
+    }
+}
