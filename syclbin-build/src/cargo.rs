@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The variables that Cargo was told of.
@@ -25,7 +25,12 @@ pub(crate) fn env_again(name: &str) -> Option<OsString> {
 /// Has the script run again when the file changes. A file that does not exist counts as changed
 /// each time, so only files that do are named.
 pub(crate) fn rerun_if_changed(path: &Path) {
-    println!("cargo::rerun-if-changed={}", path.display());
+    // Sources share most headers, and Cargo checks a file as often as it is named.
+    static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    if named.insert(path.to_owned()) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
 }
 
 /// Shows each line of `text` as a warning.
