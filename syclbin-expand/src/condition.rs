@@ -53,9 +53,8 @@ impl Named {
                 self.look(&binary.left);
                 self.look(&binary.right);
             }
-            Expr::MethodCall(call) if is_range(&call.receiver) => {
-                self.count |= call.method == "dimensions";
-            }
+            // Of anything but the range this is an error elsewhere.
+            Expr::MethodCall(call) => self.count |= call.method == "dimensions",
             Expr::Index(index) if is_range(&index.expr) => {
                 if let Expr::Lit(literal) = &*index.index
                     && let Lit::Int(dimension) = &literal.lit

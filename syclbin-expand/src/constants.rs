@@ -133,3 +133,47 @@ fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
         Scalar::F16 | Scalar::BF16 => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::signature::Enum;
+
+    #[test]
+    fn defaults_are_shown_as_numbers() {
+        let half = 0.5f32.to_le_bytes();
+        let wide = (-2.25f64).to_le_bytes();
+        for (scalar, bytes, expected) in [
+            (Scalar::Bool, &[0][..], "false"),
+            (Scalar::Bool, &[1], "true"),
+            (Scalar::I8, &[0xff], "-1"),
+            (Scalar::U8, &[0xff], "255"),
+            (Scalar::I16, &[0xfe, 0xff], "-2"),
+            (Scalar::U16, &[0xfe, 0xff], "65534"),
+            (Scalar::I32, &[3, 0, 0, 0x80], "-2147483645"),
+            (Scalar::U32, &[3, 0, 0, 0x80], "2147483651"),
+            (Scalar::I64, &[0xff; 8], "-1"),
+            (Scalar::U64, &[0xff; 8], "18446744073709551615"),
+            (Scalar::F32, &half, "0.5"),
+            (Scalar::F64, &wide, "-2.25"),
+        ] {
+            let found = shown(&Element::Scalar(scalar), bytes);
+            assert_eq!(found.as_deref(), Some(expected), "{scalar:?}");
+            let name = "Mode".into();
+            let of = Enum { name, of: scalar };
+            assert_eq!(shown(&Element::Enum(of), bytes), found, "{scalar:?}");
+            assert_eq!(shown(&Element::Scalar(scalar), &[]), None, "{scalar:?}");
+        }
+    }
+
+    #[test]
+    fn other_defaults_are_not_shown() {
+        for element in [
+            Element::Scalar(Scalar::F16),
+            Element::Scalar(Scalar::BF16),
+            Element::Bytes(2),
+        ] {
+            assert_eq!(shown(&element, &[0, 0]), None, "{element:?}");
+        }
+    }
+}

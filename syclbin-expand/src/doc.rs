@@ -56,3 +56,49 @@ pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
         [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_after_88_columns() {
+        let words = |lengths: &[usize]| {
+            let words = lengths.iter().map(|length| "x".repeat(*length));
+            words.collect::<Vec<String>>().join(" ")
+        };
+        for (lengths, expected) in [
+            (&[100][..], &[100][..]),
+            (&[43, 44], &[88]),
+            (&[43, 45], &[43, 45]),
+            (&[20, 20, 20, 25], &[88]),
+            (&[20, 20, 20, 26], &[62, 26]),
+            (&[43, 45, 42], &[43, 88]),
+            (&[43, 45, 43], &[43, 45, 43]),
+            (&[88, 1, 86], &[88, 88]),
+        ] {
+            let found: Vec<usize> = wrapped(&words(lengths)).lines().map(str::len).collect();
+            assert_eq!(found, expected, "{lengths:?}");
+        }
+        assert_eq!(wrapped("a b"), "a b");
+    }
+
+    #[test]
+    fn lists_end_with_and() {
+        assert_eq!(list(&[""; 0]), "");
+        assert_eq!(list(&["a"]), "`a`");
+        assert_eq!(list(&["a", "b"]), "`a` and `b`");
+        assert_eq!(list(&["a", "b", "c"]), "`a`, `b` and `c`");
+    }
+
+    #[test]
+    fn code_and_lists_keep_their_lines() {
+        let long = "x ".repeat(60);
+        let code = cpp(&long);
+        let text = paragraphs([code.clone(), String::new(), "a".into()]);
+        assert_eq!(
+            text.to_string(),
+            comment(&format!("{code}\n\na")).to_string()
+        );
+    }
+}

@@ -155,6 +155,21 @@ mod tests {
     }
 
     #[test]
+    fn variables_are_those_of_cargo() {
+        let folder = variable("CARGO_MANIFEST_DIR").unwrap();
+        assert!(folder.join("src/file.rs").is_file(), "{}", folder.display());
+        assert_eq!(variable("SYCLBIN_NO_SUCH_VARIABLE"), None);
+    }
+
+    #[test]
+    fn files_begin_with_a_magic_number() {
+        assert!(is_syclbin(&[&v1::MAGIC[..], &[0; 8]].concat()));
+        assert!(is_syclbin(&offload_binary::MAGIC));
+        assert!(!is_syclbin(&[0; 16]));
+        assert!(!is_syclbin(&[]));
+    }
+
+    #[test]
     fn a_name_that_was_not_built_comes_with_those_that_were() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("saxpy.syclbin");
@@ -166,6 +181,11 @@ mod tests {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         assert!(message("saxpy", &path).contains(": it built `axpy`, `sum`. "));
+        let empty = message("", &path);
+        assert!(
+            empty.contains("Write the name that build.rs passes"),
+            "{empty}"
+        );
     }
 
     #[test]

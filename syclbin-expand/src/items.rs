@@ -151,8 +151,7 @@ impl TypeItem {
             let rust = RustType::Own(path);
             return Ok(Self { cpp, rust });
         }
-        let word = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "as");
-        let Some(at) = tokens.iter().position(word) else {
+        let Some(at) = position(tokens, "as") else {
             return Err(syn::Error::new(entry.at.span(), FORM));
         };
         let cpp = CppName::parse(
@@ -172,7 +171,7 @@ impl KernelItem {
     }
 
     fn parse(tokens: &[TokenTree]) -> syn::Result<Self> {
-        let Some(at) = tokens.iter().position(|token| is_word(token, "fn")) else {
+        let Some(at) = position(tokens, "fn") else {
             let first = tokens.first().map_or_else(Span::call_site, TokenTree::span);
             return Err(syn::Error::new(first, FORMS));
         };
@@ -184,18 +183,14 @@ impl KernelItem {
             (head, safe) = (rest, Some(last.span()));
         }
         let visibility = visibility(head)?;
-        let place = |text: &str| body.iter().position(|token| is_word(token, text));
-        let conditions_at = place("where").unwrap_or(body.len());
-        let name_end = place("as")
-            .filter(|at| *at < conditions_at)
-            .unwrap_or(conditions_at);
-        let name = body[..name_end].iter().cloned().collect();
-        let cpp = CppName::parse(name, &tokens[at], "kernel")?;
-        let rename = match body.get(name_end) {
-            Some(word) if is_word(word, "as") => {
-                Some(rust_name(&body[name_end + 1..conditions_at], word)?)
-            }
-            _ => None,
+        let conditions_at = position(body, "where").unwrap_or(body.len());
+        let called = &body[..conditions_at];
+        let name_end = position(called, "as").unwrap_or(conditions_at);
+        let (name, rename) = called.split_at(name_end);
+        let cpp = CppName::parse(name.iter().cloned().collect(), &tokens[at], "kernel")?;
+        let rename = match rename {
+            [word, name @ ..] => Some(rust_name(name, word)?),
+            [] => None,
         };
         let mut conditions: Vec<TokenStream> = Vec::new();
         if let Some(word) = body.get(conditions_at) {
@@ -289,7 +284,8 @@ fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     let mut parts = vec![Vec::new()];
     let (mut depth, mut before) = (0usize, None);
     for token in tokens {
-        let arrow = before.is_some_and(|before| is_punct(before, '=') || is_punct(before, '-'));
+        // As in `&A::operator->`.
+        let arrow = before.is_some_and(|before| is_punct(before, '-'));
         if names && is_punct(token, '<') {
             depth += 1;
         } else if names && is_punct(token, '>') && !arrow {
@@ -306,6 +302,11 @@ fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     parts
 }
 
+/// Where the word `text` stands.
+fn position(tokens: &[TokenTree], text: &str) -> Option<usize> {
+    tokens.iter().position(|token| is_word(token, text))
+}
+
 fn is_word(token: &TokenTree, text: &str) -> bool {
     matches!(token, TokenTree::Ident(word) if word == text)
 }
@@ -317,8 +318,5 @@ fn is_punct(token: &TokenTree, c: char) -> bool {
 /// Whether `token` is the block that ends an item of a block.
 fn is_block(before: &[TokenTree], token: &TokenTree) -> bool {
     let brace = matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-    brace
-        && !before
-            .iter()
-            .any(|token| matches!(token, TokenTree::Ident(word) if word == "fn"))
+    brace && position(before, "fn").is_none()
 }

@@ -36,7 +36,7 @@ pub(crate) fn path(name: &str) -> Vec<String> {
             '>' | ')' => depth = depth.saturating_sub(1),
             ':' if depth == 0 => {
                 parts.push(&name[start..at]);
-                start = at + 1;
+                start = at; // `words` drops the colon
             }
             _ => {}
         }
@@ -167,6 +167,38 @@ mod tests {
         assert_eq!(words("unsigned char"), "unsigned_char");
         assert_eq!(words("ns::Pair<int, 4>"), "ns_Pair_int_4");
         assert_eq!(words("-4"), "minus_4");
+    }
+
+    #[test]
+    fn qualified_names_split_outside_of_brackets() {
+        for (name, expected) in [
+            ("Pair", &["Pair"][..]),
+            ("ns::Pair<int, 2>", &["ns", "Pair_int_2"]),
+            ("ns::Pair<a::T, b<c::U>>", &["ns", "Pair_a_T_b_c_U"]),
+            ("a<b::c>::d::e", &["a_b_c", "d", "e"]),
+            ("f(a::b)::g", &["f_a_b", "g"]),
+            ("a>b::c", &["a_b", "c"]),
+            ("", &[]),
+        ] {
+            assert_eq!(path(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_out_is_not_claimed() {
+        let mut scope = Scope::default();
+        scope.take(&Ident::new("k", Span::call_site()));
+        assert_eq!(scope.claim("k").unwrap(), "k_");
+    }
+
+    #[test]
+    fn only_keywords_become_raw() {
+        for (word, expected) in [("in", Some("r#in")), ("self", None), ("n", None)] {
+            let word = Ident::new(word, Span::call_site());
+            let raw = raw_keyword(&word).map(|raw| raw.to_string());
+            assert_eq!(raw.as_deref(), expected, "{word}");
+        }
+        assert_eq!(plain(&Ident::new_raw("in", Span::call_site())), "in");
     }
 
     #[test]

@@ -62,3 +62,39 @@ enum Token {
     Sign,
     Operand,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_stand_around_operators_only() {
+        for text in [
+            "x.len() >= n",
+            "-1",
+            "n - -1",
+            "-n * (m + 2) <= -x.len()",
+            "w.grids[1].sizes[2] == range[0]",
+            "a && b",
+            "!a",
+            "n % 8 != 0",
+        ] {
+            let tokens: TokenStream = text.parse().unwrap();
+            assert_eq!(spelled(&tokens), text);
+        }
+        let squeezed: TokenStream = "-n*2>=x.len()".parse().unwrap();
+        assert_eq!(spelled(&squeezed), "-n * 2 >= x.len()");
+    }
+
+    #[test]
+    fn an_invisible_group_shows_around_operators() {
+        for (inner, expected) in [
+            ("n", "2 * n"),
+            ("x.len()", "2 * x.len()"),
+            ("a - b", "2 * (a - b)"),
+        ] {
+            let group = Group::new(Delimiter::None, inner.parse().unwrap());
+            assert_eq!(spelled(&quote::quote!(2 * #group)), expected);
+        }
+    }
+}

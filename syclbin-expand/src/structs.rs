@@ -12,8 +12,8 @@ use crate::rust_type::Types;
 /// Namespaces and name for a struct: `ns::Pair<int, 2>` is `Pair_int_2` in `ns`.
 pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
     let mut parts = names::path(&layout.name);
-    let base = parts.pop().filter(|base| !base.is_empty());
-    (parts, base.unwrap_or_else(|| "Struct".into()))
+    let base = parts.pop().unwrap_or_else(|| "Struct".into());
+    (parts, base)
 }
 
 /// A field, as Rust has it.
@@ -115,9 +115,19 @@ pub(crate) fn definition(
 }
 
 fn struct_doc(layout: &Layout, id: StructId, types: &Types<'_>) -> TokenStream {
+    let (size, align) = (layout.size, layout.align);
+    doc::paragraphs([
+        doc::cpp(&spelled(id, types)),
+        format!("{size} bytes, aligned to {align} on the device."),
+        unknown(layout).to_owned(),
+    ])
+}
+
+/// What the file does not tell of the members.
+fn unknown(layout: &Layout) -> &'static str {
     let unnamed = layout.fields.iter().any(|field| field.name.is_none());
     let unsigned = layout.fields.iter().any(|field| !field.sign_known);
-    let note = match (unnamed, unsigned) {
+    match (unnamed, unsigned) {
         (false, false) => "",
         (true, false) => "The file does not tell the names of all members.",
         (false, true) => "The file does not tell which integers are signed; taken for signed.",
@@ -125,13 +135,7 @@ fn struct_doc(layout: &Layout, id: StructId, types: &Types<'_>) -> TokenStream {
             "The file tells neither the names of all members nor which integers are signed; taken \
              for signed."
         }
-    };
-    let (size, align) = (layout.size, layout.align);
-    doc::paragraphs([
-        doc::cpp(&spelled(id, types)),
-        format!("{size} bytes, aligned to {align} on the device."),
-        note.to_owned(),
-    ])
+    }
 }
 
 /// The definition in C++, a line for each member.
@@ -232,4 +236,64 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
 /// The text for an `assert!`, which takes it for a format.
 fn as_format(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::signature::{Element, Layouts, Pointee, Scalar};
+
+    fn field(name: Option<&str>, sign_known: bool) -> Field {
+        Field {
+            name: name.map(str::to_owned),
+            offset: 0,
+            ty: Element::Scalar(Scalar::I32),
+            sign_known,
+        }
+    }
+
+    #[test]
+    fn a_struct_says_what_is_unknown() {
+        let (name, sign) = ("names of all members", "integers are signed");
+        for (first, second, expected) in [
+            (
+                field(Some("a"), true),
+                field(Some("b"), true),
+                [false, false],
+            ),
+            (field(Some("a"), true), field(None, true), [true, false]),
+            (
+                field(Some("a"), true),
+                field(Some("b"), false),
+                [false, true],
+            ),
+            (field(None, true), field(Some("b"), false), [true, true]),
+        ] {
+            let layout = Layout {
+                name: "S".into(),
+                size: 4,
+                align: 4,
+                fields: vec![first, second],
+                described: false,
+            };
+            let text = unknown(&layout);
+            assert_eq!(
+                [name, sign].map(|part| text.contains(part)),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pointer_without_description_says_so() {
+        let layouts = Layouts::default();
+        let mut pointer = field(Some("p"), true);
+        pointer.ty = Element::Pointer(Box::new(Pointee::Unknown(None)));
+        let doc = field_doc(&pointer, &Types::new(&layouts)).to_string();
+        assert!(
+            doc.contains("Points to what the file does not describe."),
+            "{doc}"
+        );
+    }
 }

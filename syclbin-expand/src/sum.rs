@@ -203,7 +203,7 @@ impl Sum {
         let mut terms = self.terms.values();
         self.constant >= 0
             && terms.all(|(factor, term)| {
-                *factor > 0 && term.natural && term.signed.is_disjoint(negative)
+                factor.is_positive() && term.natural && term.signed.is_disjoint(negative)
             })
     }
 
@@ -215,7 +215,7 @@ impl Sum {
                 return Trend::Other;
             }
             if term.grows.contains(&length) {
-                if *factor < 0 || !term.signed.is_disjoint(negative) {
+                if factor.is_negative() || !term.signed.is_disjoint(negative) {
                     return Trend::Other;
                 }
                 trend = Trend::Up;
@@ -230,7 +230,7 @@ impl Sum {
         let mut bounded = Numbers::new();
         for (key, (factor, term)) in &self.terms {
             let itself = term.signed.contains(key);
-            if *factor < 0 || !itself {
+            if factor.is_negative() || !itself {
                 bounded.extend(term.signed.iter().cloned());
             }
         }
@@ -246,7 +246,9 @@ impl Sum {
     pub(crate) fn lower_bound(&self) -> Option<(&String, i128)> {
         let mut terms = self.terms.iter();
         match (terms.next(), terms.next()) {
-            (Some((key, (factor, term))), None) if *factor > 0 && term.signed.contains(key) => {
+            (Some((key, (factor, term))), None)
+                if factor.is_positive() && term.signed.contains(key) =>
+            {
                 // Rounded up: `2 * n - 3 >= 0` holds from 2 on.
                 let least = self.constant.saturating_neg();
                 let (quotient, rest) = (least.div_euclid(*factor), least.rem_euclid(*factor));

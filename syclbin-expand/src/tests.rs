@@ -18,8 +18,13 @@ use crate::module;
 mod alignment;
 mod bounds;
 mod contracts;
+mod cpp_names;
 mod files;
+mod items;
+mod places;
 mod size;
+mod structs;
+mod stubs;
 
 /// The generated code for these kernels, formatted; it is Rust, or this panics.
 fn expanded(kernels: Vec<KernelSignature>) -> String {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Ident;
-use syclbin::signature::{Element, Layout, Pointee, StructId};
+use syclbin::signature::{Element, Layout, StructId};
 
 use crate::cpp_name::CppName;
 use crate::file::File;
@@ -173,15 +173,11 @@ impl<'f> Naming<'_, 'f> {
     }
 }
 
-/// The struct that `element` is, holds or points to.
+/// The struct that `element` is or has. A pointer in memory points to none that has a layout.
 pub(crate) fn structure(element: &Element) -> Option<StructId> {
     match element {
         Element::Struct(id) => Some(*id),
         Element::Array { of, .. } => structure(of),
-        Element::Pointer(pointee) => match &**pointee {
-            Pointee::Element(element) => structure(element),
-            _ => None,
-        },
         _ => None,
     }
 }

@@ -130,3 +130,23 @@ pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> 
         _ => Some(shown.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_of_names_are_cut() {
+        assert_eq!(known([].into_iter()), None);
+        assert_eq!(known([""].into_iter()), None);
+        assert_eq!(
+            known(["b", "", "a", "b"].into_iter()),
+            Some("`a`, `b`".into())
+        );
+        let names: Vec<String> = (10..32).map(|number| number.to_string()).collect();
+        let of = |count: usize| known(names.iter().take(count).map(String::as_str)).unwrap();
+        assert!(of(20).ends_with("`28`, `29`"), "{}", of(20));
+        assert!(of(21).ends_with("`28`, `29` and 1 more"), "{}", of(21));
+        assert!(of(22).ends_with("`28`, `29` and 2 more"), "{}", of(22));
+    }
+}

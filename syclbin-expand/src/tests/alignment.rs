@@ -20,6 +20,10 @@ fn a_void_pointer_is_aligned_as_the_device_aligns() {
     let stated = code("safe fn k where v.len() >= 16, v.align() >= 16;", &file);
     assert!(!stated.contains("device_align"), "{stated}");
     assert!(stated.contains("given.align(0),16i128"), "{stated}");
+    let mut file = file;
+    file.signatures.kernels[0].parameters.as_mut().unwrap()[0].align = Some(32);
+    let known = code("safe fn k where v.len() >= 16;", &file);
+    assert!(known.contains("\"v.align()>=32\""), "{known}");
 }
 
 #[test]

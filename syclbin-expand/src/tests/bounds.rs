@@ -43,6 +43,21 @@ fn a_lower_bound_of_a_length_counts() {
         "y.len() == x.len(), x.len() >= n",
         "x.len() >= y.len(), y.len() >= x.len(), x.len() > 7",
         "y.len() >= m % 8",
+        "0 != y.len()",
+        "2 * y.len() != 0",
+        "m * y.len() >= n",
+        "y.len() * x.len() >= n",
+        "y.len() * m >= x.len() * m, x.len() > 7",
+        "y.len() + (m - 9) * range[0] >= 0",
+        "y.len() + range[0] * (m - 9) >= 0",
+        "y.len() + (m - 9) / range[0] >= 0",
+        "y.len() + range[0] / (m - 9) >= 0",
+        "y.len() + (m - 9) % range[0] >= 0",
+        "y.len() * n >= m, n >= 0",
+        "y.len() * s >= n, 2 * s >= -1",
+        "y.len() >= 9 / 2",
+        "y.len() >= 9 % 5",
+        "y.len() >= 9 / 0",
     ] {
         assert!(is_bound(bound), "{bound}");
     }
@@ -70,6 +85,11 @@ fn what_is_always_true_is_no_bound() {
         "2 * y.len() >= y.len()",
         "y.len() + range[0] >= 0",
         "(y.len()) * (n - n) >= 0",
+        "y.len() + range[0] * m >= 0",
+        "y.len() + range[0] / m >= 0",
+        "y.len() + range[0] % (m - 9) >= 0",
+        "y.len() >= 2 / 4",
+        "y.len() >= 4 % 2",
     ] {
         assert!(!is_bound(other), "{other}");
     }
@@ -88,6 +108,14 @@ fn a_condition_of_another_kind_is_no_bound() {
         "y.len() - y.len() / 2 >= n",
         "y.len() * y.len() >= y.len()",
         "y.len() * s >= n, s >= -4",
+        "y.len() * s >= n, s >= -1",
+        "y.len() != 3",
+        "(n - y.len()) * m >= 1",
+        "(n - y.len()) / m >= 1",
+        "y.len() * (m - 5) >= n",
+        "y.len() / (m - 5) >= n",
+        "m / y.len() >= 1",
+        "m % y.len() >= 1",
     ] {
         assert!(!is_bound(other), "{other}");
     }
@@ -162,6 +190,10 @@ fn a_difference_beside_a_length_is_not_negative() {
     assert_eq!(implied("y.len() >= 8 - 4"), [""; 0]);
     assert_eq!(implied("y.len() >= m - 1, m - 1 >= -1"), [""; 0]);
     assert_eq!(implied("y.len() >= (m - 1), -8 < m - 1"), [""; 0]);
+    assert_eq!(implied("n != 3, y.len() >= m - 1"), ["m-1>=0"]);
+    assert_eq!(implied("y.len() - m >= n"), ["n>=0"]);
+    assert_eq!(implied("y.len() - m >= -4"), [""; 0]);
+    assert_eq!(implied("y.len() >= 1, n * s >= 4"), ["n>=0", "s>=0"]);
 }
 
 #[test]

@@ -171,3 +171,146 @@ fn a_number_of_a_condition_may_be_as_large_as_one_of_the_kernel() {
     );
     assert!(code.contains("18446744073709551615i128"), "{code}");
 }
+
+#[test]
+fn the_highest_dimension_named_is_the_last() {
+    let file = recorded(&["void k(int *x, sycl::vec<int, 4> v)"], &[]);
+    for (conditions, expected) in [
+        ("x.len() >= range[0]", &[1][..]),
+        ("x.len() >= 4 * range[1]", &[2]),
+        ("x.len() >= range[0], range[2] > 1", &[3]),
+        ("x.len() >= range[2], range[0] > 1", &[3]),
+        ("x.len() >= -range[1], x.len() >= 4", &[2]),
+        ("x.len() >= (range)[1]", &[2]),
+        ("x.len() >= range[1] * range.items()", &[2]),
+        ("x.len() >= range[1], range.dimensions() == 3", &[3]),
+        ("x.len() >= range.items()", &[]),
+        ("x.len() >= v[2], v[0] >= 0, v[2] >= 0", &[]),
+    ] {
+        let code = code(&format!("safe fn k where {conditions};"), &file);
+        let text = |count: &usize| code.contains(&format!("\"range.dimensions()=={count}\""));
+        let found: Vec<usize> = (1..=4).filter(text).collect();
+        assert_eq!(found, expected, "{conditions}: {code}");
+    }
+}
+
+#[test]
+fn as_many_bools_as_a_launch_checks_are_allowed() {
+    let flags = |count| {
+        let layout =
+            format!("struct Flags {{ bool on[{count}]; /* 0 */ }} /* size {count}, align 1 */");
+        recorded(&["void k(Flags f)"], &[&layout])
+    };
+    assert_eq!(
+        code("safe fn k;", &flags(64))
+            .matches("given.number")
+            .count(),
+        64
+    );
+    assert_eq!(errors("safe fn k;", &flags(65)).len(), 1);
+    assert_eq!(errors("safe fn k;", &flags(66)).len(), 1);
+}
+
+#[test]
+fn a_kernel_that_takes_device_pointers_is_unsafe() {
+    let span = "struct Span { float *data; /* 0 */ long n; /* 8 */ } /* size 16, align 8 */";
+    let holder = "struct Holder { Span spans[2]; /* 0 */ } /* size 32, align 8 */";
+    let empty = "struct Empty { float *none[0]; /* 0 */ int n; /* 0 */ } /* size 8, align 8 */";
+    let file = recorded(
+        &[
+            "void a(Span p)",
+            "void b(const Span *p)",
+            "void c(Holder p)",
+            "void d(float **p)",
+            "void e(sycl::local_accessor<Span, 1> p)",
+            "void f(sycl::ext::oneapi::experimental::work_group_memory<Span[4]> p)",
+            "void g(Empty p)",
+        ],
+        &[span, holder, empty],
+    );
+    for kernel in ["a", "b", "c", "d", "e", "f"] {
+        assert_eq!(
+            errors(&format!("safe fn {kernel};"), &file),
+            [
+                "this kernel cannot be safe: `p` holds device pointers, and nothing checks where they point"
+            ],
+            "{kernel}"
+        );
+    }
+    assert_eq!(errors("safe fn g;", &file), [""; 0]);
+}
+
+#[test]
+fn every_dimension_of_memory_needs_a_bound() {
+    let file = recorded(
+        &[
+            "void a(sycl::local_accessor<float, 2> m)",
+            "void b(sycl::local_accessor<float, 1> m)",
+            "void c(sycl::ext::oneapi::experimental::work_group_memory<int[]> m)",
+            "void d(sycl::ext::oneapi::experimental::work_group_memory<int[4]> m)",
+            "void e(sycl::accessor<float, 3, sycl::access_mode::read> m)",
+            "void f(int *m)",
+            "void g(int m)",
+        ],
+        &[],
+    );
+    let one = "nothing bounds `m`: add a condition such as `m.len() >= range.items()`";
+    let of = |dimension: u8| {
+        format!(
+            "nothing bounds dimension {dimension} of `m`: add a condition such as \
+             `m.size({dimension}) >= range[{dimension}]`"
+        )
+    };
+    for (item, expected) in [
+        ("a", vec![of(0)]),
+        ("a where m.size(0) >= 4", vec![of(1)]),
+        ("a where m.len() >= 4", vec![of(0)]),
+        ("a where m.size(0) >= 4, m.size(1) >= 4", vec![]),
+        ("b", vec![one.into()]),
+        ("b where m.len() >= 4", vec![]),
+        ("b where m.size(0) >= 4", vec![]),
+        ("c", vec![one.into()]),
+        ("c where m.len() >= 4", vec![]),
+        ("d", vec![]),
+        ("e where m.size(0) >= 4, m.size(1) >= 4", vec![of(2)]),
+        ("f", vec![one.into()]),
+        ("g", vec![]),
+    ] {
+        assert_eq!(
+            errors(&format!("safe fn {item};"), &file),
+            expected,
+            "{item}"
+        );
+    }
+}
+
+#[test]
+fn a_removed_parameter_is_not_checked() {
+    let mut file = recorded(&["void k(void *v, double *x)"], &[]);
+    for parameter in file.signatures.kernels[0].parameters.as_mut().unwrap() {
+        parameter.align = Some(128);
+        parameter.arguments = vec![Argument::Removed];
+    }
+    let code = code("safe fn k;", &file);
+    assert!(!code.contains("given"), "{code}");
+}
+
+#[test]
+fn pointers_of_a_device_global_rule_out_safety() {
+    let mut file = recorded(&["void k(int n)", "void l(int n)"], &[]);
+    let global = |ty| syclbin::signature::DeviceGlobal {
+        id: "_Z5table".into(),
+        name: mangled::parse("_Z5table"),
+        ty: Ok(ty),
+        sign_known: true,
+    };
+    let pointer = Element::Pointer(Box::new(Pointee::Void));
+    file.signatures
+        .globals
+        .push(global(Element::Scalar(Scalar::I32)));
+    assert_eq!(errors("safe fn k;", &file), [""; 0]);
+    file.signatures.globals.push(global(pointer));
+    let errors = errors("safe fn k;", &file);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].starts_with("no kernel of this file can be safe: device global"));
+}

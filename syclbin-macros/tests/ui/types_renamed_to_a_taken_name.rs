@@ -1,6 +1,6 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    types { Particle as World }
+    types { Span as View, Particle as World }
 }
 
 fn main() {}

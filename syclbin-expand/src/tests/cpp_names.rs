@@ -1,0 +1,82 @@
+//! Names of C++ in items: which kernels they mean, and which name means one kernel.
+
+use super::*;
+use crate::cpp_name::{CppName, unique};
+
+fn kernels() -> Vec<KernelSignature> {
+    let mut kernels: Vec<KernelSignature> = [
+        "_Z15__sycl_kernel_fPfi",
+        "_Z15__sycl_kernel_fi",
+        "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+        "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+        "_ZN18__sycl_kernel_fill4iotaEv",
+        "_ZN16__sycl_kernel_ns5inner1kEv",
+        "_ZN17__sycl_kernel_ns21kEv",
+    ]
+    .map(declared)
+    .into();
+    kernels.push(kernel("__sycl_kernel_saxpy", &[]));
+    kernels.push(kernel("_ZTSZ4hostvEUlvE_", &[]));
+    kernels
+}
+
+fn among(name: &str, kernels: &[KernelSignature]) -> Vec<usize> {
+    let tokens: TokenStream = name.parse().unwrap();
+    let at = tokens.clone().into_iter().next().unwrap();
+    let name = CppName::parse(tokens, &at, "kernel").unwrap();
+    name.among(kernels)
+}
+
+#[test]
+fn names_mean_kernels() {
+    let kernels = kernels();
+    for (name, expected) in [
+        ("f", &[0, 1][..]),
+        ("f(float *, int)", &[0]),
+        ("f(int)", &[1]),
+        ("scale", &[2, 3]),
+        ("scale<int>", &[2]),
+        ("scale<double>", &[3]),
+        ("scale<double>(double *, double)", &[3]),
+        ("fill::iota", &[4]),
+        ("r#fill::iota", &[4]),
+        ("iota", &[]),
+        ("ns::*", &[5]),
+        ("ns::inner::*", &[5]),
+        ("inner::*", &[]),
+        ("ns2::*", &[6]),
+        ("saxpy", &[7]),
+        ("\"saxpy\"", &[7]),
+        ("\"__sycl_kernel_saxpy\"", &[7]),
+        ("\"_Z15__sycl_kernel_fi\"", &[1]),
+        ("\"_ZTSZ4hostvEUlvE_\"", &[8]),
+        ("nothing", &[]),
+    ] {
+        assert_eq!(among(name, &kernels), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_kernel_goes_before_instances_of_a_template() {
+    let mut kernels = kernels();
+    kernels.push(declared("_Z19__sycl_kernel_scalei"));
+    assert_eq!(among("scale", &kernels), [9]);
+}
+
+#[test]
+fn overloads_are_unique_by_their_parameters() {
+    assert_eq!(
+        unique(&kernels()),
+        [
+            "f(float *, int)",
+            "f(int)",
+            "scale<int>",
+            "scale<double>",
+            "fill::iota",
+            "ns::inner::k",
+            "ns2::k",
+            "saxpy",
+            "\"_ZTSZ4hostvEUlvE_\"",
+        ]
+    );
+}

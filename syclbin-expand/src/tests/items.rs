@@ -1,0 +1,229 @@
+//! Items: what the macro takes after the module, and what it says of the rest.
+
+use super::contracts::{code, errors, recorded};
+use super::*;
+
+fn file() -> File {
+    let particle = "struct Particle { float mass; /* 0 */ } /* size 4, align 4 */";
+    let pair = "struct Pair<int, 2> { int a; /* 0 */ } /* size 4, align 4 */";
+    recorded(
+        &[
+            "void k(int n)",
+            "void l(int n)",
+            "void p(Particle *x, Pair<int, 2> y)",
+        ],
+        &[particle, pair],
+    )
+}
+
+#[track_caller]
+fn assert_heads_with(items: &str, expected: &[&str]) {
+    let (tokens, errors) = expand(&format!("mod kernels = \"a\"; {items}"), &file());
+    assert_eq!(errors, [""; 0], "{items}");
+    let parsed = syn::parse2::<syn::File>(tokens).unwrap();
+    let code = prettyplease::unparse(&parsed);
+    let heads = heads(&code);
+    let heads: Vec<&str> = heads
+        .iter()
+        .filter_map(|h| h.split(['(', '<']).next())
+        .collect();
+    assert_eq!(heads, expected, "{items}");
+}
+
+#[test]
+fn items_rename_and_select_kernels() {
+    for (items, expected) in [
+        ("", &["k", "l", "p"][..]),
+        (";", &["k", "l", "p"]),
+        ("fn k as other;", &["other", "l", "p"]),
+        ("fn k as r#in;", &["r#in", "l", "p"]),
+        ("safe fn k as where_;", &["where_", "l", "p"]),
+        (
+            "safe fn k as positive where n > 0;",
+            &["positive", "l", "p"],
+        ),
+        ("fn k as l; fn l as k;", &["l", "k", "p"]),
+        ("only { l }", &["l"]),
+        ("only { k, l };", &["k", "l"]),
+        ("skip { k }", &["l", "p"]),
+        ("skip { k, } fn l as m;", &["m", "p"]),
+    ] {
+        assert_heads_with(items, expected);
+    }
+}
+
+#[test]
+fn items_choose_the_visibility() {
+    for (item, expected) in [
+        ("pub fn k;", "pubfnk("),
+        ("pub(crate) fn k;", "pub(crate)fnk("),
+        ("pub(crate) safe fn k;", "pub(crate)fnk("),
+    ] {
+        let code = code(item, &file());
+        assert!(code.contains(expected), "{item}: {code}");
+    }
+}
+
+#[test]
+fn items_with_mistakes_are_errors() {
+    const FORMS: &str = "expected `types { .. }`, `only { .. }`, ";
+    const TYPE: &str = "expected `CppName => crate::RustType`, or `CppName as NewName`";
+    const VISIBLE: &str = "a function is as visible as its module, `pub` or `pub(crate)`";
+    const TWO_MODULES: &str = "one call makes one module";
+    const ONE_NAME: &str = "expected one name of Rust";
+    for (items, expected) in [
+        ("skp { k }", FORMS),
+        ("k;", FORMS),
+        (",", FORMS),
+        ("; ,", FORMS),
+        ("what fn k as m;", FORMS),
+        ("crate fn k as m;", FORMS),
+        ("mod other = \"b\";", TWO_MODULES),
+        ("pub mod other = \"b\";", TWO_MODULES),
+        ("only { k } only { l }", "kernels are selected once"),
+        ("skip { k } skip { l }", "kernels are selected once"),
+        (
+            "only {}",
+            "name kernels between the braces, or leave `only` out",
+        ),
+        (
+            "skip { , }",
+            "name kernels between the braces, or leave `skip` out",
+        ),
+        (
+            "only { k } fn l as m;",
+            "this kernel is left out by `only` or `skip`",
+        ),
+        (
+            "skip { k } fn k as m;",
+            "this kernel is left out by `only` or `skip`",
+        ),
+        ("fn k;", "this says nothing of the kernel"),
+        ("fn k as m", "expected `;` after this"),
+        ("fn;", "expected the name of a kernel in C++"),
+        ("fn k as;", "expected a name of Rust after this"),
+        ("fn k as a b;", ONE_NAME),
+        ("fn k as 1;", ONE_NAME),
+        (
+            "fn k as in;",
+            "`in` is a keyword of Rust; write `r#in`, or another name",
+        ),
+        (
+            "fn k as self;",
+            "`self` cannot be a name of Rust; `self_` can",
+        ),
+        ("fn k as m; fn k as o;", "this kernel has an item above"),
+        (
+            "fn k as load;",
+            "the generated module has a function `load`",
+        ),
+        (
+            "fn k as l;",
+            "the kernels `k` and `l` would both be called `l`",
+        ),
+        (
+            "fn z as m;",
+            "`a.syclbin` has no kernel `z`; it has `k`, `l`, `p`",
+        ),
+        (
+            "only { z }",
+            "`a.syclbin` has no kernel `z`; it has `k`, `l`, `p`",
+        ),
+        ("pub(super) fn k;", VISIBLE),
+        ("pub(self) fn k;", VISIBLE),
+        ("pub(in crate::a) fn k;", VISIBLE),
+        (
+            "fn k where n > 0;",
+            "conditions make a kernel safe: write `safe fn`",
+        ),
+        ("safe fn k where;", "expected conditions after this"),
+        ("types { Particle }", TYPE),
+        ("types { Particle => }", TYPE),
+        ("types { Particle > Other }", TYPE),
+        (
+            "types { => crate::Particle }",
+            "expected the name of a struct in C++",
+        ),
+        ("types { as Body }", "expected the name of a struct in C++"),
+        (
+            "types { Particle as }",
+            "expected a name of Rust after this",
+        ),
+        (
+            "types { Particle => Particle }",
+            "the generated module names this type",
+        ),
+        (
+            "types { Particle => self::Particle }",
+            "the generated module names this type",
+        ),
+        (
+            "types { Particle as Module }",
+            "the generated module uses `Module`",
+        ),
+        (
+            "types { Particle as A, Particle as B }",
+            "this struct has a type above",
+        ),
+        (
+            "types { Other as A }",
+            "the kernels of this file take no struct of this name; they take `Pair<int, 2>`, `Particle`",
+        ),
+    ] {
+        let errors = errors(items, &file());
+        assert_eq!(errors.len(), 1, "{items}: {errors:?}");
+        assert!(errors[0].starts_with(expected), "{items}: {errors:?}");
+    }
+}
+
+#[test]
+fn types_are_replaced_or_renamed() {
+    for (items, expected, other) in [
+        ("", "DeviceSlice<Particle>", "y:Pair_int_2"),
+        (
+            "types { Particle => crate::Body }",
+            "DeviceSlice<crate::Body>",
+            "y:Pair_int_2",
+        ),
+        (
+            "types { Particle => ::a::Body }",
+            "DeviceSlice<::a::Body>",
+            "y:Pair_int_2",
+        ),
+        (
+            "types { Particle as Body }",
+            "DeviceSlice<Body>",
+            "y:Pair_int_2",
+        ),
+        (
+            "types { Pair<int, 2> => crate::Pair, Particle as Body }",
+            "DeviceSlice<Body>",
+            "y:crate::Pair",
+        ),
+    ] {
+        let code = code(items, &file());
+        assert!(code.contains(expected), "{items}: {code}");
+        assert!(code.contains(other), "{items}: {code}");
+    }
+}
+
+#[test]
+fn a_file_without_kernels_or_structs_says_so() {
+    let file = file_of(Vec::new());
+    for (items, expected) in [
+        ("fn k as m;", "`a.syclbin` has no kernels"),
+        (
+            "types { A as B }",
+            "the kernels of this file take no structs",
+        ),
+    ] {
+        assert_eq!(errors(items, &file), [expected]);
+    }
+}
+
+#[test]
+fn an_arrow_does_not_end_template_arguments() {
+    let file = file_of(Vec::new());
+    let errors = errors("only { f<&A::operator->, 2>, g }", &file);
+    assert_eq!(errors.len(), 2, "{errors:?}");
+}

@@ -1,0 +1,198 @@
+//! The method of a kernel: its documentation, and what stands beside it.
+
+use super::contracts::{code, recorded};
+use super::*;
+
+#[test]
+fn the_documentation_says_what_to_mind() {
+    const THREE: &str = "A vector of three has the size of four";
+    const STAYS: &str = "nothing checks that the kernel stays inside of `p`";
+    const DOES: &str = "nothing checks what the kernel does";
+    for (parameter, three, safety) in [
+        ("sycl::vec<float, 3> p", true, DOES),
+        ("sycl::vec<float, 4> p", false, DOES),
+        ("sycl::vec<float, 3> *p", true, STAYS),
+        ("sycl::vec<float, 2> *p", false, STAYS),
+        (
+            "sycl::accessor<sycl::vec<int, 3>, 2, sycl::access_mode::read> p",
+            true,
+            STAYS,
+        ),
+        (
+            "sycl::accessor<int, 2, sycl::access_mode::read> p",
+            false,
+            STAYS,
+        ),
+        ("sycl::local_accessor<int, 1> p", false, STAYS),
+        (
+            "sycl::ext::oneapi::experimental::work_group_memory<int[]> p",
+            false,
+            STAYS,
+        ),
+        (
+            "sycl::ext::oneapi::experimental::work_group_memory<int[4]> p",
+            false,
+            DOES,
+        ),
+        ("int p", false, DOES),
+    ] {
+        let code = formatted(&recorded(&[&format!("void k({parameter})")], &[]));
+        let text = code.replace("    /// ", "").replace('\n', " ");
+        assert_eq!(text.contains(THREE), three, "{parameter}: {code}");
+        assert!(text.contains(safety), "{parameter}: {code}");
+    }
+}
+
+#[test]
+fn a_pointer_to_anything_unknown_is_noted() {
+    let mut file = recorded(&["void k(void *v, int *x)"], &[]);
+    let note = "What these point to is not known; buffers of any type are taken";
+    assert!(!formatted(&file).contains(note));
+    let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
+    parameters[0].ty = Type::Pointer {
+        pointee: Pointee::Unknown(None),
+        access: Access::Read,
+    };
+    let code = formatted(&file);
+    assert!(code.contains(&format!("{note}: `v`.")), "{code}");
+}
+
+#[test]
+fn a_contract_is_listed() {
+    let file = recorded(&["void k(int *x, int n)", "void l(int n)"], &[]);
+    let items = "safe fn k where x.len() >= n; safe fn l;";
+    let (tokens, errors) = expand(&format!("mod kernels = \"a\"; {items}"), &file);
+    assert_eq!(errors, [""; 0]);
+    let code = prettyplease::unparse(&syn::parse2(tokens).unwrap());
+    for line in [
+        "/// # Contract",
+        "/// A launch is an error unless",
+        "/// - `n >= 0`",
+        "/// - `x.len() >= n`",
+        "/// None: every launch is safe.",
+    ] {
+        assert!(code.contains(&format!("{line}\n")), "{line}: {code}");
+    }
+}
+
+#[test]
+fn a_work_group_size_is_a_constant() {
+    let mut file = recorded(
+        &["void k(int n)", "void K_LOCAL_SIZE(int n)", "void l(int n)"],
+        &[],
+    );
+    file.signatures.kernels[0].required_local_size = Some(vec![4, 8]);
+    let code = code("", &file);
+    assert!(
+        code.contains("pubconstK_LOCAL_SIZE_:[usize;2]=[4,8];"),
+        "{code}"
+    );
+    assert!(
+        code.contains("K_LOCAL_SIZE:::syclbin_rt::Result<"),
+        "{code}"
+    );
+    assert!(
+        code.contains("Launch<'_,1,::syclbin_rt::GlobalRange<2>>"),
+        "{code}"
+    );
+    assert_eq!(code.matches("GlobalRange").count(), 1, "{code}");
+    let text = formatted(&file).replace("    /// ", "").replace('\n', " ");
+    let size = "It is compiled for work-groups of `[4, 8]` ([`Self::K_LOCAL_SIZE_`])";
+    assert_eq!(text.matches(size).count(), 1, "{text}");
+}
+
+#[test]
+fn only_kernels_without_functions_are_left_out() {
+    let file = recorded(
+        &[
+            "void k(int n)",
+            "void lost(Unknown a, int)",
+            "void empty(Unknown)",
+        ],
+        &[],
+    );
+    let code = code("", &file);
+    assert_eq!(code.matches("pubmodleft_out{").count(), 1, "{code}");
+    assert!(
+        code.contains("pubfnlost<T0,T1>(&self,a:T0,arg1:T1)"),
+        "{code}"
+    );
+    assert!(!formatted(&recorded(&["void k(int n)"], &[])).contains("left_out {"));
+    let named = [kernel("_ZN17__sycl_kernel_abc1kEv", &[])];
+    for (namespace, hidden) in [("abc", false), ("sycl", true)] {
+        let mut file = file_of(named.to_vec());
+        let kernel = &mut file.signatures.kernels[0];
+        kernel.name.as_mut().unwrap().path = vec![namespace.into()];
+        let lost = recorded(&["void k(Unknown a)"], &[])
+            .signatures
+            .kernels
+            .remove(0);
+        kernel.parameters = lost.parameters;
+        let code = formatted(&file);
+        assert_eq!(
+            !code.contains("pub mod left_out"),
+            hidden,
+            "{namespace}: {code}"
+        );
+    }
+}
+
+#[test]
+fn modules_of_kernels_are_fields() {
+    let code = expanded(vec![
+        kernel("_ZN17__sycl_kernel_abc1kEv", &[]),
+        kernel("_ZN17__sycl_kernel_abc3def1kEv", &[]),
+    ]);
+    for text in [
+        "pub abc: abc::Kernels",
+        "pub def: def::Kernels",
+        "/// The kernels in C++ namespace `abc`.",
+        "fn new(module: &::syclbin_rt::Module)",
+    ] {
+        assert!(code.contains(text), "{text}: {code}");
+    }
+    assert!(expanded(Vec::new()).contains("fn new(_: &::syclbin_rt::Module)"));
+}
+
+#[test]
+fn device_globals_yield_to_kernels_and_methods() {
+    let mut file = recorded(&["void module(int n)", "void table(int n)"], &[]);
+    for (id, expected) in [
+        ("_Z5table", "pubfntable_(&self)"),
+        ("_Z4load", "pubfnload_(&self)"),
+        ("_Z4free", "pubfnfree(&self)"),
+        ("_ZN2ns4freeE", "pubns:ns::Kernels"),
+    ] {
+        file.signatures.globals = vec![syclbin::signature::DeviceGlobal {
+            id: id.into(),
+            name: mangled::parse(id),
+            ty: Ok(Element::Scalar(Scalar::I32)),
+            sign_known: id != "_Z4free",
+        }];
+        let code = code("", &file);
+        assert!(code.contains(expected), "{id}: {code}");
+        let text = formatted(&file);
+        let unsure = text.contains("Which integers of it are signed is not known");
+        assert_eq!(unsure, id == "_Z4free", "{text}");
+        if !id.contains("ns") {
+            assert!(code.contains("self.module_.global("), "{code}");
+        }
+    }
+}
+
+#[test]
+fn a_local_accessor_to_anything_unknown_is_left_out() {
+    let mut file = recorded(&["void k(int p)", "void l(int)"], &[]);
+    for kernel in &mut file.signatures.kernels {
+        kernel.parameters.as_mut().unwrap()[0].ty = Type::LocalAccessor {
+            element: Pointee::Void,
+            dimensions: Some(1),
+        };
+    }
+    let code = formatted(&file);
+    for (kernel, parameter) in [("k", "p"), ("l", "0")] {
+        let reason = "the file does not tell what the local accessor holds";
+        let text = format!("- `{kernel}`: parameter {parameter}: {reason}");
+        assert!(code.contains(&text), "{code}");
+    }
+}
