@@ -36,7 +36,7 @@ pub(crate) fn path(name: &str) -> Vec<String> {
             '>' | ')' => depth = depth.saturating_sub(1),
             ':' if depth == 0 => {
                 parts.push(&name[start..at]);
-                start = at + 1;
+                start = at; // `words` drops the colon
             }
             _ => {}
         }
