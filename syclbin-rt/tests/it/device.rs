@@ -95,7 +95,9 @@ fn platforms_and_architectures_are_those_of_the_driver() {
         "{device:?}"
     );
     if device.platform() == "Intel(R) OpenCL" && device.kind() == syclbin_rt::DeviceKind::Cpu {
-        let architecture = device.architecture().and_then(|found| found.name());
+        let architecture = device
+            .architecture()
+            .and_then(syclbin_rt::Architecture::name);
         assert_eq!(architecture, Some("x86_64"));
     }
 }
