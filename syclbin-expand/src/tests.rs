@@ -297,10 +297,15 @@ fn half_and_pointers_to_anything_are_passed() {
 
 #[test]
 fn deep_namespaces_are_nested_modules() {
-    let symbol = format!("_ZN15__sycl_kernel_a{}1kEv", "1a".repeat(63));
-    let code = expanded(vec![kernel(&symbol, &["n"])]);
-    assert_eq!(code.matches("pub mod a {").count(), 64);
-    assert_eq!(heads(&code), ["k(&self, n: i32)"]);
+    let nested = || {
+        let symbol = format!("_ZN15__sycl_kernel_a{}1kEv", "1a".repeat(63));
+        let code = expanded(vec![kernel(&symbol, &["n"])]);
+        assert_eq!(code.matches("pub mod a {").count(), 64);
+        assert_eq!(heads(&code), ["k(&self, n: i32)"]);
+    };
+    // As much as rustc gives a macro. Reading the code again, unoptimized, takes more than a test has.
+    let rustcs = std::thread::Builder::new().stack_size(8 << 20);
+    rustcs.spawn(nested).unwrap().join().unwrap();
 }
 
 #[test]
