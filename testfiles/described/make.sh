@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compiles the sources with syclbin-clang and debug information. `BLESS=1 cargo test -p syclbin described` writes NAME.txt.
+# Compiles the sources with syclbin-clang and debug information, which names files by their paths: run it where those say nothing.
+# `BLESS=1 cargo test -p syclbin described` writes NAME.txt.
 set -eu
 cd "$(dirname "$0")"
 for name in described functors; do
