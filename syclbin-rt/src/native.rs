@@ -207,7 +207,7 @@ mod tests {
 
     /// The native image of a file that the reference runtime wrote.
     fn image() -> Image<'static> {
-        let bytes = crate::common::file("export_side.executable.syclbin");
+        let bytes = test_files::read("export_side.executable.syclbin");
         let file = syclbin::read::parse(&bytes).unwrap().into_owned();
         file.modules.into_iter().next().unwrap().images.remove(0)
     }

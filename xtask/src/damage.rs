@@ -40,21 +40,20 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
     {
         return Err("cargo-fuzz is not installed; get it with `cargo install cargo-fuzz`".into());
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let work = target_folder()?.join("fuzz");
     let texts = work.join("texts");
-    write_texts(&root.join("testfiles"), &texts)?;
+    write_texts(&test_files::directory(), &texts)?;
     for target in TARGETS {
         let corpus = work.join("corpus").join(target);
         std::fs::create_dir_all(&corpus)
             .map_err(|error| format!("{}: {error}", corpus.display()))?;
         let seeds = match target {
             "property" => texts.clone(),
-            _ => root.join("testfiles"),
+            _ => test_files::directory(),
         };
         let mut command = cargo();
         command
-            .args("fuzz run --sanitizer none --features libfuzzer --fuzz-dir fuzz".split(' '))
+            .args("fuzz run --sanitizer none --features libfuzzer --fuzz-dir tests/fuzz".split(' '))
             .arg(target)
             .args([&corpus, &seeds])
             .args(["--", "-max_len=65536", "-timeout=20", "-rss_limit_mb=2048"])

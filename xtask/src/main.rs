@@ -6,11 +6,9 @@ mod examples;
 mod gpu;
 mod nvcc;
 mod nvidia;
-mod oracle;
 mod random;
 mod simulated_cuda;
 mod steps;
-mod wheels;
 
 use std::process::ExitCode;
 
@@ -79,7 +77,7 @@ const TASKS: [Task; 16] = [
     },
     Task {
         name: "nvidia-files",
-        help: "make the files in testfiles/nvidia anew; --ptx and --cuda name folders",
+        help: "make the files in tests/files/nvidia anew; --ptx and --cuda name folders",
         run: nvidia::files,
     },
     Task {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cargo_syclbin::toolchain::pins::{NVIDIA, WheelPin};
 
 use crate::steps::Result;
-use crate::wheels::Wheels;
+use oracle::wheels::Wheels;
 
 const VERSION: &str = "13.0.88";
 

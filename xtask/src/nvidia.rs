@@ -1,4 +1,4 @@
-//! The files of `testfiles/nvidia` with code for NVIDIA GPUs beside the code of the files in `testfiles`.
+//! The files of `tests/files/nvidia` with code for NVIDIA GPUs beside the code of the files in `tests/files`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(crate) fn files(arguments: &[String]) -> Result<()> {
     }
     let work = target_folder()?.join("nvidia-files");
     std::fs::create_dir_all(&work).map_err(|error| at(&work, &error))?;
-    let testfiles = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
+    let testfiles = test_files::directory();
     let folder = testfiles.join("nvidia");
     for path in sources(&testfiles)? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -122,7 +122,7 @@ pub(crate) fn oracle() -> Result<()> {
 /// Installs what is missing, then says how to start the reference runtime's part of a benchmark.
 pub(crate) fn submit() -> Result<()> {
     install_toolchain()?;
-    crate::oracle::submit(&target_folder()?)
+    oracle::submit(&target_folder()?)
 }
 
 /// Fetches `nvcc` and prints where it is.
@@ -134,7 +134,7 @@ pub(crate) fn nvcc() -> Result<()> {
 
 fn judge() -> Result<()> {
     eprintln!("== the reference runtime as a judge");
-    crate::oracle::run(&target_folder()?)
+    oracle::run(&target_folder()?)
 }
 
 fn lint_sources() -> Result<()> {

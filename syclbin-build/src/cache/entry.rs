@@ -40,11 +40,7 @@ mod tests {
     use super::*;
 
     fn compiled() -> Compiled {
-        let path = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../testfiles/vector_ops.object.syclbin"
-        );
-        let bytes = std::fs::read(path).unwrap();
+        let bytes = test_files::read("vector_ops.object.syclbin");
         let file = syclbin::read::parse(&bytes).unwrap();
         let modules = file.modules.into_iter().map(AbstractModule::into_owned);
         Compiled {

@@ -502,7 +502,7 @@ fn an_entry_that_does_not_fit_is_not_left_half_written() {
     let cached = Cached::new();
     // A warning makes the result larger than the file that is built.
     let compile = format!("printf 'warning: %8000s' unused >&2; {}", compile());
-    let size = fs::metadata(script::testfiles().join("vector_ops.object.syclbin"));
+    let size = fs::metadata(test_files::path("vector_ops.object.syclbin"));
     let blocks = (size.unwrap().len() + 4096) / 512;
     let limited = || {
         let script = cached.script(&steps(""), &compile);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::script::{self, COMPILE, Package, fake_clang_program, testfiles};
+use crate::script::{self, COMPILE, Package, fake_clang_program};
 
 /// A command line without the paths that differ from run to run.
 fn shape(arguments: &[String]) -> Vec<&str> {
@@ -112,7 +112,7 @@ fn the_kernels_of_the_compilers_file_arrive_in_out_dir() {
     package.run(COMPILE).succeeded();
     assert_eq!(package.left(), ["vector_ops.syclbin"]);
     let made = fs::read(package.made("vector_ops")).unwrap();
-    let given = fs::read(testfiles().join("vector_ops.object.syclbin")).unwrap();
+    let given = fs::read(test_files::path("vector_ops.object.syclbin")).unwrap();
     let made = syclbin::read::parse(&made).unwrap();
     let given = syclbin::read::parse(&given).unwrap();
     assert_eq!(made.state(), Some(syclbin::State::Executable));
@@ -208,7 +208,7 @@ fn the_installed_compiler_is_used_where_none_is_named() {
 #[test]
 fn x86_code_that_a_compiler_files_as_spirv_stays_in_the_file() {
     let package = Package::new();
-    let bytes = fs::read(script::testfiles().join("vector_ops.object.syclbin")).unwrap();
+    let bytes = fs::read(test_files::path("vector_ops.object.syclbin")).unwrap();
     let mut file = syclbin::read::parse(&bytes).unwrap();
     let elf = b"\x7fELF and so on".to_vec();
     let target = "spir64_x86_64-unknown-unknown";

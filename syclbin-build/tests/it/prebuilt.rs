@@ -5,7 +5,7 @@ use std::fs;
 use syclbin::metadata::Sources;
 use syclbin_build::orders::{Order, Orders, Outcome, Report, VARIABLE};
 
-use crate::script::{self, COMPILE, Package, Script, VECTOR_OPS, testfiles};
+use crate::script::{self, COMPILE, Package, Script, VECTOR_OPS};
 
 const KEPT: &str = "kernels/vector_ops.syclbin";
 const STEPS: &str = "flag -DN=4\nsource kernels/vector_ops.cpp\n\
@@ -119,7 +119,7 @@ fn without_a_compiler_the_committed_file_is_taken_in_silence() {
 fn with_a_compiler_the_sources_are_compiled_and_the_file_stays() {
     let package = package();
     let old = fs::copy(
-        testfiles().join("work_group.object.syclbin"),
+        test_files::path("work_group.object.syclbin"),
         package.path(KEPT),
     );
     let ran = package.script(STEPS, COMPILE).run().succeeded();
@@ -184,7 +184,7 @@ fn a_file_that_is_missing_damaged_or_without_record_is_not_fresh() {
     is_stale("it is not there");
     package.write(KEPT, "no SYCLBIN");
     is_stale("it is damaged: ");
-    let unrecorded = testfiles().join("vector_ops.object.syclbin");
+    let unrecorded = test_files::path("vector_ops.object.syclbin");
     fs::copy(unrecorded, package.path(KEPT)).unwrap();
     is_stale("it does not say what it was compiled from");
 }
@@ -233,7 +233,7 @@ fn without_a_compiler_a_missing_or_damaged_file_is_an_error_with_the_way_out() {
     ] {
         assert!(ran.failed().contains(expected), "{ran:?}");
     }
-    let whole = fs::read(testfiles().join("vector_ops.object.syclbin")).unwrap();
+    let whole = fs::read(test_files::path("vector_ops.object.syclbin")).unwrap();
     fs::write(package.path(KEPT), &whole[..whole.len() / 2]).unwrap();
     let ran = run();
     assert!(

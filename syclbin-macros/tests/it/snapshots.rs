@@ -1,4 +1,4 @@
-//! The generated code for every file of testfiles/, as people would read it. `BLESS=1` writes it
+//! The generated code for every file of tests/files, as people would read it. `BLESS=1` writes it
 //! anew; `tests/pass/snapshots.rs` compiles it.
 
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ fn the_generated_code_is_the_one_in_the_snapshots() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let snapshots = folder.join("tests/snapshots");
     let bless = std::env::var_os("BLESS").is_some_and(|value| value == "1");
-    let mut files: Vec<String> = fs::read_dir(folder.join("../testfiles"))
+    let mut files: Vec<String> = fs::read_dir(folder.join("../tests/files"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.ends_with(".syclbin"))
@@ -20,9 +20,9 @@ fn the_generated_code_is_the_one_in_the_snapshots() {
     let mut differing = String::new();
     let mut expected_files = Vec::new();
     for file in files {
-        let bytes = fs::read(folder.join("../testfiles").join(&file)).unwrap();
+        let bytes = fs::read(folder.join("../tests/files").join(&file)).unwrap();
         // As seen from the snapshot.
-        let path = format!("../../../testfiles/{file}");
+        let path = format!("../../../tests/files/{file}");
         let code = syclbin_expand::source(&bytes, &path, "kernels", "").unwrap();
         let name = format!("{}.rs", file.trim_end_matches(".syclbin").replace('.', "_"));
         let snapshot = snapshots.join(&name);

@@ -3,7 +3,7 @@
 pub mod kernels {
     /// The bytes of `constants.object.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/constants.object.syclbin"
+        8, "../../../tests/files/constants.object.syclbin"
     );
     /// The kernels of `constants.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

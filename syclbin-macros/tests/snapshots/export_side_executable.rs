@@ -7,7 +7,7 @@
 pub mod kernels {
     /// The bytes of `export_side.executable.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/export_side.executable.syclbin"
+        8, "../../../tests/files/export_side.executable.syclbin"
     );
     /// The kernels of `export_side.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

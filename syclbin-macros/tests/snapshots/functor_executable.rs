@@ -9,7 +9,7 @@
 pub mod kernels {
     /// The bytes of `functor.executable.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/functor.executable.syclbin"
+        8, "../../../tests/files/functor.executable.syclbin"
     );
     /// The kernels of `functor.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

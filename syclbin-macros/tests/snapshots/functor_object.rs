@@ -7,7 +7,7 @@
 pub mod kernels {
     /// The bytes of `functor.object.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/functor.object.syclbin"
+        8, "../../../tests/files/functor.object.syclbin"
     );
     /// The kernels of `functor.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

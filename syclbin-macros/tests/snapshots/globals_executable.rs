@@ -10,7 +10,7 @@
 pub mod kernels {
     /// The bytes of `globals.executable.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/globals.executable.syclbin"
+        8, "../../../tests/files/globals.executable.syclbin"
     );
     /// The kernels of `globals.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 pub mod kernels {
     /// The bytes of `import_side.object.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/import_side.object.syclbin"
+        8, "../../../tests/files/import_side.object.syclbin"
     );
     /// The kernels of `import_side.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

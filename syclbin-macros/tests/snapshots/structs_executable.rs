@@ -8,7 +8,7 @@
 pub mod kernels {
     /// The bytes of `structs.executable.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/structs.executable.syclbin"
+        8, "../../../tests/files/structs.executable.syclbin"
     );
     /// The kernels of `structs.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

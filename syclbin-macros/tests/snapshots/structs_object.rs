@@ -3,7 +3,7 @@
 pub mod kernels {
     /// The bytes of `structs.object.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/structs.object.syclbin"
+        8, "../../../tests/files/structs.object.syclbin"
     );
     /// The kernels of `structs.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

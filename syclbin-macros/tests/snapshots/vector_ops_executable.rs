@@ -7,7 +7,7 @@
 pub mod kernels {
     /// The bytes of `vector_ops.executable.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/vector_ops.executable.syclbin"
+        8, "../../../tests/files/vector_ops.executable.syclbin"
     );
     /// The kernels of `vector_ops.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 pub mod kernels {
     /// The bytes of `vector_ops.object.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/vector_ops.object.syclbin"
+        8, "../../../tests/files/vector_ops.object.syclbin"
     );
     /// The kernels of `vector_ops.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

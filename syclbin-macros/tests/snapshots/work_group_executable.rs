@@ -9,7 +9,7 @@
 pub mod kernels {
     /// The bytes of `work_group.executable.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/work_group.executable.syclbin"
+        8, "../../../tests/files/work_group.executable.syclbin"
     );
     /// The kernels of `work_group.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 pub mod kernels {
     /// The bytes of `work_group.object.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
-        8, "../../../testfiles/work_group.object.syclbin"
+        8, "../../../tests/files/work_group.object.syclbin"
     );
     /// The kernels of `work_group.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]

@@ -2,7 +2,6 @@
 #![allow(clippy::panic, reason = "what is missing here fails the test")]
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use syclbin_rt::{Device, ErrorKind, Kernel, Module, Queue, QueueOptions, Result};
@@ -76,25 +75,11 @@ pub(crate) fn say_skipped(reason: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// The bytes of a file in `testfiles`: for devices of CUDA those of its twin that has PTX as well.
+/// The bytes of a test file: for devices of CUDA those of its twin that has PTX as well.
 pub(crate) fn testfile(name: &str) -> Vec<u8> {
     let twin = format!("nvidia/{name}");
-    let has_twin = on_cuda() && testfiles().join(&twin).is_file();
-    file(if has_twin { &twin } else { name })
-}
-
-/// The bytes of a file in `testfiles`, whatever the device is.
-pub(crate) fn file(name: &str) -> Vec<u8> {
-    let path = testfiles().join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The directory of the test files. `SYCLBIN_TESTFILES` names it on a machine without this repository.
-fn testfiles() -> PathBuf {
-    match std::env::var_os("SYCLBIN_TESTFILES") {
-        Some(folder) => folder.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles"),
-    }
+    let has_twin = on_cuda() && test_files::path(&twin).is_file();
+    test_files::read(if has_twin { &twin } else { name })
 }
 
 /// Runs this program again, with one test: `test` of the module whose `module_path!()` is given.
@@ -114,14 +99,14 @@ pub(crate) fn written(file: &syclbin::Syclbin<'_>) -> Vec<u8> {
     syclbin::write::to_vec(file, syclbin::Container::default()).expect("it can be written")
 }
 
-/// Loads a file of `testfiles`, or one that was made of them.
+/// Loads a file of the test files, or one that was made of them.
 #[allow(unsafe_code, reason = "loading code is unsafe")]
 pub(crate) fn load(queue: &Queue, bytes: &[u8]) -> Result<Module> {
     // SAFETY: the tests change what surrounds the code, and the code is what compilers made.
     unsafe { Module::load(queue, bytes) }
 }
 
-/// One kernel of a file in `testfiles`.
+/// One kernel of a file of the test files.
 pub(crate) fn kernel(queue: &Queue, file: &str, name: &str) -> Result<Kernel> {
     load(queue, &testfile(file))?.kernel(name)
 }

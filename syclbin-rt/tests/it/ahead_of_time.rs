@@ -20,8 +20,8 @@ fn native_code_has_the_form_that_the_reference_runtime_saves() {
         Ok(device) => device,
         Err(error) => return common::say_skipped(&error.to_string()),
     };
-    let object = common::file("vector_ops.object.syclbin");
-    let executable = common::file("vector_ops.executable.syclbin");
+    let object = test_files::read("vector_ops.object.syclbin");
+    let executable = test_files::read("vector_ops.executable.syclbin");
     let object = syclbin::read::parse(&object).unwrap();
     let executable = syclbin::read::parse(&executable).unwrap();
     let theirs = &executable.modules[0].images[0];
@@ -50,11 +50,11 @@ fn what_cannot_be_built_is_refused_with_the_reason() {
         error.to_string()
     };
     assert!(said(b"text", "").contains("holds something else"));
-    let imports = common::file("import_side.object.syclbin");
+    let imports = test_files::read("import_side.object.syclbin");
     let imports = syclbin::read::parse(&imports).unwrap();
     let said_of_imports = said(&imports.modules[0].images[0].bytes, "");
     assert!(said_of_imports.contains("_Z5shapef"), "{said_of_imports}");
-    let exports = common::file("vector_ops.object.syclbin");
+    let exports = test_files::read("vector_ops.object.syclbin");
     let exports = syclbin::read::parse(&exports).unwrap();
     let spirv = &exports.modules[0].images[0].bytes;
     let unknown = said(spirv, "-no-such-option");

@@ -1,6 +1,6 @@
 //! Devices, memory and kernels, as programs use them.
 //!
-//! The test files are read when a test runs: from the directory `SYCLBIN_TESTFILES`, or from `testfiles`
+//! The test files are read when a test runs: from the directory `SYCLBIN_TESTFILES`, or from `tests/files`
 //! of this repository. Nothing else of the repository is needed, so this program also tests a machine
 //! that has only the program and those files.
 

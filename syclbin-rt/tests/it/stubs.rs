@@ -6,18 +6,18 @@ use syclbin_rt::{Result, include_syclbin};
 use crate::common;
 
 include_syclbin! {
-    /// The kernels of testfiles/vector_ops.cpp, as another tool compiled them.
-    mod vector_ops = "../testfiles/nvidia/vector_ops.object.syclbin";
+    /// The kernels of tests/files/vector_ops.cpp, as another tool compiled them.
+    mod vector_ops = "../tests/files/nvidia/vector_ops.object.syclbin";
 }
 
 include_syclbin! {
     /// A kernel that calls a function of `exporting`.
-    mod importing = "../testfiles/nvidia/import_side.object.syclbin";
+    mod importing = "../tests/files/nvidia/import_side.object.syclbin";
 }
 
 include_syclbin! {
     /// The function.
-    mod exporting = "../testfiles/nvidia/export_side.object.syclbin";
+    mod exporting = "../tests/files/nvidia/export_side.object.syclbin";
 }
 
 #[test]

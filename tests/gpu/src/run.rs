@@ -189,7 +189,7 @@ fn environment(options: &Options, work: &Path) -> Result<BTreeMap<&'static str, 
     if let Some(device) = &options.device {
         environment.insert(DEVICE, device.into());
     }
-    environment.insert("SYCLBIN_TESTFILES", options.pack.join("testfiles").into());
+    environment.insert("SYCLBIN_TESTFILES", options.pack.join("files").into());
     environment.insert("SYCLBIN_REQUIRE_DEVICE", "1".into());
     environment.insert("RUST_BACKTRACE", "0".into());
     Ok(environment)

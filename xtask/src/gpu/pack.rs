@@ -35,7 +35,7 @@ pub(super) fn build(directory: &Path) -> Result<()> {
     }
     elf::check(&directory.join("bin"))?;
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    copy_all(&root.join("testfiles"), &directory.join("testfiles"))?;
+    copy_all(&test_files::directory(), &directory.join("files"))?;
     copy(
         &root.join("examples/blur/before.png"),
         &directory.join("before.png"),

@@ -174,7 +174,7 @@ impl Package {
             .env("OUT_DIR", self.out_dir())
             .env("SYCLBIN_CLANG", fake_clang_program())
             .env("FAKE_CLANG", fake_clang)
-            .env("FAKE_CLANG_MADE", testfiles())
+            .env("FAKE_CLANG_MADE", test_files::directory())
             .env("FAKE_CLANG_RECORD", self.record());
         for name in [
             "CXX",
@@ -206,10 +206,6 @@ pub(crate) const VECTOR_OPS: &str = "source kernels/vector_ops.cpp\ncompile vect
 
 pub(crate) fn fake_clang_program() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/script/fake-clang.sh")
-}
-
-pub(crate) fn testfiles() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles")
 }
 
 /// A build script that is to be run.

@@ -1,4 +1,4 @@
-//! Files that the programs of these tests embed: those of `testfiles/`, and made ones for what these
+//! Files that the programs of these tests embed: the shared test files, and made ones for what these
 //! lack.
 
 mod declared;
@@ -17,12 +17,8 @@ use syclbin::{AbstractModule, Container, State, Syclbin, signature};
 
 /// Puts all of them into `folder`.
 pub(super) fn write_all(folder: &Path) {
-    let testfiles = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testfiles");
-    for entry in fs::read_dir(testfiles).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|found| found == "syclbin") {
-            fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
-        }
+    for (name, bytes) in test_files::reference() {
+        fs::write(folder.join(name), bytes).unwrap();
     }
     let write = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).unwrap();
     write("not.syclbin", b"no SYCLBIN file");

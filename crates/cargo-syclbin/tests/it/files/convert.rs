@@ -1,0 +1,192 @@
+//! `cargo syclbin convert`.
+
+use std::fs;
+
+use syclbin::offload::{Entry, ImageKind};
+use syclbin::{AbstractModule, Container, State, Syclbin, read, write};
+
+use super::{all, answer, complaint, run, run_with, stderr, word};
+
+#[test]
+fn every_file_comes_back_byte_for_byte_through_every_container() {
+    let folder = tempfile::tempdir().unwrap();
+    let (there, back) = (folder.path().join("there"), folder.path().join("back"));
+    for name in all() {
+        for container in Container::ALL.map(Container::name) {
+            let convert = [
+                "convert",
+                &name,
+                "-o",
+                word(&there),
+                "--container",
+                container,
+            ];
+            assert_eq!(answer(&convert), "");
+            let bytes = fs::read(&there).unwrap();
+            let found = read::File::parse(&bytes).unwrap().container().name();
+            assert_eq!(found, container);
+            let original = test_files::read(&name);
+            let original = read::File::parse(&original).unwrap().container().name();
+            let container = ["--container", original];
+            answer(
+                &[
+                    &["convert", word(&there), "-o", word(&back)],
+                    &container[..],
+                ]
+                .concat(),
+            );
+            assert_eq!(fs::read(&back).unwrap(), test_files::read(&name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_default_container_is_the_one_that_every_runtime_loads() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    answer(&["convert", "globals.object.syclbin", "-o", word(&out)]);
+    let bytes = fs::read(out).unwrap();
+    let container = read::File::parse(&bytes).unwrap().container();
+    assert_eq!(container, Container::OffloadBinary1);
+}
+
+#[test]
+fn the_state_is_a_label_that_can_be_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let words = [
+        "convert",
+        "globals.object.syclbin",
+        "-o",
+        word(&out),
+        "--state",
+        "input",
+    ];
+    answer(&words);
+    let bytes = fs::read(out).unwrap();
+    let (changed, old) = (
+        read::parse(&bytes).unwrap(),
+        test_files::read("globals.object.syclbin"),
+    );
+    assert_eq!(changed.state(), Some(State::Input));
+    assert_eq!(changed.modules, read::parse(&old).unwrap().modules);
+}
+
+#[test]
+fn a_file_may_replace_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.syclbin");
+    fs::copy(test_files::path("globals.object.syclbin"), &path).unwrap();
+    answer(&[
+        "convert",
+        word(&path),
+        "-o",
+        word(&path),
+        "--container",
+        "v2",
+    ]);
+    let bytes = fs::read(&path).unwrap();
+    let container = read::File::parse(&bytes).unwrap().container();
+    assert_eq!(container, Container::Version2);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn standard_output_takes_the_bytes() {
+    let bytes = test_files::read("globals.object.syclbin");
+    let output = run_with(
+        &["convert", "-", "-o", "-", "--container", "v1-offload2"],
+        &bytes,
+    );
+    assert_eq!(output.stdout, bytes);
+}
+
+/// A file of version 2 that has what only version 2 can hold.
+fn rich() -> Vec<u8> {
+    let mut module = AbstractModule::default();
+    module.strings.push(("of the module".into(), b"x".into()));
+    let mut file = Syclbin::new(State::Object);
+    file.modules.push(module);
+    file.strings.push(("of the file".into(), b"a\0b".into()));
+    file.foreign.push(Entry {
+        image_kind: ImageKind::PTX,
+        strings: vec![("triple".into(), b"nvptx64-nvidia-cuda".into())],
+        image: b"// ptx".into(),
+        ..Entry::default()
+    });
+    write::to_vec(&file, Container::Version2).unwrap()
+}
+
+#[test]
+fn what_a_container_cannot_hold_is_an_error_until_it_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rich_path, out) = (folder.path().join("rich"), folder.path().join("out"));
+    fs::write(&rich_path, rich()).unwrap();
+    for (container, named, dropped) in [
+        ("v2", None, &[][..]),
+        (
+            "v1-offload2",
+            Some("of the module"),
+            &["the string `of the module` of abstract module 0"][..],
+        ),
+        (
+            "v1",
+            Some("of the module"),
+            &[
+                "the string `of the file` of the file",
+                "the string `of the module` of abstract module 0",
+                "entry 0 of the wrapper that is not SYCLBIN's (ptx, 6 bytes)",
+            ],
+        ),
+        (
+            "v1-bare",
+            Some("of the module"),
+            &[
+                "the string `of the file` of the file",
+                "the string `of the module` of abstract module 0",
+                "entry 0 of the wrapper that is not SYCLBIN's (ptx, 6 bytes)",
+            ],
+        ),
+    ] {
+        let words = [
+            "convert",
+            word(&rich_path),
+            "-o",
+            word(&out),
+            "--container",
+            container,
+        ];
+        if let Some(named) = named {
+            let text = complaint(&words);
+            assert!(
+                text.contains(named) && text.contains("--drop-unknown"),
+                "{text}"
+            );
+            assert!(!out.exists(), "{container}");
+        } else {
+            answer(&words);
+            assert_eq!(fs::read(&out).unwrap(), rich());
+        }
+        let output = run(&[&words[..], &["--drop-unknown"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let expected: String = dropped
+            .iter()
+            .map(|line| format!("dropped {line}\n"))
+            .collect();
+        assert_eq!(stderr(&output), expected, "{container}");
+        fs::remove_file(&out).unwrap();
+    }
+}
+
+#[test]
+fn a_failure_leaves_the_old_output_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    fs::write(&out, "old").unwrap();
+    let text = complaint(&["convert", "structs.cpp", "-o", word(&out)]);
+    assert!(text.contains("not a SYCLBIN file"), "{text}");
+    assert_eq!(fs::read(&out).unwrap(), b"old");
+    let nowhere = folder.path().join("none/out");
+    let text = complaint(&["convert", "globals.object.syclbin", "-o", word(&nowhere)]);
+    assert!(text.starts_with("error: cannot write "), "{text}");
+}

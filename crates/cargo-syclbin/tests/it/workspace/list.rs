@@ -1,0 +1,113 @@
+//! `cargo syclbin list`.
+
+use serde_json::{Value, json};
+
+use super::{World, stderr, stdout};
+
+/// Has Cargo say that the script of a package wrote to `PACKAGE/out`.
+fn executed(world: &World, package: &str) -> String {
+    let folder = world.path(package);
+    let folder = folder.display();
+    format!(
+        r#"echo '{{"reason":"build-script-executed","package_id":"path+file://{folder}#0.1.0","linked_libs":[],"linked_paths":[],"cfgs":[],"env":[],"out_dir":"{folder}/out"}}'; "#
+    )
+}
+
+/// What the script of package `one` leaves: a file of each of two names, and a note of a third.
+fn world() -> World {
+    let world = World::new();
+    let made = test_files::path("vector_ops.object.syclbin");
+    for name in ["made", "forgotten"] {
+        let to = world.write(&format!("one/out/syclbin/{name}.syclbin"), "");
+        std::fs::copy(&made, to).unwrap();
+    }
+    world.write("one/out/syclbin/.sources-made", "k/a.cpp\0k/b.cpp");
+    world.write("one/out/syclbin/.sources-fails", "k/c.cpp");
+    world
+}
+
+fn listed(world: &World, script: &str) -> (Option<i32>, Value) {
+    let output = world.run(&["list", "--format", "json"], script);
+    let schema = include_str!("../../../schema/list.schema.json");
+    let schema = serde_json::from_str(schema).unwrap();
+    let answer = serde_json::from_str(&stdout(&output)).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<_> = validator.iter_errors(&answer).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    (output.status.code(), answer)
+}
+
+#[test]
+fn files_that_scripts_compile_are_listed_with_sources_size_and_kernels() {
+    let world = world();
+    let script = [executed(&world, "one"), executed(&world, "two")].concat();
+    let (code, answer) = listed(&world, &script);
+    assert_eq!(code, Some(1), "one file is not built");
+    assert_eq!(answer["complete"], json!(true));
+    let files = answer["files"].as_array().unwrap();
+    let names: Vec<_> = files.iter().map(|file| &file["name"]).collect();
+    assert_eq!(
+        names,
+        ["fails", "made"],
+        "what nobody builds any more is left out"
+    );
+    assert_eq!(files[0]["state"], json!("not built"));
+    assert_eq!(files[0]["sources"], json!(["k/c.cpp"]));
+    let made = &files[1];
+    assert_eq!(made["state"], json!("up to date"));
+    assert_eq!(made["sources"], json!(["k/a.cpp", "k/b.cpp"]));
+    let path = world.path("one/out/syclbin/made.syclbin");
+    assert_eq!(made["path"], json!(path));
+    assert_eq!(made["size"], json!(path.metadata().unwrap().len()));
+    assert!(!made["kernels"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn the_text_has_a_line_for_each_fact() {
+    let world = world();
+    std::fs::remove_file(world.path("one/out/syclbin/.sources-fails")).unwrap();
+    let script = [executed(&world, "one"), executed(&world, "two")].concat();
+    let output = world.run(&["list"], &script);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    let lines: Vec<_> = said.lines().collect();
+    assert!(lines[0].starts_with("one  made  up to date  "), "{said}");
+    assert!(lines[0].ends_with("k/a.cpp k/b.cpp"), "{said}");
+    assert!(lines[1].starts_with("    kernels  "), "{said}");
+    assert_eq!(lines[2], "    file     one/out/syclbin/made.syclbin");
+    let asked = world.read("asked");
+    assert!(asked.contains("--message-format=json"), "{asked}");
+}
+
+#[test]
+fn what_cargo_toml_describes_is_listed_even_if_it_was_not_built() {
+    let world = world();
+    let manifest = world.read("two/Cargo.toml");
+    let table = "[package.metadata.syclbin.b]\nsources = [\"b.cpp\"]\n";
+    world.write("two/Cargo.toml", &format!("{manifest}{table}"));
+    let script = format!("{}exit 101", executed(&world, "one"));
+    let (code, answer) = listed(&world, &script);
+    assert_eq!((code, &answer["complete"]), (Some(1), &json!(false)));
+    let files = answer["files"].as_array().unwrap();
+    let last = files.last().unwrap();
+    assert_eq!(last["package"], json!("two"));
+    assert_eq!(last["state"], json!("not built"));
+    assert_eq!(last["path"], Value::Null);
+}
+
+#[test]
+fn a_mistake_in_cargo_toml_is_told_before_cargo_runs() {
+    let world = World::new();
+    let manifest = world.read("one/Cargo.toml");
+    let table = "[package.metadata.syclbin.a]\nsourcse = [\"b.cpp\"]\n";
+    world.write("one/Cargo.toml", &format!("{manifest}{table}"));
+    let output = world.run(&["list"], "");
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    let place = format!("one/Cargo.toml:{}: ", manifest.lines().count() + 2);
+    assert!(
+        said.contains(&place) && said.contains("`sourcse`"),
+        "{said}"
+    );
+    assert!(!world.path("asked").exists());
+}

@@ -1,0 +1,70 @@
+//! Input beyond what a stack has frames for: an error that points at it.
+
+use super::*;
+
+/// The errors of `items`, for a kernel that takes `n`.
+fn errors(items: &str) -> Vec<String> {
+    let file = file_of(vec![kernel("__sycl_kernel_k", &["n"])]);
+    expand(&format!("mod kernels = \"a\"; {items}"), &file).1
+}
+
+#[track_caller]
+fn first_error(input: &str) -> String {
+    let error = Input::parse(input.parse().unwrap()).err();
+    error.expect("an error").to_string()
+}
+
+#[test]
+fn a_long_sum_is_refused() {
+    let sum = vec!["1"; 20_000].join(" + ");
+    for condition in [format!("n >= {sum}"), vec!["n > 0"; 20_000].join(" && ")] {
+        let errors = errors(&format!("safe fn k where {condition};"));
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        assert!(errors[0].starts_with("this condition is too long: "));
+    }
+}
+
+#[test]
+fn many_signs_are_refused() {
+    let errors = errors(&format!("safe fn k where n > {} 1;", "- ".repeat(20_000)));
+    assert!(errors[0].starts_with("this condition is too long: "));
+}
+
+#[test]
+fn the_longest_condition_is_taken() {
+    // A quarter of what rustc gives a macro.
+    let small = std::thread::Builder::new().stack_size(2 << 20);
+    let checked = small.spawn(|| {
+        let sum = vec!["1"; 148].join(" + ");
+        assert_eq!(errors(&format!("safe fn k where n >= {sum};")), [""; 0]);
+        let signs = "- ".repeat(296);
+        assert_eq!(errors(&format!("safe fn k where n >= {signs} 1;")), [""; 0]);
+    });
+    checked.unwrap().join().unwrap();
+}
+
+#[test]
+fn deep_parentheses_are_refused_anywhere() {
+    let deep = |count| format!("{}1{}", "(".repeat(count), ")".repeat(count));
+    let condition = |count| format!("mod k = \"a\"; safe fn k where n >= {};", deep(count));
+    let attribute = format!("#[doc = {}] mod k = \"a\";", deep(5_000));
+    let types = format!("mod k = \"a\"; types {{ A => crate::{} }}", deep(5_000));
+    for input in [condition(5_000), condition(65), attribute, types] {
+        assert_eq!(
+            first_error(&input),
+            "brackets nest more than 64 deep here: write this with fewer"
+        );
+    }
+    assert!(Input::parse(condition(64).parse().unwrap()).is_ok());
+    assert_eq!(
+        errors(&format!("safe fn k where n >= {};", deep(64))),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_long_attribute_is_refused() {
+    let sum = vec!["1"; 20_000].join(" + ");
+    let error = first_error(&format!("#[doc = {sum}] mod k = \"a\";"));
+    assert!(error.starts_with("this attribute is too long: "), "{error}");
+}

@@ -1,0 +1,145 @@
+//! Kernels of all kinds of parameters, in two files that `syclbin-clang -g` made; see tests/files/PROVENANCE.md.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use syclbin::Syclbin;
+use syclbin::signature::debug_info::{self, Described};
+use syclbin::signature::mangled::KernelName;
+use syclbin::signature::spirv::Module;
+use syclbin::signature::{self, Argument, Signatures};
+
+fn path(name: &str) -> PathBuf {
+    test_files::path("described").join(name)
+}
+
+fn file(name: &str) -> Syclbin<'static> {
+    let bytes = std::fs::read(path(&format!("{name}.syclbin"))).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap().into_owned();
+    assert_eq!(file.modules.len(), 1);
+    file
+}
+
+fn describe(file: &Syclbin<'_>) -> Described {
+    let code = &file.modules[0].images[0].bytes;
+    debug_info::describe(&Module::parse(code).unwrap())
+}
+
+/// The same file with what debug information tells, as `syclbin-build` records it.
+fn recorded(name: &str) -> Syclbin<'static> {
+    let mut file = file(name);
+    let described = describe(&file);
+    let module = &mut file.modules[0];
+    signature::record(module, &described.declarations);
+    signature::record_variables(module, &described.variables);
+    signature::record_layouts(module, described.definitions.values());
+    file
+}
+
+/// Compares with a file of `tests/files/described`, which `BLESS=1` writes anew.
+#[track_caller]
+fn assert_as_before(name: &str, found: &str) {
+    let path = path(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, found).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap();
+    for (found, expected) in found.lines().zip(expected.lines()) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(found, expected);
+}
+
+fn description(described: &Described) -> String {
+    let mut text = String::new();
+    for (symbol, declaration) in &described.declarations {
+        writeln!(text, "{symbol}\n    {declaration}").unwrap();
+    }
+    for (name, ty) in &described.variables {
+        writeln!(text, "{name}\n    {ty}").unwrap();
+    }
+    for definition in described.definitions.values() {
+        writeln!(text, "{definition}").unwrap();
+    }
+    text
+}
+
+fn signatures(file: &Signatures) -> String {
+    let mut text = String::new();
+    for kernel in &file.kernels {
+        let name = kernel.name.as_ref();
+        let name = name.map_or_else(|| kernel.symbol.clone(), KernelName::qualified);
+        writeln!(text, "{name} {:?}", kernel.required_local_size).unwrap();
+        for parameter in kernel.parameters.iter().flatten() {
+            let arguments = parameter.arguments.iter().map(|argument| match argument {
+                Argument::Passed => '+',
+                Argument::Removed => '-',
+            });
+            let (arguments, ty) = (arguments.collect::<String>(), &parameter.ty);
+            let sign = if parameter.sign_known { "" } else { "?" };
+            let name = parameter.name.as_deref().unwrap_or("_");
+            writeln!(
+                text,
+                "    {arguments} {name}: {ty:?}{sign} {:?}",
+                parameter.align
+            )
+            .unwrap();
+        }
+        if let Err(reason) = &kernel.parameters {
+            writeln!(text, "    {reason}").unwrap();
+        }
+    }
+    for constant in &file.constants {
+        writeln!(text, "{constant:?}").unwrap();
+    }
+    for global in &file.globals {
+        writeln!(text, "{global:?}").unwrap();
+    }
+    for (id, _) in file.layouts.iter() {
+        writeln!(text, "{id:?} {}", file.layouts.describe(id)).unwrap();
+    }
+    text
+}
+
+/// The sources have assertions of the sizes and offsets.
+#[test]
+fn debug_information_describes_kernels_and_structs() {
+    for name in ["described", "functors"] {
+        let found = description(&describe(&file(name)));
+        assert_as_before(&format!("{name}.txt"), &found);
+    }
+}
+
+#[test]
+fn recorded_declarations_give_whole_signatures() {
+    for name in ["described", "functors"] {
+        let found = signatures(&signature::kernels(&recorded(name)).unwrap());
+        assert_as_before(&format!("{name}.recorded.txt"), &found);
+    }
+}
+
+#[test]
+fn code_alone_gives_signatures_of_what_it_knows() {
+    for name in ["described", "functors"] {
+        let found = signatures(&signature::kernels(&file(name)).unwrap());
+        assert_as_before(&format!("{name}.code.txt"), &found);
+    }
+}
+
+#[test]
+fn damaged_debug_information_does_not_panic() {
+    let file = file("described");
+    let code = &file.modules[0].images[0].bytes;
+    let mut read = 0;
+    for at in (20..code.len()).step_by(499) {
+        for change in [0x01, 0x80, 0xff] {
+            let mut damaged = code.to_vec();
+            damaged[at] ^= change;
+            if let Ok(module) = Module::parse(&damaged) {
+                let described = debug_info::describe(&module);
+                read += usize::from(!described.declarations.is_empty());
+            }
+        }
+    }
+    assert!(read > 0);
+}

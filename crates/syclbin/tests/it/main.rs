@@ -1,0 +1,15 @@
+//! Reads, writes and checks files as a program does that depends on this crate.
+#![allow(clippy::panic, clippy::unwrap_used, clippy::print_stdout)] // a test may
+
+mod containers;
+mod cubin;
+mod described;
+#[cfg(feature = "extract")]
+mod extract;
+mod files;
+mod metadata;
+mod nvidia;
+mod ptx;
+mod signatures;
+mod variables;
+mod verify;

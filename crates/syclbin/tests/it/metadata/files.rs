@@ -1,0 +1,123 @@
+//! Files of the reference runtime.
+
+use syclbin::metadata::{
+    DeviceGlobal, Dimensions, FileMetadata, IrMetadata, ModuleMetadata, NativeMetadata, Target,
+};
+use syclbin::property::PropertySets;
+use syclbin::{Aspect, IrType, read};
+
+/// The metadata of the modules of a test file that name this kernel.
+fn module(name: &str, kernel: &str) -> ModuleMetadata {
+    let file = read::parse(test_files::bytes(name)).unwrap();
+    let mut modules = file.modules.iter();
+    let metadata = modules.find_map(|module| {
+        let metadata = ModuleMetadata::read(&module.metadata).unwrap();
+        metadata.kernel_names.contains(kernel).then_some(metadata)
+    });
+    metadata.unwrap_or_else(|| panic!("no {kernel} in {name}"))
+}
+
+#[test]
+fn every_view_of_every_file_is_written_as_it_was_read() {
+    for (name, bytes) in test_files::reference() {
+        let mut file = read::parse(&bytes).unwrap();
+        let original = file.clone();
+        // Into what is there, which keeps the order, and into nothing, which keeps the meaning.
+        FileMetadata::read(&file.global)
+            .unwrap()
+            .write(&mut file.global);
+        for module in &mut file.modules {
+            let metadata = ModuleMetadata::read(&module.metadata).unwrap();
+            metadata.write(&mut module.metadata);
+            let mut fresh = PropertySets::default();
+            metadata.write(&mut fresh);
+            assert_eq!(ModuleMetadata::read(&fresh), Ok(metadata), "{name}");
+            for image in &mut module.images {
+                if image.native {
+                    let metadata = NativeMetadata::read(&image.metadata).unwrap();
+                    assert_eq!(metadata.arch.as_deref(), Some("x86_64"));
+                    metadata.write(&mut image.metadata);
+                } else {
+                    let metadata = IrMetadata::read(&image.metadata).unwrap();
+                    assert_eq!(metadata.ty, Some(IrType::SpirV));
+                    assert_eq!(metadata.target(), Some(Target::Spir64));
+                    metadata.write(&mut image.metadata);
+                }
+            }
+        }
+        assert_eq!(file, original, "{name}");
+    }
+}
+
+#[test]
+fn work_group_sizes_of_the_reference_compiler_are_in_opencl_order() {
+    for state in ["object", "executable"] {
+        let name = format!("work_group.{state}.syclbin");
+        // `work_group_size<2, 4, 8>` of the source.
+        let kernel = "__sycl_kernel_coords";
+        let coords = module(&name, kernel);
+        let sizes = coords.program.kernels.get(kernel).unwrap();
+        assert_eq!(sizes.required.unwrap().xyz(), [8, 4, 2]);
+        assert_eq!(sizes.dimensions, None);
+        assert_eq!(sizes.required_sycl(), Some(vec![2, 4, 8]));
+        assert_eq!(coords.requirements.work_group.unwrap().xyz(), [8, 4, 2]);
+        assert_eq!(coords.requirements.work_group_sycl(), Some(vec![2, 4, 8]));
+
+        let kernel = "__sycl_kernel_block_sum";
+        let sum = module(&name, kernel);
+        let sizes = sum.program.kernels.get(kernel).unwrap();
+        assert_eq!(sizes.required.unwrap().xyz(), [64, 1, 1]);
+        assert_eq!(sizes.dimensions, Some(Dimensions::ONE));
+        assert_eq!(sizes.required_sycl(), Some(vec![64]));
+        assert_eq!(sum.requirements.dimensions, Some(Dimensions::ONE));
+        assert_eq!(sum.requirements.work_group_sycl(), Some(vec![64]));
+
+        let kernel = "__sycl_kernel_histogram";
+        let histogram = module(&name, kernel);
+        assert!(histogram.program.kernels.is_empty());
+        assert_eq!(histogram.requirements.work_group, None);
+    }
+}
+
+#[test]
+fn device_globals_are_found_through_the_prefix_of_the_run() {
+    let globals = module("globals.object.syclbin", "__sycl_kernel_lookup");
+    let find = |name| globals.device_globals.find(name).copied();
+    let global = |size, image_scope| Some(DeviceGlobal { size, image_scope });
+    assert_eq!(find("_Z5table"), global(16, false));
+    assert_eq!(find("_Z4bias"), global(4, true));
+    assert_eq!(globals.device_globals.get("_Z4bias"), None);
+    let names = &globals.program.global_names;
+    assert_eq!(names.get("_Z5table").unwrap(), "table");
+    assert_eq!(names.get("_Z4bias").unwrap(), "bias");
+    assert!(globals.exported_symbols.names().eq(["table"]));
+}
+
+#[test]
+fn masks_symbols_and_aspects_are_those_the_sources_give_reason_for() {
+    let functor = module("functor.executable.syclbin", "_ZTS5Triad");
+    let triad = functor.argument_masks.get("_ZTS5Triad").unwrap();
+    // A local accessor of which the pointer is used, two accessors of which pointer and offset are,
+    // and a number: 13 arguments, and the mask of the reference runtime is rounded up to bytes.
+    assert_eq!(triad.removed.len(), 16);
+    let kept = (0..13).filter(|index| !triad.is_removed(*index));
+    assert!(kept.eq([0, 4, 7, 8, 11, 12]));
+    let places = (0..13).filter_map(|index| triad.device_index(index));
+    assert!(places.eq(0..6));
+    let add = functor.argument_masks.get("_ZTS6AddOne").unwrap();
+    assert_eq!(add.removed, [false; 8]);
+    assert_eq!(functor.kernel_names.names().count(), 3);
+    assert_eq!(functor.misc.opt_level, Some(2));
+
+    for (kernel, aspect) in [
+        ("__sycl_kernel_kinetic", Aspect::FP64),
+        ("__sycl_kernel_widen", Aspect::FP16),
+    ] {
+        let module = module("structs.object.syclbin", kernel);
+        assert_eq!(module.requirements.aspects, [aspect], "{kernel}");
+    }
+    let import = module("import_side.object.syclbin", "__sycl_kernel_apply");
+    assert!(import.imported_symbols.contains("_Z5shapef"));
+    let export = module("export_side.object.syclbin", "_Z5shapef");
+    assert!(export.exported_symbols.contains("_Z5shapef"));
+}

@@ -1,0 +1,351 @@
+//! Kernels of PTX that LLVM made: what they take, with a declaration and without.
+
+use syclbin::property::set;
+use syclbin::signature::{self, Signatures};
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin, Value};
+
+fn entries() -> &'static [u8] {
+    test_files::bytes("made/entries.ptx")
+}
+const PARTICLE: &str = "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ } /* size 32, align 8 */";
+
+/// A file of the kernels of `text`, with declarations of some.
+fn file(
+    text: &[u8],
+    declarations: &[(&str, &str)],
+    definitions: &[(&str, &str)],
+) -> Syclbin<'static> {
+    let mut module = AbstractModule::default();
+    for line in String::from_utf8_lossy(text).lines() {
+        if let Some(rest) = line.strip_prefix(".visible .entry ") {
+            module.add_kernel_name(rest.split('(').next().unwrap().to_owned());
+        }
+    }
+    for (symbol, declaration) in declarations {
+        let value = Value::from(*declaration);
+        let symbol = format!("__sycl_kernel_{symbol}");
+        module.metadata.insert(set::DECLARATIONS, symbol, value);
+    }
+    for (name, definition) in definitions {
+        let value = Value::from(*definition);
+        module
+            .metadata
+            .insert(set::LAYOUTS, (*name).to_owned(), value);
+    }
+    let target = "nvptx64-nvidia-cuda";
+    module
+        .images
+        .push(Image::ir(IrType::Ptx, target, text.to_vec()));
+    let mut file = Syclbin::new(State::Object);
+    file.modules.push(module);
+    file
+}
+
+fn read(text: &[u8], declarations: &[(&str, &str)]) -> Signatures {
+    let file = file(text, declarations, &[("Particle", PARTICLE)]);
+    signature::kernels(&file).unwrap()
+}
+
+/// The types of the parameters of a kernel, `?` where a sign is unknown, or the reason.
+fn parameters(found: &Signatures, name: &str) -> Vec<String> {
+    let mut kernels = found.kernels.iter();
+    let kernel = kernels.find(|kernel| {
+        let own = kernel.name.as_ref();
+        own.is_some_and(|own| own.qualified() == name)
+    });
+    match &kernel.unwrap_or_else(|| panic!("no {name}")).parameters {
+        Ok(parameters) => {
+            let all = parameters.iter().map(|parameter| {
+                let mark = if parameter.sign_known { "" } else { "?" };
+                let name = parameter.name.as_deref().unwrap_or("_");
+                match &parameter.ty {
+                    signature::Type::Struct(id) => {
+                        format!("{name}: {}{mark}", found.layouts.describe(*id))
+                    }
+                    ty => format!("{name}: {ty:?}{mark}"),
+                }
+            });
+            all.collect()
+        }
+        Err(reason) => vec![reason.to_string()],
+    }
+}
+
+const SAXPY: (&str, &str) = (
+    "saxpy",
+    "void saxpy(float a, const float *x, float *y, unsigned int n)",
+);
+
+#[test]
+fn declared_parameters_are_those_of_the_declaration() {
+    let declarations = [
+        SAXPY,
+        (
+            "numbers",
+            "void numbers(bool a, char b, unsigned short c, int d, double e)",
+        ),
+        (
+            "structs",
+            "void structs(Particle p, Span s, sycl::vec<float, 4> v, sycl::half h)",
+        ),
+        (
+            "shared",
+            "void shared(sycl::ext::oneapi::experimental::work_group_memory<int[64]> s, int *out)",
+        ),
+        ("wide", "void wide(long n)"),
+    ];
+    let found = read(entries(), &declarations);
+    assert_eq!(
+        parameters(&found, "saxpy"),
+        [
+            "a: Scalar(F32)",
+            "x: Pointer { pointee: Element(Scalar(F32)), access: Read }",
+            "y: Pointer { pointee: Element(Scalar(F32)), access: ReadWrite }",
+            "n: Scalar(U32)",
+        ]
+    );
+    assert_eq!(
+        parameters(&found, "numbers"),
+        [
+            "a: Scalar(Bool)",
+            "b: Scalar(I8)",
+            "c: Scalar(U16)",
+            "d: Scalar(I32)",
+            "e: Scalar(F64)"
+        ]
+    );
+    assert_eq!(
+        parameters(&found, "structs"),
+        [
+            &format!("p: {PARTICLE}"),
+            // No definition describes it.
+            "s: struct Span { bytes _[16]; /* 0 */ } /* size 16, align 8 */",
+            "v: Vector { of: F32, count: 4 }",
+            "h: Scalar(F16)",
+        ]
+    );
+    assert_eq!(
+        parameters(&found, "shared")[0],
+        "s: LocalMemory { element: Element(Scalar(I32)), size: Some(256) }"
+    );
+    assert_eq!(parameters(&found, "wide"), ["n: Scalar(I64)"]);
+}
+
+#[test]
+fn a_mangled_name_declares_its_parameters() {
+    let found = read(entries(), &[]);
+    assert_eq!(
+        parameters(&found, "scale"),
+        [
+            "_: Pointer { pointee: Element(Scalar(I32)), access: ReadWrite }",
+            "_: Scalar(I64)",
+        ]
+    );
+    assert_eq!(parameters(&found, "move")[0], format!("_: {PARTICLE}"));
+}
+
+#[test]
+fn what_ptx_does_not_tell_is_marked_or_a_reason() {
+    let found = read(entries(), &[]);
+    let pointer = "_: Pointer { pointee: Unknown(None), access: ReadWrite }";
+    assert_eq!(
+        parameters(&found, "saxpy"),
+        ["_: Scalar(F32)", pointer, pointer, "_: Scalar(I32)?"]
+    );
+    assert_eq!(
+        parameters(&found, "numbers"),
+        [
+            "_: Scalar(I8)?",
+            "_: Scalar(I8)?",
+            "_: Scalar(I16)?",
+            "_: Scalar(I32)?",
+            "_: Scalar(F64)"
+        ]
+    );
+    assert_eq!(
+        parameters(&found, "structs")[0],
+        "_: struct  { bytes _[32]; /* 0 */ } /* size 32, align 8 */"
+    );
+    assert_eq!(
+        parameters(&found, "shared"),
+        [
+            "_: LocalMemory { element: Unknown(None), size: None }",
+            pointer
+        ]
+    );
+    let either = "argument 0: `.u64` is an integer or a pointer, and no declaration tells which";
+    assert_eq!(parameters(&found, "wide"), [either]);
+}
+
+#[test]
+fn numbers_may_be_memory_of_the_work_group_where_there_is_such() {
+    let text = |head: &str| {
+        format!(
+            ".version 6.3\n{head}\n.visible .entry __sycl_kernel_k(.param .u32 a, .param .f32 f)\n{{}}"
+        )
+    };
+    let found = read(text("").as_bytes(), &[]);
+    assert_eq!(
+        parameters(&found, "k"),
+        ["a: Scalar(I32)?", "f: Scalar(F32)"]
+    );
+    let text = text(".extern .shared .align 8 .b8 __sycl_kernel_k_shared_mem[];");
+    let found = read(text.as_bytes(), &[]);
+    let either = "argument 0: `.u32` is a number or memory of the work-group, and no declaration tells which";
+    assert_eq!(parameters(&found, "k"), [either]);
+    let declared = "void k(sycl::ext::oneapi::experimental::work_group_memory<int[8]> m, float f)";
+    let found = read(text.as_bytes(), &[("k", declared)]);
+    assert!(parameters(&found, "k")[0].contains("size: Some(32)"));
+}
+
+#[test]
+fn a_declaration_that_the_ptx_contradicts_is_a_reason() {
+    for (name, declaration, expected) in [
+        (
+            "saxpy",
+            "void saxpy(float a)",
+            "its 1 parameters are 1 arguments",
+        ),
+        (
+            "saxpy",
+            "void saxpy(int a, const float *x, float *y, int n)",
+            "parameter a: it is declared `int`, and the PTX takes `.f32`",
+        ),
+        (
+            "saxpy",
+            "void saxpy(float a, long x, float *y, int n)",
+            "parameter x: it is declared `long`, and the PTX takes `.ptr`",
+        ),
+        (
+            "saxpy",
+            "void saxpy(float a, const float *x, float *y, long n)",
+            "parameter n: it is declared `long`, and the PTX takes `.u32`",
+        ),
+        (
+            "structs",
+            "void structs(Particle p, Particle s, sycl::vec<float, 4> v, sycl::half h)",
+            "parameter s: it is declared `Particle`, and the PTX takes `.b8[16]`",
+        ),
+        (
+            "shared",
+            "void shared(int *s, int *out)",
+            "parameter s: it is declared `int *`, and the PTX takes `.ptr .shared`",
+        ),
+        (
+            "wide",
+            "void wide(sycl::accessor<int, 1, sycl::access_mode::read> a)",
+            "its 1 parameters are 4 arguments",
+        ),
+    ] {
+        let found = read(entries(), &[(name, declaration)]);
+        let reason = parameters(&found, name).concat();
+        assert!(reason.starts_with(expected), "{declaration}: {reason}");
+    }
+}
+
+#[test]
+fn an_accessor_is_a_pointer_and_three_ranges_in_ptx() {
+    let text = |range: u32| {
+        let range = format!(".param .align 8 .b8 k[{range}]");
+        let all = format!(".param .u64 .ptr .global .align 4 p, {range}, {range}, {range}");
+        format!(".version 6.3\n.visible .entry __sycl_kernel_k({all})\n{{}}")
+    };
+    let declared = [(
+        "k",
+        "void k(sycl::accessor<int, 2, sycl::access_mode::read> a)",
+    )];
+    let found = read(text(16).as_bytes(), &declared);
+    let accessor = "a: Accessor { element: Element(Scalar(I32)), dimensions: 2, access: Read }";
+    assert_eq!(parameters(&found, "k"), [accessor]);
+    let found = read(text(8).as_bytes(), &declared);
+    assert!(parameters(&found, "k")[0].contains("the PTX takes `.b8[8]`"));
+}
+
+#[test]
+fn the_ptx_of_a_fat_binary_tells_as_much_unless_it_is_compressed() {
+    let fat = |flags: u64| {
+        let size = entries().len() as u64;
+        let entry = [1 | 64 << 32, size, size, 75 << 32, 0, flags, 0, size];
+        let header = [0xba55_ed50 | 0x10_0001 << 32, 64 + size];
+        let words = header.iter().chain(&entry);
+        let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+        [&bytes, entries()].concat()
+    };
+    let mut file = file(entries(), &[SAXPY], &[]);
+    let expected = parameters(&signature::kernels(&file).unwrap(), "move");
+    for (flags, is_read) in [(0x11, true), (0x8011, false)] {
+        let image = Image::native("sm_75", "nvptx64-nvidia-cuda", fat(flags));
+        file.modules[0].images = vec![image];
+        let found = parameters(&signature::kernels(&file).unwrap(), "move");
+        assert_eq!(found == expected, is_read, "{found:?}");
+    }
+}
+
+#[test]
+fn of_a_kernel_in_spirv_and_in_ptx_the_spirv_tells() {
+    let bytes = test_files::bytes("vector_ops.object.syclbin");
+    let spirv = syclbin::read::parse(bytes).unwrap();
+    let mut file = file(entries(), &[], &[]);
+    file.modules.extend(spirv.into_owned().modules);
+    let found = signature::kernels(&file).unwrap();
+    assert_eq!(
+        parameters(&found, "saxpy")[1],
+        "_: Pointer { pointee: Element(Scalar(F32)), access: Read }"
+    );
+}
+
+#[test]
+fn scratch_memory_is_the_last_parameter_and_no_argument_of_the_ptx() {
+    let text = ".version 6.3\n.extern .shared .align 128 .b8 __sycl_dynamicLocalMemoryPlaceholder_GV[];\n\
+        .visible .entry __sycl_kernel_k(.param .u64 .ptr .global .align 4 x)\n\
+        { mov.b64 %rd7, __sycl_dynamicLocalMemoryPlaceholder_GV; }";
+    let declared = [("k", "void k(float *x)")];
+    let expected = [
+        "x: Pointer { pointee: Element(Scalar(F32)), access: ReadWrite }",
+        "work_group_scratch_memory: LocalMemory { element: Element(Scalar(U8)), size: None }",
+    ];
+    let mut file = file(text.as_bytes(), &declared, &[]);
+    let kernel = "__sycl_kernel_k";
+    let metadata = &mut file.modules[0].metadata;
+    metadata.insert(set::DYNAMIC_LOCAL_MEMORY, kernel, 1u32);
+    assert_eq!(
+        parameters(&signature::kernels(&file).unwrap(), "k"),
+        expected
+    );
+    // As it is where the module has SPIR-V as well, in which it is an argument.
+    let metadata = &mut file.modules[0].metadata;
+    metadata.insert(set::IMPLICIT_LOCAL_ARG, kernel, 1u32);
+    assert_eq!(
+        parameters(&signature::kernels(&file).unwrap(), "k"),
+        expected
+    );
+    // And where there is native code alone.
+    let module = &mut file.modules[0];
+    module.images = vec![Image::native("sm_90", "nvptx64-nvidia-cuda", vec![0])];
+    assert_eq!(
+        parameters(&signature::kernels(&file).unwrap(), "k"),
+        expected
+    );
+}
+
+/// A file for those who damage files; `BLESS=1` writes it anew.
+#[test]
+fn the_file_of_ptx_is_what_is_tested_here() {
+    let structs = "void structs(Particle p, Span s, sycl::vec<float, 4> v, sycl::half h)";
+    let file = file(
+        entries(),
+        &[SAXPY, ("structs", structs)],
+        &[("Particle", PARTICLE)],
+    );
+    let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
+    let path = &test_files::path("made/entries.syclbin");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &bytes).unwrap();
+    }
+    assert!(
+        std::fs::read(path).unwrap() == bytes,
+        "{}; BLESS=1 writes it",
+        path.display()
+    );
+    assert_eq!(syclbin::read::parse(&bytes).unwrap(), file);
+}

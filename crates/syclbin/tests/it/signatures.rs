@@ -1,0 +1,326 @@
+//! Recorded declarations and layouts: what they mean together, and what happens where they do not fit.
+
+use syclbin::property::set;
+use syclbin::signature::definition::Definition;
+use syclbin::signature::{self, Element, Pointee, Scalar, Signatures, Type};
+use syclbin::{AbstractModule, State, Syclbin, Value};
+
+/// A file of modules with a kernel each that takes what `declarations` says.
+fn file(modules: &[(&str, &str, &[&str])]) -> Signatures {
+    let mut file = Syclbin::new(State::Executable);
+    for (symbol, declaration, definitions) in modules {
+        let mut module = AbstractModule::default();
+        module.add_kernel_name(*symbol);
+        module
+            .metadata
+            .insert(set::DECLARATIONS, *symbol, Value::from(*declaration));
+        for text in *definitions {
+            let name = Definition::parse(text).unwrap().name().to_owned();
+            module
+                .metadata
+                .insert(set::LAYOUTS, name, Value::from(*text));
+        }
+        file.modules.push(module);
+    }
+    signature::kernels(&file).unwrap()
+}
+
+fn reason(file: &Signatures, kernel: usize) -> String {
+    let parameters = &file.kernels[kernel].parameters;
+    parameters.as_ref().unwrap_err().to_string()
+}
+
+#[test]
+fn a_struct_holds_structs_and_enumerations() {
+    let found = file(&[(
+        "k",
+        "void k(Outer a, const Outer *b)",
+        &[
+            "struct Outer { Inner in[2]; /* 0 */ Mode mode; /* 8 */ } /* size 12, align 4 */",
+            "struct Inner { int a; /* 0 */ } /* size 4, align 4 */",
+            "enum Mode : unsigned char;",
+        ],
+    )]);
+    let parameters = found.kernels[0].parameters.as_ref().unwrap();
+    let Type::Struct(outer) = parameters[0].ty else {
+        panic!("{:?}", parameters[0])
+    };
+    assert_eq!(parameters[1].ty.structure(), Some(outer));
+    let fields = &found.layouts.get(outer).unwrap().fields;
+    assert!(matches!(fields[0].ty, Element::Array { count: 2, .. }));
+    assert!(matches!(fields[1].ty, Element::Enum(_)));
+    assert_eq!(found.layouts.len(), 2);
+}
+
+#[test]
+fn two_structs_of_one_name_are_both_shown() {
+    let outer = "struct O { P p; /* 0 */ } /* size 4, align 4 */";
+    let found = file(&[
+        (
+            "a",
+            "void a(O o)",
+            &[outer, "struct P { int x; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        (
+            "b",
+            "void b(P *p)",
+            &["struct P { float y; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        ("c", "void c(int x)", &[]),
+    ]);
+    for kernel in [0, 1] {
+        let reason = reason(&found, kernel);
+        assert!(reason.contains("two structs are called `P`"), "{reason}");
+        assert!(reason.contains("int x; /* 0 */"), "{reason}");
+        assert!(reason.contains("float y; /* 0 */"), "{reason}");
+    }
+    assert!(found.kernels[2].parameters.is_ok());
+}
+
+#[test]
+fn conflicts_inside_of_arrays_are_shown() {
+    let outer = "struct O { P p[2]; /* 0 */ } /* size 8, align 4 */";
+    let found = file(&[
+        (
+            "a",
+            "void a(O *o)",
+            &[outer, "struct P { int x; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        (
+            "b",
+            "void b(P *p)",
+            &["struct P { float y; /* 0 */ } /* size 4, align 4 */"],
+        ),
+    ]);
+    for kernel in [0, 1] {
+        let reason = reason(&found, kernel);
+        assert!(reason.contains("two structs are called `P`"), "{reason}");
+    }
+}
+
+#[test]
+fn layouts_that_mean_nothing_are_reasons() {
+    for (definition, expected) in [
+        (
+            "struct S { S s; /* 0 */ } /* size 4, align 4 */",
+            "contains itself",
+        ),
+        (
+            "struct S { int a; /* 0 */ int b; /* 2 */ } /* size 8, align 4 */",
+            "its member `b` stands upon the one before it",
+        ),
+        (
+            "struct S { int a; /* 8 */ } /* size 8, align 4 */",
+            "8 bytes aligned to 4, and members up to byte 12",
+        ),
+        (
+            "struct S { T a; /* 0 */ } /* size 8, align 4 */",
+            "the layout of `T` is not known",
+        ),
+        (
+            "struct S { int a[9223372036854775807][4]; /* 0 */ } /* size 8, align 4 */",
+            "is beyond all memory",
+        ),
+        (
+            "struct S { int a; /* 0 */ } /* size 4, align 0 */",
+            "aligned to 0",
+        ),
+        ("enum S : float;", "is of `float`"),
+    ] {
+        let reason = reason(&file(&[("k", "void k(S s)", &[definition])]), 0);
+        assert!(reason.contains(expected), "{definition}: {reason}");
+    }
+}
+
+#[test]
+fn a_chain_of_structs_has_an_end() {
+    let texts: Vec<_> = (0..1_000)
+        .map(|n| {
+            format!(
+                "struct S{n} {{ S{} s; /* 0 */ }} /* size 4, align 4 */",
+                n + 1
+            )
+        })
+        .collect();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    let found = file(&[("k", "void k(S0 s)", &texts)]);
+    assert!(reason(&found, 0).contains("nests too deep"));
+}
+
+#[test]
+fn a_pointer_in_a_struct_says_what_is_behind_it_and_never_recurses() {
+    let found = file(&[(
+        "k",
+        "void k(Node n)",
+        &[
+            "struct Node { Node *next; /* 0 */ const float *data; /* 8 */ void *any; /* 16 */ Mode *mode; /* 24 */ sycl::vec<int, 3> *v; /* 32 */ float **deep; /* 40 */ } /* size 48, align 8 */",
+            "enum Mode : unsigned char;",
+        ],
+    )]);
+    let parameters = found.kernels[0].parameters.as_ref().unwrap();
+    let layout = found.layouts.get(parameters[0].ty.structure().unwrap());
+    let pointees = layout.unwrap().fields.iter().map(|field| match &field.ty {
+        Element::Pointer(pointee) => &**pointee,
+        other => panic!("{other:?}"),
+    });
+    let mode = signature::Enum {
+        name: "Mode".into(),
+        of: Scalar::U8,
+    };
+    let vector = Element::Vector {
+        of: Scalar::I32,
+        count: 3,
+    };
+    let expected = [
+        Pointee::Unknown(Some("Node".into())),
+        Pointee::Element(Element::Scalar(Scalar::F32)),
+        Pointee::Void,
+        Pointee::Element(Element::Enum(mode)),
+        Pointee::Element(vector),
+        Pointee::Unknown(None),
+    ];
+    assert!(pointees.eq(&expected));
+    assert!(
+        found
+            .layouts
+            .describe(parameters[0].ty.structure().unwrap())
+            .contains("float * data; /* 8 */")
+    );
+}
+
+#[test]
+fn only_structs_of_one_name_are_a_conflict() {
+    let found = file(&[
+        (
+            "a",
+            "void a(P p)",
+            &["struct P { int x; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        (
+            "b",
+            "void b(P p)",
+            &["struct P { float x; /* 0 */ } /* size 4, align 4 */"],
+        ),
+        ("c", "void c(Q q)", &[]),
+    ]);
+    let conflicts = found
+        .kernels
+        .iter()
+        .map(|kernel| kernel.parameters.as_ref().unwrap_err().is_conflict());
+    assert_eq!(conflicts.collect::<Vec<_>>(), [true, true, false]);
+}
+
+#[test]
+fn required_sizes_are_in_the_order_of_sycl_with_a_number_a_dimension() {
+    let bytes = test_files::bytes("work_group.object.syclbin");
+    let mut file = syclbin::read::parse(bytes).unwrap();
+    let size = |found: &Signatures, name: &str| {
+        let mut kernels = found.kernels.iter();
+        let kernel = kernels.find(|kernel| kernel.symbol == format!("__sycl_kernel_{name}"));
+        let kernel = kernel.unwrap();
+        (
+            kernel.required_local_size.clone(),
+            kernel.parameters.clone().map(|_| ()),
+        )
+    };
+    let found = signature::kernels(&file).unwrap();
+    assert_eq!(size(&found, "block_sum"), (Some(vec![64]), Ok(())));
+    assert_eq!(size(&found, "coords"), (Some(vec![2, 4, 8]), Ok(())));
+    assert_eq!(size(&found, "histogram"), (None, Ok(())));
+    // The code says the same, but not how many dimensions there are.
+    let sets = &mut file.modules[0].metadata;
+    let all = sets.remove_set(set::PROGRAM_METADATA).unwrap();
+    let found = signature::kernels(&file).unwrap();
+    assert_eq!(size(&found, "block_sum"), (Some(vec![1, 1, 64]), Ok(())));
+    let key = all
+        .keys()
+        .find(|key| key.ends_with("block_sum@reqd_work_group_size"));
+    let value = Value::from([32u32, 1, 1].map(u32::to_le_bytes).concat());
+    let sets = &mut file.modules[0].metadata;
+    sets.insert(set::PROGRAM_METADATA, key.unwrap().to_owned(), value);
+    let found = signature::kernels(&file).unwrap();
+    let reason = size(&found, "block_sum").1.unwrap_err().to_string();
+    assert!(
+        reason.contains("recorded as [32, 1, 1], and the code has [64, 1, 1]"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_recorded_layout_that_contradicts_the_code_is_a_reason() {
+    let bytes = test_files::bytes("structs.object.syclbin");
+    let particle = "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ sycl::vec<float, 4> velocity; /* 32 */ } /* size 48, align 16 */";
+    let kinetic = |particle: &str| {
+        let mut file = syclbin::read::parse(bytes).unwrap();
+        let sets = &mut file.modules[0].metadata;
+        let declaration =
+            "void kinetic(Particle proto, const Particle *in, float *out, unsigned long count)";
+        sets.insert(
+            set::DECLARATIONS,
+            "__sycl_kernel_kinetic",
+            Value::from(declaration),
+        );
+        sets.insert(set::LAYOUTS, "Particle", Value::from(particle));
+        let found = signature::kernels(&file).unwrap();
+        let mut kernels = found.kernels.into_iter();
+        let kernel = kernels.find(|kernel| kernel.symbol == "__sycl_kernel_kinetic");
+        kernel
+            .unwrap()
+            .parameters
+            .map_err(|reason| reason.to_string())
+    };
+    assert_eq!(kinetic(particle).map(|all| all.len()), Ok(4));
+    // What is not known agrees with everything: bytes, a sign, a gap, the fourth of three.
+    for (from, to) in [
+        ("double position[3]", "bytes position[24]"),
+        ("int id", "unsigned int id"),
+        (" int id; /* 4 */", ""),
+        ("sycl::vec<float, 4>", "sycl::vec<float, 3>"),
+        ("sycl::vec<float, 4> velocity", "float velocity[2][2]"),
+    ] {
+        assert!(particle.contains(from));
+        let corrupt = particle.replace(from, to);
+        assert!(kinetic(&corrupt).is_ok(), "{to}: {:?}", kinetic(&corrupt));
+    }
+    for (from, to, at) in [
+        ("float mass", "int mass", 0),
+        ("int id", "float id", 4),
+        ("int id", "short id", 4),
+        ("int id; /* 4 */", "char id; /* 5 */", 5),
+        ("double position[3]", "float position[6]", 8),
+        ("double position[3]", "long position[3]", 8),
+        ("double position[3]", "float *position[3]", 8),
+        (
+            "double position[3]; /* 8 */",
+            "double position[2]; /* 12 */",
+            12,
+        ),
+        ("sycl::vec<float, 4>", "sycl::vec<int, 4>", 32),
+        ("sycl::vec<float, 4> velocity", "double velocity[2]", 32),
+    ] {
+        assert!(particle.contains(from));
+        let reason = kinetic(&particle.replace(from, to)).unwrap_err();
+        let expected =
+            format!("parameter proto: it is declared `Particle`, and at byte {at} the code");
+        assert!(reason.starts_with(&expected), "{to}: {reason}");
+    }
+    let reason = kinetic(&particle.replace("size 48", "size 64")).unwrap_err();
+    assert!(reason.contains("64 bytes, and the code has 48"), "{reason}");
+}
+
+#[test]
+fn a_struct_has_its_strictest_alignment() {
+    // Only a kernel that takes a struct, or points to it, tells of `alignas`.
+    let outer = "struct O { P p; /* 0 */ } /* size 64, align 4 */";
+    let loose = "struct P { int x; /* 0 */ } /* size 64, align 4 */";
+    let strict = "struct P { int x; /* 0 */ } /* size 64, align 64 */";
+    let found = file(&[
+        ("a", "void a(O *o)", &[outer, loose]),
+        ("b", "void b(P *p)", &[strict]),
+    ]);
+    let parameters = found.kernels[1].parameters.as_ref().unwrap();
+    let p = parameters[0].ty.structure().unwrap();
+    assert_eq!(found.layouts.get(p).unwrap().align, 64);
+    assert!(found.kernels[0].parameters.is_ok());
+    assert_eq!(found.layouts.len(), 2);
+}

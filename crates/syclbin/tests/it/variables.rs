@@ -1,0 +1,355 @@
+//! Device globals and specialization constants: their types, by the code and by what is recorded.
+
+use syclbin::metadata::{DeviceGlobal, Part, SpecializationConstants};
+use syclbin::property::set;
+use syclbin::signature::{self, Signatures};
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin, Value};
+
+fn read(bytes: &[u8]) -> Signatures {
+    signature::kernels(&syclbin::read::parse(bytes).unwrap()).unwrap()
+}
+
+/// `ns::name: type`, `?` for an unknown sign, or the reason.
+fn text(
+    file: &Signatures,
+    name: Option<&signature::mangled::KernelName>,
+    ty: &Result<signature::Element, signature::Unsupported>,
+    sign_known: bool,
+) -> String {
+    let name = name.map_or("-".into(), signature::mangled::KernelName::qualified);
+    match ty {
+        Ok(signature::Element::Struct(id)) => format!("{name}: {}", file.layouts.describe(*id)),
+        Ok(ty) => {
+            let mark = if sign_known { "" } else { "?" };
+            format!("{name}: {}{mark}", file.layouts.spell(ty))
+        }
+        Err(reason) => format!("{name}: {reason}"),
+    }
+}
+
+fn globals(file: &Signatures) -> Vec<String> {
+    let all = file.globals.iter();
+    all.map(|global| text(file, global.name.as_ref(), &global.ty, global.sign_known))
+        .collect()
+}
+
+fn constants(file: &Signatures) -> Vec<String> {
+    let all = file.constants.iter();
+    all.map(|found| text(file, found.name.as_ref(), &found.ty, found.sign_known))
+        .collect()
+}
+
+/// SPIR-V of a kernel `k` and `instructions`.
+fn spirv(instructions: &[&[u32]]) -> Vec<u8> {
+    let mut words = vec![0x0723_0203, 0x0001_0000, 0, 100, 0];
+    words.extend([4 << 16 | 15, 6, 99, u32::from_le_bytes(*b"k\0\0\0")]);
+    for instruction in instructions {
+        let count = u32::try_from(instruction.len()).unwrap();
+        words.push(count << 16 | instruction[0]);
+        words.extend(&instruction[1..]);
+    }
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// A file of a module with that code, or without any.
+fn module(code: Option<Vec<u8>>) -> AbstractModule<'static> {
+    let mut module = AbstractModule::default();
+    module.add_kernel_name("k");
+    let target = "spir64-unknown-unknown";
+    module
+        .images
+        .extend(code.map(|code| Image::ir(IrType::SpirV, target, code)));
+    module
+}
+
+fn signatures(modules: Vec<AbstractModule<'static>>) -> Signatures {
+    let mut file = Syclbin::new(State::Executable);
+    file.modules = modules;
+    signature::kernels(&file).unwrap()
+}
+
+const INT: &[u32] = &[21, 1, 32, 0];
+const BOOL: &[u32] = &[20, 2];
+const DOUBLE: &[u32] = &[22, 3, 64];
+const FLOAT: &[u32] = &[22, 4, 32];
+
+/// Code with constants of these types, whose ids count from 0.
+fn constants_of(types: &[u32]) -> Vec<u8> {
+    let mut instructions = Vec::new();
+    for (id, _) in (0..).zip(types) {
+        instructions.push(vec![71, 50 + id, 1, id]); // SpecId
+    }
+    instructions.extend([INT, BOOL, DOUBLE, FLOAT].map(<[u32]>::to_vec));
+    for (id, ty) in (0..).zip(types) {
+        instructions.push(match ty {
+            2 => vec![48, 2, 50 + id], // true
+            ty => vec![50, *ty, 50 + id, 7],
+        });
+    }
+    let instructions: Vec<_> = instructions.iter().map(Vec::as_slice).collect();
+    spirv(&instructions)
+}
+
+/// A constant and the id, offset and size of its parts.
+type Constant<'a> = (&'a str, &'a [(u32, u32, u32)]);
+
+fn with_constants(
+    mut module: AbstractModule<'static>,
+    all: &[Constant<'_>],
+    defaults: Option<Vec<u8>>,
+) -> AbstractModule<'static> {
+    let mut constants = SpecializationConstants::default();
+    for (name, parts) in all {
+        let part = |&(id, offset, size): &(u32, u32, u32)| Part { id, offset, size };
+        let parts = parts.iter().map(part).collect();
+        constants.constants.insert(*name, parts);
+    }
+    constants.defaults = defaults;
+    constants.write(&mut module.metadata);
+    module
+}
+
+#[test]
+fn the_reference_compilers_globals_have_the_types_of_their_code() {
+    let file = read(test_files::bytes("globals.object.syclbin"));
+    assert_eq!(globals(&file), ["bias: float", "table: int[4]?"]);
+    let ids: Vec<_> = file.globals.iter().map(|global| &*global.id).collect();
+    assert_eq!(ids, ["_Z4bias", "_Z5table"]);
+    let executable = globals(&read(test_files::bytes("globals.executable.syclbin")));
+    assert_eq!(executable.len(), 2);
+    let unknown = "bias: neither a declaration nor the code tells its type";
+    assert_eq!(executable[0], unknown);
+}
+
+#[test]
+fn a_recorded_type_tells_the_sign_and_must_have_the_recorded_size() {
+    for (recorded, expected) in [
+        ("unsigned int[4]", "table: unsigned int[4]"),
+        (
+            "unsigned int[5]",
+            "table: `unsigned int[5]` is declared with 20 bytes, and its size is 16",
+        ),
+        // What no definition describes, the code may.
+        ("Node", "table: int[4]?"),
+        ("", "table: its recorded type is damaged"),
+    ] {
+        let mut file = syclbin::read::parse(test_files::bytes("globals.object.syclbin")).unwrap();
+        let sets = &mut file.modules[0].metadata;
+        sets.insert(set::VARIABLES, "_Z5table", Value::from(recorded));
+        let found = globals(&signature::kernels(&file).unwrap());
+        assert_eq!(found[1], expected);
+    }
+}
+
+#[test]
+fn a_size_that_the_code_does_not_have_is_a_reason() {
+    let mut file = syclbin::read::parse(test_files::bytes("globals.object.syclbin")).unwrap();
+    let sets = &mut file.modules[0].metadata;
+    let global = DeviceGlobal {
+        size: 20,
+        image_scope: false,
+    };
+    let value = syclbin::metadata::Property::to_value(&global);
+    sets.insert(set::DEVICE_GLOBALS, "rtc_0$_Z5table", value);
+    let found = globals(&signature::kernels(&file).unwrap());
+    let reason = "table: it is recorded with 20 bytes, and the code has something else";
+    assert_eq!(found[1], reason);
+}
+
+#[test]
+fn constants_of_one_part_are_numbers() {
+    let all: &[Constant<'_>] = &[
+        ("_ZL6radius", &[(0, 0, 4)]),
+        ("uid0123456789abcdef____ZN12_GLOBAL__N_12onE", &[(1, 0, 1)]),
+        ("_ZN2ns4gainE", &[(2, 0, 8)]),
+        ("_ZN2ns6unreadE", &[(9, 0, 4)]),
+        ("plain", &[(3, 0, 8)]),
+    ];
+    let defaults = (0..25).collect::<Vec<u8>>();
+    let module = module(Some(constants_of(&[1, 2, 3, 4])));
+    let file = signatures(vec![with_constants(module, all, Some(defaults))]);
+    assert_eq!(
+        constants(&file),
+        [
+            "radius: int?",
+            "on: bool",
+            "ns::gain: double",
+            "ns::unread: the code does not read it, which would tell its type",
+            "plain: at byte 0 are 8 bytes, and the code has something else",
+        ]
+    );
+    let default = |index: usize| file.constants[index].default.clone().unwrap();
+    assert_eq!(default(0), [0, 1, 2, 3]);
+    assert_eq!(default(1), [4]);
+    assert_eq!(default(2), (5..13).collect::<Vec<u8>>());
+    assert_eq!(file.constants[0].symbol, "_ZL6radius");
+}
+
+#[test]
+fn constants_of_equal_parts_are_arrays_and_of_others_structs() {
+    const PADDING: u32 = Part::PADDING;
+    let all: &[Constant<'_>] = &[
+        ("three", &[(0, 0, 4), (1, 4, 4), (2, 8, 4)]),
+        (
+            "mixed",
+            &[(3, 0, 4), (4, 8, 8), (9, 16, 2), (PADDING, 18, 6)],
+        ),
+        ("gap", &[(0, 0, 4), (1, 8, 4)]),
+        ("packed", &[(3, 0, 4), (4, 4, 8)]),
+    ];
+    let module = module(Some(constants_of(&[4, 4, 4, 1, 3])));
+    let file = signatures(vec![with_constants(module, all, None)]);
+    assert_eq!(
+        constants(&file),
+        [
+            "three: float[3]",
+            "mixed: struct  { int _; /* 0 */ double _; /* 8 */ bytes _[2]; /* 16 */ } /* size 24, align 8 */",
+            "gap: struct  { float _; /* 0 */ float _; /* 8 */ } /* size 12, align 4 */",
+            "packed: struct  { int _; /* 0 */ double _; /* 4 */ } /* size 12, align 1 */",
+        ]
+    );
+    assert!(file.constants.iter().all(|found| found.default.is_none()));
+}
+
+#[test]
+fn a_recorded_struct_describes_a_constant() {
+    let text =
+        "struct S { float weight; /* 0 */ unsigned int radius; /* 4 */ } /* size 8, align 4 */";
+    let mut module = module(Some(constants_of(&[4, 1])));
+    let sets = &mut module.metadata;
+    sets.insert(set::LAYOUTS, "S", Value::from(text));
+    sets.insert(set::VARIABLES, "_ZL1s", Value::from("S"));
+    let all: &[Constant<'_>] = &[("_ZL1s", &[(0, 0, 4), (1, 4, 4)])];
+    let file = signatures(vec![with_constants(module, all, None)]);
+    assert_eq!(constants(&file), [format!("s: {text}")]);
+    assert!(file.constants[0].sign_known);
+}
+
+/// The same in a file, for those who damage files; `BLESS=1` writes it anew.
+#[test]
+fn the_file_of_constants_is_what_is_tested_here() {
+    let mut module = module(Some(constants_of(&[1, 2, 3, 4, 4, 1])));
+    let text =
+        "struct S { float weight; /* 0 */ unsigned int radius; /* 4 */ } /* size 8, align 4 */";
+    let sets = &mut module.metadata;
+    sets.insert(set::LAYOUTS, "S", Value::from(text));
+    sets.insert(set::VARIABLES, "_ZL1s", Value::from("S"));
+    let all: &[Constant<'_>] = &[
+        ("uid0123456789abcdef____ZL6radius", &[(0, 0, 4)]),
+        ("_ZN2ns2onE", &[(1, 0, 1)]),
+        ("_Z5mixed", &[(2, 0, 8), (3, 8, 4), (Part::PADDING, 12, 4)]),
+        ("_ZL1s", &[(4, 0, 4), (5, 4, 4)]),
+    ];
+    let mut file = Syclbin::new(State::Object);
+    let defaults = Some((0..29).collect());
+    file.modules.push(with_constants(module, all, defaults));
+    let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
+    let path = &test_files::path("made/constants.syclbin");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &bytes).unwrap();
+    }
+    assert!(
+        std::fs::read(path).unwrap() == bytes,
+        "{}; BLESS=1 writes it",
+        path.display()
+    );
+    let found = read(&bytes);
+    let expected = [
+        "radius: int?".to_owned(),
+        "ns::on: bool".to_owned(),
+        "mixed: struct  { double _; /* 0 */ float _; /* 8 */ } /* size 16, align 8 */".to_owned(),
+        format!("s: {text}"),
+    ];
+    assert_eq!(constants(&found), expected);
+}
+
+#[test]
+fn a_recorded_type_that_contradicts_the_parts_of_a_constant_is_a_reason() {
+    let mut module = module(Some(constants_of(&[4, 1])));
+    let sets = &mut module.metadata;
+    sets.insert(set::VARIABLES, "s", Value::from("float[2]"));
+    let all: &[Constant<'_>] = &[("s", &[(0, 0, 4), (1, 4, 4)])];
+    let file = signatures(vec![with_constants(module, all, None)]);
+    let reason = "s: it is declared `float[2]`, and at byte 4 the code has something else";
+    assert_eq!(constants(&file), [reason]);
+}
+
+#[test]
+fn malformed_constants_are_reasons_and_no_error() {
+    let all: &[Constant<'_>] = &[("a", &[(0, 4, 4), (1, 0, 4)]), ("b", &[(0, 0, 4)])];
+    let file = signatures(vec![with_constants(module(None), all, None)]);
+    let found = constants(&file);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].starts_with("a: "), "{found:?}");
+    assert!(
+        found[0].contains("parts in order that do not overlap"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn of_modules_with_one_variable_the_first_that_tells_its_type_counts() {
+    let all = |size| [("c", [(0, 0, size)])];
+    let constant = |code: Option<Vec<u8>>, size| {
+        let all = all(size);
+        with_constants(module(code), &[(all[0].0, &all[0].1)], None)
+    };
+    let code = || Some(constants_of(&[4]));
+    let file = signatures(vec![constant(None, 4), constant(code(), 4)]);
+    assert_eq!(constants(&file), ["c: float"]);
+    let file = signatures(vec![
+        constant(code(), 4),
+        constant(None, 8),
+        constant(code(), 4),
+    ]);
+    let reason = "c: one module has it with 4 bytes, another with 8";
+    assert_eq!(constants(&file), [reason]);
+}
+
+/// Structs with tens of thousands of members, which as many variables have.
+#[test]
+fn many_variables_of_one_large_struct_take_bounded_time() {
+    const COUNT: u32 = 60_000;
+    let mut instructions = Vec::new();
+    let names: Vec<_> = (0..COUNT).map(|n| format!("g{n:06}")).collect();
+    for (n, name) in (0..).zip(&names) {
+        let bytes: Vec<u8> = name.bytes().chain([0]).collect();
+        let words = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u32::from_le_bytes(*word));
+        instructions.push([vec![71, 1000 + n, 6147, 2], words.collect()].concat());
+    }
+    instructions.push(INT.to_vec());
+    instructions.push(vec![32, 5, 5, 1]);
+    instructions.push([vec![30, 6, 5], vec![1; COUNT as usize]].concat());
+    instructions.push(vec![32, 7, 5, 6]);
+    instructions.extend((0..COUNT).map(|n| vec![59, 7, 1000 + n, 5]));
+    let instructions: Vec<_> = instructions.iter().map(Vec::as_slice).collect();
+    let mut module = module(Some(spirv(&instructions)));
+    for name in &names {
+        let global = DeviceGlobal {
+            size: 12,
+            image_scope: false,
+        };
+        let value = syclbin::metadata::Property::to_value(&global);
+        module
+            .metadata
+            .insert(set::DEVICE_GLOBALS, name.clone(), value);
+    }
+    let start = std::time::Instant::now();
+    let file = signatures(vec![module]);
+    let reason = "it is recorded with 12 bytes, and the code has something else";
+    let mut reasons = file
+        .globals
+        .iter()
+        .map(|global| global.ty.as_ref().unwrap_err());
+    assert!(
+        reasons.all(|found| found.to_string() == reason),
+        "{:?}",
+        file.globals[0]
+    );
+    let took = start.elapsed();
+    assert!(took.as_secs() < 5, "{took:?}");
+}

@@ -1,0 +1,100 @@
+//! Compiles files of `tests/files` and of the tests, as a user's build script would.
+
+#[path = "tests/scenarios/files.rs"]
+mod scenarios;
+
+use syclbin_build::Build;
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+fn main() {
+    scenarios::compile();
+    // For all devices: most tests run on whichever is asked for.
+    Build::new()
+        .source("../files/vector_ops.cpp")
+        .compile("vector_ops");
+    for (folder, name) in [
+        ("../files", "functor"),
+        ("../files", "work_group"),
+        ("../files", "constants"),
+        ("tests/kernels", "kinds"),
+        ("tests/kernels", "numbers"),
+        ("tests/kernels", "rest"),
+        ("tests/kernels", "variables"),
+        ("tests/kernels", "structs"),
+        ("tests/kernels", "slim"),
+        ("tests/kernels", "scratch"),
+        ("tests/kernels", "aligned"),
+    ] {
+        Build::new()
+            .source(format!("{folder}/{name}.cpp"))
+            .compile(name);
+    }
+    // It has a constant of an enumeration of 8 bits, which is not lowered in PTX.
+    Build::new()
+        .source("tests/kernels/specialized.cpp")
+        .targets(["spir64"])
+        .compile("specialized");
+    // A kernel of one that calls a function of the other, and two that need nothing of each other.
+    Build::new()
+        .source("../files/import_side.cpp")
+        .source("../files/export_side.cpp")
+        .compile("linked");
+    // The same two in files of their own, which a program links.
+    Build::new()
+        .source("../files/import_side.cpp")
+        .link_at_load(true)
+        .compile("importing");
+    Build::new()
+        .source("../files/export_side.cpp")
+        .link_at_load(true)
+        .compile("exporting");
+    Build::new()
+        .source("../files/vector_ops.cpp")
+        .targets(["spir64", "spir64_x86_64"])
+        .compile("native");
+    Build::new()
+        .source("../files/vector_ops.cpp")
+        .source("../files/export_side.cpp")
+        .source("../files/work_group.cpp")
+        .compile("several");
+    Build::new()
+        .source("tests/kernels/asserting.cpp")
+        .native_assert(true)
+        .compile("asserting");
+    if has_nvidia() {
+        for_nvidia();
+    }
+}
+
+/// Whether the component is installed that makes code for NVIDIA's GPUs.
+fn has_nvidia() -> bool {
+    println!("cargo::rerun-if-env-changed={HOME_VARIABLE}");
+    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).expect("a home folder");
+    let versions = home.versions(Component::Nvidia);
+    // A folder that is not there would have this run each time.
+    let watched = [versions.as_path(), home.path()];
+    if let Some(watched) = watched.into_iter().find(|folder| folder.is_dir()) {
+        println!("cargo::rerun-if-changed={}", watched.display());
+    }
+    home.newest(Component::Nvidia).is_some()
+}
+
+/// What `tests/it/compiler/nvidia.rs` looks at.
+fn for_nvidia() {
+    for name in [
+        "constants",
+        "export_side",
+        "functor",
+        "globals",
+        "import_side",
+        "structs",
+        "vector_ops",
+        "work_group",
+    ] {
+        Build::new()
+            .source(format!("../files/{name}.cpp"))
+            .targets(["spir64", "nvidia_gpu_sm_80", "nvidia_gpu_sm_90"])
+            .link_at_load(name.ends_with("_side"))
+            .compile(&format!("nvidia_{name}"));
+    }
+}

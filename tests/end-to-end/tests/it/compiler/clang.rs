@@ -1,0 +1,267 @@
+//! The installed `syclbin-clang`, called as CMake or make would call `clang++`.
+#![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use syclbin::State;
+use syclbin::signature::{Access, Type, kernels};
+use syclbin_rt::{Arg, Launch, Module};
+
+use crate::common;
+use crate::common::clang::{clang, said};
+
+/// Compiles a test file to `state`.
+fn compile(name: &str, state: &str) -> Vec<u8> {
+    compile_with(name, state, "-O2")
+}
+
+fn compile_with(name: &str, state: &str, option: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let source = test_files::directory().join(format!("{name}.cpp"));
+    let state = format!("-fsyclbin={state}");
+    let arguments = [
+        "-fsycl",
+        &state,
+        option,
+        "-o",
+        "out.syclbin",
+        source.to_str().unwrap(),
+    ];
+    let output = clang(&arguments, folder.path());
+    assert!(output.status.success(), "{name}: {}", said(&output));
+    std::fs::read(folder.path().join("out.syclbin")).unwrap()
+}
+
+#[test]
+fn kernels_are_those_that_the_reference_runtime_finds_in_the_same_source() {
+    for name in [
+        "vector_ops",
+        "structs",
+        "work_group",
+        "functor",
+        "globals",
+        "import_side",
+    ] {
+        let ours = compile(name, "object");
+        let theirs = test_files::directory().join(format!("{name}.object.syclbin"));
+        let theirs = std::fs::read(theirs).unwrap();
+        let ours = syclbin::read::parse(&ours).unwrap();
+        let theirs = syclbin::read::parse(&theirs).unwrap();
+        let names = |file: &syclbin::Syclbin<'_>| -> BTreeSet<String> {
+            file.kernel_names().map(String::from).collect()
+        };
+        assert_eq!(names(&ours), names(&theirs), "{name}");
+        assert_eq!(ours.state(), Some(State::Object));
+        for kernel in ours.kernel_names() {
+            // What a launcher must know of it is the same, whatever module it ended up in.
+            let facts = |file: &syclbin::Syclbin<'_>| {
+                let mut modules = file.modules.iter();
+                let module = modules.find(|module| module.kernel_names().any(|k| k == kernel));
+                let module = module.unwrap();
+                // The reference runtime fills masks up to whole bytes.
+                let mut removed = module.eliminated_arguments(kernel).unwrap();
+                while removed.last() == Some(&false) {
+                    removed.pop();
+                }
+                (module.aspects(), removed)
+            };
+            assert_eq!(facts(&ours), facts(&theirs), "{name}: {kernel}");
+        }
+    }
+}
+
+#[test]
+fn a_pointer_that_is_only_read_is_known_from_the_code_alone() {
+    let bytes = compile("vector_ops", "executable");
+    let file = syclbin::read::parse(&bytes).unwrap();
+    assert_eq!(file.state(), Some(State::Executable));
+    let kernels = kernels(&file).unwrap().kernels;
+    let saxpy = kernels.iter().find(|k| k.symbol == "__sycl_kernel_saxpy");
+    let parameters = saxpy.unwrap().parameters.as_ref().unwrap();
+    let accesses: Vec<_> = parameters
+        .iter()
+        .filter_map(|parameter| match parameter.ty {
+            Type::Pointer { access, .. } => Some(access),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(accesses, [Access::Read, Access::ReadWrite]);
+}
+
+#[test]
+fn a_depfile_names_the_output_and_only_files_that_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = "#include \"a b.hpp\"\n#include <sycl/ext/oneapi/free_function_queries.hpp>\n";
+    std::fs::write(folder.path().join("k.cpp"), kernel).unwrap();
+    std::fs::write(folder.path().join("a b.hpp"), "").unwrap();
+    let output = clang(
+        &["-fsyclbin", "-MD", "-o", "k.syclbin", "k.cpp"],
+        folder.path(),
+    );
+    assert!(output.status.success(), "{}", said(&output));
+    let text = std::fs::read_to_string(folder.path().join("k.d")).unwrap();
+    assert!(text.starts_with("k.syclbin: \\\n  k.cpp \\\n"), "{text}");
+    assert!(text.contains("  a\\ b.hpp"), "{text}");
+    for line in text.lines().skip(1) {
+        let path = line.trim().trim_end_matches(" \\").replace("\\ ", " ");
+        assert!(folder.path().join(&path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn errors_are_clangs_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.cpp"), "int f() { return x; }\n").unwrap();
+    let arguments = ["-fsyclbin", "-MD", "-o", "k.syclbin", "k.cpp"];
+    let output = clang(&arguments, folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "k.cpp:1:18: error: use of undeclared identifier 'x'\n    1 | int f() { return x; }\n      |                  ^\n";
+    assert_eq!(said(&output), expected);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn code_that_would_end_a_driver_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for (source, state, expected) in [
+        (
+            test_files::directory().join("import_side.cpp"),
+            "executable",
+            "undefined in the device code: _Z5shapef",
+        ),
+        (
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/unlowered.cpp"),
+            "object",
+            "specialization constant app::place, which reads_a_pointer reads, cannot be lowered: it \
+             has a pointer",
+        ),
+    ] {
+        let state = format!("-fsyclbin={state}");
+        let name = source.to_str().unwrap();
+        let arguments = [&state, "-o", "out.syclbin", name];
+        let output = clang(&arguments, folder.path());
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(said(&output).contains(expected), "{}", said(&output));
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            0,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn constants_are_lowered_in_unoptimized_code_too() {
+    let Some(queue) = common::queue() else { return };
+    for (option, state) in [
+        ("-O0", "executable"),
+        ("-g", "executable"),
+        ("-O3", "object"),
+    ] {
+        let bytes = compile_with("constants", state, option);
+        let builder = Module::builder(&queue)
+            .specialization_constant("____ZL6offset", 100i32)
+            .specialization_constant("____ZL7stencil", [1.0f32, 0.5, 2.0, f32::from_bits(1)]);
+        // SAFETY: the compiler made the file just now.
+        let module = unsafe { builder.load(&bytes) }.unwrap();
+        let input = queue.upload(&[1.0f32, 2.0, 4.0, 8.0]).unwrap();
+        let mut out = queue.zeroed::<f32>(4).unwrap();
+        let arguments = [
+            Arg::read(&input),
+            Arg::write(&mut out),
+            Arg::scalar(4i32),
+            Arg::kernel_handler(),
+        ];
+        let kernel = module.kernel("__sycl_kernel_blur");
+        let launch = Launch::new(&kernel, &["in", "out", "n", "h"], arguments);
+        // SAFETY: both have four elements.
+        unsafe { launch.launch(4) }.unwrap();
+        // The gain stays at 2.5; the last four bytes of the stencil are its radius, one.
+        let expected = [5.5, 10.0, 20.0, 24.0].map(|sum| 2.5 * sum + 100.0);
+        assert_eq!(queue.download(&out).unwrap(), expected, "{option} {state}");
+    }
+}
+
+#[test]
+fn every_option_that_the_help_names_has_an_effect() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("k.cpp", "#if !OK\n#error not ok\n#endif\n");
+    write("inc/ok.hpp", "#define OK 1\n");
+    write("uses.cpp", "#include <ok.hpp>\n#include \"k.cpp\"\n");
+    write(
+        "opt.cpp",
+        "#ifdef __OPTIMIZE__\n#define OK 1\n#endif\n#include \"k.cpp\"\n",
+    );
+    write(
+        "std.cpp",
+        "#define OK (__cplusplus == 202302L)\n#include \"k.cpp\"\n",
+    );
+    write(
+        "fast.cpp",
+        "#ifdef __FAST_MATH__\n#define OK 1\n#endif\n#include \"k.cpp\"\n",
+    );
+    for (with, without) in [
+        ("-DOK=1 k.cpp", "k.cpp"),
+        ("-D OK=1 k.cpp", "-D OK=1 -U OK k.cpp"),
+        ("-include inc/ok.hpp k.cpp", "k.cpp"),
+        ("-I inc uses.cpp", "uses.cpp"),
+        ("-Iinc uses.cpp", "uses.cpp"),
+        ("-isystem inc uses.cpp", "uses.cpp"),
+        ("-O2 opt.cpp", "-O0 opt.cpp"),
+        ("-std=c++23 std.cpp", "-std=c++20 std.cpp"),
+        ("-ffast-math fast.cpp", "fast.cpp"),
+    ] {
+        let compiles = |line: &str| {
+            let mut arguments = vec!["-fsyclbin", "-o", "/dev/null"];
+            arguments.extend(line.split(' '));
+            let output = clang(&arguments, folder.path());
+            (output.status.success(), said(&output))
+        };
+        let (compiled, log) = compiles(with);
+        assert!(compiled, "{with}: {log}");
+        let (compiled, log) = compiles(without);
+        assert!(!compiled, "{without} compiles: {log}");
+    }
+    assert!(!Path::new("/dev/null").is_file(), "a device was replaced");
+}
+
+#[test]
+fn an_assert_in_a_kernel_names_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = "#include <cassert>\n#include <sycl/sycl.hpp>\n\
+        namespace syclexp = sycl::ext::oneapi::experimental;\n\
+        extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))\n\
+        void check(int *p) { assert(*p == 1); }\n";
+    std::fs::write(folder.path().join("k.cpp"), kernel).unwrap();
+    let output = clang(&["-fsyclbin", "-o", "/dev/null", "k.cpp"], folder.path());
+    let text = said(&output);
+    assert!(
+        text.contains("'k.cpp' has an `assert`") && text.contains("define NDEBUG"),
+        "{text}"
+    );
+    for define in ["-DNDEBUG", "-DSYCLBIN_NATIVE_ASSERT"] {
+        let arguments = ["-fsyclbin", define, "-o", "k.syclbin", "k.cpp"];
+        let output = clang(&arguments, folder.path());
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    // It came to the object on purpose.
+    let object = [
+        "-fsyclbin=object",
+        "-DSYCLBIN_NATIVE_ASSERT",
+        "-o",
+        "o.syclbin",
+        "k.cpp",
+    ];
+    assert!(clang(&object, folder.path()).status.success());
+    let output = clang(
+        &["-fsyclbin", "-o", "linked.syclbin", "o.syclbin"],
+        folder.path(),
+    );
+    assert!(output.status.success(), "{}", said(&output));
+}

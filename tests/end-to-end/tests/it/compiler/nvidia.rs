@@ -1,0 +1,550 @@
+//! Code for NVIDIA's GPUs from source to files, as far as that goes without a GPU: PTX that `ptxas` takes,
+//! native code, and what the compiler library needs help with.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use syclbin::signature::{self, KernelSignature};
+use syclbin::{AbstractModule, ImageKind, IrType, Syclbin};
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+use crate::common;
+use crate::common::clang::{self, clang, said};
+
+/// Those that nothing else is needed for, and the one that wants a function of another.
+const WHOLE: [&str; 7] = [
+    "constants",
+    "export_side",
+    "functor",
+    "globals",
+    "structs",
+    "vector_ops",
+    "work_group",
+];
+const IMPORTING: &str = "import_side";
+
+/// The folder of the component, or `None` where it is not installed; with SYCLBIN_REQUIRE_DEVICE=1 that
+/// is a failure.
+fn component() -> Option<PathBuf> {
+    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
+    let installed = home.newest(Component::Nvidia);
+    if installed.is_none() {
+        let required = std::env::var("SYCLBIN_REQUIRE_DEVICE").as_deref() == Ok("1");
+        assert!(
+            !required,
+            "SYCLBIN_REQUIRE_DEVICE=1, and component nvidia is not installed"
+        );
+        common::say_skipped("component nvidia is not installed");
+    }
+    Some(installed?.folder)
+}
+
+fn ptxas(component: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(component.join(Component::Nvidia.entry()));
+    command.args(arguments).output().unwrap()
+}
+
+fn built(name: &str) -> Vec<u8> {
+    let path = format!("{}/syclbin/nvidia_{name}.syclbin", env!("OUT_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// What each image of a module is.
+fn images(module: &AbstractModule<'_>) -> Vec<String> {
+    let images = module.images.iter().map(|image| match image.kind() {
+        ImageKind::Ir { ty, .. } => format!("{ty:?}"),
+        ImageKind::Native { arch, .. } => arch.to_owned(),
+    });
+    images.collect()
+}
+
+fn read(path: &Path) -> Syclbin<'static> {
+    let bytes = std::fs::read(path).unwrap();
+    syclbin::read::parse(&bytes).unwrap().into_owned()
+}
+
+fn ptx<'m>(module: &'m AbstractModule<'_>) -> &'m str {
+    let mut images = module.images.iter();
+    let image = images.find(|image| {
+        matches!(
+            image.kind(),
+            ImageKind::Ir {
+                ty: IrType::Ptx,
+                ..
+            }
+        )
+    });
+    std::str::from_utf8(&image.unwrap().bytes).unwrap()
+}
+
+#[test]
+fn each_module_has_spirv_ptx_and_code_of_ptxas_for_two_gpus() {
+    if component().is_none() {
+        return;
+    }
+    for name in WHOLE {
+        let bytes = built(name);
+        let file = syclbin::read::parse(&bytes).unwrap();
+        assert!(!file.modules.is_empty());
+        for module in &file.modules {
+            assert_eq!(images(module), ["SpirV", "Ptx", "sm_80", "sm_90"], "{name}");
+            assert!(ptx(module).contains("\n.target sm_80"), "{name}");
+            for image in &module.images[2..] {
+                assert!(image.bytes.starts_with(b"\x7fELF"), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_module_that_wants_a_function_of_another_has_ptx_that_can_be_linked() {
+    let Some(component) = component() else { return };
+    let bytes = built(IMPORTING);
+    let file = syclbin::read::parse(&bytes).unwrap();
+    assert_eq!(images(&file.modules[0]), ["SpirV", "Ptx"]);
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("import.ptx");
+    std::fs::write(&source, ptx(&file.modules[0])).unwrap();
+    let [source, object] =
+        [source, folder.path().join("import.o")].map(|p| p.display().to_string());
+    for arch in ["-arch=sm_80", "-arch=sm_90"] {
+        let alone = ptxas(&component, &[arch, &source, "-o", &object]);
+        assert!(said(&alone).contains("_Z5shapef"), "{}", said(&alone));
+        let to_link = ptxas(&component, &["-c", arch, &source, "-o", &object]);
+        assert!(to_link.status.success(), "{}", said(&to_link));
+    }
+    let bytes = built("export_side");
+    let exporting = syclbin::read::parse(&bytes).unwrap();
+    assert!(ptx(&exporting.modules[0]).contains(".visible .func"));
+    // A program links by the driver, and the component has no linker.
+    common::say_skipped("linking the two needs nvlink");
+}
+
+#[test]
+fn kernels_take_the_same_by_ptx_and_by_spirv() {
+    if component().is_none() {
+        return;
+    }
+    for name in WHOLE.into_iter().chain([IMPORTING]) {
+        let bytes = built(name);
+        let signatures = |kept: IrType| -> Vec<KernelSignature> {
+            let mut file = syclbin::read::parse(&bytes).unwrap();
+            for module in &mut file.modules {
+                let is_kept =
+                    |kind: ImageKind<'_>| matches!(kind, ImageKind::Ir { ty, .. } if ty == kept);
+                module.images.retain(|image| is_kept(image.kind()));
+            }
+            signature::kernels(&file).unwrap().kernels
+        };
+        let (by_spirv, by_ptx) = (signatures(IrType::SpirV), signatures(IrType::Ptx));
+        assert_eq!(by_spirv, by_ptx, "{name}");
+    }
+}
+
+#[test]
+fn files_with_code_for_nvidia_verify() {
+    if component().is_none() {
+        return;
+    }
+    for name in WHOLE.into_iter().chain([IMPORTING]) {
+        let findings = syclbin::verify::verify(&built(name));
+        let is_error =
+            |one: &&syclbin::verify::Finding| one.severity == syclbin::verify::Severity::Error;
+        let errors: Vec<_> = findings.iter().filter(is_error).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+}
+
+/// The head of a source, with headers that are fast to compile.
+const HEAD: &str = "#include <sycl/ext/oneapi/free_function_queries.hpp>
+#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
+#define KERNEL extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY( \\
+    (sycl::ext::oneapi::experimental::single_task_kernel)) void
+";
+/// A struct by value.
+const STRUCT: &str = "struct Four { int of[4]; };
+KERNEL k(Four four, int *to) { *to = four.of[1]; }
+";
+
+/// A folder with the source `k.cpp`.
+fn folder(source: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.cpp"), format!("{HEAD}{source}")).unwrap();
+    folder
+}
+
+#[track_caller]
+fn well(arguments: &[&str], folder: &Path) -> Syclbin<'static> {
+    let output = clang(arguments, folder);
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(said(&output), "");
+    read(&folder.join("a.syclbin"))
+}
+
+/// Once this fails, `device_library.rs` of `syclbin-clang` can go.
+#[test]
+fn the_library_still_asks_the_file_system_for_its_device_library() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(STRUCT);
+    let output = clang(
+        &["-fsyclbin", "--compile-ptx=sm_75,unserved", "k.cpp"],
+        folder.path(),
+    );
+    assert!(!output.status.success());
+    let text = said(&output);
+    let path = "/lib/clang/23/lib/nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
+    assert!(text.contains(path), "{text}");
+}
+
+/// Once this fails, clang may be told the true GPU.
+#[test]
+fn the_library_still_crashes_on_a_struct_where_clang_knows_the_gpu() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(STRUCT);
+    let output = clang(
+        &["-fsyclbin", "--compile-ptx=sm_80,unhidden", "k.cpp"],
+        folder.path(),
+    );
+    assert_eq!(output.status.code(), None, "{}", said(&output));
+}
+
+#[test]
+fn the_gpu_that_is_hidden_from_clang_is_the_one_that_code_is_made_for() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder("");
+    let source = test_files::path("work_group.cpp");
+    let source = source.to_str().unwrap();
+    let made = |option: &str| {
+        let file = well(&["-fsyclbin", option, "-O2", source], folder.path());
+        file.modules
+            .iter()
+            .map(|module| ptx(module).to_owned())
+            .collect::<Vec<_>>()
+    };
+    // No kernel of it has a struct by value, so it compiles either way.
+    let hidden = made("--compile-ptx=sm_80");
+    assert_eq!(hidden, made("--compile-ptx=sm_80,unhidden"));
+    assert_ne!(hidden, made("--compile-ptx=sm_90"));
+}
+
+#[test]
+fn structs_by_value_compile_for_every_gpu_and_ptxas_takes_them() {
+    let Some(component) = component() else { return };
+    let folder = folder(STRUCT);
+    let gpus = "75 80 86 87 88 89 90 90a 100 100a 100f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f";
+    for gpu in gpus.split(' ') {
+        let option = format!("--compile-ptx=sm_{gpu}");
+        let file = well(&["-fsyclbin", &option, "-O2", "k.cpp"], folder.path());
+        let text = ptx(&file.modules[0]);
+        assert!(text.contains(&format!("\n.target sm_{gpu}\n")), "{text}");
+        let [source, object] = ["k.ptx", "k.o"].map(|name| folder.path().join(name));
+        std::fs::write(&source, text).unwrap();
+        let [source, object] = [source, object].map(|path| path.display().to_string());
+        let output = ptxas(
+            &component,
+            &[&format!("-arch=sm_{gpu}"), &source, "-o", &object],
+        );
+        assert!(output.status.success(), "sm_{gpu}: {}", said(&output));
+    }
+}
+
+#[test]
+fn parameters_of_every_kind_compile_with_and_without_optimization() {
+    if component().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("k.cpp"),
+        "#include <sycl/sycl.hpp>
+namespace syclexp = sycl::ext::oneapi::experimental;
+struct Four { int of[4]; float *to; };
+#define KERNEL extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>)) void
+KERNEL k(Four four, sycl::half h, sycl::float4 v, sycl::vec<int, 3> w, sycl::id<2> i, sycl::range<3> r,
+         sycl::accessor<float, 1> a, sycl::local_accessor<float, 1> l, float *to) {
+  size_t at = sycl::ext::oneapi::this_work_item::get_nd_item<1>().get_global_id(0);
+  l[at % 8] = a[at];
+  to[at] = l[at % 8] + four.of[at % 4] * four.to[at] + float(h) + v.x() * w.y() + i[1] + r[2] + sycl::sin(v.y());
+}
+",
+    )
+    .unwrap();
+    for level in ["-O0", "-O2", "-g"] {
+        let arguments = [
+            "-fsyclbin",
+            "-fsycl-targets=spir64,nvidia_gpu_sm_80",
+            level,
+            "k.cpp",
+        ];
+        let file = well(&arguments, folder.path());
+        assert_eq!(
+            images(&file.modules[0]),
+            ["SpirV", "Ptx", "sm_80"],
+            "{level}"
+        );
+    }
+}
+
+#[test]
+fn sources_see_the_gpu_that_is_named_and_may_call_its_functions() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(
+        "#if defined(__NVPTX__)
+static_assert(__SYCL_CUDA_ARCH__ == 800);
+#endif
+KERNEL k(__bf16 *x) {
+#if defined(__NVPTX__)
+  x[0] = __nvvm_fma_rn_bf16(x[1], x[2], x[3]);
+#endif
+}
+",
+    );
+    let line = [
+        "-fsyclbin",
+        "-fsycl-targets=spir64,nvptx64-nvidia-cuda",
+        "-O2",
+        "k.cpp",
+    ];
+    let named = [
+        "-Xsycl-target-backend=nvptx64-nvidia-cuda",
+        "--cuda-gpu-arch=sm_80",
+    ];
+    let file = well(&[&line[..], &named].concat(), folder.path());
+    assert!(ptx(&file.modules[0]).contains("fma.rn.bf16"));
+    assert_eq!(images(&file.modules[0]), ["SpirV", "Ptx", "sm_80"]);
+    let without = clang(&line, folder.path());
+    assert!(
+        said(&without).contains("static assertion failed"),
+        "{}",
+        said(&without)
+    );
+}
+
+#[test]
+fn what_both_compiles_say_of_a_source_is_said_once() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder("#warning \"look here\"\nKERNEL k(int *to) { *to = 1; }\n");
+    let arguments = [
+        "-fsyclbin",
+        "-fsycl-targets=spir64,nvptx64-nvidia-cuda",
+        "k.cpp",
+    ];
+    let output = clang(&arguments, folder.path());
+    assert!(output.status.success());
+    assert_eq!(
+        said(&output).matches("warning: \"look here\"").count(),
+        1,
+        "{}",
+        said(&output)
+    );
+    assert!(!said(&output).contains("NOTE"), "{}", said(&output));
+    std::fs::write(folder.path().join("k.cpp"), "int x = y;\n").unwrap();
+    let output = clang(&arguments, folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        said(&output).matches("undeclared identifier").count(),
+        1,
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn headers_that_only_one_compile_reads_are_in_the_depfile() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(
+        "#if defined(__NVPTX__)\n#include \"nvidia.hpp\"\n#else\n#include \"other.hpp\"\n#endif\n\
+         KERNEL k(int *to) { *to = VALUE; }\n",
+    );
+    for name in ["nvidia.hpp", "other.hpp"] {
+        std::fs::write(folder.path().join(name), "#define VALUE 1\n").unwrap();
+    }
+    let arguments = [
+        "-fsyclbin",
+        "-fsycl-targets=spir64,nvptx64-nvidia-cuda",
+        "-MMD",
+        "k.cpp",
+    ];
+    well(&arguments, folder.path());
+    let rule = std::fs::read_to_string(folder.path().join("a.d")).unwrap();
+    assert!(
+        rule.contains("nvidia.hpp") && rule.contains("other.hpp"),
+        "{rule}"
+    );
+    assert_eq!(rule.matches("k.cpp").count(), 1, "{rule}");
+}
+
+#[test]
+fn objects_keep_their_ptx_and_get_native_code_when_they_are_linked() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(STRUCT);
+    let other = format!("{HEAD}KERNEL other(int *to) {{ *to = 2; }}\n");
+    std::fs::write(folder.path().join("other.cpp"), other).unwrap();
+    let targets = "-fsycl-targets=spir64,nvptx64-nvidia-cuda";
+    let object = |source: &str| {
+        well(&["-fsyclbin=object", targets, source], folder.path());
+        let made = folder.path().join(source).with_extension("syclbin");
+        std::fs::rename(folder.path().join("a.syclbin"), made).unwrap();
+    };
+    object("k.cpp");
+    object("other.cpp");
+    let inputs = ["k.syclbin", "other.syclbin"];
+    let all = |modules: &Syclbin<'_>| -> Vec<Vec<String>> {
+        modules.modules.iter().map(images).collect()
+    };
+    let joined = well(&["-fsyclbin", inputs[0], inputs[1]], folder.path());
+    assert_eq!(all(&joined), [["SpirV", "Ptx"], ["SpirV", "Ptx"]]);
+    let linked = well(
+        &[
+            "-fsyclbin",
+            targets,
+            "--offload-arch=sm_80",
+            inputs[0],
+            "other.cpp",
+        ],
+        folder.path(),
+    );
+    let expected = ["SpirV", "Ptx", "sm_80"];
+    assert_eq!(all(&linked), [expected, expected]);
+    let alone = well(
+        &["-fsyclbin", "-fsycl-targets=nvptx64", "k.cpp", "other.cpp"],
+        folder.path(),
+    );
+    assert_eq!(all(&alone), [["Ptx"], ["Ptx"]]);
+}
+
+#[test]
+fn kernels_of_inputs_that_brought_no_ptx_are_named() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(STRUCT);
+    well(&["-fsyclbin=object", "k.cpp"], folder.path());
+    let arguments = [
+        "-fsyclbin",
+        "-fsycl-targets=spir64,nvptx64",
+        "a.syclbin",
+        "-o",
+        "b.syclbin",
+    ];
+    let output = clang(&arguments, folder.path());
+    assert!(output.status.success());
+    let text = said(&output);
+    assert!(
+        text.contains("no code for NVIDIA's GPUs of k, as"),
+        "{text}"
+    );
+    assert_eq!(
+        images(&read(&folder.path().join("b.syclbin")).modules[0]),
+        ["SpirV"]
+    );
+}
+
+#[test]
+fn functions_that_every_driver_has_are_no_import() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(
+        "#include <sycl/ext/oneapi/experimental/builtins.hpp>
+KERNEL k(int *x) { sycl::ext::oneapi::experimental::printf(\"%d\\n\", *x); }
+",
+    );
+    let targets = "-fsycl-targets=spir64,nvidia_gpu_sm_80";
+    let file = well(&["-fsyclbin", targets, "k.cpp"], folder.path());
+    assert!(ptx(&file.modules[0]).contains("vprintf"));
+    assert_eq!(images(&file.modules[0]), ["SpirV", "Ptx", "sm_80"]);
+}
+
+#[test]
+fn a_crash_on_the_way_to_ptx_names_source_and_target() {
+    if component().is_none() {
+        return;
+    }
+    let crash = "#if defined(__NVPTX__)\n#pragma clang __debug crash\n#endif\n";
+    let folder = folder(&format!("{STRUCT}{crash}"));
+    let arguments = [
+        "-fsyclbin",
+        "-fsycl-targets=spir64,nvptx64-nvidia-cuda",
+        "k.cpp",
+    ];
+    let output = clang(&arguments, folder.path());
+    assert_eq!(output.status.code(), Some(254));
+    let text = said(&output);
+    assert!(
+        text.contains("crashed on k.cpp, for target nvptx64-nvidia-cuda"),
+        "{text}"
+    );
+    assert!(
+        text.contains("k.cpp has the kernels k; leave nvptx64"),
+        "{text}"
+    );
+    assert!(!folder.path().join("a.syclbin").exists());
+}
+
+#[test]
+fn the_steps_are_shown_and_not_done() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(STRUCT);
+    let arguments = [
+        "-###",
+        "-fsyclbin",
+        "-fsycl-targets=spir64,nvidia_gpu_sm_80",
+        "k.cpp",
+    ];
+    let text = said(&clang(&arguments, folder.path()));
+    let steps: Vec<_> = text.lines().collect();
+    assert_eq!(steps.len(), 4, "{text}");
+    assert!(steps[1].contains("\"--compile-ptx=sm_80\""), "{text}");
+    assert!(
+        steps[2].contains("ptxas\" \"-arch=sm_80\" \"MODULE.ptx\""),
+        "{text}"
+    );
+    assert!(!folder.path().join("a.syclbin").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_not_installed_is_named_with_the_command_that_installs_it() {
+    let folder = folder(STRUCT);
+    // Beside an installation without the component.
+    let program = folder.path().join("syclbin-clang");
+    std::fs::copy(clang::program(), &program).unwrap();
+    let run = |arguments: &str| {
+        let mut command = Command::new(&program);
+        command
+            .args(arguments.split(' '))
+            .current_dir(folder.path());
+        command.env(HOME_VARIABLE, folder.path());
+        command.env("XDG_CACHE_HOME", folder.path());
+        said(&command.output().unwrap())
+    };
+    let install = "cargo syclbin toolchain install --component nvidia";
+    let text = run("-fsyclbin -fsycl-targets=spir64,nvptx64-nvidia-cuda k.cpp");
+    assert!(
+        text.contains("libdevice") && text.contains(install),
+        "{text}"
+    );
+    // A CUDA of the user's that has no assembler.
+    let text = run("-fsyclbin -fsycl-targets=nvidia_gpu_sm_80 --cuda-path=/no/cuda k.cpp");
+    assert!(
+        text.contains("'/no/cuda/bin/ptxas'") && text.contains(install),
+        "{text}"
+    );
+}

@@ -1,0 +1,131 @@
+//! Contracts: launches that keep them run without `unsafe`, those that break them are errors.
+#![forbid(unsafe_code)]
+
+use syclbin_rt::{Buffer, NdRange, Queue};
+
+use crate::common::{queue, spirv_queue};
+
+syclbin_rt::include_syclbin! {
+    mod vector_ops = "vector_ops";
+    only { saxpy, fill::*, scale<int> }
+    safe fn saxpy where x.len() >= n, y.len() >= n;
+    safe fn scale<int> as double_ints where range.items() == data.len() && factor == 2;
+    pub(crate) safe fn fill::iota where out.len() / 2 * 2 >= count + 0 * range[0];
+}
+
+fn message<T: std::fmt::Debug>(result: syclbin_rt::Result<T>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn ones(queue: &Queue, count: usize) -> Buffer<f32> {
+    queue.upload(&vec![1.0; count]).unwrap()
+}
+
+#[test]
+fn a_launch_that_keeps_its_contract_runs_and_one_that_breaks_it_names_both_sides() {
+    let Some(queue) = queue() else { return };
+    let kernels = vector_ops::Module::load(&queue).unwrap();
+    let (x, mut y) = (ones(&queue, 10), ones(&queue, 16));
+    kernels.saxpy(2.0, &x, &mut y, 10).launch(64).unwrap();
+    let expected = [vec![3.0; 10], vec![1.0; 6]].concat();
+    assert_eq!(queue.download(&y).unwrap(), expected);
+    assert_eq!(
+        message(kernels.saxpy(2.0, &x, &mut y, 16).launch(16)),
+        "kernel saxpy: argument 1 (x) breaks the contract `x.len() >= n`: x.len() is 10, n is 16"
+    );
+    assert_eq!(queue.download(&y).unwrap(), expected, "nothing ran");
+    let x = ones(&queue, 100);
+    assert_eq!(
+        message(kernels.saxpy(2.0, &x, &mut y, 17).launch(NdRange::new(64))),
+        "kernel saxpy: argument 2 (y) breaks the contract `y.len() >= n`: y.len() is 16, n is 17"
+    );
+}
+
+#[test]
+fn a_condition_may_ask_for_the_range_and_for_a_value() {
+    let Some(queue) = queue() else { return };
+    let kernels = vector_ops::Module::load(&queue).unwrap();
+    let mut data = queue.upload(&[1, 2, 3]).unwrap();
+    kernels.double_ints(&mut data, 2).launch(3).unwrap();
+    assert_eq!(queue.download(&data).unwrap(), [2, 4, 6]);
+    assert_eq!(
+        message(kernels.double_ints(&mut data, 2).launch(4)),
+        "kernel scale<int>: argument 0 (data) breaks the contract `range.items() == data.len()`: \
+         range.items() is 4, data.len() is 3"
+    );
+    assert_eq!(
+        message(kernels.double_ints(&mut data, -3).launch(3)),
+        "kernel scale<int>: argument 1 (factor) breaks the contract `factor == 2`: factor is -3"
+    );
+}
+
+#[test]
+fn arithmetic_is_that_of_integers_and_dimensions_are_those_of_the_conditions() {
+    let Some(queue) = queue() else { return };
+    let kernels = vector_ops::Module::load(&queue).unwrap();
+    let mut out = ones(&queue, 5);
+    let iota =
+        |out: &mut _, count, range: NdRange| kernels.fill.iota(1.0, out, count).launch(range);
+    iota(&mut out, 4, 1.into()).unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [1.0, 2.0, 3.0, 4.0, 1.0]);
+    let broken = message(iota(&mut out, 5, 1.into()));
+    assert!(
+        broken.contains("out.len() / 2 * 2 is 4, count + 0 * range[0] is 5"),
+        "{broken}"
+    );
+    // Its conditions name dimension 0 and no other, so they are about a kernel of one dimension.
+    let broken = message(iota(&mut out, 4, [1, 1].into()));
+    assert!(
+        broken.contains("`range.dimensions() == 1`: range.dimensions() is 2"),
+        "{broken}"
+    );
+}
+
+#[test]
+fn a_negative_count_is_refused() {
+    let Some(queue) = queue() else { return };
+    let kernels = vector_ops::Module::load(&queue).unwrap();
+    let mut out = ones(&queue, 4);
+    assert_eq!(
+        message(kernels.fill.iota(1.0, &mut out, -1).launch(4)),
+        "kernel fill::iota: argument 2 (count) breaks the contract `count >= 0`: count is -1"
+    );
+}
+
+mod signed {
+    syclbin_rt::include_syclbin! {
+        pub(crate) mod vector_ops = "vector_ops";
+        only { fill::iota }
+        safe fn fill::iota where out.len() >= count, count >= i32::MIN;
+    }
+}
+
+#[test]
+fn a_contract_may_allow_negative_numbers() {
+    let Some(queue) = queue() else { return };
+    let kernels = signed::vector_ops::Module::load(&queue).unwrap();
+    let mut out = ones(&queue, 2);
+    kernels.fill.iota(5.0, &mut out, -1).launch(2).unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [1.0; 2]);
+}
+
+mod unsure {
+    syclbin_rt::include_syclbin! {
+        pub(crate) mod vector_ops = "../files/vector_ops.object.syclbin";
+        only { saxpy }
+        safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3;
+    }
+}
+
+#[test]
+fn a_number_whose_sign_is_not_known_must_not_be_negative() {
+    let Some(queue) = spirv_queue() else { return };
+    let kernels = unsure::vector_ops::Module::load(&queue).unwrap();
+    let (x, mut y) = (ones(&queue, 4), ones(&queue, 4));
+    kernels.saxpy(1.0, &x, &mut y, 4).launch(16).unwrap();
+    // In C++ it is `unsigned`, so this would be 4 thousand million.
+    assert_eq!(
+        message(kernels.saxpy(1.0, &x, &mut y, -1).launch(16)),
+        "kernel saxpy: argument 3 (arg3) breaks the contract `arg3 >= 0`: arg3 is -1"
+    );
+}

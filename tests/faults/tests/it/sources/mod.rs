@@ -1,0 +1,32 @@
+//! The OpenCL functions that the sources of the runtime name.
+#![allow(clippy::panic, reason = "what is missing here fails the test")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The names of OpenCL functions in Rust code, without comments.
+pub(crate) fn named(code: &str) -> BTreeSet<String> {
+    let lines = code.lines().filter(|line| !line.trim().starts_with("//"));
+    let words = lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let words = words.map(|word| word.trim_end_matches("_fn").trim_end_matches("_t"));
+    words
+        .filter(|word| {
+            let rest = word.strip_prefix("cl").unwrap_or_default();
+            rest.starts_with(|first: char| first.is_ascii_uppercase()) && !rest.contains('_')
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Those in the backend of the runtime.
+pub(crate) fn named_by_the_runtime() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../syclbin-rt/src/backend/opencl");
+    let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{error}"));
+    let mut names = BTreeSet::new();
+    for file in files {
+        let path = file.expect("a file").path();
+        names.append(&mut named(&std::fs::read_to_string(&path).expect("text")));
+    }
+    assert!(names.len() > 30, "the backend is not where this looks");
+    names
+}

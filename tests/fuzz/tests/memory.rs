@@ -1,0 +1,52 @@
+//! No size that a file claims becomes memory: what reading takes is bounded by the file.
+//!
+//! In a binary of its own: the allocator counts for the whole process.
+#![allow(clippy::unwrap_used)] // a test may
+
+use peak_alloc::PeakAlloc;
+use syclbin::verify::verify;
+use syclbin::{Container, read, write};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// The most memory that `work` had at once.
+fn peak(work: impl FnOnce()) -> usize {
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    work();
+    MEMORY.peak_usage().saturating_sub(before)
+}
+
+// One test: others in this process would count as well.
+#[test]
+fn whatever_a_field_claims_reading_takes_no_more_memory_than_the_file_is_worth() {
+    let bytes = test_files::read("work_group.object.syclbin");
+    let file = read::parse(&bytes).unwrap();
+    let mut cases = 0;
+    for container in Container::ALL {
+        let good = write::to_vec(&file, container).unwrap();
+        // What reading the good file takes, and then as much as the file has bytes.
+        let allowed = good.len() + peak(|| drop(read::parse(&good)));
+        let allowed_findings = good.len() + 2 * peak(|| drop(verify(&good)));
+        // All that is not code: headers and strings come first.
+        for at in 0..good.len().min(1600) - 8 {
+            for claim in [u64::MAX, 1 << 40, 0xffff_ffff, 0x0100_0000, 0x7fff] {
+                let mut bytes = good.clone();
+                bytes[at..at + 8].copy_from_slice(&claim.to_le_bytes());
+                let taken = peak(|| drop(read::parse(&bytes)));
+                assert!(
+                    taken <= allowed,
+                    "{container:?} {at:#x} {claim:#x}: {taken}"
+                );
+                let taken = peak(|| drop(verify(&bytes)));
+                assert!(
+                    taken <= allowed_findings,
+                    "{container:?} {at:#x} {claim:#x}: {taken}"
+                );
+                cases += 1;
+            }
+        }
+    }
+    eprintln!("{cases} claims");
+}
