@@ -1,4 +1,4 @@
-//! Has the linker export the one function that `src/clang/device_library.rs` puts before the C
+//! Has the linker export the one function that `syclbin-clang` (`src/library/device_library.rs`) puts before the C
 //! library's. An executable exports nothing by itself.
 
 fn main() {

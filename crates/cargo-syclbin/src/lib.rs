@@ -27,8 +27,8 @@
 //! | [`ui`] | what the user sees while something takes long |
 //! | [`error`] | what can go wrong, each with its way out |
 //!
-//! The second program of this crate, `syclbin-clang`, is a compiler driver and shares no code with
-//! this one: it runs in a process of its own, beside the compiler library.
+//! The second program of this package, the compiler driver `syclbin-clang`, is the crate of that name. It shares no code
+//! with this one, and runs in a process of its own beside the compiler library.
 #![forbid(unsafe_code)]
 
 pub mod build;

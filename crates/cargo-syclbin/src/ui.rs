@@ -7,7 +7,11 @@ use std::cell::RefCell;
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 
+use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
+
+/// How reports show what a user should look at.
+pub(crate) const ATTENTION: Style = AnsiColor::Yellow.on_default();
 
 /// Prints an answer. Its colours show on a terminal, unless NO_COLOR says no, and elsewhere if
 /// CLICOLOR_FORCE says so. A reader that has seen enough, like `head`, is no failure.

@@ -5,17 +5,16 @@
 
 use std::fmt::Write as _;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use serde::Serialize;
 use syclbin::Content;
 use syclbin::extract::{DeviceImage, OffloadKind};
 
 use crate::input::sha256;
 use crate::inspect::qualified;
-use crate::ui::{Escaped, Shown, Size};
+use crate::ui::{ATTENTION, Escaped, Shown, Size};
 
 const TITLE: Style = Style::new().bold();
-const ATTENTION: Style = AnsiColor::Yellow.on_default();
 /// Kernels of one image that are named.
 const NAMES: usize = 8;
 

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use syclbin::signature::mangled;
 
 use super::report::{Kernel, Parameter};
-use super::text::ATTENTION;
-use crate::ui::Shown;
+use crate::ui::{ATTENTION, Shown};
 
 /// A kernel as C++ declares it, as far as that is known.
 pub(super) fn signature(kernel: &Kernel) -> String {

@@ -8,12 +8,11 @@ use super::kernel::{beside, declared, extent, qualified, signature};
 use super::report::{
     Build, Image, Kernel, Module, PropertyValue, Report, Requirements, Set, StringEntry,
 };
-use crate::ui::{Escaped, Shown, Size};
+use crate::ui::{ATTENTION, Escaped, Shown, Size};
 
 const TITLE: Style = Style::new().bold();
 const NAME: Style = AnsiColor::Cyan.on_default();
 const LABEL: Style = Style::new().dimmed();
-pub(super) const ATTENTION: Style = AnsiColor::Yellow.on_default();
 /// Columns of the labels.
 const WIDTH: usize = 10;
 /// Columns beyond which signatures no longer push aside what stands beside them.

@@ -2,9 +2,12 @@
 //!
 //! The interface is not published; it is described by what was measured on the pinned version, so
 //! any other file is refused before a single function of it runs. This is the one module of the
-//! workspace's build side with unsafe code, beside [`crate::device_library`], so what the library made
+//! workspace's build side with unsafe code, beside [`crate::library::device_library`], so what the library made
 //! goes from here to a driver, too.
 #![allow(unsafe_code)]
+
+pub(crate) mod device_library;
+pub(crate) mod headers;
 
 use std::ffi::{CStr, CString, c_char};
 use std::fs::File;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use syclbin::{AbstractModule, Image, ImageKind, State};
 
 use super::{Backend, described};
-use crate::imports;
-use crate::link::Part;
-use crate::targets::Target;
+use crate::command_line::targets::Target;
+use crate::link::imports;
+use crate::link::input_file::InputFile;
 use crate::{Result, own};
 
 /// Takes out of `parts` the native images that `backends` make anew and, where the file is an
@@ -17,7 +17,11 @@ use crate::{Result, own};
 /// # Errors
 ///
 /// When a kernel has nothing but an image that is to be linked.
-pub(crate) fn sift(parts: &mut [Part], backends: &[Backend], state: State) -> Result<Vec<String>> {
+pub(crate) fn sift(
+    parts: &mut [InputFile],
+    backends: &[Backend],
+    state: State,
+) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
     for part in parts {
         let mut with_spirv = BTreeSet::new();
@@ -122,7 +126,7 @@ mod tests {
     use syclbin::{IrType, Syclbin};
 
     /// An object with a module for each of `images`, all with the kernel `k`.
-    fn object(images: Vec<Vec<Image<'static>>>) -> [Part; 1] {
+    fn object(images: Vec<Vec<Image<'static>>>) -> [InputFile; 1] {
         let mut file = Syclbin::new(State::Object);
         for images in images {
             let mut module = module("k");
@@ -130,7 +134,7 @@ mod tests {
             file.modules.push(module);
         }
         let name = "o.syclbin".to_owned();
-        [Part { name, file }]
+        [InputFile { name, file }]
     }
 
     fn spirv() -> Image<'static> {
@@ -144,7 +148,7 @@ mod tests {
         Image::native(arch, &target.triple(), vec![1])
     }
 
-    fn left(parts: &[Part]) -> Vec<Vec<&'static str>> {
+    fn left(parts: &[InputFile]) -> Vec<Vec<&'static str>> {
         parts[0].file.modules.iter().map(targets_of).collect()
     }
 
@@ -187,7 +191,7 @@ mod tests {
             assert_eq!(sift(&mut parts, &made, State::Executable), Ok(Vec::new()));
             assert_eq!(left(&parts), [["spirv"]]);
         }
-        let keeps = |mut parts: [Part; 1], made: &[Backend]| {
+        let keeps = |mut parts: [InputFile; 1], made: &[Backend]| {
             assert_eq!(sift(&mut parts, made, State::Executable), Ok(Vec::new()));
             left(&parts)
         };

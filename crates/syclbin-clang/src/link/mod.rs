@@ -3,6 +3,10 @@
 //! Modules stay apart, and what one uses of another is found when they are loaded; so does the
 //! reference runtime with objects.
 
+pub(crate) mod imports;
+pub(crate) mod input_file;
+pub(crate) mod symbols;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -10,33 +14,15 @@ use syclbin::metadata::{Sources, without_run_prefix};
 use syclbin::property::set;
 use syclbin::{State, Syclbin};
 
-use crate::imports;
-use crate::states::check_join;
-use crate::symbols::spelled;
+use crate::command_line::states::check_join;
 use crate::{Result, own};
-
-/// What one input adds to the file.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    /// The input, as the user called it.
-    pub(crate) name: String,
-    pub(crate) file: Syclbin<'static>,
-}
-
-impl Part {
-    /// The same input with another file.
-    pub(crate) fn map(self, change: impl FnOnce(Syclbin<'static>) -> Syclbin<'static>) -> Self {
-        Self {
-            file: change(self.file),
-            ..self
-        }
-    }
-}
+use input_file::InputFile;
+use symbols::spelled;
 
 /// Reads a SYCLBIN file that is to join one of state `whole`.
-pub(crate) fn open(path: &Path, whole: State) -> Result<Part> {
+pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
     let part = read(path, path.display().to_string())?;
-    let Part { name, file } = &part;
+    let InputFile { name, file } = &part;
     if file.global.set(set::PLACEHOLDER).is_some() {
         return own(format!(
             "'{name}' is a placeholder without kernels, as documentation is built with; compile it again"
@@ -47,7 +33,7 @@ pub(crate) fn open(path: &Path, whole: State) -> Result<Part> {
 }
 
 /// Reads a SYCLBIN file of any state, which stands for `name`.
-pub(crate) fn read(path: &Path, name: String) -> Result<Part> {
+pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     let bytes = syclbin_toolchain::file::read(path)
         .or_else(|error| own(format!("'{}' cannot be read: {error}", path.display())))?;
     let file = syclbin::read::parse(&bytes).or_else(|error| {
@@ -57,7 +43,7 @@ pub(crate) fn read(path: &Path, name: String) -> Result<Part> {
         ))
     })?;
     let file = file.into_owned();
-    Ok(Part { name, file })
+    Ok(InputFile { name, file })
 }
 
 /// All modules of `parts`, in order. Properties of a whole file, but for its state, are carried over.
@@ -66,7 +52,7 @@ pub(crate) fn read(path: &Path, name: String) -> Result<Part> {
 ///
 /// When two parts have a kernel or define a device function of one name, and when something is used
 /// that nothing has.
-pub(crate) fn join(parts: Vec<Part>, state: State) -> Result<Syclbin<'static>> {
+pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'static>> {
     check_once(&parts)?;
     imports::check(&parts, state)?;
     let mut whole = Syclbin::new(state);
@@ -107,7 +93,7 @@ pub(crate) fn join(parts: Vec<Part>, state: State) -> Result<Syclbin<'static>> {
 
 /// That no kernel and no device function comes from two inputs, but for functions that may. A file may
 /// have one kernel in several modules, one for each target.
-fn check_once(parts: &[Part]) -> Result<()> {
+fn check_once(parts: &[InputFile]) -> Result<()> {
     let mut kernels = BTreeMap::new();
     let mut functions = BTreeMap::new();
     for (index, part) in parts.iter().enumerate() {
@@ -136,7 +122,7 @@ fn once<'p>(
     what: &str,
     symbol: &'p str,
     index: usize,
-    parts: &[Part],
+    parts: &[InputFile],
 ) -> Result<()> {
     let first = *seen.entry(symbol).or_insert(index);
     if first == index {
@@ -157,14 +143,14 @@ mod tests {
     use syclbin::property::Value;
     use syclbin::{AbstractModule, Container, Image, IrType};
 
-    fn part(name: &str, kernels: &[&'static str]) -> Part {
+    fn part(name: &str, kernels: &[&'static str]) -> InputFile {
         let mut file = Syclbin::new(State::Object);
         for &kernel in kernels {
             let mut module = AbstractModule::default();
             module.add_kernel_name(kernel);
             file.modules.push(module);
         }
-        Part {
+        InputFile {
             name: name.into(),
             file,
         }

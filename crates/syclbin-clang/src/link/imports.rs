@@ -7,8 +7,8 @@ use syclbin::property::{PropertySet, Value, set};
 use syclbin::signature::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::{AbstractModule, Image, ImageKind, IrType, State, ptx};
 
-use crate::link::Part;
-use crate::symbols::named;
+use crate::link::input_file::InputFile;
+use crate::link::symbols::named;
 use crate::{Result, own};
 
 /// What a module offers to others.
@@ -115,7 +115,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 }
 
 /// Refuses a source with an `assert`, as a failed one ends the process of whoever launched the kernel.
-pub(crate) fn check_asserts(part: &Part) -> Result<()> {
+pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
         let mut ptx = module.images.iter().filter(|image| is_ptx(image));
         let in_ptx = ptx.any(|image| contains(&image.bytes, ASSERT_FAIL_OF_PTX));
@@ -133,7 +133,7 @@ pub(crate) fn check_asserts(part: &Part) -> Result<()> {
 
 /// Refuses code that nobody can link any more: in every state what needs DPC++'s device library, and in
 /// an executable what nothing in the file exports.
-pub(crate) fn check(parts: &[Part], state: State) -> Result<()> {
+pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
     let mut exported = BTreeSet::new();
     let mut imported: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for part in parts {
@@ -179,7 +179,7 @@ mod tests {
     use crate::Failure;
     use syclbin::Syclbin;
 
-    fn part(name: &str, imported: &[&'static str], exported: &[&'static str]) -> Part {
+    fn part(name: &str, imported: &[&'static str], exported: &[&'static str]) -> InputFile {
         let mut module = AbstractModule::default();
         for (symbols, set) in [
             (imported, set::IMPORTED_SYMBOLS),
@@ -191,7 +191,7 @@ mod tests {
         }
         let mut file = Syclbin::new(State::Object);
         file.modules.push(module);
-        Part {
+        InputFile {
             name: name.into(),
             file,
         }

@@ -6,7 +6,7 @@ use syclbin::metadata::SpecializationConstants;
 use syclbin::property::{PropertySet, key, set};
 use syclbin::{AbstractModule, Syclbin};
 
-use crate::imports;
+use crate::link::imports;
 use crate::lower;
 
 /// Puts the images of `ptx` into the modules of `spirv` that have the same kernels, passed the same

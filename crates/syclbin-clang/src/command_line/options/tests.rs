@@ -1,5 +1,5 @@
 use super::*;
-use crate::targets::Target;
+use crate::command_line::targets::Target;
 
 fn parse(line: &str) -> Result<Request> {
     Request::parse(line.split_whitespace().map(str::to_owned).collect())

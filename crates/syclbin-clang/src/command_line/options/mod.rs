@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use syclbin::State;
 
-use crate::depfile::{self, Depfile, Kind};
+use crate::command_line::depfile::{self, Depfile, Kind};
+use crate::command_line::states::Dependencies;
+use crate::command_line::table::{self, Treatment};
+use crate::command_line::targets::Targets;
+use crate::command_line::warnings::Warnings;
 use crate::nvidia::{self, Ptx};
-use crate::states::Dependencies;
-use crate::table::{self, Treatment};
-use crate::targets::Targets;
-use crate::warnings::Warnings;
 use crate::{Failure, Result, own};
 
 /// What the command line asks for.
@@ -263,7 +263,7 @@ impl Reader {
                 return own(format!(
                     "-fsycl-link makes an executable, and -fsyclbin={} asks for another state; leave \
                      one of them out",
-                    crate::states::name(state)
+                    crate::command_line::states::name(state)
                 ));
             }
             (Some(state), false) => state,

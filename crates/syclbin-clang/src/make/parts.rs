@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use syclbin::State;
 
+use crate::command_line::depfile;
+use crate::command_line::inputs::Input;
+use crate::command_line::options::{Options, Show};
+use crate::command_line::states;
+use crate::command_line::targets::{NVIDIA, Target};
 use crate::compile;
-use crate::depfile;
-use crate::imports;
-use crate::inputs::Input;
-use crate::link::{self, Part};
+use crate::link::imports;
+use crate::link::symbols::spelled;
+use crate::link::{self, input_file::InputFile};
 use crate::nvidia::{self, Ptx};
-use crate::options::{Options, Show};
-use crate::states;
 use crate::steps::{self, Step};
-use crate::symbols::spelled;
-use crate::targets::{NVIDIA, Target};
 use crate::{Failure, Result, own};
 
 /// Where the file and the depfile of input number `index` lie until they are joined.
@@ -138,7 +138,7 @@ pub(crate) fn compile(
     options: &Options,
     inputs: &[Input],
     folder: &Path,
-) -> Result<(Vec<Part>, Vec<Vec<PathBuf>>)> {
+) -> Result<(Vec<InputFile>, Vec<Vec<PathBuf>>)> {
     let state = state(options, inputs);
     let mut read = Vec::new();
     if let [Input::Source(source)] = inputs
@@ -154,7 +154,7 @@ pub(crate) fn compile(
         let keeps_asserts = imports::keeps_asserts(&clang);
         let compiled = compile::compile(source, clang, state, kind, options.ptx)?;
         read.push(compiled.read);
-        let part = Part {
+        let part = InputFile {
             name: source.display().to_string(),
             file: compiled.file,
         };
@@ -192,7 +192,7 @@ pub(crate) fn compile(
         if let Input::Source(path) = input {
             let name = path.display().to_string();
             let mut of_source = Vec::new();
-            let mut whole: Option<Part> = None;
+            let mut whole: Option<InputFile> = None;
             for code in &codes {
                 let [output, depfile] = between(folder, index, *code);
                 if code.is_some() && options.targets.ptx_is_optional() && !output.is_file() {

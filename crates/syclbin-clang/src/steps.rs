@@ -6,8 +6,8 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::command_line::options::Show;
 use crate::nvidia::without_notes;
-use crate::options::Show;
 use crate::{Failure, Result, own};
 
 /// A process to run.

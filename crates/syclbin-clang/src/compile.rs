@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
-use crate::depfile::{self, Kind, Sink};
-use crate::headers;
+use crate::command_line::depfile::{self, Kind, Sink};
+use crate::command_line::targets::NVIDIA;
 use crate::inline;
+use crate::library::headers;
 use crate::library::{self, Code, DeviceImage, Outcome};
 use crate::lower;
 use crate::nvidia::{self, Ptx};
-use crate::targets::NVIDIA;
 use crate::{Failure, Result, own};
 
 const SPIRV: &str = "spir64-unknown-unknown";

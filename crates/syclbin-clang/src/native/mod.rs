@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Image, Syclbin};
 
-use crate::imports;
+use crate::command_line::options::Show;
+use crate::command_line::targets::Target;
 use crate::library;
-use crate::options::Show;
+use crate::link::imports;
+use crate::link::symbols::{named, spelled};
 use crate::steps;
-use crate::symbols::{named, spelled};
-use crate::targets::Target;
 use crate::{Result, own};
 
 pub(crate) use backend::Backend;

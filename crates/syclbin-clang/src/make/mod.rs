@@ -1,20 +1,21 @@
 //! From a command line to the files it asks for: the SYCLBIN file and the depfile.
 
+mod parts;
+
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use syclbin::{Container, State};
 use syclbin_build::file;
 
-use crate::inputs::Input;
+use crate::command_line::inputs::Input;
+use crate::command_line::options::{Options, Show};
+use crate::command_line::states;
+use crate::command_line::targets::Target;
 use crate::link;
 use crate::native::{self, Backend};
 use crate::nvidia;
-use crate::options::{Options, Show};
-use crate::parts;
-use crate::states;
 use crate::steps::Step;
-use crate::targets::Target;
 use crate::{Result, own};
 
 /// Makes what is asked for, or shows how. Files appear whole or not at all.

@@ -6,11 +6,11 @@ use syclbin::{AbstractModule, State};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use super::{import, objection};
-use crate::imports;
+use crate::command_line::options::Options;
+use crate::command_line::targets::{Target, processor, processors};
+use crate::link::imports;
 use crate::nvidia;
-use crate::options::Options;
 use crate::steps::{self, Step};
-use crate::targets::{Target, processor, processors};
 use crate::{Failure, Result, own};
 
 /// The variable that tells Intel's CPU device which processor to compile for.

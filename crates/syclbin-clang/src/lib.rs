@@ -6,51 +6,34 @@
 //!
 //! | module | noun |
 //! |---|---|
-//! | [`response_file`] | `@FILE`: arguments in files |
-//! | [`options`] | the command line, and which of it is the library's, by [`table`], the options there are |
-//! | [`states`], [`targets`], [`warnings`], [`inputs`], [`depfile`] | parts of the command line |
-//! | [`make`] | from a command line to the files it asks for, in [`steps`] |
-//! | [`parts`] | each input as modules |
-//! | [`compile`] | one source to modules |
-//! | [`library`] | the compiler library: found, checked, called. Unsafe code |
-//! | [`headers`] | the headers of ours, beside the library |
-//! | [`lower`] | specialization constants, which the library leaves to whoever links |
-//! | [`link`] | the modules of all inputs in one file, whose [`imports`] are all there |
-//! | [`native`] | the SPIR-V and PTX of a file compiled for processors and GPUs |
-//! | [`nvidia`], [`nvidia_gpu`] | PTX, for NVIDIA's GPUs |
-//! | [`device_library`] | a file that the library wants when it makes PTX. The other unsafe code |
+//! | `command_line` | the options, and which of them are the library's |
+//! | `make` | from a command line to the files it asks for, in `steps` |
+//! | `compile` | one source to modules |
+//! | `library` | the compiler library: found, checked, called. The only unsafe code |
+//! | `lower` | specialization constants, which the library leaves to the linker |
+//! | `link` | the modules of all inputs in one file that has all it imports |
+//! | `native` | SPIR-V and PTX compiled for processors and GPUs |
+//! | `nvidia`, `inline` | PTX for NVIDIA's GPUs, and calls in it that are inlined |
 
+mod command_line;
 mod compile;
-mod depfile;
-mod device_library;
-mod headers;
-mod help;
-mod imports;
 mod inline;
-mod inputs;
 mod library;
 mod link;
 mod lower;
 mod make;
 mod native;
 mod nvidia;
-mod nvidia_gpu;
-mod options;
-mod parts;
-mod response_file;
-mod states;
 mod steps;
-mod symbols;
-mod table;
-mod targets;
-mod warnings;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use options::Request;
+use command_line::options::Request;
+use command_line::{help, response_file};
 
-fn main() -> ExitCode {
+/// Runs the program with the arguments of this process, and returns its exit code.
+pub fn main() -> ExitCode {
     let Err(failure) = run() else {
         return ExitCode::SUCCESS;
     };

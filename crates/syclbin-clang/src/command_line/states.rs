@@ -2,7 +2,7 @@
 
 use syclbin::State;
 
-use crate::warnings::Warnings;
+use crate::command_line::warnings::Warnings;
 use crate::{Result, own};
 
 /// The option by which modules may use functions of each other.

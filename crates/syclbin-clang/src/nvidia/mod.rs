@@ -1,8 +1,9 @@
 //! PTX: what compiling a source for NVIDIA's GPUs takes, in a process of its own beside the one that
 //! makes SPIR-V.
 //!
-//! What the compiler library needs help with is here and in [`device_library`], each with its reason.
+//! What the compiler library needs help with is here and in [`crate::library::device_library`], each with its reason.
 
+pub(crate) mod gpu;
 mod merge;
 
 use std::collections::BTreeSet;
@@ -12,12 +13,12 @@ use std::path::{Path, PathBuf};
 use syclbin::{AbstractModule, Image, ImageKind, IrType, Syclbin};
 use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
-use crate::device_library;
+use crate::command_line::targets::{NVIDIA, NvidiaCode};
 use crate::library::Code;
-use crate::nvidia_gpu::NvidiaGpu;
-use crate::symbols::spelled;
-use crate::targets::{NVIDIA, NvidiaCode};
+use crate::library::device_library;
+use crate::link::symbols::spelled;
 use crate::{Failure, Result, own};
+use gpu::NvidiaGpu;
 
 pub(crate) use merge::merge;
 

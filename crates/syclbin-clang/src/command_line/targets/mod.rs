@@ -5,8 +5,8 @@ mod named;
 
 use syclbin::State;
 
-use crate::nvidia_gpu::NvidiaGpu;
-use crate::response_file::words;
+use crate::command_line::response_file::words;
+use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
 use named::{architecture, first_part, names, nvidia_gpu, target, target_named};
 

@@ -4,7 +4,7 @@ use syclbin::Architecture;
 use syclbin::architecture::Family;
 
 use super::{NVIDIA, Target};
-use crate::nvidia_gpu::NvidiaGpu;
+use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
 
 /// The variable with which a build takes another compiler.
