@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::memory::Raw;
 use super::slice::{DeviceSlice, Place};
 use super::{Failure, Memory, Queue};
+use crate::backend::dispatch::memory::Raw;
 
 /// Elements on a device, for the host to read, made by [`Queue::map`](crate::Queue::map).
 ///

@@ -13,39 +13,32 @@ pub(crate) mod cuda;
 pub(crate) mod opencl;
 
 mod argument;
-mod context;
-mod device;
-mod event;
+pub(crate) mod dispatch;
 mod failure;
 mod gate;
-mod kernel;
 mod loader;
 mod mapping;
-mod memory;
 mod pointer;
-mod program;
-mod queue;
-mod recording;
 pub(crate) mod slice;
 mod transfer;
 mod wakers;
 
 pub(crate) use argument::{Argument, Arguments, Values};
-pub(crate) use context::Context;
-pub(crate) use device::{Found, Library};
+pub(crate) use dispatch::context::Context;
+pub(crate) use dispatch::device::{Found, Library};
 #[cfg(test)]
-pub(crate) use event::held;
-pub(crate) use event::{End, Event, Times, WaitList};
+pub(crate) use dispatch::event::held;
+pub(crate) use dispatch::event::{End, Event, Times, WaitList};
+pub(crate) use dispatch::kernel::{Kernel, KernelObject, Slot};
+pub(crate) use dispatch::memory::{Held, Memory, Reach};
+pub(crate) use dispatch::program::{BuildError, Program};
+pub(crate) use dispatch::queue::{Queue, QueueAbilities};
+pub(crate) use dispatch::recording::{CommandBuffer, pattern};
 pub(crate) use failure::{Failure, ends_context};
 pub(crate) use gate::Passage;
-pub(crate) use kernel::{Kernel, KernelObject, Slot};
 pub(crate) use mapping::NoView;
 pub use mapping::{Mapped, MappedMut};
-pub(crate) use memory::{Held, Memory, Reach};
 pub use pointer::DevicePointer;
-pub(crate) use program::{BuildError, Program};
-pub(crate) use queue::{Queue, QueueAbilities};
-pub(crate) use recording::{CommandBuffer, pattern};
 pub(crate) use transfer::{Lent, Unstarted};
 
 /// What a command answers that is given things of two backends: `CL_INVALID_CONTEXT`, whichever they

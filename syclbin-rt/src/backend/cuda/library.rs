@@ -5,8 +5,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Failure;
 use super::errors::{NO_DEVICE, check, error_name};
-use super::platform::Found;
 use super::sys::Functions;
+use crate::backend::cuda::device::Found;
 use crate::backend::gate::{self, Passage, Stage};
 use crate::backend::loader;
 

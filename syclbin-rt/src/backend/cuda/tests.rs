@@ -7,8 +7,8 @@ use std::task::{Poll, Wake, Waker};
 use super::*;
 use crate::backend;
 use crate::common::{on_cuda, say_skipped};
-use crate::queue_options::QueueOptions;
-use crate::range::{Grid, NdRange};
+use crate::launch::range::{Grid, NdRange};
+use crate::queue::options::QueueOptions;
 
 const PTX: &[u8] = include_bytes!("tests.ptx");
 /// How many elements most tests have.

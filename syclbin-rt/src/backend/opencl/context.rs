@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use opencl3::types::{cl_context, cl_context_properties};
 
-use super::platform::Found;
 use super::queue::Handle;
-use super::sys::Functions;
 use super::{Failure, check_handle};
 use crate::backend::gate::{self, Passage, Stage};
+use crate::backend::opencl::device::Found;
+use crate::backend::opencl::driver::sys::Functions;
 
 /// An owned context of one device.
 pub(crate) struct Context {

@@ -1,4 +1,4 @@
-//! OpenCL: a table of functions per library ([`sys`]), and owners of the handles they return.
+//! OpenCL: a table of functions per library ([`driver::sys`]), and owners of the handles they return.
 //!
 //! Types, constants and the names of errors come from `opencl3` and `opencl-sys`. Their calls do
 //! not: `cl3` keeps one library for the whole process and lets an environment variable choose it.
@@ -11,48 +11,30 @@
     reason = "OpenCL is a C interface; its wrappers are the only unsafe code of this crate"
 )]
 
-mod command_buffer;
 mod context;
-mod copy;
-mod end;
-mod event;
-mod extensions;
-mod info;
+mod device;
+mod driver;
 mod kernel;
-mod kernel_object;
-mod library;
-mod mapping;
 mod memory;
-mod pace;
-mod partition;
-mod platform;
 mod program;
 mod queue;
-mod sampler;
-mod suggest;
-mod sys;
-mod transfer;
-#[cfg(test)]
-mod user_event;
-mod variable;
-mod wait_list;
 
-pub(crate) use command_buffer::CommandBuffer;
 pub(crate) use context::Context;
-pub(crate) use end::End;
-pub(crate) use event::Event;
+pub(crate) use device::Found;
+pub(crate) use device::partition::affinity;
+pub(crate) use driver::library::Library;
 pub(crate) use kernel::Kernel;
-pub(crate) use kernel_object::{KernelObject, PassedObject};
-pub(crate) use library::Library;
+pub(crate) use kernel::object::{KernelObject, PassedObject};
+pub(crate) use kernel::sampler::Sampler;
 pub(crate) use memory::Memory;
-pub(crate) use partition::affinity;
-pub(crate) use platform::Found;
 pub(crate) use program::{Ir, Program};
 pub(crate) use queue::Queue;
-pub(crate) use sampler::Sampler;
+pub(crate) use queue::command_buffer::CommandBuffer;
+pub(crate) use queue::end::End;
+pub(crate) use queue::event::Event;
 #[cfg(test)]
-pub(crate) use user_event::UserEvent;
-pub(crate) use wait_list::WaitList;
+pub(crate) use queue::user_event::UserEvent;
+pub(crate) use queue::wait_list::WaitList;
 
 use opencl3::types::cl_int;
 

@@ -10,13 +10,14 @@ use opencl3::error_codes::{CL_INVALID_BUILD_OPTIONS, CL_INVALID_OPERATION, CL_IN
 use opencl3::types::{cl_program, cl_uint};
 
 use super::context::Context;
-use super::{BuildError, Failure, check, check_handle, info};
+use super::{BuildError, Failure, check, check_handle};
 use crate::backend::Memory;
 use crate::backend::gate::{self, Passage, Stage};
-use crate::build_options::BuildOptions;
-use crate::cpu_target::Seen;
+use crate::backend::opencl::driver::info;
+use crate::load::build_options::BuildOptions;
 use crate::log;
-use crate::specialization::Setting;
+use crate::module::specialization::Setting;
+use crate::program_cache::cpu_target::Seen;
 
 /// An owned, built program.
 pub(crate) struct Program {
@@ -28,7 +29,7 @@ pub(crate) struct Program {
 
 /// What native code this process has seen. Read while a driver compiles, written while native code
 /// goes to or comes from it: OpenCL allows all of that on all threads at once, but the CPU driver
-/// (2026.2) then frees memory twice. Without a lock 11 of 25 runs of the tests in `tests/it/save.rs` died.
+/// (2026.2) then frees memory twice. Without a lock 11 of 25 runs of the tests in `tests/it/module/save.rs` died.
 static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 
 /// A SPIR-V module, and what is set in it before it is compiled.
