@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use syclbin::Aspect;
 
-use crate::device::DeviceKind;
+use crate::device::facts::DeviceKind;
 
 /// What a driver says of what its device can do.
 #[derive(Clone, Debug)]

@@ -6,8 +6,9 @@ use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::device::driver_libraries::{self, Place};
+use crate::device::facts::Facts;
 use crate::device::selector::{self, Selector, Term};
-use crate::device::{Device, DeviceChoice, Facts};
+use crate::device::{Device, DeviceChoice};
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::coverage::Coverage;
 use crate::log;

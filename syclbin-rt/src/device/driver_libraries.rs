@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use syclbin_toolchain::trust::is_trusted;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
-use crate::backend::Library;
+use crate::backend::dispatch::device::Library;
 
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
@@ -58,11 +58,12 @@ impl Place {
 /// which takes no SPIR-V there.
 pub(crate) fn system() -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
-    #[cfg(feature = "cuda")]
-    places.push(Place {
-        name: CUDA.to_owned(),
-        library: Library::cuda(),
-    });
+    if cfg!(feature = "cuda") {
+        places.push(Place {
+            name: CUDA.to_owned(),
+            library: Library::cuda(),
+        });
+    }
     if let Some(paths) = env::var_os(PATH_VARIABLE) {
         // The separator is `;` on every platform, so this is not `env::split_paths`.
         let paths = paths.to_string_lossy();

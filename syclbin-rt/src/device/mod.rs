@@ -3,19 +3,19 @@
 pub(crate) mod aspects;
 pub(crate) mod discovery;
 pub(crate) mod driver_libraries;
+pub(crate) mod facts;
 pub(crate) mod partition;
 pub(crate) mod selector;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::Found;
+use crate::backend::dispatch::device::Found;
 use crate::device::discovery::Discovery;
-use crate::device::partition::Abilities as Partitions;
+use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;
 use crate::error::{ErrorKind, Result};
 use crate::queue::Queue;
@@ -30,22 +30,6 @@ const VARIABLE: &str = "SYCLBIN_DEVICE";
 /// same library.
 #[derive(Clone)]
 pub struct Device(Found);
-
-/// What a device is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(test, derive(Default))]
-#[non_exhaustive]
-pub enum DeviceKind {
-    /// A graphics processor.
-    Gpu,
-    /// The host's processor.
-    Cpu,
-    /// Another processor made for computing, such as an FPGA.
-    Accelerator,
-    /// Anything else; OpenCL's "custom" devices run only kernels of their own.
-    #[cfg_attr(test, default)]
-    Other,
-}
 
 /// A device, and why it is the one to use. Got from [`Device::choose`] and [`Device::choose_for`].
 #[derive(Clone, Debug)]
@@ -78,72 +62,6 @@ impl DeviceChoice {
 impl fmt::Display for DeviceChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.device, self.reason)
-    }
-}
-
-/// What a driver says of a device, read once.
-#[derive(Clone, Debug)]
-#[cfg_attr(test, derive(Default))]
-pub(crate) struct Facts {
-    pub(crate) name: String,
-    pub(crate) vendor: String,
-    pub(crate) platform: String,
-    pub(crate) version: String,
-    pub(crate) driver_version: String,
-    pub(crate) kind: DeviceKind,
-    pub(crate) takes_spirv: bool,
-    /// What code a device of CUDA takes; none of all others.
-    pub(crate) cuda: Option<CudaFacts>,
-    pub(crate) sets_constants: bool,
-    pub(crate) memory_bytes: u64,
-    pub(crate) local_memory_bytes: u64,
-    pub(crate) images: bool,
-    pub(crate) compute_units: u32,
-    /// What the address of a part of a buffer must be a multiple of, in bytes.
-    pub(crate) buffer_alignment: usize,
-    pub(crate) partitions: Partitions,
-    pub(crate) max_work_group_size: usize,
-    /// In the driver's order: x first.
-    pub(crate) max_work_item_sizes: [usize; 3],
-    /// The sizes that sub-groups can have; empty where the driver does not tell.
-    pub(crate) sub_group_sizes: Vec<usize>,
-    pub(crate) aspects: BTreeSet<Aspect>,
-    /// What native code for it is made for, where the driver tells.
-    pub(crate) architecture: Option<Architecture>,
-    /// The names of its extensions, with spaces between.
-    pub(crate) extensions: String,
-}
-
-/// What code a device of CUDA takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CudaFacts {
-    /// Its compute capability, 10 times the major number plus the minor one: 90 for `sm_90`.
-    pub(crate) sm: u32,
-    /// The highest version of PTX that the driver takes.
-    pub(crate) ptx: (u32, u32),
-    /// The version of CUDA that the driver is of, 1000 times the major number plus 10 times the minor.
-    pub(crate) driver: u32,
-}
-
-impl Facts {
-    /// Whether it runs kernels of SYCLBIN files: those that are SPIR-V, or those for CUDA.
-    pub(crate) fn is_usable(&self) -> bool {
-        self.takes_spirv || self.cuda.is_some()
-    }
-
-    /// The name that selectors have for what it is reached by.
-    pub(crate) fn backend(&self) -> &'static str {
-        match self.cuda {
-            Some(_) => "cuda",
-            None => "opencl",
-        }
-    }
-
-    /// Whether it has the extension `name`.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.extensions
-            .split_whitespace()
-            .any(|known| known == name)
     }
 }
 
@@ -347,7 +265,7 @@ impl Device {
     /// as `Build::targets(["spir64", "nvptx64-nvidia-cuda"])` of `syclbin-build` puts them beside SPIR-V.
     #[must_use]
     pub fn takes_ptx(&self) -> bool {
-        self.facts().cuda.is_some()
+        self.facts().ptx.is_some()
     }
 
     /// Its memory, in bytes. A CPU reports the host's.
@@ -476,16 +394,5 @@ impl fmt::Debug for Device {
             .field("library", &self.library())
             .field("facts", self.facts())
             .finish()
-    }
-}
-
-impl fmt::Display for DeviceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gpu => "gpu",
-            Self::Cpu => "cpu",
-            Self::Accelerator => "accelerator",
-            Self::Other => "other",
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! Partitions: a device in parts, each of which is a device with some of its compute units.
 
-use crate::backend::opencl::affinity;
-use crate::device::{Device, Facts};
+use crate::device::Device;
+use crate::device::facts::Facts;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How to divide a device. Used with [`Device::partition`].
@@ -46,8 +46,26 @@ pub(crate) struct Abilities {
     pub(crate) equally: bool,
     pub(crate) counts: bool,
     pub(crate) units: bool,
-    /// `cl_device_affinity_domain`.
-    pub(crate) affinities: u64,
+    pub(crate) affinities: Vec<Affinity>,
+}
+
+/// Whose part a device is.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<D> {
+    pub(crate) parent: D,
+    pub(crate) index: usize,
+    pub(crate) of: usize,
+}
+
+impl Affinity {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Numa,
+        Self::L4Cache,
+        Self::L3Cache,
+        Self::L2Cache,
+        Self::L1Cache,
+        Self::Next,
+    ];
 }
 
 impl Device {
@@ -125,7 +143,7 @@ impl Device {
 const DEEPEST: usize = 8;
 
 fn can(facts: &Facts, by: Affinity) -> bool {
-    facts.partitions.affinities & affinity(by) != 0
+    facts.partitions.affinities.contains(&by)
 }
 
 /// Whether a device can be divided like this at all.
@@ -159,7 +177,7 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
             (has.equally, "equally"),
             (has.counts, "by counts"),
             (has.units, "by numbers of units"),
-            (has.affinities != 0, "by some affinity"),
+            (!has.affinities.is_empty(), "by some affinity"),
         ] {
             ways.extend(has.then_some(way));
         }

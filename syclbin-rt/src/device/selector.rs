@@ -15,7 +15,7 @@
 //!
 //! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
 
-use crate::device::{DeviceKind, Facts};
+use crate::device::facts::{DeviceKind, Facts};
 use crate::load::coverage::Coverage;
 
 /// A parsed selector: never empty.
@@ -264,7 +264,7 @@ mod tests {
     use syclbin::{Image, IrType, Syclbin};
 
     use super::*;
-    use crate::device::CudaFacts;
+    use crate::device::facts::PtxFacts;
 
     /// The best of `devices` for a file.
     fn best_for(devices: &[&Facts], file: &Syclbin<'_>) -> Option<usize> {
@@ -402,14 +402,14 @@ mod tests {
     #[test]
     fn a_backend_limits_the_choice_and_what_an_index_counts() {
         let mut machine = machine();
-        let cuda = CudaFacts {
+        let cuda = PtxFacts {
             sm: 90,
             ptx: (8, 4),
             driver: 12040,
         };
         for name in ["H200", "L4"] {
             machine.push(Facts {
-                cuda: Some(cuda),
+                ptx: Some(cuda),
                 ..device(name, DeviceKind::Gpu, false)
             });
         }
@@ -436,13 +436,13 @@ mod tests {
 
     /// A GPU of CUDA, and a CPU.
     fn gpu_and_cpu() -> [Facts; 2] {
-        let cuda = CudaFacts {
+        let cuda = PtxFacts {
             sm: 90,
             ptx: (8, 4),
             driver: 12040,
         };
         let gpu = Facts {
-            cuda: Some(cuda),
+            ptx: Some(cuda),
             ..device("H200", DeviceKind::Gpu, false)
         };
         [gpu, device("Xeon CPU", DeviceKind::Cpu, true)]

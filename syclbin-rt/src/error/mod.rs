@@ -5,7 +5,7 @@ pub(crate) mod launch_problem;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backend::Failure;
+use crate::backend::failure::Failure;
 use crate::error::launch_problem::LaunchProblem;
 
 /// What to do about an error that ends a context of CUDA.

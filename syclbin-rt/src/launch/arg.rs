@@ -2,8 +2,9 @@
 
 use bytemuck::{NoUninit, Pod};
 
+use crate::backend::DevicePointer;
+use crate::backend::argument::Argument;
 use crate::backend::slice::{DeviceSlice, Place};
-use crate::backend::{Argument, DevicePointer};
 use crate::launch::accessor::AccessorRange;
 use crate::launch::local_memory::LocalMemory;
 use crate::launch::sampler::Sampler;

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::backend::{Argument, Arguments as _, Held, KernelObject, opencl};
+use crate::backend::argument::{Argument, Arguments as _};
+use crate::backend::dispatch::kernel::KernelObject;
+use crate::backend::dispatch::memory::Held;
+use crate::backend::dispatch::sampler::Sampler;
 use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::invocation::{Contract, Invocation};
@@ -32,7 +35,7 @@ enum Kept {
         written: bool,
     },
     Local(usize),
-    Sampler(Arc<opencl::Sampler>),
+    Sampler(Arc<Sampler>),
     Pointer(u64),
     Null,
 }

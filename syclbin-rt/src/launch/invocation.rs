@@ -3,7 +3,9 @@
 //! Launches know the number of their arguments, and all of them go through the functions here. So
 //! these are a part of this crate, and not of each program once more for each number.
 
-use crate::backend::{Argument, Arguments, Failure, Values, WaitList};
+use crate::backend::argument::{Argument, Arguments, Values};
+use crate::backend::dispatch::event::WaitList;
+use crate::backend::failure::Failure;
 use crate::contract::{Broken, Given};
 use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};

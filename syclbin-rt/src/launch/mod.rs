@@ -177,7 +177,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Context;
+    use crate::backend::dispatch::context::Context;
     use crate::common;
     use crate::device::Device;
     use crate::memory::buffer::Buffer;

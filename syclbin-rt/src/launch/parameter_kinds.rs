@@ -3,7 +3,7 @@
 use syclbin::ptx::{Kind, Passed, Space};
 use syclbin::signature::spirv::ParameterType;
 
-use crate::backend::Argument;
+use crate::backend::argument::Argument;
 use crate::error::launch_problem::LaunchProblem;
 
 /// The kinds of arguments that a parameter takes, a bit for each.

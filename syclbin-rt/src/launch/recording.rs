@@ -5,8 +5,14 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
+use crate::backend;
+use crate::backend::dispatch::event::WaitList;
+use crate::backend::dispatch::memory::Held;
+use crate::backend::dispatch::recording::CommandBuffer;
+use crate::backend::failure::Failure;
+use crate::backend::gate::Passage;
+use crate::backend::pattern::pattern;
 use crate::backend::slice::{DeviceSlice, Place};
-use crate::backend::{self, CommandBuffer, Failure, Held, Passage, WaitList, pattern};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::Launch;
 use crate::launch::bound_kernel::BoundKernel;

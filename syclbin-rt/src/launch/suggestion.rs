@@ -1,6 +1,6 @@
 //! Suggestions: a good work-group size for a range, by the driver, or worked out.
 
-use crate::backend::Argument;
+use crate::backend::argument::Argument;
 use crate::error::{Error, Result};
 use crate::launch::Launch;
 use crate::launch::range::{Extent, NdRange};

@@ -1,9 +1,7 @@
 //! What is checked of the arguments of a launch, before the driver sees any of them.
 
-use std::sync::Arc;
-
+use crate::backend::argument::Argument;
 use crate::backend::slice::Place;
-use crate::backend::{Argument, Context};
 use crate::device::Device;
 use crate::error::launch_problem::LaunchProblem;
 use crate::launch::arg::Arg;
@@ -111,11 +109,10 @@ fn check_value(
             place.memory.device()
         }
         Argument::Sampler(sampler) => {
-            let context = Context::OpenCl(Arc::clone(sampler.context()));
-            if context.is(&kernel.raw_queue().context()) {
+            if sampler.is_for(kernel.raw_queue()) {
                 return Ok(());
             }
-            context.device()
+            sampler.device()
         }
         Argument::Local(bytes) => {
             seen.local = check_local(kernel, index, call.names[index], bytes, seen.local)?;

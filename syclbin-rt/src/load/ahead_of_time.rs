@@ -4,12 +4,14 @@
 
 use syclbin::{Image, IrType};
 
-use crate::backend::Found;
-use crate::backend::opencl::{Context, Ir, Program};
-use crate::device::{Device, DeviceKind};
+use crate::backend::dispatch::context::Context;
+use crate::backend::dispatch::program::Program;
+use crate::backend::source::{Constants, Source};
+use crate::device::Device;
+use crate::device::facts::DeviceKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::build_options::BuildOptions;
-use crate::load::{build_failure, image};
+use crate::load::image;
 
 /// The CPU device that makes and takes native images of the target `spir64_x86_64`: Intel's, as the
 /// target means the form of its driver.
@@ -75,20 +77,18 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         );
         return Err(refused(reason));
     }
-    let context = match device.found() {
-        Found::OpenCl(found) => Context::shared(found),
-        #[cfg(feature = "cuda")]
-        Found::Cuda(_) => return Err(refused("it takes no SPIR-V".to_owned())),
+    let context = Context::shared(device.found())
+        .map_err(|failure| Error::driver(failure, "creating a context", device))?;
+    let source = Source {
+        code: spirv,
+        constants: Constants::Numbered(Vec::new()),
+        options: BuildOptions {
+            compile: options.to_owned(),
+            link: String::new(),
+        },
     };
-    let context =
-        context.map_err(|failure| Error::driver(failure, "creating a context", device))?;
-    let module = Ir {
-        spirv,
-        settings: Vec::new(),
-        options: BuildOptions::default(),
-    };
-    let program = Program::build_with(&context, &module, options)
-        .map_err(|error| refused(build_failure(error)))?;
+    let program =
+        Program::build(&context, &[source]).map_err(|error| refused(error.to_string()))?;
     program
         .binary()
         .map_err(|failure| Error::driver(failure, "reading native code", device))

@@ -2,7 +2,7 @@
 
 use syclbin::metadata::MiscProperties;
 
-use crate::device::{DeviceKind, Facts};
+use crate::device::facts::{DeviceKind, Facts};
 
 /// Options of `clBuildProgram` and its two halves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,11 +3,8 @@
 use syclbin::metadata::ModuleMetadata;
 use syclbin::{AbstractModule, Image, Syclbin};
 
-use crate::device::Facts;
-#[cfg(feature = "cuda")]
-use crate::load::native_cuda;
-use crate::load::requirements;
-use crate::load::{image, native};
+use crate::device::facts::Facts;
+use crate::load::{image, native, requirements};
 
 /// How much of a file a device runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,11 +97,9 @@ fn code(
 }
 
 fn check(image: &Image<'_>, metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
-    match facts.cuda {
-        _ if !image.native => image::code(image, facts).map(drop),
-        #[cfg(feature = "cuda")]
-        Some(cuda) if !image::is_ptx(image) => native_cuda::check(image, metadata, cuda),
-        Some(_) => image::code(image, facts).map(drop),
-        None => native::check(image, metadata, &[], facts),
+    if native::is_native(image, facts) {
+        native::check(image, metadata, &[], facts)
+    } else {
+        image::code(image, facts).map(drop)
     }
 }

@@ -3,7 +3,7 @@
 use syclbin::ptx;
 use syclbin::signature::spirv;
 
-use crate::backend::Slot;
+use crate::backend::slot::Slot;
 use crate::launch::parameter_kinds::Takes;
 
 /// What the code of an image has, lacks and takes.

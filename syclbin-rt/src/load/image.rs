@@ -7,7 +7,7 @@ use syclbin::ptx;
 use syclbin::signature::spirv as code;
 use syclbin::{Content, Image, ImageKind, IrType};
 
-use crate::device::{CudaFacts, Facts};
+use crate::device::facts::{Facts, PtxFacts};
 use crate::load::device_code::Code;
 
 /// What the code of `image` says of itself, if it is some that the device compiles. What it imports is
@@ -17,8 +17,8 @@ use crate::load::device_code::Code;
 ///
 /// In words, why the device does not take it.
 pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
-    if let Some(cuda) = facts.cuda {
-        return ptx(image, cuda).map(Code::Ptx);
+    if let Some(takes) = facts.ptx {
+        return ptx(image, takes).map(Code::Ptx);
     }
     spirv(image, facts).map(Box::new).map(Code::SpirV)
 }
@@ -36,7 +36,7 @@ pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
 }
 
 /// What the PTX of `image` says of itself.
-fn ptx(image: &Image<'_>, cuda: CudaFacts) -> Result<ptx::Module, String> {
+fn ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     match image.kind() {
         // Compilers file PTX as native code where no SPIR-V stands before it in a module.
         ImageKind::Native { .. } if is_ptx(image) => {}
@@ -55,16 +55,16 @@ fn ptx(image: &Image<'_>, cuda: CudaFacts) -> Result<ptx::Module, String> {
         }
     }
     let module = ptx::Module::parse(&image.bytes).map_err(|error| error.to_string())?;
-    let (major, minor) = (cuda.sm / 10, cuda.sm % 10);
+    let (major, minor) = (takes.sm / 10, takes.sm % 10);
     if !module.target.ptx_runs_on(major, minor) {
         return Err(format!(
             "it is PTX for {}, and the device is sm_{}; compile it for that or an older one \
              (--offload-arch)",
-            module.target, cuda.sm
+            module.target, takes.sm
         ));
     }
     let version = module.version;
-    if (version.major, version.minor) > cuda.ptx {
+    if (version.major, version.minor) > takes.ptx {
         let needs = match version.first_driver() {
             Some(first) => format!("one of CUDA {}.{}", first / 1000, first % 1000 / 10),
             None => "a newer one".to_owned(),
@@ -72,10 +72,10 @@ fn ptx(image: &Image<'_>, cuda: CudaFacts) -> Result<ptx::Module, String> {
         return Err(format!(
             "it is PTX {version}, and the driver, of CUDA {}.{}, takes PTX up to {}.{}; update the \
              driver to {needs}, or compile for an older GPU, which needs no such version",
-            cuda.driver / 1000,
-            cuda.driver % 1000 / 10,
-            cuda.ptx.0,
-            cuda.ptx.1
+            takes.driver / 1000,
+            takes.driver % 1000 / 10,
+            takes.ptx.0,
+            takes.ptx.1
         ));
     }
     Ok(module)
@@ -175,7 +175,7 @@ mod tests {
         };
         let on = |sm, image: &Image<'_>| {
             let facts = Facts {
-                cuda: Some(CudaFacts {
+                ptx: Some(PtxFacts {
                     sm,
                     ptx: (8, 4),
                     driver: 12040,
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn ptx_for_newer_gpus_is_refused() {
-        let cuda = CudaFacts {
+        let takes = PtxFacts {
             sm: 86,
             ptx: (8, 4),
             driver: 12040,
@@ -227,7 +227,7 @@ mod tests {
             let text =
                 format!(".version {version}\n.target {target}\n.visible .entry k() {{ ret; }}");
             let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text.into_bytes());
-            ptx(&image, cuda).map(|_| ())
+            ptx(&image, takes).map(|_| ())
         };
         for target in ["sm_75", "sm_80", "sm_86"] {
             assert_eq!(taken(target, "7.1"), Ok(()), "{target}");

@@ -14,7 +14,7 @@ use syclbin::signature::mangled;
 use syclbin::signature::spirv::{ASSERT_FAIL, Import};
 use syclbin::{AbstractModule, Syclbin};
 
-use crate::device::Facts;
+use crate::device::facts::Facts;
 use crate::load::device_code::Code;
 use crate::load::{image, requirements};
 

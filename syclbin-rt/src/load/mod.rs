@@ -3,26 +3,22 @@
 pub(crate) mod ahead_of_time;
 pub(crate) mod build_options;
 pub(crate) mod coverage;
+pub(crate) mod cubin;
 pub(crate) mod device_code;
 pub(crate) mod image;
 pub(crate) mod image_choice;
 pub(crate) mod link;
 pub(crate) mod native;
-#[cfg(feature = "cuda")]
-pub(crate) mod native_cuda;
 pub(crate) mod requirements;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use syclbin::Image;
 use syclbin::metadata::{IdRange, ModuleMetadata};
 use syclbin::property::PropertySets;
 
-#[cfg(feature = "cuda")]
-use crate::backend::cuda;
-use crate::backend::opencl::{self, Ir};
-use crate::backend::{BuildError, Context, Program};
+use crate::backend::dispatch::program::Program;
+use crate::backend::source::{Constants, Source};
 use crate::load::build_options::BuildOptions;
 use crate::load::device_code::Code;
 use crate::load::image_choice::{ImageChoice, ImageVerdict};
@@ -34,6 +30,9 @@ use crate::module::{save, specialization};
 use crate::program_cache::disk::Cache;
 use crate::program_cache::{self, Origin, Sharing};
 use crate::queue::Queue;
+
+/// Why native code is chosen.
+const NATIVE: &str = "the driver takes this native code";
 
 /// An abstract module of the file, loaded.
 pub(crate) struct Part {
@@ -206,17 +205,12 @@ impl<'l> Loading<'l> {
         unit: &'l Unit<'l>,
         metadata: &'l ModuleMetadata,
     ) -> Result<(Built<'l>, String), String> {
-        let compiled = match self.queue.raw().context() {
-            Context::OpenCl(context) => self.opencl(&context, place, image, unit, metadata),
-            #[cfg(feature = "cuda")]
-            Context::Cuda(context) => self.cuda(&context, place, image, unit, metadata),
-        };
         let Compiled {
             program,
             code,
             members,
             reason,
-        } = compiled?;
+        } = self.compiled(place, image, unit, metadata)?;
         let described: Vec<&ModuleMetadata> = (members.iter())
             .filter_map(|place| self.files.unit(*place)?.metadata.as_ref().ok())
             .collect();
@@ -247,109 +241,59 @@ impl<'l> Loading<'l> {
         Ok((built, reason))
     }
 
-    /// Has a driver of OpenCL build an image.
-    fn opencl(
+    /// Has the driver build an image.
+    fn compiled(
         &self,
-        context: &Arc<opencl::Context>,
-        place: Place,
-        image: &Image<'_>,
-        unit: &Unit<'_>,
-        metadata: &ModuleMetadata,
-    ) -> Result<Compiled<'l>, String> {
-        if image.native {
-            let facts = self.queue.device().facts();
-            requirements::check(metadata, facts)?;
-            native::check(image, metadata, self.constants, facts)?;
-            let program = opencl::Program::from_file(context, &image.bytes)
-                .map_err(|error| native_failure(error, &image.bytes))?;
-            // Both are made from one source, so they take the same.
-            let code = (0..unit.module.images.len()).find_map(|image| {
-                let place = Place { image, ..place };
-                self.files.code(place).ok()
-            });
-            return Ok(Compiled {
-                program: Program::OpenCl(Arc::new(program)),
-                code,
-                members: vec![place],
-                reason: "the driver takes this native code".to_owned(),
-            });
-        }
-        let code = self.files.code(place)?;
-        let members = self.files.closure(place)?;
-        let modules = members.iter().map(|place| self.ir(*place));
-        let modules = modules.collect::<Result<Vec<_>, _>>()?;
-        // Each module has its own variables, as every bundle of SYCL has.
-        let mut metadata = members.iter().filter_map(|place| {
-            let unit = self.files.unit(*place)?;
-            unit.metadata.as_ref().ok()
-        });
-        let sharing = match metadata.all(|metadata| metadata.device_globals.is_empty()) {
-            true => Sharing::All,
-            false => Sharing::None,
-        };
-        let cache = self.cache.as_ref();
-        let got = program_cache::get(context, &modules, sharing, cache).map_err(build_failure)?;
-        let (program, origin) = got;
-        let reason = match origin {
-            Origin::Built => "the driver compiles it",
-            Origin::Cache => "the driver has compiled it in an earlier run",
-            Origin::Process => "the driver has compiled it before",
-        };
-        Ok(Compiled {
-            program: Program::OpenCl(program),
-            code: Some(code),
-            reason: self.with_members(reason, &members),
-            members,
-        })
-    }
-
-    /// Has NVIDIA's driver load an image.
-    #[cfg(feature = "cuda")]
-    fn cuda(
-        &self,
-        context: &Arc<cuda::Context>,
         place: Place,
         image: &Image<'_>,
         unit: &Unit<'_>,
         metadata: &ModuleMetadata,
     ) -> Result<Compiled<'l>, String> {
         let facts = self.queue.device().facts();
-        let (code, members, kind) = if image.native && !image::is_ptx(image) {
+        let context = self.queue.raw().context();
+        if native::is_native(image, facts) {
             requirements::check(metadata, facts)?;
-            let cuda = facts.cuda.ok_or("the device is none of CUDA")?;
-            native_cuda::check(image, metadata, cuda)?;
-            // PTX beside it says where parameters lie.
-            let code = (0..unit.module.images.len()).find_map(|image| {
-                let place = Place { image, ..place };
-                self.files.code(place).ok()
+            native::check(image, metadata, self.constants, facts)?;
+            let source = self.source(place, true)?;
+            let program =
+                Program::from_file(&context, &source).map_err(|error| error.to_string())?;
+            return Ok(Compiled {
+                program,
+                // All images are made from one source, so they take the same.
+                code: (0..unit.module.images.len()).find_map(|image| {
+                    let place = Place { image, ..place };
+                    self.files.code(place).ok()
+                }),
+                members: vec![place],
+                reason: NATIVE.to_owned(),
             });
-            (code, vec![place], cuda::Kind::Binary)
+        }
+        let code = self.files.code(place)?;
+        let members = self.files.closure(place)?;
+        let sources = members.iter().map(|place| self.source(*place, false));
+        let sources = sources.collect::<Result<Vec<_>, _>>()?;
+        // Each module has its own variables, as every bundle of SYCL has.
+        let mut metadata = members.iter().filter_map(|place| {
+            let unit = self.files.unit(*place)?;
+            unit.metadata.as_ref().ok()
+        });
+        let sharing = if metadata.all(|metadata| metadata.device_globals.is_empty()) {
+            Sharing::All
         } else {
-            let code = self.files.code(place)?;
-            (Some(code), self.files.closure(place)?, cuda::Kind::Ptx)
+            Sharing::None
         };
-        let module = |place: &Place| {
-            let unit = self.files.unit(*place);
-            let (Some(unit), Some(code)) = (unit, self.files.bytes(*place)) else {
-                return Err("there is no such image".to_owned());
-            };
-            let metadata = unit.metadata.as_ref().map_err(Clone::clone)?;
-            Ok(cuda::Module {
-                code,
-                kind,
-                settings: specialization::variables(self.constants, &metadata.specialization)?,
-                max_registers: None,
-            })
-        };
-        let modules = members.iter().map(module).collect::<Result<Vec<_>, _>>()?;
-        let program = cuda::Program::build(context, &modules).map_err(build_failure)?;
-        let reason = match image.native {
-            true => "the driver takes this native code",
-            false => "the driver compiles it",
+        let cache = self.cache.as_ref();
+        let (program, origin) = program_cache::get(&context, &sources, sharing, cache)
+            .map_err(|error| error.to_string())?;
+        let reason = match origin {
+            Origin::Built if image.native => NATIVE,
+            Origin::Built => "the driver compiles it",
+            Origin::Cache => "the driver has compiled it in an earlier run",
+            Origin::Process => "the driver has compiled it before",
         };
         Ok(Compiled {
-            program: Program::Cuda(Arc::new(program)),
-            code,
+            program,
+            code: Some(code),
             reason: self.with_members(reason, &members),
             members,
         })
@@ -394,7 +338,7 @@ impl<'l> Loading<'l> {
             Symbol {
                 eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
                 parameters: told.and_then(|code| code.takes(&name)).unwrap_or_default(),
-                scratch: self.queue.device().facts().cuda.is_some()
+                scratch: self.queue.device().facts().ptx.is_some()
                     && metadata.implicit_local_arguments.get(&name).is_some(),
                 slots: code.and_then(|code| code.slots(&name)),
                 sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
@@ -405,19 +349,25 @@ impl<'l> Loading<'l> {
         names.into_iter().map(symbol).collect()
     }
 
-    /// What a driver is to compile of a SPIR-V image.
-    fn ir(&self, place: Place) -> Result<Ir<'l>, String> {
+    /// What a driver is to build of an image. Native code of SPIR-V has the values of its constants in it.
+    fn source(&self, place: Place, native: bool) -> Result<Source<'l>, String> {
         let unit = self.files.unit(place);
-        let (Some(unit), Some(spirv)) = (unit, self.files.bytes(place)) else {
+        let (Some(unit), Some(code)) = (unit, self.files.bytes(place)) else {
             return Err("there is no such image".to_owned());
         };
         let metadata = unit.metadata.as_ref().map_err(Clone::clone)?;
-        let settings = specialization::settings(self.constants, &metadata.specialization, spirv)?;
-        let options = BuildOptions::of(&metadata.misc, self.queue.device().facts());
-        Ok(Ir {
-            spirv,
-            settings,
-            options,
+        let facts = self.queue.device().facts();
+        let constants = &metadata.specialization;
+        Ok(Source {
+            code,
+            constants: if facts.ptx.is_some() {
+                Constants::Named(specialization::variables(self.constants, constants)?)
+            } else if native {
+                Constants::Numbered(Vec::new())
+            } else {
+                Constants::Numbered(specialization::settings(self.constants, constants, code)?)
+            },
+            options: BuildOptions::of(&metadata.misc, facts),
         })
     }
 }
@@ -480,36 +430,4 @@ impl<'l> Attempt<'l> {
             properties: PropertySets::default(),
         }
     }
-}
-
-/// As [`build_failure`], with the reason if it is what the process has loaded before.
-fn native_failure(error: BuildError, code: &[u8]) -> String {
-    let invalid = error.failure.name() == "CL_INVALID_BINARY";
-    let mut message = build_failure(error);
-    let seen = opencl::Program::seen();
-    if invalid && seen.of_file().is_some() && !seen.fits(code) {
-        message.push_str(
-            "; this process has loaded a file for another processor, and Intel's CPU driver takes none \
-             for a better one after that: load the file for the best one first",
-        );
-    }
-    message
-}
-
-pub(crate) fn build_failure(error: BuildError) -> String {
-    let BuildError { failure, log } = error;
-    let mut message = format!(
-        "{} failed with {} ({})",
-        failure.call,
-        failure.name(),
-        failure.code
-    );
-    if !log.is_empty() {
-        message.push_str("; the driver's log:");
-        for line in log.lines() {
-            message.push_str("\n    ");
-            message.push_str(line);
-        }
-    }
-    message
 }

@@ -11,8 +11,8 @@ use syclbin::ImageKind;
 use syclbin::architecture::{Architecture, Family};
 use syclbin::metadata::{ModuleMetadata, Target};
 
-use crate::device::{DeviceKind, Facts};
-use crate::load::requirements;
+use crate::device::facts::{DeviceKind, Facts};
+use crate::load::{cubin, image, requirements};
 
 /// `e_machine` of ELF files: x86-64, and GPUs of Intel.
 const EM_X86_64: u16 = 62;
@@ -20,6 +20,12 @@ const EM_INTELGT: u16 = 205;
 
 /// An archive of binaries for several GPUs of Intel.
 const ARCHIVE: &[u8] = b"!<arch>\n";
+
+/// Whether a driver takes an image as it is, and does not compile it: PTX counts as code that is compiled,
+/// whatever it is filed as, where the device takes it.
+pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
+    image.native && !(facts.ptx.is_some() && image::is_ptx(image))
+}
 
 /// Whether a native image may be handed to the driver of the device.
 ///
@@ -34,6 +40,9 @@ pub(crate) fn check(
     constants: &[(String, Vec<u8>)],
     facts: &Facts,
 ) -> Result<(), String> {
+    if let Some(ptx) = facts.ptx {
+        return cubin::check(image, metadata, ptx);
+    }
     let ImageKind::Native { arch, target } = image.kind() else {
         return Err("it is not native code".to_owned());
     };

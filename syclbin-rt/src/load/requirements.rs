@@ -5,7 +5,8 @@
 use syclbin::architecture::{Architecture, same};
 use syclbin::metadata::{Bfloat16, ModuleMetadata, Target};
 
-use crate::device::{DeviceKind, Facts, aspects};
+use crate::device::aspects;
+use crate::device::facts::{DeviceKind, Facts};
 
 /// The extension of devices that convert `bfloat16` with instructions of their own.
 const BFLOAT16: &str = "cl_intel_bfloat16_conversions";

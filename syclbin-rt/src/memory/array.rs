@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use crate::backend::DevicePointer;
+use crate::backend::reach::Reach;
 use crate::backend::slice::{DeviceSlice, Place};
-use crate::backend::{DevicePointer, Reach};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;

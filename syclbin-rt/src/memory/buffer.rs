@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::backend::Memory;
+use crate::backend::dispatch::memory::Memory;
 use crate::backend::slice::{DeviceSlice, Place};
 
 /// `len` elements of `T` on a device, made by [`Queue::upload`](crate::Queue::upload) or

@@ -2,8 +2,9 @@
 
 use bytemuck::Pod;
 
+use crate::backend::failure::NoView;
 use crate::backend::slice::DeviceSlice;
-use crate::backend::{Mapped, MappedMut, NoView};
+use crate::backend::{Mapped, MappedMut};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
-use crate::backend::{Failure, Memory, Program, Reach};
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::dispatch::program::Program;
+use crate::backend::failure::Failure;
+use crate::backend::reach::Reach;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 

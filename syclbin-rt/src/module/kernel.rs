@@ -7,7 +7,9 @@ use std::sync::Arc;
 use syclbin::metadata::{IdRange, KernelSizes};
 use syclbin::signature::mangled;
 
-use crate::backend::{self, Program, Slot};
+use crate::backend;
+use crate::backend::dispatch::program::Program;
+use crate::backend::slot::Slot;
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::parameter_kinds::{Kinds, Takes};
 use crate::launch::range::Extent;

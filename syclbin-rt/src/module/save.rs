@@ -4,11 +4,10 @@ use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecializationC
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
-use crate::backend::Program;
-use crate::device::Facts;
+use crate::backend::dispatch::program::Program;
+use crate::device::facts::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::Part;
-use crate::program_cache::cpu_target::CpuTarget;
 use crate::queue::Queue;
 
 /// What the reference runtime says of native code that it got from a driver, and so do we: with
@@ -16,7 +15,7 @@ use crate::queue::Queue;
 const TARGET: &str = "spir64-unknown-unknown";
 
 /// What compilers say of native code for CUDA.
-const CUDA_TARGET: &str = "nvptx64-nvidia-cuda";
+const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// The properties of a module once it is built of itself and of `linked`, with the values
 /// `constants`; `id_range` is the smallest of all of them.
@@ -142,15 +141,16 @@ pub(crate) fn to_vec(
     };
     let state = Value::U32(State::Executable.number());
     file.global.insert(set::GLOBAL, key::STATE, state);
-    let mut first: Option<(usize, CpuTarget)> = None;
+    let context = queue.raw().context();
+    let mut first = None;
     for part in parts {
         let Ok(program) = &part.program else {
             continue;
         };
         let code = binary(program, queue, part)?;
-        if let Some(target) = CpuTarget::of(&code) {
-            let (module, of_first) = *first.get_or_insert((part.choice.module, target));
-            if target != of_first {
+        if let Some(processor) = context.processor_of(&code) {
+            let (module, of_first) = *first.get_or_insert((part.choice.module, processor));
+            if processor != of_first {
                 let modules = [module, part.choice.module];
                 return Err(ErrorKind::MixedCode { modules }.into());
             }
@@ -174,8 +174,8 @@ fn binary(program: &Program, queue: &Queue, part: &Part) -> Result<Vec<u8>> {
 
 /// Native code of a device, as an image.
 fn native(facts: &Facts, code: Vec<u8>) -> Image<'static> {
-    match facts.cuda {
-        Some(cuda) => Image::native(&format!("sm_{}", cuda.sm), CUDA_TARGET, code),
+    match facts.ptx {
+        Some(takes) => Image::native(&format!("sm_{}", takes.sm), PTX_TARGET, code),
         None => Image::native(&architecture(facts), TARGET, code),
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use syclbin::metadata::{ModuleMetadata, Place, SpecializationConstants};
-#[cfg(feature = "cuda")]
 use syclbin::ptx;
 
 use crate::error::{ErrorKind, Result};
@@ -83,8 +82,7 @@ pub(crate) fn settings(
     Ok(settings)
 }
 
-#[cfg(feature = "cuda")]
-/// What is written to the variables of code for CUDA: the values that were given, and those that the
+/// What is written to the variables of PTX and what is made of it: the values that were given, and those that the
 /// file sets itself, by the names of the variables.
 pub(crate) fn variables(
     values: &[(String, Vec<u8>)],

@@ -1,22 +1,22 @@
 //! Programs: each is built once for a device and values of constants, in a process and between processes.
 
-pub(crate) mod cpu_target;
 pub(crate) mod disk;
 mod driver_settings;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::backend::opencl::{Context, Ir, Program};
-use crate::backend::{BuildError, Passage};
-use crate::device::{DeviceKind, Facts};
-use crate::load::build_failure;
+use crate::backend::dispatch::context::Context;
+use crate::backend::dispatch::program::{Program, WeakProgram};
+use crate::backend::failure::BuildError;
+use crate::backend::gate::Passage;
+use crate::backend::source::{Constants, Source};
+use crate::device::facts::{DeviceKind, Facts};
 use crate::log;
-use crate::program_cache::cpu_target::CpuTarget;
 use crate::program_cache::disk::{Cache, Key};
 
 /// Where a program came from.
@@ -40,36 +40,37 @@ pub(crate) enum Sharing {
 }
 
 /// One program of this process; locked while it is built.
-type Slot = Arc<Mutex<Weak<Program>>>;
+type Slot = Arc<Mutex<Option<WeakProgram>>>;
 
 /// The programs in use, by the address of the context and the key.
 static IN_USE: Mutex<Option<HashMap<(usize, Key), Slot>>> = Mutex::new(None);
 
 /// A program of these modules.
 pub(crate) fn get(
-    context: &Arc<Context>,
-    modules: &[Ir<'_>],
+    context: &Context,
+    modules: &[Source<'_>],
     sharing: Sharing,
     cache: Option<&Cache>,
-) -> Result<(Arc<Program>, Origin), BuildError> {
+) -> Result<(Program, Origin), BuildError> {
+    if !context.keeps_programs() {
+        return Ok((Program::build(context, modules)?, Origin::Built));
+    }
     let settings = driver_settings::of_environment();
     let key = key(context.device().facts(), &settings, modules);
     if sharing == Sharing::None {
-        let (program, origin) = build(context, modules, &key, cache)?;
-        return Ok((Arc::new(program), origin));
+        return build(context, modules, &key, cache);
     }
-    let slot = slot((Arc::as_ptr(context).addr(), key));
+    let slot = slot((context.address(), key));
     // A thread that exits may load the same.
     let _passage = Passage::new();
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // As long as a program lives so does its context, and nothing else is at that address.
-    if let Some(program) = kept.upgrade() {
+    if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {
         log::debug(format_args!("a program is in use already"));
         return Ok((program, Origin::Process));
     }
     let (program, origin) = build(context, modules, &key, cache)?;
-    let program = Arc::new(program);
-    *kept = Arc::downgrade(&program);
+    *kept = Some(program.downgrade());
     Ok((program, origin))
 }
 
@@ -82,7 +83,7 @@ fn slot(key: (usize, Key)) -> Slot {
     // A slot that nobody else has and that is free holds no program any more.
     slots.retain(|_, slot| {
         let alive = |slot: &Slot| match slot.try_lock() {
-            Ok(program) => program.strong_count() > 0,
+            Ok(program) => program.as_ref().is_some_and(WeakProgram::is_alive),
             Err(_) => true,
         };
         Arc::strong_count(slot) > 1 || alive(slot)
@@ -93,8 +94,8 @@ fn slot(key: (usize, Key)) -> Slot {
 }
 
 fn build(
-    context: &Arc<Context>,
-    modules: &[Ir<'_>],
+    context: &Context,
+    modules: &[Source<'_>],
     key: &Key,
     cache: Option<&Cache>,
 ) -> Result<(Program, Origin), BuildError> {
@@ -102,8 +103,8 @@ fn build(
         return Ok((compile(context, modules)?, Origin::Built));
     };
     // What is made where no native code came out of a file is good for all whom it fits.
-    let of_file = Program::seen().of_file();
-    let keys = std::iter::once(*key).chain(of_file.map(|target| key_for(key, target)));
+    let variant = context.variant();
+    let keys = std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant)));
     for key in keys {
         let Some(code) = cache.read(&key) else {
             continue;
@@ -119,8 +120,7 @@ fn build(
             // The driver is not the one it seemed to be.
             Err(error) => {
                 log::warn(format_args!(
-                    "a program that was kept is compiled anew, as the driver does not take it: {}",
-                    build_failure(error)
+                    "a program that was kept is compiled anew, as the driver does not take it: {error}"
                 ));
                 cache.remove(&key);
             }
@@ -129,18 +129,18 @@ fn build(
     let program = compile(context, modules)?;
     // Asked now: another thread may have loaded native code meanwhile.
     if let Ok(code) = program.binary()
-        && let Some(seen) = Program::is_typical(&code)
+        && let Some(variant) = context.variant_of_own(&code)
     {
-        let key = seen.of_file().map_or(*key, |target| key_for(key, target));
+        let key = variant.map_or(*key, |variant| key_for(key, variant));
         cache.write(&key, &code);
     }
     Ok((program, Origin::Built))
 }
 
-fn compile(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Program, BuildError> {
+fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildError> {
     let start = Instant::now();
     let program = Program::build(context, modules)?;
-    let bytes: usize = modules.iter().map(|module| module.spirv.len()).sum();
+    let bytes: usize = modules.iter().map(|module| module.code.len()).sum();
     log::info(format_args!(
         "{} compiled {bytes} bytes of SPIR-V ({} modules) in {:.1?}",
         context.device().facts().name,
@@ -150,18 +150,18 @@ fn compile(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Program, BuildE
     Ok(program)
 }
 
-/// The key of what is compiled after native code for `target` came out of a file, which may have lowered
-/// the driver.
-fn key_for(key: &Key, target: CpuTarget) -> Key {
+/// The key of what is compiled after native code for the processor `variant` came out of a file, which may
+/// have lowered the driver.
+fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     let mut hash = Sha256::new();
     hash.update(key);
     hash.update(b"after native code for");
-    hash.update(target.bytes());
+    hash.update(variant);
     hash.finalize().into()
 }
 
 /// Everything that decides over the code that a driver makes.
-fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Ir<'_>]) -> Key {
+fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_>]) -> Key {
     let mut hash = Sha256::new();
     // Each part with its length before it, so that two lists of parts never look alike.
     let mut add = |part: &[u8]| {
@@ -188,12 +188,22 @@ fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Ir<'_>]) 
     }
     add(b"end");
     for module in modules {
-        add(module.spirv);
+        add(module.code);
         add(module.options.compile.as_bytes());
         add(module.options.link.as_bytes());
-        for setting in &module.settings {
-            add(&setting.id.to_le_bytes());
-            add(&setting.bytes);
+        match &module.constants {
+            Constants::Numbered(settings) => {
+                for setting in settings {
+                    add(&setting.id.to_le_bytes());
+                    add(&setting.bytes);
+                }
+            }
+            Constants::Named(settings) => {
+                for (name, bytes) in settings {
+                    add(name.as_bytes());
+                    add(bytes);
+                }
+            }
         }
         add(b"end");
     }
@@ -236,7 +246,6 @@ fn features() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend;
     use crate::load::build_options::BuildOptions;
     use crate::module::specialization::Setting;
     use crate::queue::Queue;
@@ -265,36 +274,34 @@ mod tests {
         folder
     }
 
-    fn of(spirv: &[u8]) -> Ir<'_> {
-        Ir {
-            spirv,
-            settings: Vec::new(),
+    fn of(spirv: &[u8]) -> Source<'_> {
+        Source {
+            code: spirv,
+            constants: Constants::Numbered(Vec::new()),
             options: BuildOptions::default(),
         }
     }
 
-    fn ir(spirv: &[u8]) -> [Ir<'_>; 1] {
+    fn ir(spirv: &[u8]) -> [Source<'_>; 1] {
         [of(spirv)]
     }
 
-    /// The context of a device of OpenCL; others build programs themselves.
-    fn context(queue: &Queue) -> Option<Arc<Context>> {
-        match queue.raw().context() {
-            backend::Context::OpenCl(context) => Some(context),
-            #[cfg(feature = "cuda")]
-            backend::Context::Cuda(_) => {
-                crate::common::say_skipped("the driver keeps what it compiled itself");
-                None
-            }
+    /// The context of a device whose programs are kept.
+    fn context(queue: &Queue) -> Option<Context> {
+        let context = queue.raw().context();
+        if !context.keeps_programs() {
+            crate::common::say_skipped("the driver keeps what it compiled itself");
+            return None;
         }
+        Some(context)
     }
 
     fn origin(
-        context: &Arc<Context>,
+        context: &Context,
         spirv: &[u8],
         sharing: Sharing,
         cache: Option<&Cache>,
-    ) -> (Arc<Program>, Origin) {
+    ) -> (Program, Origin) {
         match get(context, &ir(spirv), sharing, cache) {
             Ok(got) => got,
             Err(error) => panic!("{}", error.log),
@@ -310,9 +317,9 @@ mod tests {
         };
         let with = |id, value: u8| {
             let bytes = vec![value];
-            let settings = vec![Setting { id, bytes }];
-            [Ir {
-                settings,
+            let constants = Constants::Numbered(vec![Setting { id, bytes }]);
+            [Source {
+                constants,
                 ..of(b"ab")
             }]
         };
@@ -321,13 +328,13 @@ mod tests {
                 compile: compile.to_owned(),
                 link: link.to_owned(),
             };
-            [Ir {
+            [Source {
                 options,
                 ..of(b"ab")
             }]
         };
         let two = |a: &'static [u8], b: &'static [u8]| [of(a), of(b)];
-        let plain = |facts, modules: &[Ir<'_>]| key(facts, &[], modules);
+        let plain = |facts, modules: &[Source<'_>]| key(facts, &[], modules);
         let set = |name: &str, value: &str| {
             let environment = [(name.into(), value.into())];
             key(&facts, &environment, &ir(b"ab"))
@@ -368,12 +375,12 @@ mod tests {
                 compile: options.to_owned(),
                 link: String::new(),
             };
-            let mut modules = vec![Ir {
+            let mut modules = vec![Source {
                 options: options.clone(),
                 ..of(&spirv)
             }];
             let alone = get(context, &modules, Sharing::None, None).map(|_| ());
-            modules.push(Ir {
+            modules.push(Source {
                 options,
                 ..of(&linked.modules[0].images[0].bytes)
             });
@@ -397,12 +404,12 @@ mod tests {
         let spirv = spirv();
         let (first, origin_of_first) = origin(context, &spirv, Sharing::All, None);
         let (second, origin_of_second) = origin(context, &spirv, Sharing::All, None);
-        assert!(Arc::ptr_eq(&first, &second));
+        assert!(first.is(&second));
         // Another test may have loaded the same.
         assert_ne!(origin_of_first, Origin::Cache);
         assert_eq!(origin_of_second, Origin::Process);
         let (alone, _) = origin(context, &spirv, Sharing::None, None);
-        assert!(!Arc::ptr_eq(&first, &alone));
+        assert!(!first.is(&alone));
     }
 
     #[test]

@@ -2,8 +2,11 @@
 
 use bytemuck::Pod;
 
+use crate::backend;
+use crate::backend::dispatch::event::WaitList;
+use crate::backend::failure::Failure;
+use crate::backend::pattern::pattern;
 use crate::backend::slice::{DeviceSlice, Place};
-use crate::backend::{self, Failure, WaitList, pattern};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;
 use crate::queue::Queue;

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::task::{Poll, Waker};
 
-use crate::backend::{self, End, Failure, WaitList};
+use crate::backend;
+use crate::backend::dispatch::event::{End, WaitList};
+use crate::backend::failure::Failure;
 use crate::error::{Error, ErrorKind, Result};
 use crate::module::kernel::Kernel;
 use crate::queue::Queue;

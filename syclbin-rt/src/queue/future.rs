@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytemuck::Pod;
 
-use crate::backend::End;
+use crate::backend::dispatch::event::End;
 use crate::error::Result;
 use crate::queue::event::Event;
 use crate::queue::transfer::Transfer;

@@ -1,7 +1,5 @@
 //! Queue options: how a queue orders its commands, and what it notes of them.
 
-use crate::backend::QueueAbilities;
-
 /// How [`Device::queue_with`](crate::Device::queue_with) makes a queue: in order and without
 /// profiling, if nothing else is said.
 ///
@@ -14,6 +12,13 @@ use crate::backend::QueueAbilities;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use = "nothing is made before `Device::queue_with`"]
 pub struct QueueOptions {
+    pub(crate) out_of_order: bool,
+    pub(crate) profiling: bool,
+}
+
+/// Which queues a device can have beside plain ones.
+#[derive(Clone, Copy)]
+pub(crate) struct QueueAbilities {
     pub(crate) out_of_order: bool,
     pub(crate) profiling: bool,
 }

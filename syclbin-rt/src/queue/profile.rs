@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::backend::Times;
+use crate::backend::times::Times;
 
 /// When a command was where, told by [`Event::profile`](crate::Event::profile): times on the clock of
 /// its device, which begins anywhere. Differences count, also between commands of one device.

@@ -4,8 +4,8 @@ use std::fmt;
 
 use bytemuck::Pod;
 
-use crate::backend::Lent;
 use crate::backend::slice::DeviceSlice;
+use crate::backend::transfer::Lent;
 use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::queue::copy::{After, host_memory};

@@ -3,13 +3,13 @@
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use super::Failure;
-use super::errors::{check, is_sticky};
-use super::sys::{CUcontext, CUstream, Functions};
 use crate::backend::cuda::device::Found;
+use crate::backend::cuda::errors::{check, is_sticky};
 use crate::backend::cuda::queue::clock::Clock;
 use crate::backend::cuda::queue::mark::Pool;
 use crate::backend::cuda::queue::stream::Stream;
+use crate::backend::cuda::sys::{CUcontext, CUstream, Functions};
+use crate::backend::failure::Failure;
 use crate::backend::gate::{self, Passage, Stage};
 
 /// An owned context of one device.

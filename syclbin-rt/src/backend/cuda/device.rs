@@ -6,11 +6,12 @@ use std::ffi::{CStr, c_int};
 use syclbin::Aspect;
 use syclbin::ptx::Version;
 
-use super::Failure;
-use super::errors::{INVALID_VALUE, check};
-use super::library::Library;
-use super::sys::{CUdevice, CUdevice_attribute as Attribute, Functions};
-use crate::device::{CudaFacts, DeviceKind, Facts, partition};
+use crate::backend::cuda::errors::{INVALID_VALUE, check};
+use crate::backend::cuda::library::Library;
+use crate::backend::cuda::sys::{CUdevice, CUdevice_attribute as Attribute, Functions};
+use crate::backend::failure::Failure;
+use crate::device::facts::{DeviceKind, Facts, PtxFacts};
+use crate::device::partition::{Abilities, Part, Partition};
 
 /// How many threads of a device run in step.
 pub(super) const WARP: usize = 32;
@@ -29,6 +30,19 @@ impl Found {
     /// What the driver says of the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// Whose part it is: it has no parts.
+    pub(crate) fn part(&self) -> Option<Part<&'static Self>> {
+        None
+    }
+
+    /// Its parts: none, as its facts say.
+    pub(crate) fn partition(
+        &'static self,
+        _how: Partition<'_>,
+    ) -> Result<&'static [Self], Failure> {
+        Ok(&[])
     }
 
     /// The name of the library it was found through.
@@ -188,12 +202,12 @@ impl Told {
             images: false,
             compute_units: self.compute_units,
             buffer_alignment: 1,
-            partitions: partition::Abilities {
+            partitions: Abilities {
                 max_parts: 0,
                 equally: false,
                 counts: false,
                 units: false,
-                affinities: 0,
+                affinities: Vec::new(),
             },
             max_work_group_size: self.max_work_group_size,
             max_work_item_sizes: self.max_block,
@@ -201,7 +215,7 @@ impl Told {
             aspects: self.aspects(),
             architecture: format!("nvidia_gpu_sm_{}", self.sm).parse().ok(),
             extensions: String::new(),
-            cuda: Some(CudaFacts {
+            ptx: Some(PtxFacts {
                 sm: self.sm,
                 ptx: ptx.map_or((0, 0), |version| (version.major, version.minor)),
                 driver,
@@ -275,12 +289,12 @@ mod tests {
         let architecture = facts.architecture.and_then(Architecture::name);
         assert_eq!(architecture, Some("nvidia_gpu_sm_90"));
         assert_eq!(facts.version, "CUDA 12.4");
-        let expected = CudaFacts {
+        let expected = PtxFacts {
             sm: 90,
             ptx: (8, 4),
             driver: 12_040,
         };
-        assert_eq!(facts.cuda, Some(expected));
+        assert_eq!(facts.ptx, Some(expected));
         assert!(
             facts
                 .aspects

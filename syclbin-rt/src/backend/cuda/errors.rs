@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::Failure;
+use crate::backend::failure::Failure;
 
 pub(super) const SUCCESS: c_int = 0;
 pub(super) const INVALID_VALUE: c_int = 1;

@@ -3,10 +3,10 @@
 use std::ffi::{OsStr, c_int};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::Failure;
-use super::errors::{NO_DEVICE, check, error_name};
-use super::sys::Functions;
 use crate::backend::cuda::device::Found;
+use crate::backend::cuda::errors::{NO_DEVICE, check, error_name};
+use crate::backend::cuda::sys::Functions;
+use crate::backend::failure::Failure;
 use crate::backend::gate::{self, Passage, Stage};
 use crate::backend::loader;
 

@@ -26,25 +26,13 @@ pub(crate) use device::Found;
 pub(crate) use errors::{error_name, is_sticky};
 pub(crate) use kernel::Kernel;
 pub(crate) use kernel::object::KernelObject;
+pub(crate) use kernel::sampler::Sampler;
 pub(crate) use library::Library;
 pub(crate) use memory::Memory;
-pub(crate) use program::{Kind, Module, Program};
+pub(crate) use memory::mapping::HostView;
+pub(crate) use program::Program;
 pub(crate) use queue::Queue;
 pub(crate) use queue::command_buffer::CommandBuffer;
 pub(crate) use queue::end::End;
 pub(crate) use queue::event::Event;
 pub(crate) use queue::wait_list::WaitList;
-
-use super::slice::Place;
-use super::{Argument, Arguments, BuildError, Failure, QueueAbilities, Reach, Slot, Times};
-
-/// The memory of a place.
-///
-/// # Errors
-///
-/// When it is of another driver.
-#[inline]
-fn memory_of<'p>(call: &'static str, place: &'p Place<[()]>) -> Result<&'p Memory, Failure> {
-    let code = errors::INVALID_CONTEXT;
-    place.memory.cuda().ok_or(Failure { call, code })
-}

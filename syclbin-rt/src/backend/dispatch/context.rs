@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "cuda")]
-use crate::backend::cuda;
-use crate::backend::{Failure, Found, each, opencl};
+use crate::backend::dispatch::device::Found;
+use crate::backend::dispatch::{both, each, either};
+use crate::backend::failure::Failure;
+use crate::backend::{cuda, opencl};
 
-/// A context of one device. A clone is the same one.
-#[derive(Clone)]
-pub(crate) enum Context {
-    OpenCl(Arc<opencl::Context>),
-    #[cfg(feature = "cuda")]
-    Cuda(Arc<cuda::Context>),
+either! {
+    /// A context of one device. A clone is the same one.
+    #[derive(Clone)]
+    Context: Arc<opencl::Context>, Arc<cuda::Context>
 }
 
 impl Context {
@@ -19,7 +18,6 @@ impl Context {
     pub(crate) fn shared(device: Found) -> Result<Self, Failure> {
         match device {
             Found::OpenCl(device) => opencl::Context::shared(device).map(Self::OpenCl),
-            #[cfg(feature = "cuda")]
             Found::Cuda(device) => cuda::Context::shared(device).map(Self::Cuda),
         }
     }
@@ -29,29 +27,44 @@ impl Context {
     pub(crate) fn new(device: Found) -> Result<Self, Failure> {
         match device {
             Found::OpenCl(device) => opencl::Context::new(device).map(Arc::new).map(Self::OpenCl),
-            #[cfg(feature = "cuda")]
             Found::Cuda(device) => cuda::Context::new(device).map(Arc::new).map(Self::Cuda),
         }
     }
 
     /// Its device.
     pub(crate) fn device(&self) -> Found {
-        match self {
-            Self::OpenCl(context) => Found::OpenCl(context.device()),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(context) => Found::Cuda(context.device()),
-        }
+        each!(Self, self, context => context.device().into())
     }
 
     /// Whether both are the same.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::OpenCl(one), Self::OpenCl(other)) => Arc::ptr_eq(one, other),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(one), Self::Cuda(other)) => Arc::ptr_eq(one, other),
-            #[cfg(feature = "cuda")]
-            _ => false,
-        }
+        both!(Self self, Self other; one, other => Arc::ptr_eq(one, other), else false)
+    }
+
+    /// Whether code that the driver made can be kept, and saves compiling again.
+    pub(crate) fn keeps_programs(&self) -> bool {
+        each!(Self, self, context => context.keeps_programs())
+    }
+
+    /// What decides over the code that the driver makes, beside the sources and the device.
+    pub(crate) fn variant(&self) -> Option<[u8; 4]> {
+        each!(Self, self, context => context.variant())
+    }
+
+    /// The variant that `code`, which was compiled here, is of; none if processes of that variant compile to
+    /// other code.
+    pub(crate) fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
+        each!(Self, self, context => context.variant_of_own(code))
+    }
+
+    /// The processor that native code is for, where the driver takes no two in one process.
+    pub(crate) fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
+        each!(Self, self, context => context.processor_of(code))
+    }
+
+    /// What tells it from all others that are alive.
+    pub(crate) fn address(&self) -> usize {
+        each!(Self, self, context => Arc::as_ptr(context).addr())
     }
 
     /// Waits for everything that is in a queue of it.

@@ -2,34 +2,22 @@
 
 use std::ffi::OsStr;
 
-#[cfg(feature = "cuda")]
-use crate::backend::cuda;
-use crate::backend::{Failure, each, opencl};
-use crate::device::Facts;
-use crate::device::partition::Partition;
+use crate::backend::dispatch::{each, either};
+use crate::backend::failure::Failure;
+use crate::backend::{cuda, opencl};
+use crate::device::facts::Facts;
+use crate::device::partition::{Part, Partition};
 
-/// A loaded library of a driver.
-#[derive(Clone, Copy)]
-pub(crate) enum Library {
-    OpenCl(&'static opencl::Library),
-    #[cfg(feature = "cuda")]
-    Cuda(&'static cuda::Library),
+either! {
+    /// A loaded library of a driver.
+    #[derive(Clone, Copy)]
+    Library: &'static opencl::Library, &'static cuda::Library
 }
 
-/// A device of a loaded library. It lives as long as the process.
-#[derive(Clone, Copy)]
-pub(crate) enum Found {
-    OpenCl(&'static opencl::Found),
-    #[cfg(feature = "cuda")]
-    Cuda(&'static cuda::Found),
-}
-
-/// Whose part a device is.
-#[derive(Clone, Copy)]
-pub(crate) struct Part {
-    pub(crate) parent: Found,
-    pub(crate) index: usize,
-    pub(crate) of: usize,
+either! {
+    /// A device of a loaded library. It lives as long as the process.
+    #[derive(Clone, Copy)]
+    Found: &'static opencl::Found, &'static cuda::Found
 }
 
 impl Library {
@@ -47,18 +35,13 @@ impl Library {
     /// # Errors
     ///
     /// In words, when there is none, or it is too old.
-    #[cfg(feature = "cuda")]
     pub(crate) fn cuda() -> Result<Self, String> {
         cuda::Library::load().map(Self::Cuda)
     }
 
     /// Its devices.
     pub(crate) fn devices(self) -> Result<Vec<Found>, Failure> {
-        match self {
-            Self::OpenCl(library) => Ok(library.devices()?.iter().map(Found::OpenCl).collect()),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(library) => Ok(library.devices()?.iter().map(Found::Cuda).collect()),
-        }
+        each!(Self, self, library => Ok(library.devices()?.iter().map(Found::from).collect()))
     }
 }
 
@@ -79,25 +62,16 @@ impl Found {
     }
 
     /// Whose part it is.
-    pub(crate) fn part(self) -> Option<Part> {
-        match self {
-            Self::OpenCl(found) => found.part().map(|part| Part {
-                parent: Self::OpenCl(part.parent),
-                index: part.index,
-                of: part.of,
-            }),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(_) => None,
-        }
+    pub(crate) fn part(self) -> Option<Part<Self>> {
+        each!(Self, self, found => found.part().map(|part| Part {
+            parent: part.parent.into(),
+            index: part.index,
+            of: part.of,
+        }))
     }
 
     /// Its parts.
     pub(crate) fn partition(self, how: Partition<'_>) -> Result<Vec<Self>, Failure> {
-        match self {
-            Self::OpenCl(found) => Ok(found.partition(how)?.iter().map(Self::OpenCl).collect()),
-            // Its facts say that it has none.
-            #[cfg(feature = "cuda")]
-            Self::Cuda(_) => Ok(Vec::new()),
-        }
+        each!(Self, self, found => Ok(found.partition(how)?.iter().map(Self::from).collect()))
     }
 }

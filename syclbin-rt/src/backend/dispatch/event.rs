@@ -2,32 +2,24 @@
 
 use std::task::{Poll, Waker};
 
-#[cfg(feature = "cuda")]
-use crate::backend::cuda;
-use crate::backend::{Failure, each, opencl};
+use crate::backend::dispatch::queue::Queue;
+use crate::backend::dispatch::{each, either, narrow};
+use crate::backend::failure::Failure;
+use crate::backend::times::Times;
+use crate::backend::{cuda, opencl};
 
-/// An owned event.
-pub(crate) enum Event {
-    OpenCl(opencl::Event),
-    #[cfg(feature = "cuda")]
-    Cuda(cuda::Event),
+either! {
+    /// An owned event.
+    Event: opencl::Event, cuda::Event
 }
 
-/// When a command was queued, handed to the device, started and ended: nanoseconds of the device's
-/// clock.
-pub(crate) struct Times {
-    pub(crate) queued: u64,
-    pub(crate) submitted: u64,
-    pub(crate) started: u64,
-    pub(crate) ended: u64,
-}
+narrow!(Event: opencl::Event, cuda::Event);
 
 /// What the driver tells of the end of one command, and whom that wakes. Whoever polls an event keeps
 /// one, which begins as the default.
 #[derive(Default)]
 pub(crate) struct End {
     opencl: opencl::End,
-    #[cfg(feature = "cuda")]
     cuda: cuda::End,
 }
 
@@ -36,18 +28,21 @@ pub(crate) struct End {
 pub(crate) enum WaitList<'a> {
     Nothing,
     OpenCl(opencl::WaitList<'a>),
-    #[cfg(feature = "cuda")]
     Cuda(cuda::WaitList<'a>),
+    /// Something is of another driver than the queue: no command waits for that, and none starts.
+    Foreign,
+}
+
+/// A wait list of one backend.
+pub(in crate::backend) trait DriverWaitList<'a>: Sized {
+    /// `list`, if it is of this backend or has nothing in it.
+    fn of<'l>(list: &'l WaitList<'a>) -> Option<&'l Self>;
 }
 
 impl Event {
     /// Another owner of the same event.
     pub(crate) fn shared(&self) -> Result<Self, Failure> {
-        match self {
-            Self::OpenCl(event) => event.shared().map(Self::OpenCl),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(event) => event.shared().map(Self::Cuda),
-        }
+        each!(Self, self, event => event.shared().map(Self::from))
     }
 
     /// Blocks until the command has finished.
@@ -58,11 +53,7 @@ impl Event {
     /// Blocks until the command has ended, well or not. `false` if the driver does not tell; the
     /// command may then go on.
     pub(in crate::backend) fn has_ended(&self) -> bool {
-        match self {
-            Self::OpenCl(event) => event.end().is_ok(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(event) => event.has_ended(),
-        }
+        each!(Self, self, event => event.has_ended())
     }
 
     /// Whether the command has finished. Only commands that were flushed ever do.
@@ -80,16 +71,7 @@ impl Event {
     pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>> {
         match self {
             Self::OpenCl(event) => event.poll(&mut end.opencl, waker),
-            #[cfg(feature = "cuda")]
             Self::Cuda(event) => event.poll(&mut end.cuda, waker),
-        }
-    }
-
-    fn opencl(&self) -> Option<&opencl::Event> {
-        match self {
-            Self::OpenCl(event) => Some(event),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(_) => None,
         }
     }
 }
@@ -101,63 +83,76 @@ impl WaitList<'static> {
 
 impl<'a> WaitList<'a> {
     /// The list of `events`, which may be empty, for a queue of their context.
-    pub(crate) fn new(
-        queue: &crate::backend::Queue,
-        events: impl ExactSizeIterator<Item = &'a Event>,
-    ) -> Self {
+    pub(crate) fn new(queue: &Queue, mut events: impl ExactSizeIterator<Item = &'a Event>) -> Self {
         if events.len() == 0 {
             return Self::Nothing;
         }
-        match queue {
-            crate::backend::Queue::OpenCl(_) => {
-                Self::OpenCl(opencl::WaitList::new(events.map(Event::opencl)))
-            }
-            #[cfg(feature = "cuda")]
-            crate::backend::Queue::Cuda(_) => {
-                Self::Cuda(cuda::WaitList::new(events.filter_map(Event::cuda)))
-            }
-        }
+        let mut foreign = false;
+        let list = match queue {
+            Queue::OpenCl(_) => Self::OpenCl(opencl::WaitList::new(own(
+                &mut events,
+                &mut foreign,
+                Event::opencl,
+            ))),
+            Queue::Cuda(_) => Self::Cuda(cuda::WaitList::new(own(
+                &mut events,
+                &mut foreign,
+                Event::cuda,
+            ))),
+        };
+        if foreign { Self::Foreign } else { list }
     }
 
-    /// For a queue of OpenCL.
+    /// It as the backend of a queue takes it.
     #[inline]
-    pub(in crate::backend) fn opencl(&self) -> &opencl::WaitList<'a> {
-        match self {
-            Self::OpenCl(list) => list,
-            _ => opencl::WaitList::NOTHING,
+    pub(in crate::backend) fn narrow<L: DriverWaitList<'a>>(&self) -> Result<&L, Failure> {
+        L::of(self).ok_or(Failure::foreign("waiting for events"))
+    }
+}
+
+/// Those of `events` that are of one backend; and whether others are among them.
+fn own<'a, E: 'a>(
+    events: impl Iterator<Item = &'a Event>,
+    foreign: &mut bool,
+    narrow: impl Fn(&'a Event) -> Option<&'a E>,
+) -> impl Iterator<Item = &'a E> {
+    events.filter_map(move |event| {
+        let own = narrow(event);
+        *foreign |= own.is_none();
+        own
+    })
+}
+
+impl<'a> DriverWaitList<'a> for opencl::WaitList<'a> {
+    #[inline]
+    fn of<'l>(list: &'l WaitList<'a>) -> Option<&'l Self> {
+        match list {
+            WaitList::OpenCl(list) => Some(list),
+            WaitList::Nothing => Some(opencl::WaitList::NOTHING),
+            WaitList::Cuda(_) | WaitList::Foreign => None,
         }
     }
+}
 
-    /// For a queue of CUDA.
-    #[cfg(feature = "cuda")]
+impl<'a> DriverWaitList<'a> for cuda::WaitList<'a> {
     #[inline]
-    pub(in crate::backend) fn cuda(&self) -> &cuda::WaitList<'a> {
-        match self {
-            Self::Cuda(list) => list,
-            _ => cuda::WaitList::NOTHING,
+    fn of<'l>(list: &'l WaitList<'a>) -> Option<&'l Self> {
+        match list {
+            WaitList::Cuda(list) => Some(list),
+            WaitList::Nothing => Some(cuda::WaitList::NOTHING),
+            WaitList::OpenCl(_) | WaitList::Foreign => None,
         }
     }
 }
 
 /// A user event of OpenCL, for tests, and the event that it ends; none where there is no such thing.
 #[cfg(test)]
-pub(crate) fn held(queue: &crate::backend::Queue) -> Option<(opencl::UserEvent, Event)> {
-    match queue.context() {
-        crate::backend::Context::OpenCl(context) => {
-            let (user, event) = opencl::UserEvent::new(&context);
+pub(crate) fn held(queue: &Queue) -> Option<(opencl::UserEvent, Event)> {
+    match queue {
+        Queue::OpenCl(queue) => {
+            let (user, event) = opencl::UserEvent::new(queue.context());
             Some((user, Event::OpenCl(event)))
         }
-        #[cfg(feature = "cuda")]
-        crate::backend::Context::Cuda(_) => None,
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl Event {
-    fn cuda(&self) -> Option<&cuda::Event> {
-        match self {
-            Self::OpenCl(_) => None,
-            Self::Cuda(event) => Some(event),
-        }
+        Queue::Cuda(_) => None,
     }
 }

@@ -2,84 +2,52 @@
 
 use std::ffi::CString;
 
-#[cfg(feature = "cuda")]
-use crate::backend::cuda;
-use crate::backend::{
-    Argument, Arguments, Event, Failure, Program, Queue, Values, WaitList, each, opencl,
-};
+use crate::backend::argument::{Argument, Arguments, Values};
+use crate::backend::dispatch::event::{Event, WaitList};
+use crate::backend::dispatch::program::Program;
+use crate::backend::dispatch::queue::Queue;
+use crate::backend::dispatch::{both, each, either};
+use crate::backend::failure::Failure;
+use crate::backend::slot::Slot;
+use crate::backend::{cuda, opencl};
 use crate::launch::range::Grid;
 
-/// A kernel for all who launch it.
-pub(crate) enum Kernel {
-    OpenCl(opencl::Kernel),
-    #[cfg(feature = "cuda")]
-    Cuda(cuda::Kernel),
+either! {
+    /// A kernel for all who launch it.
+    Kernel: opencl::Kernel, cuda::Kernel
 }
 
-/// An owned kernel object, which keeps its arguments from one launch to the next.
-pub(crate) enum KernelObject {
-    OpenCl(opencl::KernelObject),
-    #[cfg(feature = "cuda")]
-    Cuda(cuda::KernelObject),
-}
-
-/// Where a parameter lies among all of a kernel, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "cuda"),
-    allow(dead_code, reason = "OpenCL does not tell")
-)]
-pub(crate) struct Slot {
-    pub(crate) offset: usize,
-    pub(crate) size: usize,
+either! {
+    /// An owned kernel object, which keeps its arguments from one launch to the next.
+    KernelObject: opencl::KernelObject, cuda::KernelObject
 }
 
 /// A launch on a queue of another backend.
-#[cfg(feature = "cuda")]
-const MISPLACED: Failure = Failure {
-    call: "launching a kernel",
-    code: crate::backend::FOREIGN,
-};
+const FOREIGN: Failure = Failure::foreign("launching a kernel");
 
 impl Kernel {
     /// The kernel called `symbol`, and where its parameters lie, as far as that is known.
-    #[cfg_attr(
-        not(feature = "cuda"),
-        allow(unused_variables, reason = "drivers of OpenCL know it")
-    )]
     pub(crate) fn new(
         program: &Program,
         symbol: CString,
         slots: Option<Vec<Slot>>,
     ) -> Result<Self, Failure> {
         match program {
-            Program::OpenCl(program) => opencl::Kernel::new(program, symbol).map(Self::OpenCl),
-            #[cfg(feature = "cuda")]
+            Program::OpenCl(program) => {
+                opencl::Kernel::new(program, symbol, slots).map(Self::OpenCl)
+            }
             Program::Cuda(program) => cuda::Kernel::new(program, symbol, slots).map(Self::Cuda),
         }
     }
 
-    /// Has launches that leave the work-group size out keep to what the file says of it. Drivers of
-    /// OpenCL know it by themselves.
-    #[cfg_attr(
-        not(feature = "cuda"),
-        allow(unused_variables, reason = "drivers of OpenCL know it")
-    )]
+    /// Has launches that leave the work-group size out keep to what the file says of it.
     pub(crate) fn keep_to(&mut self, all_items: usize, items: Option<[usize; 3]>) {
-        match self {
-            Self::OpenCl(_) => {}
-            #[cfg(feature = "cuda")]
-            Self::Cuda(kernel) => kernel.keep_to(all_items, items),
-        }
+        each!(Self, self, kernel => kernel.keep_to(all_items, items));
     }
 
     /// An object of its own, with arguments of its own.
     pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
-        match self {
-            Self::OpenCl(kernel) => kernel.object().map(KernelObject::OpenCl),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(kernel) => kernel.object().map(KernelObject::Cuda),
-        }
+        each!(Self, self, kernel => kernel.object().map(KernelObject::from))
     }
 
     /// How many arguments it takes, without those the compiler removed.
@@ -116,14 +84,7 @@ impl Kernel {
         values: impl Iterator<Item = Argument<'a>>,
         global: &[usize],
     ) -> Result<Option<[usize; 3]>, Failure> {
-        match (self, queue) {
-            (Self::OpenCl(kernel), Queue::OpenCl(queue)) => {
-                kernel.suggested_local(queue, values, global)
-            }
-            // Its driver only knows of sizes in one dimension.
-            #[cfg(feature = "cuda")]
-            _ => Ok(None),
-        }
+        both!(Self self, Queue queue; kernel, queue => kernel.suggested_local(queue, values, global), else Ok(None))
     }
 
     /// Sets all arguments and queues the kernel, to start when all of `after` has finished. Sizes are
@@ -144,27 +105,11 @@ impl Kernel {
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
-        match (self, queue) {
-            (Self::OpenCl(kernel), Queue::OpenCl(queue)) => {
-                // SAFETY: as the caller says.
-                let launched = unsafe {
-                    let set = |object: &mut opencl::PassedObject<'_>| values.give(object);
-                    kernel.launch(queue, set, grid, after.opencl())
-                };
-                launched.map(Event::OpenCl)
-            }
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(kernel), Queue::Cuda(queue)) => {
-                // SAFETY: as the caller says.
-                let launched = unsafe {
-                    let set = |object: &mut cuda::KernelObject| values.give(object);
-                    kernel.launch(queue, set, grid, after.cuda())
-                };
-                launched.map(Event::Cuda)
-            }
-            #[cfg(feature = "cuda")]
-            _ => Err((None, MISPLACED)),
-        }
+        both!(Self self, Queue queue; kernel, queue => {
+            let after = after.narrow().map_err(|failure| (None, failure))?;
+            // SAFETY: as the caller says.
+            unsafe { kernel.launch(queue, values, grid, after) }.map(Event::from)
+        }, else Err((None, FOREIGN)))
     }
 }
 
@@ -185,21 +130,10 @@ impl KernelObject {
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        match (self, queue) {
-            (Self::OpenCl(object), Queue::OpenCl(queue)) => {
-                // SAFETY: as the caller says.
-                let queued = unsafe { object.enqueue(queue, grid, after.opencl()) };
-                queued.map(Event::OpenCl)
-            }
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(object), Queue::Cuda(queue)) => {
-                // SAFETY: as the caller says.
-                let queued = unsafe { object.enqueue(queue, grid, after.cuda()) };
-                queued.map(Event::Cuda)
-            }
-            #[cfg(feature = "cuda")]
-            _ => Err(MISPLACED),
-        }
+        // SAFETY: as the caller says.
+        both!(Self self, Queue queue; object, queue => unsafe {
+            object.enqueue(queue, grid, after.narrow()?).map(Event::from)
+        }, else Err(FOREIGN))
     }
 
     /// The same without an event, for a command that nobody waits for by itself.
@@ -213,19 +147,10 @@ impl KernelObject {
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<(), Failure> {
-        match (self, queue) {
-            // SAFETY: as the caller says.
-            (Self::OpenCl(object), Queue::OpenCl(queue)) => unsafe {
-                object.enqueue_without_event(queue, grid, after.opencl())
-            },
-            // SAFETY: as the caller says.
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(object), Queue::Cuda(queue)) => unsafe {
-                object.enqueue_without_event(queue, grid, after.cuda())
-            },
-            #[cfg(feature = "cuda")]
-            _ => Err(MISPLACED),
-        }
+        // SAFETY: as the caller says.
+        both!(Self self, Queue queue; object, queue => unsafe {
+            object.enqueue_without_event(queue, grid, after.narrow()?)
+        }, else Err(FOREIGN))
     }
 }
 

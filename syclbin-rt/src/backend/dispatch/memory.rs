@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-#[cfg(feature = "cuda")]
-use crate::backend::cuda;
-use crate::backend::{Context, Found, Queue, each, opencl};
+use crate::backend::dispatch::context::Context;
+use crate::backend::dispatch::device::Found;
+use crate::backend::dispatch::queue::Queue;
+use crate::backend::dispatch::{both, each, either, narrow};
+use crate::backend::{cuda, opencl};
 
 /// Owned memory.
 pub(crate) struct Memory {
@@ -16,12 +18,12 @@ pub(crate) struct Memory {
     mapped: Uses,
 }
 
-/// The memory of a backend.
-pub(in crate::backend) enum Raw {
-    OpenCl(opencl::Memory),
-    #[cfg(feature = "cuda")]
-    Cuda(cuda::Memory),
+either! {
+    /// The memory of a backend.
+    Raw: opencl::Memory, cuda::Memory
 }
+
+narrow!(Raw: opencl::Memory, cuda::Memory);
 
 /// How many there are that use memory beyond the borrow that they were made with.
 #[derive(Default)]
@@ -31,58 +33,15 @@ struct Uses {
     writing: AtomicUsize,
 }
 
-/// Who can reach memory that has an address (unified shared memory).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// The device alone.
-    Device,
-    /// Both; it lies with the host.
-    Host,
-    /// Both; it moves to who uses it.
-    Shared,
-}
-
 impl Memory {
-    fn new(raw: Raw) -> Self {
-        Self {
-            raw,
-            held: Uses::default(),
-            mapped: Uses::default(),
-        }
-    }
-
     pub(in crate::backend) fn raw(&self) -> &Raw {
         &self.raw
-    }
-
-    /// That of OpenCL, if it is.
-    #[inline]
-    pub(in crate::backend) fn opencl(&self) -> Option<&opencl::Memory> {
-        match &self.raw {
-            Raw::OpenCl(memory) => Some(memory),
-            #[cfg(feature = "cuda")]
-            Raw::Cuda(_) => None,
-        }
-    }
-
-    /// That of CUDA, if it is.
-    #[cfg(feature = "cuda")]
-    #[inline]
-    pub(in crate::backend) fn cuda(&self) -> Option<&cuda::Memory> {
-        match &self.raw {
-            Raw::OpenCl(_) => None,
-            Raw::Cuda(memory) => Some(memory),
-        }
     }
 
     /// What the byte where a part begins must be a multiple of for a kernel to get it; none where it
     /// may begin anywhere.
     pub(crate) fn part_alignment(&self) -> Option<usize> {
-        match &self.raw {
-            Raw::OpenCl(memory) => memory.part_alignment(),
-            #[cfg(feature = "cuda")]
-            Raw::Cuda(_) => None,
-        }
+        each!(Raw, &self.raw, memory => memory.part_alignment())
     }
 
     /// The largest power of two that the address of byte `offset` is known to be a multiple of.
@@ -103,11 +62,7 @@ impl Memory {
 
     /// The context it lies in.
     pub(crate) fn context(&self) -> Context {
-        match &self.raw {
-            Raw::OpenCl(memory) => Context::OpenCl(Arc::clone(memory.context())),
-            #[cfg(feature = "cuda")]
-            Raw::Cuda(memory) => Context::Cuda(Arc::clone(memory.context())),
-        }
+        each!(Raw, &self.raw, memory => Arc::clone(memory.context()).into())
     }
 
     /// The device it is of.
@@ -118,17 +73,7 @@ impl Memory {
     /// Whether commands of `queue` can use it. Asked at each launch, so without a count of handles.
     #[inline]
     pub(crate) fn is_for(&self, queue: &Queue) -> bool {
-        match (&self.raw, queue) {
-            (Raw::OpenCl(memory), Queue::OpenCl(queue)) => {
-                Arc::ptr_eq(memory.context(), queue.context())
-            }
-            #[cfg(feature = "cuda")]
-            (Raw::Cuda(memory), Queue::Cuda(queue)) => {
-                Arc::ptr_eq(memory.context(), queue.context())
-            }
-            #[cfg(feature = "cuda")]
-            _ => false,
-        }
+        both!(Raw &self.raw, Queue queue; memory, queue => Arc::ptr_eq(memory.context(), queue.context()), else false)
     }
 
     /// Its address on the device, if kernels find it by one that a program can know.
@@ -156,16 +101,13 @@ impl Memory {
     }
 }
 
-impl From<opencl::Memory> for Memory {
-    fn from(memory: opencl::Memory) -> Self {
-        Self::new(Raw::OpenCl(memory))
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl From<cuda::Memory> for Memory {
-    fn from(memory: cuda::Memory) -> Self {
-        Self::new(Raw::Cuda(memory))
+impl<M: Into<Raw>> From<M> for Memory {
+    fn from(raw: M) -> Self {
+        Self {
+            raw: raw.into(),
+            held: Uses::default(),
+            mapped: Uses::default(),
+        }
     }
 }
 

@@ -3,36 +3,21 @@
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
-#[cfg(feature = "cuda")]
-use crate::backend::cuda;
-use crate::backend::dispatch::memory::Raw;
+use crate::backend::dispatch::context::Context;
+use crate::backend::dispatch::event::{Event, WaitList};
+use crate::backend::dispatch::memory::{Memory, Raw};
+use crate::backend::dispatch::program::Program;
+use crate::backend::dispatch::{both, each, either};
+use crate::backend::failure::{Failure, Unstarted};
+use crate::backend::reach::Reach;
 use crate::backend::slice::Place;
-use crate::backend::{
-    Context, Event, FOREIGN, Failure, Memory, Program, Reach, Unstarted, WaitList, each, opencl,
-};
-use crate::queue::options::QueueOptions;
+use crate::backend::{cuda, opencl};
+use crate::queue::options::{QueueAbilities, QueueOptions};
 
-/// A queue of a context. A clone is the same one.
-#[derive(Clone)]
-pub(crate) enum Queue {
-    OpenCl(Arc<opencl::Queue>),
-    #[cfg(feature = "cuda")]
-    Cuda(Arc<cuda::Queue>),
-}
-
-/// Which queues a device can have beside plain ones.
-#[derive(Clone, Copy)]
-pub(crate) struct QueueAbilities {
-    pub(crate) out_of_order: bool,
-    pub(crate) profiling: bool,
-}
-
-#[cfg(feature = "cuda")]
-fn foreign(call: &'static str) -> Failure {
-    Failure {
-        call,
-        code: FOREIGN,
-    }
+either! {
+    /// A queue of a context. A clone is the same one.
+    #[derive(Clone)]
+    Queue: Arc<opencl::Queue>, Arc<cuda::Queue>
 }
 
 impl Queue {
@@ -40,7 +25,6 @@ impl Queue {
     pub(crate) fn abilities(context: &Context) -> Result<QueueAbilities, Failure> {
         match context {
             Context::OpenCl(context) => opencl::Queue::abilities(context),
-            #[cfg(feature = "cuda")]
             Context::Cuda(context) => cuda::Queue::abilities(context),
         }
     }
@@ -48,11 +32,8 @@ impl Queue {
     /// A queue as `options` say, which the device is able to have.
     pub(crate) fn new(context: Context, options: QueueOptions) -> Result<Self, Failure> {
         Ok(match context {
-            Context::OpenCl(context) => {
-                Self::OpenCl(Arc::new(opencl::Queue::new(context, options)?))
-            }
-            #[cfg(feature = "cuda")]
-            Context::Cuda(context) => Self::Cuda(Arc::new(cuda::Queue::new(context, options)?)),
+            Context::OpenCl(context) => Arc::new(opencl::Queue::new(context, options)?).into(),
+            Context::Cuda(context) => Arc::new(cuda::Queue::new(context, options)?).into(),
         })
     }
 
@@ -63,32 +44,18 @@ impl Queue {
 
     /// The context it belongs to.
     pub(crate) fn context(&self) -> Context {
-        match self {
-            Self::OpenCl(queue) => Context::OpenCl(Arc::clone(queue.context())),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => Context::Cuda(Arc::clone(queue.context())),
-        }
+        each!(Self, self, queue => Arc::clone(queue.context()).into())
     }
 
     /// Whether both are the same.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::OpenCl(one), Self::OpenCl(other)) => Arc::ptr_eq(one, other),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(one), Self::Cuda(other)) => Arc::ptr_eq(one, other),
-            #[cfg(feature = "cuda")]
-            _ => false,
-        }
+        both!(Self self, Self other; one, other => Arc::ptr_eq(one, other), else false)
     }
 
     /// Has everything that is queued later wait for `events`, which are of this context, and for
     /// everything queued so far.
     pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
-        match self {
-            Self::OpenCl(queue) => queue.barrier(events.opencl()).map(Event::OpenCl),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.barrier(events.cuda()).map(Event::Cuda),
-        }
+        each!(Self, self, queue => queue.barrier(events.narrow()?).map(Event::from))
     }
 
     /// Has what is queued next come after everything queued so far.
@@ -109,11 +76,7 @@ impl Queue {
 
     /// The same after several commands.
     pub(crate) fn flush_after(&self, commands: usize) -> Result<(), Failure> {
-        match self {
-            Self::OpenCl(queue) => queue.flush_after(commands),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.flush(),
-        }
+        each!(Self, self, queue => queue.flush_after(commands))
     }
 
     /// Sees to it that what is queued is flushed, before somebody asks whether it has ended or a
@@ -154,13 +117,8 @@ impl Queue {
         offset: usize,
         bytes: &mut [u8],
     ) -> Result<(), Failure> {
-        match (self, memory.raw()) {
-            (Self::OpenCl(queue), Raw::OpenCl(memory)) => queue.read(memory, offset, bytes),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), Raw::Cuda(memory)) => queue.read(memory, offset, bytes),
-            #[cfg(feature = "cuda")]
-            _ => Err(foreign("reading memory")),
-        }
+        both!(Self self, Raw memory.raw(); queue, memory => queue.read(memory, offset, bytes),
+            else Err(Failure::foreign("reading memory")))
     }
 
     /// Copies `bytes` to `memory` from byte `offset` on, after everything queued before.
@@ -170,13 +128,8 @@ impl Queue {
         offset: usize,
         bytes: &[u8],
     ) -> Result<(), Failure> {
-        match (self, memory.raw()) {
-            (Self::OpenCl(queue), Raw::OpenCl(memory)) => queue.write(memory, offset, bytes),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), Raw::Cuda(memory)) => queue.write(memory, offset, bytes),
-            #[cfg(feature = "cuda")]
-            _ => Err(foreign("writing memory")),
-        }
+        both!(Self self, Raw memory.raw(); queue, memory => queue.write(memory, offset, bytes),
+            else Err(Failure::foreign("writing memory")))
     }
 
     /// Starts to fill a place with its element again and again. `pattern` is the bytes of one.
@@ -190,19 +143,7 @@ impl Queue {
         pattern: &[u8],
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        match self {
-            Self::OpenCl(queue) => {
-                let started = queue.start_fill(place, pattern, after.opencl());
-                started.map(Event::OpenCl)
-            }
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => {
-                let memory = place.memory.cuda().ok_or(foreign("filling memory"))?;
-                let (offset, size) = (place.offset, place.bytes());
-                let started = queue.start_fill(memory, offset, size, pattern, after.cuda());
-                started.map(Event::Cuda)
-            }
-        }
+        each!(Self, self, queue => queue.start_fill(place, pattern, after.narrow()?).map(Event::from))
     }
 
     /// Starts to copy one place to another one of the same size and kind of memory, which it does
@@ -213,27 +154,7 @@ impl Queue {
         to: &Place<[()]>,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        match self {
-            Self::OpenCl(queue) => {
-                let started = queue.start_copy(from, to, after.opencl());
-                started.map(Event::OpenCl)
-            }
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => {
-                let foreign = foreign("copying memory");
-                let source = from.memory.cuda().ok_or(foreign)?;
-                let target = to.memory.cuda().ok_or(foreign)?;
-                let started = queue.start_copy(
-                    source,
-                    from.offset,
-                    target,
-                    to.offset,
-                    from.bytes(),
-                    after.cuda(),
-                );
-                started.map(Event::Cuda)
-            }
-        }
+        each!(Self, self, queue => queue.start_copy(from, to, after.narrow()?).map(Event::from))
     }
 
     /// Starts to copy all of `place` to `to`, after the commands of `after`, which are of this context.
@@ -247,21 +168,8 @@ impl Queue {
         to: *mut c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
-        match self {
-            Self::OpenCl(queue) => {
-                // SAFETY: as the caller says.
-                unsafe { queue.start_read(place, to, after.opencl()) }.map(Event::OpenCl)
-            }
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => {
-                let memory = place.memory.cuda().ok_or(foreign("reading memory"))?;
-                let (offset, size) = (place.offset, place.bytes());
-                // SAFETY: as the caller says.
-                let started =
-                    unsafe { queue.read_later(memory, offset, to.cast(), size, after.cuda()) };
-                Ok(Event::Cuda(started?))
-            }
-        }
+        // SAFETY: as the caller says.
+        each!(Self, self, queue => unsafe { queue.start_read(place, to, after.narrow()?) }.map(Event::from))
     }
 
     /// Starts to copy from `from` to all of `place`, as above.
@@ -275,40 +183,19 @@ impl Queue {
         from: *const c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
-        match self {
-            Self::OpenCl(queue) => {
-                // SAFETY: as the caller says.
-                unsafe { queue.start_write(place, from, after.opencl()) }.map(Event::OpenCl)
-            }
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => {
-                let memory = place.memory.cuda().ok_or(foreign("writing memory"))?;
-                let (offset, size) = (place.offset, place.bytes());
-                // SAFETY: as the caller says.
-                let started =
-                    unsafe { queue.write_later(memory, offset, from.cast(), size, after.cuda()) };
-                Ok(Event::Cuda(started?))
-            }
-        }
+        // SAFETY: as the caller says.
+        each!(Self, self, queue => unsafe { queue.start_write(place, from, after.narrow()?) }.map(Event::from))
     }
 
     /// Whether the driver has functions that read and write variables.
     pub(crate) fn reaches_variables(&self) -> bool {
-        match self {
-            Self::OpenCl(queue) => queue.reaches_variables(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(_) => true,
-        }
+        each!(Self, self, queue => queue.reaches_variables())
     }
 
     /// Whether the driver knows variables by their names in the code, and not by their unique
     /// identifiers.
     pub(crate) fn names_variables_as_code(&self) -> bool {
-        match self {
-            Self::OpenCl(_) => false,
-            #[cfg(feature = "cuda")]
-            Self::Cuda(_) => true,
-        }
+        each!(Self, self, queue => queue.names_variables_as_code())
     }
 
     /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
@@ -319,17 +206,8 @@ impl Queue {
         name: &CStr,
         memory: &Arc<Memory>,
     ) -> Result<(), Failure> {
-        match (self, program) {
-            (Self::OpenCl(queue), Program::OpenCl(program)) => {
-                queue.point_variable(program, name, memory)
-            }
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), Program::Cuda(program)) => {
-                queue.point_variable(program, name, memory)
-            }
-            #[cfg(feature = "cuda")]
-            _ => Err(foreign("writing a variable")),
-        }
+        both!(Self self, Program program; queue, program => queue.point_variable(program, name, memory),
+            else Err(Failure::foreign("writing a variable")))
     }
 
     /// Copies `bytes` to the start of the variable `name`, after everything queued before.
@@ -339,17 +217,8 @@ impl Queue {
         name: &CStr,
         bytes: &[u8],
     ) -> Result<(), Failure> {
-        match (self, program) {
-            (Self::OpenCl(queue), Program::OpenCl(program)) => {
-                queue.write_variable(program, name, bytes)
-            }
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), Program::Cuda(program)) => {
-                queue.write_variable(program, name, bytes)
-            }
-            #[cfg(feature = "cuda")]
-            _ => Err(foreign("writing a variable")),
-        }
+        both!(Self self, Program program; queue, program => queue.write_variable(program, name, bytes),
+            else Err(Failure::foreign("writing a variable")))
     }
 
     /// Copies the start of the variable `name` into `bytes`, after everything queued before.
@@ -359,17 +228,8 @@ impl Queue {
         name: &CStr,
         bytes: &mut [u8],
     ) -> Result<(), Failure> {
-        match (self, program) {
-            (Self::OpenCl(queue), Program::OpenCl(program)) => {
-                queue.read_variable(program, name, bytes)
-            }
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), Program::Cuda(program)) => {
-                queue.read_variable(program, name, bytes)
-            }
-            #[cfg(feature = "cuda")]
-            _ => Err(foreign("reading a variable")),
-        }
+        both!(Self self, Program program; queue, program => queue.read_variable(program, name, bytes),
+            else Err(Failure::foreign("reading a variable")))
     }
 
     /// Refuses memory of another context, which may be a handle of another driver altogether.
@@ -377,9 +237,6 @@ impl Queue {
         if memory.is_for(self) {
             return Ok(());
         }
-        Err(Failure {
-            call: "using memory",
-            code: FOREIGN,
-        })
+        Err(Failure::foreign("using memory"))
     }
 }

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use opencl3::types::{cl_context, cl_context_properties};
 
-use super::queue::Handle;
-use super::{Failure, check_handle};
+use crate::backend::failure::Failure;
 use crate::backend::gate::{self, Passage, Stage};
+use crate::backend::opencl::check_handle;
 use crate::backend::opencl::device::Found;
 use crate::backend::opencl::driver::sys::Functions;
+use crate::backend::opencl::queue::Handle;
 
 /// An owned context of one device.
 pub(crate) struct Context {

@@ -18,16 +18,17 @@ mod kernel;
 mod memory;
 mod program;
 mod queue;
+pub(in crate::backend) mod quirks;
 
 pub(crate) use context::Context;
 pub(crate) use device::Found;
-pub(crate) use device::partition::affinity;
 pub(crate) use driver::library::Library;
 pub(crate) use kernel::Kernel;
-pub(crate) use kernel::object::{KernelObject, PassedObject};
+pub(crate) use kernel::object::KernelObject;
 pub(crate) use kernel::sampler::Sampler;
 pub(crate) use memory::Memory;
-pub(crate) use program::{Ir, Program};
+pub(crate) use memory::mapping::HostView;
+pub(crate) use program::Program;
 pub(crate) use queue::Queue;
 pub(crate) use queue::command_buffer::CommandBuffer;
 pub(crate) use queue::end::End;
@@ -38,8 +39,7 @@ pub(crate) use queue::wait_list::WaitList;
 
 use opencl3::types::cl_int;
 
-use super::slice::Place;
-use super::{BuildError, Failure};
+use crate::backend::failure::Failure;
 
 /// Turns the status that a call returned into a result.
 fn check(call: &'static str, code: cl_int) -> Result<(), Failure> {
@@ -60,13 +60,4 @@ fn check_handle<T>(call: &'static str, handle: *mut T, code: cl_int) -> Result<*
         return Err(Failure { call, code });
     }
     Ok(handle)
-}
-
-/// The memory that a place lies in, which is refused if it is not one of OpenCL.
-fn memory_of<'p, T: ?Sized>(
-    call: &'static str,
-    place: &'p Place<T>,
-) -> Result<&'p Memory, Failure> {
-    let code = opencl3::error_codes::CL_INVALID_MEM_OBJECT;
-    place.memory.opencl().ok_or(Failure { call, code })
 }

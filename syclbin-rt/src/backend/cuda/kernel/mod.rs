@@ -2,22 +2,26 @@
 
 pub(super) mod blocks;
 pub(super) mod object;
+pub(super) mod sampler;
 pub(super) mod values;
 
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
-use super::program::{Program, TWIN};
-use super::queue::Queue;
-use super::sys::{CUfunction, CUfunction_attribute as Attribute};
-use super::{Context, Failure, Slot};
+use crate::backend::argument::{Argument, Values};
+use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device::WARP;
+use crate::backend::cuda::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
 use crate::backend::cuda::kernel::blocks::Bounds;
 use crate::backend::cuda::kernel::object::{Handles, KernelObject};
+use crate::backend::cuda::program::{Program, TWIN};
+use crate::backend::cuda::queue::Queue;
 use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::wait_list::WaitList;
+use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute as Attribute};
+use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
+use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 
 /// A kernel for all who launch it, with what the driver says of it.
@@ -114,11 +118,11 @@ impl Kernel {
         self.handles.fixed_local as u64
     }
 
-    /// Has `set` set all arguments and queues the kernel, to start when all of `after` has finished.
+    /// Sets all arguments and queues the kernel, to start when all of `after` has finished.
     ///
     /// # Errors
     ///
-    /// With the index of the argument, if `set` fails with that.
+    /// With the index of the argument, if it cannot be set.
     ///
     /// # Safety
     ///
@@ -127,16 +131,28 @@ impl Kernel {
     pub(crate) unsafe fn launch(
         &self,
         queue: &Queue,
-        set: impl FnOnce(&mut KernelObject) -> Result<(), (usize, Failure)>,
+        values: &impl Values,
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
         let _passage = Passage::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
-        set(&mut object).map_err(|(index, failure)| (Some(index), failure))?;
+        // SAFETY: as the caller says.
+        let given = unsafe { values.give(&mut *object) };
+        given.map_err(|(index, failure)| (Some(index), failure))?;
         // SAFETY: as the caller says.
         let launched = unsafe { object.enqueue(queue, grid, after) };
         launched.map_err(|failure| (None, failure))
+    }
+
+    /// Nothing: the driver only knows of sizes in one dimension.
+    pub(crate) fn suggested_local<'a>(
+        &self,
+        _queue: &Queue,
+        _values: impl Iterator<Item = Argument<'a>>,
+        _global: &[usize],
+    ) -> Result<Option<[usize; 3]>, Failure> {
+        Ok(None)
     }
 
     /// What number of work-items in a work-group should be a multiple of.

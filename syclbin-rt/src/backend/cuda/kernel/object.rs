@@ -4,14 +4,19 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::backend::argument::{Argument, Arguments};
+use crate::backend::cuda::context::Context;
 use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
 use crate::backend::cuda::kernel::blocks::{Blocks, Bounds, blocks};
 use crate::backend::cuda::kernel::values::{REFUSED, Values};
+use crate::backend::cuda::memory::place::memory_of;
 use crate::backend::cuda::program::Program;
 use crate::backend::cuda::queue::Queue;
+use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute, CUstream, Functions};
-use crate::backend::cuda::{Argument, Arguments, Context, Event, Failure, Slot, memory_of};
+use crate::backend::failure::Failure;
+use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 
 /// What queues a kernel.
@@ -67,7 +72,7 @@ impl Arguments for KernelObject {
     unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
-            Argument::Memory(place, _) => match place.memory.cuda() {
+            Argument::Memory(place, _) => match place.memory.raw().cuda() {
                 Some(memory) if Arc::ptr_eq(memory.context(), &self.context) => {
                     let address = memory.pointer + place.offset as u64;
                     self.values.set(index, &address.to_le_bytes())

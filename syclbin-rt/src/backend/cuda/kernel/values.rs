@@ -3,7 +3,8 @@
 
 use crate::backend::cuda::errors::INVALID_VALUE;
 use crate::backend::cuda::kernel::object::LAUNCH;
-use crate::backend::cuda::{Failure, Slot};
+use crate::backend::failure::Failure;
+use crate::backend::slot::Slot;
 
 /// What the driver aligns memory of work-groups for at most: the largest type of SYCL, a vector of 16
 /// doubles.

@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 
+use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::Memory;
 use crate::backend::cuda::memory::fill::{self, Step};
+use crate::backend::cuda::memory::place::memory_of;
 use crate::backend::cuda::queue::Queue;
+use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUdeviceptr, CUstream, Functions};
-use crate::backend::cuda::{Context, Event, Failure, Reach};
+use crate::backend::failure::{Failure, Unstarted};
+use crate::backend::reach::Reach;
+use crate::backend::slice::Place;
+use std::ffi::c_void;
 
 /// What copies memory: where addresses are unified it finds out by them what lies where.
 pub(in crate::backend::cuda) const COPY: &str = "cuMemcpyAsync";
@@ -48,7 +54,7 @@ impl Queue {
     /// Waits: another queue, which may use the memory next, would not.
     fn clear(&self, memory: &Memory) -> Result<(), Failure> {
         let size = memory.size();
-        self.start_fill(memory, 0, size, &[0], &WaitList::empty())?;
+        self.fill(memory.pointer, size, &[0], &WaitList::empty())?;
         self.finish()
     }
 
@@ -107,69 +113,57 @@ impl Queue {
         copied.and(settled)
     }
 
-    /// Starts to copy `size` bytes of `memory` from byte `offset` on to `to`, when all of `after` has
-    /// finished. Where the host's memory is not pinned the driver may copy before this returns.
+    /// Starts to copy all of `place` to `to`, when all of `after` has finished. Where the host's memory is
+    /// not pinned the driver may copy before this returns.
     ///
     /// # Safety
     ///
-    /// `to` is good for writing `size` bytes until the command has finished.
-    pub(crate) unsafe fn read_later(
+    /// `to` is good for writing as many bytes until the command has finished.
+    pub(in crate::backend) unsafe fn start_read(
         &self,
-        memory: &Memory,
-        offset: usize,
-        to: *mut u8,
-        size: usize,
+        place: &Place<[()]>,
+        to: *mut c_void,
         after: &WaitList<'_>,
-    ) -> Result<Event, Failure> {
-        self.inside(COPY, memory, offset, size)?;
-        let (from, to) = (
-            memory.pointer + offset as u64,
-            to.expose_provenance() as u64,
-        );
-        self.submit(COPY, after, |functions, stream| {
+    ) -> Result<Event, Unstarted> {
+        let (from, size) = (self.address_of(COPY, place)?, place.bytes());
+        let to = to.expose_provenance() as u64;
+        let started = self.submit(COPY, after, |functions, stream| {
             // SAFETY: the place is inside of the memory; the rest is as the caller says.
             unsafe { copy(self.context(), functions, to, from, size, stream) }
-        })
+        });
+        Ok(started?)
     }
 
-    /// Starts to copy `size` bytes at `from` to `memory` from byte `offset` on, as above.
+    /// Starts to copy from `from` to all of `place`, as above.
     ///
     /// # Safety
     ///
-    /// `from` is good for reading `size` bytes until the command has finished.
-    pub(crate) unsafe fn write_later(
+    /// `from` is good for reading as many bytes until the command has finished.
+    pub(in crate::backend) unsafe fn start_write(
         &self,
-        memory: &Memory,
-        offset: usize,
-        from: *const u8,
-        size: usize,
+        place: &Place<[()]>,
+        from: *const c_void,
         after: &WaitList<'_>,
-    ) -> Result<Event, Failure> {
-        self.inside(COPY, memory, offset, size)?;
-        let (from, to) = (
-            from.expose_provenance() as u64,
-            memory.pointer + offset as u64,
-        );
-        self.submit(COPY, after, |functions, stream| {
-            // SAFETY: as of `read_later`.
+    ) -> Result<Event, Unstarted> {
+        let (to, size) = (self.address_of(COPY, place)?, place.bytes());
+        let from = from.expose_provenance() as u64;
+        let started = self.submit(COPY, after, |functions, stream| {
+            // SAFETY: as of `start_read`.
             unsafe { copy(self.context(), functions, to, from, size, stream) }
-        })
+        });
+        Ok(started?)
     }
 
-    /// Starts to copy `size` bytes of one memory to another place, which they do not overlap.
+    /// Starts to copy one place to another one of the same size, which it does not overlap.
     pub(crate) fn start_copy(
         &self,
-        from: &Memory,
-        from_offset: usize,
-        to: &Memory,
-        to_offset: usize,
-        size: usize,
+        from: &Place<[()]>,
+        to: &Place<[()]>,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        self.inside(COPY, from, from_offset, size)?;
-        self.inside(COPY, to, to_offset, size)?;
-        let source = from.pointer + from_offset as u64;
-        let target = to.pointer + to_offset as u64;
+        let size = from.bytes();
+        let source = self.address_of(COPY, from)?;
+        let target = self.address_of(COPY, to)?;
         self.submit(COPY, after, |functions, stream| {
             // SAFETY: both places are inside of memory of this context, which lives until the queues
             // are empty.
@@ -177,7 +171,14 @@ impl Queue {
         })
     }
 
-    /// Starts to fill `size` bytes of `memory` from byte `offset` on with `pattern` again and again.
+    /// The address of a place that is inside of memory of this context.
+    fn address_of(&self, call: &'static str, place: &Place<[()]>) -> Result<CUdeviceptr, Failure> {
+        let memory = memory_of(call, place)?;
+        self.inside(call, memory, place.offset, place.bytes())?;
+        Ok(memory.pointer + place.offset as u64)
+    }
+
+    /// Starts to fill a place with `pattern` again and again.
     ///
     /// # Errors
     ///
@@ -185,14 +186,23 @@ impl Queue {
     /// to 128 bytes.
     pub(crate) fn start_fill(
         &self,
-        memory: &Memory,
-        offset: usize,
+        place: &Place<[()]>,
+        pattern: &[u8],
+        after: &WaitList<'_>,
+    ) -> Result<Event, Failure> {
+        let address = self.address_of(FILL, place)?;
+        self.fill(address, place.bytes(), pattern, after)
+    }
+
+    /// The same of `size` bytes at `address`, which are inside of memory of this context.
+    fn fill(
+        &self,
+        address: CUdeviceptr,
         size: usize,
         pattern: &[u8],
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        self.inside(FILL, memory, offset, size)?;
-        let steps = fill::steps(memory.pointer + offset as u64, size, pattern);
+        let steps = fill::steps(address, size, pattern);
         let code = crate::backend::cuda::errors::INVALID_VALUE;
         let steps = steps.ok_or(Failure { call: FILL, code })?;
         self.submit(FILL, after, |functions, stream| {

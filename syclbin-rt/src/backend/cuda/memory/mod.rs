@@ -2,16 +2,19 @@
 
 pub(super) mod copy;
 pub(super) mod fill;
+pub(super) mod mapping;
+pub(super) mod place;
 mod variable;
 
 use std::sync::Arc;
 
-use super::context::Context;
-use super::errors::INVALID_VALUE;
-use super::sys::{
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::errors::INVALID_VALUE;
+use crate::backend::cuda::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr, CUmemAttach_flags,
 };
-use super::{Failure, Reach};
+use crate::backend::failure::Failure;
+use crate::backend::reach::Reach;
 
 /// Owned memory.
 pub(crate) struct Memory {
@@ -86,6 +89,12 @@ impl Memory {
     }
 
     /// What all memory is aligned to (CUDA C Programming Guide, "Device Memory Accesses").
+    /// What the byte where a part begins must be a multiple of for a kernel to get it: it may begin
+    /// anywhere.
+    pub(crate) fn part_alignment(&self) -> Option<usize> {
+        None
+    }
+
     pub(crate) fn least_alignment(&self) -> u64 {
         256
     }

@@ -3,16 +3,27 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use crate::backend::Memory;
-use crate::backend::cuda::Failure;
 use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
 use crate::backend::cuda::program::Program;
 use crate::backend::cuda::queue::Queue;
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::failure::Failure;
 
 /// What finds a variable.
 const FIND: &str = "cuModuleGetGlobal";
 
 impl Queue {
+    /// Whether the driver has functions that read and write variables.
+    pub(crate) fn reaches_variables(&self) -> bool {
+        true
+    }
+
+    /// Whether the driver knows variables by their names in the code, and not by their unique
+    /// identifiers.
+    pub(crate) fn names_variables_as_code(&self) -> bool {
+        true
+    }
+
     /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
     /// memory from then on.
     pub(crate) fn point_variable(
@@ -22,7 +33,7 @@ impl Queue {
         memory: &Arc<Memory>,
     ) -> Result<(), Failure> {
         let (call, code) = (FIND, INVALID_CONTEXT);
-        let raw = memory.cuda().ok_or(Failure { call, code })?;
+        let raw = memory.raw().cuda().ok_or(Failure { call, code })?;
         if !Arc::ptr_eq(raw.context(), program.context()) {
             return Err(Failure { call, code });
         }

@@ -3,12 +3,12 @@
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
-use crate::backend::cuda::BuildError;
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::errors::INVALID_VALUE;
 use crate::backend::cuda::program::jit::Jit;
 use crate::backend::cuda::program::{Kind, Module, aligned, terminated, warn};
 use crate::backend::cuda::sys::{CUjitInputType, CUlinkState, Functions};
+use crate::backend::failure::BuildError;
 
 /// What a fat binary begins with (the magic number of its header).
 const FAT: [u8; 4] = [0x50, 0xED, 0x55, 0xBA];
@@ -114,7 +114,11 @@ impl<'j> Linker<'j> {
     fn or_log(&self, call: &'static str, code: i32) -> Result<(), BuildError> {
         self.context.check(call, code).map_err(|failure| {
             let log = self.jit.errors();
-            BuildError { failure, log }
+            BuildError {
+                failure,
+                log,
+                advice: None,
+            }
         })
     }
 }

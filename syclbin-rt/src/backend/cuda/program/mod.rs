@@ -6,14 +6,15 @@ mod link;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::context::Context;
-use super::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
-use super::sys::{CUdeviceptr, CUmodule};
-use super::{BuildError, Failure};
-use crate::backend::Memory;
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
 use crate::backend::cuda::program::jit::Jit;
 use crate::backend::cuda::program::link::link;
+use crate::backend::cuda::sys::{CUdeviceptr, CUmodule};
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::failure::{BuildError, Failure};
 use crate::backend::gate::{self, Stage};
+use crate::backend::source::{Constants, Source};
 use crate::log;
 
 /// An owned, loaded program.
@@ -35,20 +36,34 @@ enum Code {
 
 /// What the code of a module is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(in crate::backend::cuda) enum Kind {
     Ptx,
     /// A cubin or a fat binary.
     Binary,
 }
 
 /// Code, and what is set in it.
-pub(crate) struct Module<'m> {
+pub(in crate::backend::cuda) struct Module<'m> {
     pub(crate) code: &'m [u8],
     pub(crate) kind: Kind,
     /// What variables are to hold before the first launch: values of specialization constants. One
     /// that the code does not have is passed over: the compiler saw that nobody reads it.
-    pub(crate) settings: Vec<(String, Vec<u8>)>,
+    pub(crate) settings: &'m [(String, Vec<u8>)],
     pub(crate) max_registers: Option<u32>,
+}
+
+impl<'m> Module<'m> {
+    fn new(source: &'m Source<'_>, kind: Kind) -> Self {
+        Self {
+            code: source.code,
+            kind,
+            settings: match &source.constants {
+                Constants::Named(settings) => settings,
+                Constants::Numbered(_) => &[],
+            },
+            max_registers: None,
+        }
+    }
 }
 
 // SAFETY: modules are of a context, not of a thread, and all functions of the driver are safe to call
@@ -58,8 +73,33 @@ unsafe impl Send for Program {}
 unsafe impl Sync for Program {}
 
 impl Program {
-    /// Loads code: one module by itself, several linked to each other. PTX is compiled first.
+    /// Compiles PTX and loads it: one module by itself, several linked to each other.
     pub(crate) fn build(
+        context: &Arc<Context>,
+        sources: &[Source<'_>],
+    ) -> Result<Self, BuildError> {
+        let modules = sources.iter().map(|source| Module::new(source, Kind::Ptx));
+        Self::of(context, &modules.collect::<Vec<_>>())
+    }
+
+    /// Loads native code of a file.
+    pub(crate) fn from_file(
+        context: &Arc<Context>,
+        source: &Source<'_>,
+    ) -> Result<Self, BuildError> {
+        Self::of(context, &[Module::new(source, Kind::Binary)])
+    }
+
+    /// None: nothing is kept, as the driver does that itself.
+    pub(crate) fn from_cache(
+        _context: &Arc<Context>,
+        _binary: &[u8],
+    ) -> Result<Option<Self>, BuildError> {
+        Ok(None)
+    }
+
+    /// Loads code: one module by itself, several linked to each other. PTX is compiled first.
+    pub(in crate::backend::cuda) fn of(
         context: &Arc<Context>,
         modules: &[Module<'_>],
     ) -> Result<Self, BuildError> {
@@ -73,7 +113,7 @@ impl Program {
             modules => Code::Binary(link(context, modules, max_registers)?),
         };
         let program = Self::load(context, code, max_registers)?;
-        for (name, bytes) in modules.iter().flat_map(|module| &module.settings) {
+        for (name, bytes) in modules.iter().flat_map(|module| module.settings) {
             program.set(name, bytes)?;
         }
         Ok(program)
@@ -106,7 +146,11 @@ impl Program {
         gate::close_at_exit(&raw const *functions, Stage::FirstProgram);
         if let Err(failure) = loaded {
             let log = jit.errors();
-            return Err(BuildError { failure, log });
+            return Err(BuildError {
+                failure,
+                log,
+                advice: None,
+            });
         }
         warn(context, &jit.remarks());
         Ok(Self {
@@ -167,7 +211,7 @@ impl Program {
                 let module = Module {
                     code: text.strip_suffix(&[0]).unwrap_or(text),
                     kind: Kind::Ptx,
-                    settings: Vec::new(),
+                    settings: &[],
                     max_registers: None,
                 };
                 let linked = link(&self.context, &[module], self.max_registers);
@@ -223,6 +267,28 @@ impl Program {
 
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+}
+
+impl Context {
+    /// Whether code that the driver made can be kept: it does that itself.
+    pub(crate) fn keeps_programs(&self) -> bool {
+        false
+    }
+
+    /// What decides over the code that the driver makes, beside the sources and the device: nothing.
+    pub(crate) fn variant(&self) -> Option<[u8; 4]> {
+        None
+    }
+
+    /// The variant that `code`, which was compiled here, is of: all of it is the same.
+    pub(crate) fn variant_of_own(&self, _code: &[u8]) -> Option<Option<[u8; 4]>> {
+        Some(None)
+    }
+
+    /// The processor that native code is for, where the driver takes no two in one process.
+    pub(crate) fn processor_of(&self, _code: &[u8]) -> Option<[u8; 4]> {
+        None
     }
 }
 

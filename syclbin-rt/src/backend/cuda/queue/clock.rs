@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::backend::cuda::Failure;
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::queue::mark::Mark;
 use crate::backend::cuda::sys::CUstream;
+use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
 
 /// The driver tells how much later one event was than another in milliseconds, as a number of 24

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::cuda::Failure;
 use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
 use crate::backend::cuda::kernel::object::KernelObject;
 use crate::backend::cuda::memory::copy::{COPY, FILL};
+use crate::backend::cuda::memory::place::memory_of;
 use crate::backend::cuda::memory::{Memory, fill};
 use crate::backend::cuda::queue::Queue;
 use crate::backend::cuda::queue::event::Event;
@@ -14,7 +14,9 @@ use crate::backend::cuda::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphExec,
     CUgraphNode, CUmemorytype, Functions,
 };
+use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
+use crate::backend::slice::Place;
 use crate::launch::range::Grid;
 
 /// What queues a graph.
@@ -96,15 +98,14 @@ impl CommandBuffer {
         })
     }
 
-    /// Records a copy of `size` bytes, from and to which may not overlap.
+    /// Records a copy of one place to another one of the same size, which it does not overlap.
     pub(crate) fn add_copy(
         &mut self,
-        from: &Memory,
-        from_offset: usize,
-        to: &Memory,
-        to_offset: usize,
-        size: usize,
+        from: &Place<[()]>,
+        to: &Place<[()]>,
     ) -> Result<bool, Failure> {
+        let (from_offset, to_offset, size) = (from.offset, to.offset, from.bytes());
+        let (from, to) = (memory_of(COPY, from)?, memory_of(COPY, to)?);
         self.queue.inside(COPY, from, from_offset, size)?;
         self.queue.inside(COPY, to, to_offset, size)?;
         // Managed memory is to be called that of the device (CUDA driver API, cuGraphAddMemcpyNode).
@@ -154,14 +155,13 @@ impl CommandBuffer {
         Ok(true)
     }
 
-    /// Records that `size` bytes of memory are filled with `pattern`, as [`Queue::start_fill`].
+    /// Records that a place is filled with `pattern`, as [`Queue::start_fill`].
     pub(crate) fn add_fill(
         &mut self,
-        memory: &Memory,
-        offset: usize,
-        size: usize,
+        place: &Place<[()]>,
         pattern: &[u8],
     ) -> Result<bool, Failure> {
+        let (memory, offset, size) = (memory_of(FILL, place)?, place.offset, place.bytes());
         self.queue.inside(FILL, memory, offset, size)?;
         let steps = fill::steps(memory.pointer + offset as u64, size, pattern);
         let (call, code) = (FILL, INVALID_VALUE);

@@ -6,8 +6,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use crate::backend::cuda::Failure;
 use crate::backend::cuda::queue::event::Event;
+use crate::backend::failure::Failure;
 use crate::backend::wakers;
 
 /// What is told of the end of one command, and whom that wakes. Whoever polls an event keeps one,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::backend::cuda::queue::clock::Base;
 use crate::backend::cuda::queue::mark::Mark;
 use crate::backend::cuda::queue::stream::Stream;
-use crate::backend::cuda::{Failure, Times};
+use crate::backend::failure::Failure;
+use crate::backend::times::Times;
 
 /// A command in a queue, by its number.
 ///

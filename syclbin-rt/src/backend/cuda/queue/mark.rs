@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::backend::cuda::Failure;
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::errors::{NOT_READY, SUCCESS};
 use crate::backend::cuda::sys::{CUevent, CUevent_flags as Flags, CUstream, Functions};
+use crate::backend::failure::Failure;
 
 /// How long a thread asks again and again before it has the driver wake it.
 const SPIN: Duration = Duration::from_micros(50);

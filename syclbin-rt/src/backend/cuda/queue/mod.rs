@@ -10,16 +10,16 @@ pub(super) mod wait_list;
 
 use std::sync::Arc;
 
-use super::context::Context;
-use super::errors::{INVALID_CONTEXT, INVALID_VALUE};
-use super::memory::Memory;
-use super::sys::{CUstream, Functions};
-use super::{Failure, QueueAbilities};
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
+use crate::backend::cuda::memory::Memory;
 use crate::backend::cuda::queue::event::{Event, Timed};
 use crate::backend::cuda::queue::mark::Mark;
 use crate::backend::cuda::queue::stream::Stream;
 use crate::backend::cuda::queue::wait_list::WaitList;
-use crate::queue::options::QueueOptions;
+use crate::backend::cuda::sys::{CUstream, Functions};
+use crate::backend::failure::Failure;
+use crate::queue::options::{QueueAbilities, QueueOptions};
 
 /// A queue of a context.
 pub(crate) struct Queue {
@@ -155,6 +155,11 @@ impl Queue {
     #[inline]
     pub(crate) fn flush(&self) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// The same after several commands.
+    pub(crate) fn flush_after(&self, _commands: usize) -> Result<(), Failure> {
+        self.flush()
     }
 
     /// Sees to it that what is queued is flushed, as it is anyhow.

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use crate::backend::cuda::Failure;
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::queue::end::Told;
 use crate::backend::cuda::queue::mark::Mark;
 use crate::backend::cuda::sys::{CUstream, CUstream_flags};
+use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
 
 /// How many marks of a stream are kept. Of a command between two that are gone and kept, the later

@@ -1,8 +1,8 @@
 //! Wait lists: events that a command waits for, without an allocation where they are few.
 
-use crate::backend::cuda::Failure;
 use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::stream::Stream;
+use crate::backend::failure::Failure;
 
 /// How many events need no allocation.
 const FEW: usize = 8;

@@ -11,16 +11,16 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulon
 
 use syclbin::architecture::Architecture;
 
-use super::Failure;
+use crate::backend::failure::Failure;
 use crate::backend::gate::{self, Stage};
-use crate::backend::opencl::device::partition::{BY_UNITS, Part};
+use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
 use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions};
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::library::Library;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::device::aspects::{self, Abilities};
-use crate::device::partition::Abilities as PartitionAbilities;
-use crate::device::{DeviceKind, Facts};
+use crate::device::facts::{DeviceKind, Facts};
+use crate::device::partition::{Abilities as PartitionAbilities, Part};
 
 /// A device of a loaded library. It lives as long as the process, like its library.
 pub(crate) struct Found {
@@ -31,7 +31,7 @@ pub(crate) struct Found {
     facts: Facts,
     pub(super) extensions: Extensions,
     /// Whose part it is; none of a root device.
-    pub(super) part: Option<Part>,
+    pub(super) part: Option<Part<&'static Found>>,
 }
 
 // SAFETY: both handles name devices and their platforms, which exist as long as the library: roots by
@@ -54,13 +54,13 @@ impl Found {
     }
 
     /// Whose part it is.
-    pub(crate) fn part(&self) -> Option<Part> {
+    pub(crate) fn part(&self) -> Option<Part<&'static Found>> {
         self.part
     }
 
     /// A part of a device.
     pub(super) fn of_part(
-        part: Part,
+        part: Part<&'static Found>,
         id: cl_device_id,
         facts: Facts,
         extensions: Extensions,
@@ -209,7 +209,7 @@ pub(super) fn facts(
         })?,
         driver_version: text(cl::CL_DRIVER_VERSION)?,
         kind,
-        cuda: None,
+        ptx: None,
         takes_spirv: functions.clCreateProgramWithIL.is_some()
             && version_at_least(&version, (2, 1))
             // Fails on devices that know no intermediate language at all.
@@ -239,9 +239,10 @@ pub(super) fn facts(
                 equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
                 counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
                 units: ways.contains(&BY_UNITS),
-                affinities: match ways.contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN) {
-                    true => bits(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN),
-                    false => 0,
+                affinities: if ways.contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN) {
+                    affinities(bits(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN))
+                } else {
+                    Vec::new()
                 },
             }
         },

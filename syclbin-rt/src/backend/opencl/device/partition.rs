@@ -5,21 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use opencl_sys as cl;
 use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
 
+use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
+use crate::backend::opencl::check;
 use crate::backend::opencl::device::{self, Found};
-use crate::backend::opencl::{Failure, check};
-use crate::device::partition::{Affinity, Partition};
+use crate::device::partition::{Affinity, Part, Partition};
 
 /// What ends a list of numbers of compute units (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
 const UNITS_END: isize = -1;
-
-/// Whose part a device is.
-#[derive(Clone, Copy)]
-pub(crate) struct Part {
-    pub(crate) parent: &'static Found,
-    pub(crate) index: usize,
-    pub(crate) of: usize,
-}
 
 /// The parts made so far, with the list that the driver was given. Kept, as devices compare by
 /// identity and whoever has one may keep it; a program asks for few.
@@ -32,7 +25,7 @@ struct Made {
 }
 
 /// The bit of an affinity in `cl_device_affinity_domain`.
-pub(crate) fn affinity(by: Affinity) -> cl_bitfield {
+fn affinity(by: Affinity) -> cl_bitfield {
     match by {
         Affinity::Numa => cl::CL_DEVICE_AFFINITY_DOMAIN_NUMA,
         Affinity::L4Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L4_CACHE,
@@ -41,6 +34,12 @@ pub(crate) fn affinity(by: Affinity) -> cl_bitfield {
         Affinity::L1Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE,
         Affinity::Next => cl::CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE,
     }
+}
+
+/// Those of a `cl_device_affinity_domain`.
+pub(in crate::backend::opencl) fn affinities(bits: cl_bitfield) -> Vec<Affinity> {
+    let all = Affinity::ALL.into_iter();
+    all.filter(|by| bits & affinity(*by) != 0).collect()
 }
 
 /// What `clCreateSubDevices` takes (OpenCL 3.0, table 8).

@@ -5,7 +5,8 @@ use std::ffi::c_void;
 use bytemuck::{AnyBitPattern, Pod};
 use opencl3::types::{cl_int, cl_uint};
 
-use crate::backend::opencl::{Failure, check};
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check;
 
 /// The three arguments that all `clGet*Info` functions end with: size, pointer, size returned.
 pub(in crate::backend::opencl) type Query<'a> =

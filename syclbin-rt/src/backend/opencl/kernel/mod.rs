@@ -13,14 +13,16 @@ use opencl_sys::{
 };
 use opencl3::types::{cl_uint, cl_ulong};
 
-use super::Failure;
-use super::program::Program;
-use super::queue::Queue;
+use crate::backend::argument::Values;
+use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::kernel::object::{KernelObject, PassedObject};
+use crate::backend::opencl::program::Program;
+use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
+use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 
 /// An owned kernel object for all who launch it, with what the driver says of it.
@@ -36,7 +38,11 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// The kernel called `symbol`.
-    pub(crate) fn new(program: &Arc<Program>, symbol: CString) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        program: &Arc<Program>,
+        symbol: CString,
+        _slots: Option<Vec<Slot>>,
+    ) -> Result<Self, Failure> {
         let functions = program.context().functions();
         let object = KernelObject::new(program, &symbol)?;
         let handle = object.handle;
@@ -84,6 +90,9 @@ impl Kernel {
         self.program.context()
     }
 
+    /// Nothing: the driver knows by itself what the file says of work-group sizes.
+    pub(crate) fn keep_to(&mut self, _all_items: usize, _items: Option<[usize; 3]>) {}
+
     /// An object of its own, with arguments of its own.
     pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
         KernelObject::new(&self.program, &self.symbol)
@@ -109,12 +118,11 @@ impl Kernel {
         self.local_memory
     }
 
-    /// Has `set` set all arguments and queues the kernel, to start when all of `after` has finished.
-    ///
+    /// Sets all arguments and queues the kernel, to start when all of `after` has finished.
     ///
     /// # Errors
     ///
-    /// With the index of the argument, if `set` fails with that.
+    /// With the index of the argument, if it cannot be set.
     ///
     /// # Safety
     ///
@@ -122,7 +130,7 @@ impl Kernel {
     pub(crate) unsafe fn launch(
         &self,
         queue: &Queue,
-        set: impl FnOnce(&mut PassedObject<'_>) -> Result<(), (usize, Failure)>,
+        values: &impl Values,
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
@@ -132,7 +140,8 @@ impl Kernel {
             object: &mut object,
             passage: &passage,
         };
-        let launched = match set(&mut passed) {
+        // SAFETY: as the caller says.
+        let launched = match unsafe { values.give(&mut passed) } {
             Ok(()) => {
                 // SAFETY: as the caller says.
                 let launched = unsafe { object.enqueue_within(&passage, queue, grid, after) };

@@ -11,16 +11,18 @@ use opencl_sys::{
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_SUCCESS};
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
+use crate::backend::argument::{Argument, Arguments};
+use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
 use crate::backend::opencl::driver::sys::Functions;
+use crate::backend::opencl::memory::place::memory_of;
 use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::backend::opencl::{Failure, check, check_handle, memory_of};
+use crate::backend::opencl::{check, check_handle};
 use crate::backend::slice::Place;
-use crate::backend::{Argument, Arguments};
 use crate::launch::range::Grid;
 
 /// What queues a kernel.
@@ -98,7 +100,7 @@ impl KernelObject {
     /// The buffer object that all of a place is, if it is one of this context.
     #[inline(always)]
     fn object_of<'p>(&self, place: &'p Place<[()]>) -> Option<&'p cl_mem> {
-        let memory = place.memory.opencl()?;
+        let memory = place.memory.raw().opencl()?;
         match &memory.handle {
             Handle::Object(object)
                 if place.bytes() >= memory.size()
@@ -202,6 +204,8 @@ impl Arguments for PassedObject<'_> {
             // C++ allows a size of 0, OpenCL does not (OpenCL 3.0, clSetKernelArg).
             Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
             Argument::Sampler(sampler) => {
+                let code = CL_INVALID_CONTEXT;
+                let sampler = sampler.opencl().ok_or(Failure { call, code })?;
                 in_context(sampler.context())?;
                 let handle = &raw const sampler.handle;
                 (size_of_val(&sampler.handle), handle.cast())

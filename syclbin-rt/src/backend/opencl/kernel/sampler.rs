@@ -5,9 +5,10 @@ use std::sync::Arc;
 use opencl_sys as cl;
 use opencl3::types::{cl_bool, cl_sampler};
 
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check_handle;
 use crate::backend::opencl::context::Context;
-use crate::backend::opencl::{Failure, check_handle};
-use crate::launch::sampler::{Addressing, Filtering};
+use crate::launch::sampler::modes::{Addressing, Filtering};
 
 /// An owned sampler.
 pub(crate) struct Sampler {

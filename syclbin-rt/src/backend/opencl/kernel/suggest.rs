@@ -9,13 +9,14 @@ use opencl_sys::{
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS};
 use opencl3::types::cl_uint;
 
+use crate::backend::argument::{Argument, Arguments as _};
+use crate::backend::failure::Failure;
 use crate::backend::gate::Gated;
+use crate::backend::opencl::check;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::EntryPoint;
 use crate::backend::opencl::kernel::Kernel;
 use crate::backend::opencl::queue::Queue;
-use crate::backend::opencl::{Failure, check};
-use crate::backend::{Argument, Arguments as _};
 
 type GetSuggested = <clGetKernelSuggestedLocalWorkSizeKHR_t as EntryPoint>::Function;
 

@@ -5,12 +5,15 @@ use std::ffi::c_void;
 use opencl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_SUCCESS};
 use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool, cl_event, cl_int};
 
-use crate::backend::Reach;
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check_handle;
 use crate::backend::opencl::driver::extensions::Usm;
-use crate::backend::opencl::memory::Handle;
+use crate::backend::opencl::memory::place::memory_of;
+use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::queue::Queue;
+use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::backend::opencl::{Event, Failure, Memory, check_handle, memory_of};
+use crate::backend::reach::Reach;
 use crate::backend::slice::Place;
 
 /// What copies memory with an address.

@@ -4,28 +4,33 @@ use std::ffi::c_void;
 
 use opencl3::types::{CL_TRUE, cl_map_flags};
 
-use crate::backend::NoView;
-use crate::backend::opencl::memory::Handle;
-use crate::backend::opencl::{Failure, Memory, Queue, check_handle};
+use crate::backend::failure::{Failure, NoView};
+use crate::backend::opencl::check_handle;
+use crate::backend::opencl::memory::{Handle, Memory};
+use crate::backend::opencl::queue::Queue;
 
-impl Queue {
+/// Where the host sees memory until it gives it back.
+pub(crate) struct HostView(*mut c_void);
+
+impl HostView {
     /// Where the host sees `size` bytes of memory from byte `offset` on: a buffer object is mapped.
-    pub(in crate::backend) fn map(
-        &self,
+    pub(crate) fn new(
+        queue: &Queue,
         memory: &Memory,
         offset: usize,
         size: usize,
         writing: bool,
-    ) -> Result<*mut c_void, NoView> {
+    ) -> Result<Self, NoView> {
         let call = "clEnqueueMapBuffer";
         let object = match memory.handle {
             Handle::Object(object) => object,
             Handle::Address { host: false, .. } => return Err(NoView::OutOfReach),
             Handle::Address { pointer, .. } => {
-                self.inside(call, memory, offset, size)
+                queue
+                    .inside(call, memory, offset, size)
                     .map_err(NoView::Failed)?;
                 // SAFETY: the place is inside of the memory.
-                return Ok(unsafe { pointer.byte_add(offset) });
+                return Ok(Self(unsafe { pointer.byte_add(offset) }));
             }
         };
         let flags: cl_map_flags = if writing {
@@ -37,8 +42,8 @@ impl Queue {
         // SAFETY: queue and memory share a context; the driver refuses what is not inside of the
         // memory; no events; only the status is written. It blocks until the view can be used.
         let pointer = unsafe {
-            (self.context().functions().clEnqueueMapBuffer.pass())(
-                self.handle,
+            (queue.context().functions().clEnqueueMapBuffer.pass())(
+                queue.handle,
                 object,
                 CL_TRUE,
                 flags,
@@ -50,15 +55,17 @@ impl Queue {
                 &raw mut code,
             )
         };
-        check_handle(call, pointer, code).map_err(NoView::Failed)
+        let pointer = check_handle(call, pointer, code).map_err(NoView::Failed)?;
+        Ok(Self(pointer))
+    }
+
+    /// Where the host sees it.
+    pub(crate) fn pointer(&self) -> *mut c_void {
+        self.0
     }
 
     /// Gives a view of a buffer object back, and waits until that is done: another queue would not.
-    pub(in crate::backend) fn unmap(
-        &self,
-        memory: &Memory,
-        pointer: *mut c_void,
-    ) -> Result<(), Failure> {
+    pub(crate) fn end(self, queue: &Queue, memory: &Memory) -> Result<(), Failure> {
         let call = "clEnqueueUnmapMemObject";
         let Handle::Object(object) = memory.handle else {
             return Ok(());
@@ -66,15 +73,15 @@ impl Queue {
         let mut event = std::ptr::null_mut();
         // SAFETY: queue and memory share a context, and the pointer is what mapping it gave.
         let code = unsafe {
-            (self.context().functions().clEnqueueUnmapMemObject.pass())(
-                self.handle,
+            (queue.context().functions().clEnqueueUnmapMemObject.pass())(
+                queue.handle,
                 object,
-                pointer,
+                self.0,
                 0,
                 std::ptr::null(),
                 &raw mut event,
             )
         };
-        self.wait_for(call, event, code)
+        queue.wait_for(call, event, code)
     }
 }

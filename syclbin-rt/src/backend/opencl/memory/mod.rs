@@ -1,7 +1,8 @@
 //! Memory of a device: buffer objects, and allocations that have an address.
 
 mod copy;
-mod mapping;
+pub(super) mod mapping;
+pub(super) mod place;
 mod transfer;
 mod variable;
 
@@ -11,9 +12,10 @@ use std::sync::Arc;
 use opencl3::error_codes::CL_INVALID_OPERATION;
 use opencl3::types::{cl_buffer_region, cl_mem};
 
-use super::context::Context;
-use super::{Failure, check_handle};
-use crate::backend::Reach;
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check_handle;
+use crate::backend::opencl::context::Context;
+use crate::backend::reach::Reach;
 
 /// Owned memory.
 pub(crate) struct Memory {

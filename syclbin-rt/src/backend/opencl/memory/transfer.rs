@@ -5,12 +5,13 @@ use std::ffi::c_void;
 use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::CL_FALSE;
 
-use crate::backend::Unstarted;
+use crate::backend::failure::Unstarted;
+use crate::backend::opencl::check_handle;
 use crate::backend::opencl::memory::copy::Queued;
+use crate::backend::opencl::memory::place::memory_of;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::backend::opencl::{check_handle, memory_of};
 use crate::backend::slice::Place;
 
 impl Queue {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use opencl3::types::CL_TRUE;
 
-use crate::backend::Memory;
-use crate::backend::opencl::Failure;
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::failure::Failure;
 use crate::backend::opencl::driver::extensions::{EnqueueGlobalVariable, Globals};
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
@@ -15,6 +15,11 @@ use crate::backend::opencl::queue::Queue;
 use crate::backend::gate::Gated;
 
 impl Queue {
+    /// Whether the driver knows variables by their names in the code: by their unique identifiers.
+    pub(crate) fn names_variables_as_code(&self) -> bool {
+        false
+    }
+
     /// Whether the driver has functions that read and write variables.
     pub(crate) fn reaches_variables(&self) -> bool {
         self.context().device().extensions.globals.is_some()
@@ -28,7 +33,7 @@ impl Queue {
         name: &CStr,
         memory: &Arc<Memory>,
     ) -> Result<(), Failure> {
-        let of = memory.opencl().map(super::Memory::context);
+        let of = memory.raw().opencl().map(super::Memory::context);
         if !of.is_some_and(|context| Arc::ptr_eq(context, program.context())) {
             let call = "clEnqueueWriteGlobalVariableINTEL";
             let code = CL_INVALID_CONTEXT;

@@ -10,12 +10,15 @@ use opencl_sys::{
 use opencl3::error_codes::CL_INVALID_CONTEXT;
 use opencl3::types::{cl_int, cl_uint};
 
+use crate::backend::failure::Failure;
 use crate::backend::opencl::driver::extensions::CommandBuffers;
 use crate::backend::opencl::kernel::object::KernelObject;
 use crate::backend::opencl::memory::Handle;
+use crate::backend::opencl::memory::place::memory_of;
 use crate::backend::opencl::queue::Queue;
+use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::backend::opencl::{Event, Failure, check, check_handle, memory_of};
+use crate::backend::opencl::{check, check_handle};
 use crate::backend::slice::Place;
 use crate::launch::range::Grid;
 

@@ -11,8 +11,9 @@ use std::task::{Poll, Waker};
 use opencl_sys::CL_COMPLETE;
 use opencl3::types::{cl_event, cl_int};
 
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check;
 use crate::backend::opencl::queue::event::Event;
-use crate::backend::opencl::{Failure, check};
 use crate::backend::wakers;
 
 /// What the driver tells of the end of one command, and whom that wakes. Whoever polls an event keeps

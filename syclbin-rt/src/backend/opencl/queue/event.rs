@@ -7,10 +7,11 @@ use opencl_sys::{
 };
 use opencl3::types::{cl_event, cl_int, cl_ulong};
 
-use crate::backend::Times;
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
-use crate::backend::opencl::{Failure, check};
+use crate::backend::times::Times;
 
 /// An owned event.
 pub(crate) struct Event {
@@ -58,12 +59,18 @@ impl Event {
         self.finished(status)
     }
 
+    /// Blocks until the command has ended, well or not. `false` if the driver does not tell; the
+    /// command may then go on.
+    pub(in crate::backend) fn has_ended(&self) -> bool {
+        self.end().is_ok()
+    }
+
     /// Blocks until the command has ended, well or not, and tells how: 0 or the error that ended it.
     ///
     /// # Errors
     ///
     /// When the driver does not tell; the command may then go on.
-    pub(in crate::backend) fn end(&self) -> Result<cl_int, Failure> {
+    pub(in crate::backend::opencl) fn end(&self) -> Result<cl_int, Failure> {
         // SAFETY: one event, and it is alive.
         let code = unsafe { (self.functions.clWaitForEvents.pass())(1, &raw const self.handle) };
         let Err(failure) = check("clWaitForEvents", code) else {

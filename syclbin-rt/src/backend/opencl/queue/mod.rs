@@ -16,17 +16,17 @@ use opencl_sys::{
 use opencl3::error_codes::CL_INVALID_CONTEXT;
 use opencl3::types::{cl_bitfield, cl_command_queue, cl_event, cl_int};
 
-use super::context::Context;
-use super::memory::Memory;
-use super::{Failure, check, check_handle};
-use crate::backend::QueueAbilities;
+use crate::backend::failure::Failure;
+use crate::backend::opencl::context::Context;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
+use crate::backend::opencl::memory::Memory;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::pace::Pace;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::device::DeviceKind;
-use crate::queue::options::QueueOptions;
+use crate::backend::opencl::{check, check_handle};
+use crate::device::facts::DeviceKind;
+use crate::queue::options::{QueueAbilities, QueueOptions};
 
 /// A queue of a context.
 pub(crate) struct Queue {

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
-use crate::backend::opencl::Failure;
 use crate::backend::opencl::queue::Handle;
 use crate::backend::opencl::queue::event::Event;
 

@@ -26,19 +26,18 @@ impl WaitList<'static> {
 }
 
 impl<'a> WaitList<'a> {
-    /// The list of `events`, which may be empty. A driver refuses one that is none of OpenCL.
-    pub(crate) fn new(events: impl ExactSizeIterator<Item = Option<&'a Event>>) -> Self {
-        let handle =
-            |event: Option<&Event>| event.map_or(std::ptr::null_mut(), |event| event.handle);
+    /// The list of `events`, which may be empty.
+    pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
         let mut list = Self::empty();
-        list.count = events.len();
-        if list.count > FEW {
-            list.many = events.map(handle).collect();
+        for (place, event) in list.few.iter_mut().zip(events.by_ref()) {
+            *place = event.handle;
+            list.count += 1;
+        }
+        if let Some(event) = (list.count == FEW).then(|| events.next()).flatten() {
+            list.many = list.few.to_vec();
+            list.many.push(event.handle);
+            list.many.extend(events.map(|event| event.handle));
             list.count = list.many.len();
-        } else {
-            for (place, event) in list.few.iter_mut().zip(events) {
-                *place = handle(event);
-            }
         }
         list
     }

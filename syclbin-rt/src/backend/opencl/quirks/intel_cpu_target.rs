@@ -7,6 +7,10 @@
 //! (`CL_INVALID_BINARY`), also what it has made itself before. So code for different targets does not
 //! mix: not in the cache of programs, and not in a file that is saved.
 
+/// What to do where the driver refuses code for a better processor than it saw first.
+pub(in crate::backend::opencl) const BEST_FIRST: &str = "this process has loaded a file for another processor, \
+    and Intel's CPU driver takes none for a better one after that: load the file for the best one first";
+
 /// A target as the driver numbers them, in `e_flags` of the ELF header. Of the numbers only equality
 /// counts here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

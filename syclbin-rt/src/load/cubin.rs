@@ -5,7 +5,7 @@ use syclbin::metadata::{ModuleMetadata, Target};
 use syclbin::ptx;
 use syclbin::{Image, ImageKind};
 
-use crate::device::CudaFacts;
+use crate::device::facts::PtxFacts;
 
 /// What the names of variables begin with that code for CUDA has for specialization constants.
 const CONSTANT: &str = "__syclbin_constant_";
@@ -18,7 +18,7 @@ const CONSTANT: &str = "__syclbin_constant_";
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
-    cuda: CudaFacts,
+    takes: PtxFacts,
 ) -> Result<(), String> {
     let ImageKind::Native { arch, target } = image.kind() else {
         return Err("it is not native code".to_owned());
@@ -43,7 +43,7 @@ pub(crate) fn check(
                 .to_owned(),
         );
     }
-    check_code(arch, &image.bytes, cuda)
+    check_code(arch, &image.bytes, takes)
 }
 
 /// Whether code has variables for its specialization constants.
@@ -53,9 +53,9 @@ fn has_constants(code: &[u8]) -> bool {
 }
 
 /// Whether something in a cubin or a fat binary runs on the device.
-fn check_code(arch: &str, bytes: &[u8], cuda: CudaFacts) -> Result<(), String> {
-    let (major, minor) = (cuda.sm / 10, cuda.sm % 10);
-    let device = format!("the device is sm_{}", cuda.sm);
+fn check_code(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
+    let (major, minor) = (takes.sm / 10, takes.sm % 10);
+    let device = format!("the device is sm_{}", takes.sm);
     if bytes.starts_with(b"\x7fELF") {
         // Flags of a cubin do not tell `sm_90a` from `sm_90`.
         let found = cubin::target(bytes).map_err(|error| error.to_string())?;
@@ -101,8 +101,8 @@ mod tests {
         elf
     }
 
-    fn on(sm: u32) -> CudaFacts {
-        CudaFacts {
+    fn on(sm: u32) -> PtxFacts {
+        PtxFacts {
             sm,
             ptx: (8, 4),
             driver: 12040,

@@ -6,18 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use opencl_sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
 };
-use opencl3::error_codes::{CL_INVALID_BUILD_OPTIONS, CL_INVALID_OPERATION, CL_INVALID_VALUE};
+use opencl3::error_codes::{
+    CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS, CL_INVALID_OPERATION, CL_INVALID_VALUE,
+};
 use opencl3::types::{cl_program, cl_uint};
 
-use super::context::Context;
-use super::{BuildError, Failure, check, check_handle};
-use crate::backend::Memory;
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::failure::{BuildError, Failure};
 use crate::backend::gate::{self, Passage, Stage};
+use crate::backend::opencl::context::Context;
 use crate::backend::opencl::driver::info;
-use crate::load::build_options::BuildOptions;
+use crate::backend::opencl::quirks::intel_cpu_target::{BEST_FIRST, CpuTarget, Seen};
+use crate::backend::opencl::{check, check_handle};
+use crate::backend::source::{Constants, Source};
 use crate::log;
 use crate::module::specialization::Setting;
-use crate::program_cache::cpu_target::Seen;
 
 /// An owned, built program.
 pub(crate) struct Program {
@@ -32,13 +35,6 @@ pub(crate) struct Program {
 /// (2026.2) then frees memory twice. Without a lock 11 of 25 runs of the tests in `tests/it/module/save.rs` died.
 static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 
-/// A SPIR-V module, and what is set in it before it is compiled.
-pub(crate) struct Ir<'i> {
-    pub(crate) spirv: &'i [u8],
-    pub(crate) settings: Vec<Setting>,
-    pub(crate) options: BuildOptions,
-}
-
 // SAFETY: programs may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Program {}
 // SAFETY: as for Send.
@@ -49,7 +45,10 @@ impl Program {
     ///
     /// The modules must have no unresolved imports but from each other, and no two of them may
     /// define one symbol: the CPU driver ends the process over the former.
-    pub(crate) fn build(context: &Arc<Context>, modules: &[Ir<'_>]) -> Result<Self, BuildError> {
+    pub(crate) fn build(
+        context: &Arc<Context>,
+        modules: &[Source<'_>],
+    ) -> Result<Self, BuildError> {
         let _passage = Passage::new();
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         if let [module] = modules {
@@ -72,32 +71,21 @@ impl Program {
         Self::link(context, &objects, options.unwrap_or_default())
     }
 
-    /// What native code this process has seen.
-    pub(crate) fn seen() -> Seen {
-        *NATIVE.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Builds one SPIR-V module with options of `clBuildProgram`.
-    pub(crate) fn build_with(
+    /// Builds native code of a file for the device of `context`. Values of constants are in the code.
+    pub(crate) fn from_file(
         context: &Arc<Context>,
-        module: &Ir<'_>,
-        options: &str,
+        source: &Source<'_>,
     ) -> Result<Self, BuildError> {
-        let call = "clBuildProgram";
-        let options = terminated(call, options)?;
-        let _passage = Passage::new();
-        let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
-        let program = Self::create(context, module)?;
-        let built = program.compile(call, &options, Stage::FirstCompiled);
-        program.or_log(built)
-    }
-
-    /// Builds native code of a file for the device of `context`.
-    pub(crate) fn from_file(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let _passage = Passage::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
-        let program = Self::from_binary(context, binary)?;
-        seen.file(binary);
+        let program = Self::from_binary(context, source.code).map_err(|mut error| {
+            let invalid = error.failure.code == CL_INVALID_BINARY;
+            if invalid && seen.of_file().is_some() && !seen.fits(source.code) {
+                error.advice = Some(BEST_FIRST);
+            }
+            error
+        })?;
+        seen.file(source.code);
         Ok(program)
     }
 
@@ -115,17 +103,6 @@ impl Program {
         let program = Self::from_binary(context, binary)?;
         seen.own(binary);
         Ok(Some(program))
-    }
-
-    /// Whether processes that have seen the same as this one compile to code like this, which was
-    /// compiled here; and what they have seen.
-    pub(crate) fn is_typical(binary: &[u8]) -> Option<Seen> {
-        let _passage = Passage::new();
-        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
-        seen.fits(binary).then(|| {
-            seen.own(binary);
-            *seen
-        })
     }
 
     /// Builds native code; whoever calls holds the lock.
@@ -184,7 +161,7 @@ impl Program {
     }
 
     /// A program that is not built yet, with its specialization constants set.
-    fn create(context: &Arc<Context>, module: &Ir<'_>) -> Result<Self, Failure> {
+    fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self, Failure> {
         let call = "clCreateProgramWithIL";
         // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
         // nothing there. `takes_spirv` has seen the version.
@@ -195,7 +172,7 @@ impl Program {
             return Err(Failure { call, code });
         };
         // In the file the module may lie at any address; drivers read it by the word.
-        let words: Vec<u32> = bytemuck::pod_collect_to_vec(module.spirv);
+        let words: Vec<u32> = bytemuck::pod_collect_to_vec(module.code);
         let mut code = 0;
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle = unsafe {
@@ -207,8 +184,10 @@ impl Program {
             )
         };
         let program = Self::own(context, check_handle(call, handle, code)?);
-        for setting in &module.settings {
-            program.set(setting)?;
+        if let Constants::Numbered(settings) = &module.constants {
+            for setting in settings {
+                program.set(setting)?;
+            }
         }
         Ok(program)
     }
@@ -290,6 +269,7 @@ impl Program {
             Err(failure) => Err(BuildError {
                 failure,
                 log: self.build_log().unwrap_or_default(),
+                advice: None,
             }),
         }
     }
@@ -361,6 +341,36 @@ impl Program {
 
     pub(super) fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+}
+
+impl Context {
+    /// Whether code that the driver made can be kept, and saves compiling again.
+    pub(crate) fn keeps_programs(&self) -> bool {
+        true
+    }
+
+    /// What decides over the code that the driver makes, beside the sources and the device: the processor
+    /// of native code that came out of a file.
+    pub(crate) fn variant(&self) -> Option<[u8; 4]> {
+        let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
+        seen.of_file().map(CpuTarget::bytes)
+    }
+
+    /// The variant that `code`, which was compiled here, is of; none if processes of that variant compile to
+    /// other code.
+    pub(crate) fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
+        let _passage = Passage::new();
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        seen.fits(code).then(|| {
+            seen.own(code);
+            seen.of_file().map(CpuTarget::bytes)
+        })
+    }
+
+    /// The processor that native code is for, where the driver takes no two in one process.
+    pub(crate) fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
+        CpuTarget::of(code).map(CpuTarget::bytes)
     }
 }
 
