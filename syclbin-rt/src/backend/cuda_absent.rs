@@ -219,12 +219,16 @@ impl Arguments for KernelObject {
     }
 }
 
-/// The name of an error: there are none.
-pub(crate) fn error_name(_code: i32) -> &'static str {
-    "an unknown error"
-}
+pub(in crate::backend) mod errors {
+    //! Errors of a driver that there is not.
 
-/// Whether an error ends a context: there are no contexts.
-pub(crate) fn is_sticky(_code: i32) -> bool {
-    false
+    /// The name of an error: there are none.
+    pub(in crate::backend) fn error_name(_code: i32) -> &'static str {
+        "an unknown error"
+    }
+
+    /// Whether an error ends a context: there are no contexts.
+    pub(in crate::backend) fn is_sticky(_code: i32) -> bool {
+        false
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Whether an error ends a context of CUDA with all that is in it.
 pub(crate) fn ends_context(code: i32) -> bool {
-    crate::backend::cuda::is_sticky(code)
+    crate::backend::cuda::errors::is_sticky(code)
 }
 
 /// A call the driver answered with an error.
@@ -79,7 +79,7 @@ impl Failure {
     /// The code by name, such as `CL_OUT_OF_RESOURCES`.
     pub(crate) fn name(self) -> &'static str {
         if self.code > 0 {
-            return crate::backend::cuda::error_name(self.code);
+            return crate::backend::cuda::errors::error_name(self.code);
         }
         opencl3::error_codes::error_text(self.code)
     }

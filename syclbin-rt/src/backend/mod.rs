@@ -33,11 +33,11 @@ pub(crate) mod transfer;
 pub(crate) mod wakers;
 
 pub(crate) use dispatch::context::Context;
-#[cfg(test)]
-pub(crate) use dispatch::event::held;
-pub(crate) use dispatch::event::{Event, WaitList};
+pub(crate) use dispatch::event::Event;
 pub(crate) use dispatch::kernel::Kernel;
 pub(crate) use dispatch::queue::Queue;
+#[cfg(test)]
+pub(crate) use dispatch::queue::held;
 pub(crate) use dispatch::sampler::Sampler;
 pub(crate) use failure::ends_context;
 pub use mapping::{Mapped, MappedMut};

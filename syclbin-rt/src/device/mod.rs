@@ -2,6 +2,7 @@
 
 pub(crate) mod aspects;
 pub(crate) mod discovery;
+mod division;
 pub(crate) mod driver_libraries;
 pub(crate) mod facts;
 pub(crate) mod partition;
@@ -18,8 +19,6 @@ use crate::device::discovery::Discovery;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;
 use crate::error::{ErrorKind, Result};
-use crate::queue::Queue;
-use crate::queue::options::QueueOptions;
 
 /// The environment variable that [`Device::best`] obeys.
 const VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -189,24 +188,6 @@ impl Device {
             reason,
         })?;
         Discovery::of_system().select(selector, &parsed)
-    }
-
-    /// A new in-order queue.
-    ///
-    /// # Errors
-    ///
-    /// When the driver refuses.
-    pub fn queue(&self) -> Result<Queue> {
-        self.queue_with(QueueOptions::new())
-    }
-
-    /// A new queue that is as `options` say.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unsupported`] when the device has no such queues; and when the driver refuses.
-    pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
-        Queue::new(self, options)
     }
 
     /// Its name, as the driver gives it: a part has that of the whole.

@@ -1,6 +1,6 @@
 //! What is wrong with a launch, found out before the driver sees it.
 
-use crate::contract::Broken;
+use crate::contract::broken::Broken;
 use crate::error::join;
 
 /// Why a launch was refused. Sizes are in SYCL's order: the last dimension varies fastest.

@@ -325,7 +325,7 @@ impl Error {
     pub(crate) fn driver(
         failure: Failure,
         action: impl Into<String>,
-        device: &crate::Device,
+        device: &impl fmt::Display,
     ) -> Self {
         ErrorKind::Driver {
             call: failure.call,

@@ -12,7 +12,6 @@ pub(crate) mod recording;
 pub(crate) mod safe_launch;
 pub(crate) mod sampler;
 pub(crate) mod suggestion;
-pub(crate) mod validation;
 pub(crate) mod work_group;
 
 use std::marker::PhantomData;

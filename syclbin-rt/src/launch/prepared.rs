@@ -8,10 +8,10 @@ use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::Launch;
 use crate::launch::bound_kernel::BoundKernel;
+use crate::launch::invocation::validation::check;
 use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::range::NdRange;
 use crate::launch::safe_launch::SafeLaunch;
-use crate::launch::validation::check;
 use crate::queue::event::Event;
 
 /// A kernel whose arguments and range are checked and set, to be launched again and again. Made by

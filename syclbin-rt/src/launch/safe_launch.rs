@@ -1,6 +1,7 @@
 //! Safe launches: a launch with a contract, which is checked before the driver sees anything.
 
-use crate::contract::{Broken, Given};
+use crate::contract::Given;
+use crate::contract::broken::Broken;
 use crate::error::Result;
 use crate::launch::Launch;
 use crate::launch::invocation::Contract;

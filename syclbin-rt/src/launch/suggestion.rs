@@ -3,9 +3,9 @@
 use crate::backend::argument::Argument;
 use crate::error::{Error, Result};
 use crate::launch::Launch;
+use crate::launch::invocation::validation::check;
 use crate::launch::range::{Extent, NdRange};
 use crate::launch::safe_launch::SafeLaunch;
-use crate::launch::validation::check;
 use crate::launch::work_group::{self, Limits};
 use crate::module::kernel::Kernel;
 

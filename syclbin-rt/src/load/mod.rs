@@ -8,6 +8,7 @@ pub(crate) mod device_code;
 pub(crate) mod image;
 pub(crate) mod image_choice;
 pub(crate) mod link;
+pub(crate) mod loaded_module;
 pub(crate) mod native;
 pub(crate) mod requirements;
 
@@ -23,6 +24,7 @@ use crate::load::build_options::BuildOptions;
 use crate::load::device_code::Code;
 use crate::load::image_choice::{ImageChoice, ImageVerdict};
 use crate::load::link::{Files, Place, Unit};
+use crate::load::loaded_module::LoadedModule;
 use crate::log;
 use crate::module::global::{self, Variable};
 use crate::module::kernel::{Symbol, max_range};
@@ -33,18 +35,6 @@ use crate::queue::Queue;
 
 /// Why native code is chosen.
 const NATIVE: &str = "the driver takes this native code";
-
-/// An abstract module of the file, loaded.
-pub(crate) struct Part {
-    pub(crate) kernels: Vec<Symbol>,
-    /// The built program, or why each image was passed over.
-    pub(crate) program: Result<Program, Vec<String>>,
-    /// Whether the program is native code of the file.
-    pub(crate) native: bool,
-    pub(crate) choice: ImageChoice,
-    /// What a saved file says of it; empty where there is no program.
-    pub(crate) properties: PropertySets<'static>,
-}
 
 /// A file on its way to a device.
 pub(crate) struct Loading<'l> {
@@ -114,7 +104,7 @@ impl<'l> Loading<'l> {
     ///
     /// Compilers file native code for some targets as a module of its own, and the same kernels as
     /// SPIR-V in another. So all native code is tried before any SPIR-V is compiled.
-    pub(crate) fn parts(&mut self) -> Vec<Part> {
+    pub(crate) fn parts(&mut self) -> Vec<LoadedModule> {
         let units = self.files.loaded().iter().enumerate();
         let mut attempts: Vec<Attempt<'l>> = units
             .map(|(module, unit)| Attempt::new(module, unit))
@@ -392,14 +382,14 @@ impl<'l> Attempt<'l> {
         }
     }
 
-    fn into_part(self) -> Part {
+    fn into_part(self) -> LoadedModule {
         let Self {
             unit,
             choice,
             built,
         } = self;
         if let Some((kernels, built)) = built {
-            return Part {
+            return LoadedModule {
                 kernels,
                 program: Ok(built.program),
                 native: built.native,
@@ -422,7 +412,7 @@ impl<'l> Attempt<'l> {
             name: name.to_owned(),
             ..Symbol::default()
         };
-        Part {
+        LoadedModule {
             kernels: unit.module.kernel_names().map(symbol).collect(),
             program: Err(reasons),
             native: false,

@@ -15,9 +15,10 @@ use syclbin::signature::mangled::KERNEL_PREFIX;
 
 use crate::device::discovery::Discovery;
 use crate::error::{ErrorKind, Result};
+use crate::load::Loading;
 use crate::load::image_choice::ImageChoice;
 use crate::load::link::Files;
-use crate::load::{Loading, Part};
+use crate::load::loaded_module::LoadedModule;
 use crate::module::builder::{Embedded, ModuleBuilder};
 use crate::module::global::{Global, Variable};
 use crate::module::kernel::{Kernel, Symbol};
@@ -35,7 +36,7 @@ pub struct Module(Arc<Inner>);
 struct Inner {
     queue: Queue,
     global: PropertySets<'static>,
-    parts: Vec<Part>,
+    parts: Vec<LoadedModule>,
     variables: Vec<Variable>,
 }
 
@@ -246,7 +247,7 @@ impl Module {
         &self.0.queue
     }
 
-    fn holders(&self, symbol: &str) -> Vec<(&Part, &Symbol)> {
+    fn holders(&self, symbol: &str) -> Vec<(&LoadedModule, &Symbol)> {
         let parts = self.0.parts.iter();
         parts
             .filter_map(|part| {

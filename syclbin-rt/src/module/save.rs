@@ -7,7 +7,7 @@ use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 use crate::backend::dispatch::program::Program;
 use crate::device::facts::Facts;
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::Part;
+use crate::load::loaded_module::LoadedModule;
 use crate::queue::Queue;
 
 /// What the reference runtime says of native code that it got from a driver, and so do we: with
@@ -132,7 +132,7 @@ fn set_values(
 pub(crate) fn to_vec(
     queue: &Queue,
     global: &PropertySets<'static>,
-    parts: &[Part],
+    parts: &[LoadedModule],
 ) -> Result<Vec<u8>> {
     let facts = queue.device().facts();
     let mut file = Syclbin {
@@ -165,7 +165,7 @@ pub(crate) fn to_vec(
     bytes.map_err(|error| ErrorKind::Unwritable(error).into())
 }
 
-fn binary(program: &Program, queue: &Queue, part: &Part) -> Result<Vec<u8>> {
+fn binary(program: &Program, queue: &Queue, part: &LoadedModule) -> Result<Vec<u8>> {
     program.binary().map_err(|failure| {
         let action = format!("reading the native code of module {}", part.choice.module);
         Error::driver(failure, action, queue.device())

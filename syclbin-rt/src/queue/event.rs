@@ -193,7 +193,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::{Arg, Buffer, Launch, common};
+    use crate::Arg;
+    use crate::Buffer;
+    use crate::Launch;
+    use crate::common;
 
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 

@@ -1,5 +1,6 @@
 //! Queues: every command is checked before the driver sees it, and the last handle waits for what is in flight.
 
+pub(crate) mod barrier;
 pub(crate) mod copy;
 pub(crate) mod event;
 pub(crate) mod future;
@@ -13,13 +14,7 @@ use std::sync::Arc;
 use crate::backend;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use crate::queue::event::{Event, Unwaitable};
 use crate::queue::options::QueueOptions;
-
-/// What a barrier does, for messages.
-const BARRIER: &str = "waiting at a barrier";
-/// What is done to the queue of an event that is to be waited for.
-pub(crate) const FLUSHING: &str = "flushing the queue of an event";
 
 /// A queue of one device.
 ///
@@ -39,6 +34,26 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     device: Device,
     raw: backend::Queue,
+}
+
+impl Device {
+    /// A new in-order queue.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses.
+    pub fn queue(&self) -> Result<Queue> {
+        self.queue_with(QueueOptions::new())
+    }
+
+    /// A new queue that is as `options` say.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] when the device has no such queues; and when the driver refuses.
+    pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
+        Queue::new(self, options)
+    }
 }
 
 impl Queue {
@@ -82,30 +97,6 @@ impl Queue {
         self.0.raw.options()
     }
 
-    /// Has everything that is put into this queue later wait for `events`, and for everything that
-    /// was put into it before. Gives the event of both. That is how two queues wait for each other:
-    ///
-    /// ```no_run
-    /// # use syclbin_rt::{Event, Queue, Result};
-    /// # fn main() -> Result<()> {
-    /// # let queue = syclbin_rt::Device::best()?.queue()?;
-    /// let copies = queue.device().queue()?;
-    /// let done = queue.barrier(&[])?;
-    /// copies.barrier(&[&done])?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// When an event is of another device, or the driver refuses.
-    pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
-        let list = self.wait_list(events)?;
-        let raw = self.0.raw.barrier(&list);
-        let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
-        Ok(Event::of_action(self, BARRIER, raw))
-    }
-
     /// Waits for everything that was put into this queue.
     ///
     /// # Errors
@@ -114,20 +105,6 @@ impl Queue {
     pub fn wait(&self) -> Result<()> {
         let finished = self.0.raw.finish();
         finished.map_err(|failure| Error::driver(failure, "waiting for the queue", self.device()))
-    }
-
-    /// `events` as a command of this queue waits for them.
-    pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<backend::WaitList<'a>> {
-        Event::wait_list(events, self).map_err(|unwaitable| match unwaitable {
-            Unwaitable::Foreign(index) => ErrorKind::EventDevice {
-                index,
-                event: events[index].what().to_string(),
-                device: events[index].queue().device().to_string(),
-                queue: self.device().to_string(),
-            }
-            .into(),
-            Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, self.device()),
-        })
     }
 
     /// Whether both are the same queue.

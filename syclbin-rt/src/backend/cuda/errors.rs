@@ -2,8 +2,6 @@
 
 use std::ffi::c_int;
 
-use crate::backend::failure::Failure;
-
 pub(super) const SUCCESS: c_int = 0;
 pub(super) const INVALID_VALUE: c_int = 1;
 pub(super) const NO_DEVICE: c_int = 100;
@@ -11,14 +9,6 @@ pub(super) const INVALID_CONTEXT: c_int = 201;
 pub(super) const NOT_FOUND: c_int = 500;
 pub(super) const NOT_READY: c_int = 600;
 pub(super) const NOT_SUPPORTED: c_int = 801;
-
-/// Turns the number that a call returned into a result.
-pub(super) fn check(call: &'static str, code: c_int) -> Result<(), Failure> {
-    match code {
-        SUCCESS => Ok(()),
-        code => Err(Failure { call, code }),
-    }
-}
 
 /// Whether the context is lost after this error: every later call in it returns the same.
 ///

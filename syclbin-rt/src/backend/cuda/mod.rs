@@ -1,6 +1,6 @@
 //! CUDA: the functions of NVIDIA's driver ([`sys`]), and owners of the handles they return.
 //!
-//! A launch costs what the driver's own call costs: see [`queue::stream`].
+//! A launch costs what the driver's own call costs: see [`context::stream`].
 //!
 //! All calls are made with the context of what they are about ([`Context::enter`]). One that a kernel
 //! has ended makes no calls any more.
@@ -11,9 +11,8 @@
 
 mod context;
 mod device;
-mod errors;
+pub(in crate::backend) mod errors;
 mod kernel;
-mod library;
 mod memory;
 mod program;
 mod queue;
@@ -23,11 +22,10 @@ mod tests;
 
 pub(crate) use context::Context;
 pub(crate) use device::Found;
-pub(crate) use errors::{error_name, is_sticky};
+pub(crate) use device::library::Library;
 pub(crate) use kernel::Kernel;
 pub(crate) use kernel::object::KernelObject;
 pub(crate) use kernel::sampler::Sampler;
-pub(crate) use library::Library;
 pub(crate) use memory::Memory;
 pub(crate) use memory::mapping::HostView;
 pub(crate) use program::Program;
@@ -36,3 +34,16 @@ pub(crate) use queue::command_buffer::CommandBuffer;
 pub(crate) use queue::end::End;
 pub(crate) use queue::event::Event;
 pub(crate) use queue::wait_list::WaitList;
+
+use std::ffi::c_int;
+
+use crate::backend::cuda::errors::SUCCESS;
+use crate::backend::failure::Failure;
+
+/// Turns the number that a call returned into a result.
+fn check(call: &'static str, code: c_int) -> Result<(), Failure> {
+    match code {
+        SUCCESS => Ok(()),
+        code => Err(Failure { call, code }),
+    }
+}

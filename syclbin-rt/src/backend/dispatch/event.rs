@@ -2,7 +2,6 @@
 
 use std::task::{Poll, Waker};
 
-use crate::backend::dispatch::queue::Queue;
 use crate::backend::dispatch::{each, either, narrow};
 use crate::backend::failure::Failure;
 use crate::backend::times::Times;
@@ -82,45 +81,11 @@ impl WaitList<'static> {
 }
 
 impl<'a> WaitList<'a> {
-    /// The list of `events`, which may be empty, for a queue of their context.
-    pub(crate) fn new(queue: &Queue, mut events: impl ExactSizeIterator<Item = &'a Event>) -> Self {
-        if events.len() == 0 {
-            return Self::Nothing;
-        }
-        let mut foreign = false;
-        let list = match queue {
-            Queue::OpenCl(_) => Self::OpenCl(opencl::WaitList::new(own(
-                &mut events,
-                &mut foreign,
-                Event::opencl,
-            ))),
-            Queue::Cuda(_) => Self::Cuda(cuda::WaitList::new(own(
-                &mut events,
-                &mut foreign,
-                Event::cuda,
-            ))),
-        };
-        if foreign { Self::Foreign } else { list }
-    }
-
     /// It as the backend of a queue takes it.
     #[inline]
     pub(in crate::backend) fn narrow<L: DriverWaitList<'a>>(&self) -> Result<&L, Failure> {
         L::of(self).ok_or(Failure::foreign("waiting for events"))
     }
-}
-
-/// Those of `events` that are of one backend; and whether others are among them.
-fn own<'a, E: 'a>(
-    events: impl Iterator<Item = &'a Event>,
-    foreign: &mut bool,
-    narrow: impl Fn(&'a Event) -> Option<&'a E>,
-) -> impl Iterator<Item = &'a E> {
-    events.filter_map(move |event| {
-        let own = narrow(event);
-        *foreign |= own.is_none();
-        own
-    })
 }
 
 impl<'a> DriverWaitList<'a> for opencl::WaitList<'a> {
@@ -142,17 +107,5 @@ impl<'a> DriverWaitList<'a> for cuda::WaitList<'a> {
             WaitList::Nothing => Some(cuda::WaitList::NOTHING),
             WaitList::OpenCl(_) | WaitList::Foreign => None,
         }
-    }
-}
-
-/// A user event of OpenCL, for tests, and the event that it ends; none where there is no such thing.
-#[cfg(test)]
-pub(crate) fn held(queue: &Queue) -> Option<(opencl::UserEvent, Event)> {
-    match queue {
-        Queue::OpenCl(queue) => {
-            let (user, event) = opencl::UserEvent::new(queue.context());
-            Some((user, Event::OpenCl(event)))
-        }
-        Queue::Cuda(_) => None,
     }
 }

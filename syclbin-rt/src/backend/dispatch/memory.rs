@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::backend::dispatch::context::Context;
 use crate::backend::dispatch::device::Found;
-use crate::backend::dispatch::queue::Queue;
-use crate::backend::dispatch::{both, each, either, narrow};
+use crate::backend::dispatch::{each, either, narrow};
 use crate::backend::{cuda, opencl};
 
 /// Owned memory.
@@ -68,12 +67,6 @@ impl Memory {
     /// The device it is of.
     pub(crate) fn device(&self) -> Found {
         self.context().device()
-    }
-
-    /// Whether commands of `queue` can use it. Asked at each launch, so without a count of handles.
-    #[inline]
-    pub(crate) fn is_for(&self, queue: &Queue) -> bool {
-        both!(Raw &self.raw, Queue queue; memory, queue => Arc::ptr_eq(memory.context(), queue.context()), else false)
     }
 
     /// Its address on the device, if kernels find it by one that a program can know.

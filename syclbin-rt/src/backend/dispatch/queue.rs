@@ -240,3 +240,59 @@ impl Queue {
         Err(Failure::foreign("using memory"))
     }
 }
+
+impl Memory {
+    /// Whether commands of `queue` can use it. Asked at each launch, so without a count of handles.
+    #[inline]
+    pub(crate) fn is_for(&self, queue: &Queue) -> bool {
+        both!(Raw self.raw(), Queue queue; memory, queue => Arc::ptr_eq(memory.context(), queue.context()), else false)
+    }
+}
+
+impl<'a> WaitList<'a> {
+    /// The list of `events`, which may be empty, for a queue of their context.
+    pub(crate) fn new(queue: &Queue, mut events: impl ExactSizeIterator<Item = &'a Event>) -> Self {
+        if events.len() == 0 {
+            return Self::Nothing;
+        }
+        let mut foreign = false;
+        let list = match queue {
+            Queue::OpenCl(_) => Self::OpenCl(opencl::WaitList::new(own(
+                &mut events,
+                &mut foreign,
+                Event::opencl,
+            ))),
+            Queue::Cuda(_) => Self::Cuda(cuda::WaitList::new(own(
+                &mut events,
+                &mut foreign,
+                Event::cuda,
+            ))),
+        };
+        if foreign { Self::Foreign } else { list }
+    }
+}
+
+/// Those of `events` that are of one backend; and whether others are among them.
+fn own<'a, E: 'a>(
+    events: impl Iterator<Item = &'a Event>,
+    foreign: &mut bool,
+    narrow: impl Fn(&'a Event) -> Option<&'a E>,
+) -> impl Iterator<Item = &'a E> {
+    events.filter_map(move |event| {
+        let own = narrow(event);
+        *foreign |= own.is_none();
+        own
+    })
+}
+
+/// A user event of OpenCL, for tests, and the event that it ends; none where there is no such thing.
+#[cfg(test)]
+pub(crate) fn held(queue: &Queue) -> Option<(opencl::UserEvent, Event)> {
+    match queue {
+        Queue::OpenCl(queue) => {
+            let (user, event) = opencl::UserEvent::new(queue.context());
+            Some((user, Event::OpenCl(event)))
+        }
+        Queue::Cuda(_) => None,
+    }
+}

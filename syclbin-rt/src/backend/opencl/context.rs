@@ -9,7 +9,7 @@ use crate::backend::gate::{self, Passage, Stage};
 use crate::backend::opencl::check_handle;
 use crate::backend::opencl::device::Found;
 use crate::backend::opencl::driver::sys::Functions;
-use crate::backend::opencl::queue::Handle;
+use crate::backend::opencl::queue::handle::Handle;
 
 /// An owned context of one device.
 pub(crate) struct Context {

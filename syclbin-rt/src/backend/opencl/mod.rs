@@ -22,7 +22,7 @@ pub(in crate::backend) mod quirks;
 
 pub(crate) use context::Context;
 pub(crate) use device::Found;
-pub(crate) use driver::library::Library;
+pub(crate) use device::library::Library;
 pub(crate) use kernel::Kernel;
 pub(crate) use kernel::object::KernelObject;
 pub(crate) use kernel::sampler::Sampler;

@@ -24,6 +24,9 @@ use crate::backend::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 
+/// What queues a kernel.
+const LAUNCH: &str = "cuLaunchKernel";
+
 /// A kernel for all who launch it, with what the driver says of it.
 pub(crate) struct Kernel {
     object: Mutex<KernelObject>,

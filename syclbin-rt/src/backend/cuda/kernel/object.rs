@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::backend::argument::{Argument, Arguments};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
+use crate::backend::cuda::kernel::LAUNCH;
 use crate::backend::cuda::kernel::blocks::{Blocks, Bounds, blocks};
 use crate::backend::cuda::kernel::values::{REFUSED, Values};
 use crate::backend::cuda::memory::place::memory_of;
@@ -18,9 +19,6 @@ use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute, CUstream, Func
 use crate::backend::failure::Failure;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
-
-/// What queues a kernel.
-pub(in crate::backend::cuda) const LAUNCH: &str = "cuLaunchKernel";
 
 /// So many arguments need no allocation at a launch.
 const FEW: usize = 48;

@@ -2,7 +2,7 @@
 //! each work-group gets.
 
 use crate::backend::cuda::errors::INVALID_VALUE;
-use crate::backend::cuda::kernel::object::LAUNCH;
+use crate::backend::cuda::kernel::LAUNCH;
 use crate::backend::failure::Failure;
 use crate::backend::slot::Slot;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::backend::cuda::queue::clock::Base;
-use crate::backend::cuda::queue::mark::Mark;
-use crate::backend::cuda::queue::stream::Stream;
+use crate::backend::cuda::context::clock::Base;
+use crate::backend::cuda::context::mark::Mark;
+use crate::backend::cuda::context::stream::Stream;
 use crate::backend::failure::Failure;
 use crate::backend::times::Times;
 

@@ -1,21 +1,19 @@
 //! A queue of commands, and how they wait for each other.
 
-pub(super) mod clock;
 pub(super) mod command_buffer;
 pub(super) mod end;
 pub(super) mod event;
-pub(super) mod mark;
-pub(super) mod stream;
+pub(super) mod told;
 pub(super) mod wait_list;
 
 use std::sync::Arc;
 
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::context::mark::Mark;
+use crate::backend::cuda::context::stream::Stream;
 use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
 use crate::backend::cuda::memory::Memory;
 use crate::backend::cuda::queue::event::{Event, Timed};
-use crate::backend::cuda::queue::mark::Mark;
-use crate::backend::cuda::queue::stream::Stream;
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUstream, Functions};
 use crate::backend::failure::Failure;

@@ -1,7 +1,7 @@
 //! Wait lists: events that a command waits for, without an allocation where they are few.
 
+use crate::backend::cuda::context::stream::Stream;
 use crate::backend::cuda::queue::event::Event;
-use crate::backend::cuda::queue::stream::Stream;
 use crate::backend::failure::Failure;
 
 /// How many events need no allocation.

@@ -1,5 +1,6 @@
 //! The devices of a library, with everything a program asks of them read once.
 
+pub(super) mod library;
 pub(super) mod partition;
 
 use opencl_sys as cl;
@@ -13,10 +14,10 @@ use syclbin::architecture::Architecture;
 
 use crate::backend::failure::Failure;
 use crate::backend::gate::{self, Stage};
+use crate::backend::opencl::device::library::Library;
 use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
 use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions};
 use crate::backend::opencl::driver::info;
-use crate::backend::opencl::driver::library::Library;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::device::aspects::{self, Abilities};
 use crate::device::facts::{DeviceKind, Facts};

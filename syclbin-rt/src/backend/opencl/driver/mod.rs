@@ -2,5 +2,4 @@
 
 pub(super) mod extensions;
 pub(super) mod info;
-pub(super) mod library;
 pub(super) mod sys;

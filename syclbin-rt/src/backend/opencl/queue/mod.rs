@@ -3,6 +3,7 @@
 pub(super) mod command_buffer;
 pub(super) mod end;
 pub(super) mod event;
+pub(super) mod handle;
 mod pace;
 #[cfg(test)]
 pub(super) mod user_event;
@@ -19,9 +20,9 @@ use opencl3::types::{cl_bitfield, cl_command_queue, cl_event, cl_int};
 use crate::backend::failure::Failure;
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::driver::info;
-use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::memory::Memory;
 use crate::backend::opencl::queue::event::Event;
+use crate::backend::opencl::queue::handle::Handle;
 use crate::backend::opencl::queue::pace::Pace;
 use crate::backend::opencl::queue::wait_list::WaitList;
 use crate::backend::opencl::{check, check_handle};
@@ -39,67 +40,10 @@ pub(crate) struct Queue {
     pace: Pace,
 }
 
-/// An owned queue: the context knows it too, to wait for it.
-pub(super) struct Handle {
-    functions: &'static Functions,
-    handle: cl_command_queue,
-    out_of_order: bool,
-}
-
 // SAFETY: queues may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Queue {}
 // SAFETY: as for Send.
 unsafe impl Sync for Queue {}
-// SAFETY: as for `Queue`.
-unsafe impl Send for Handle {}
-// SAFETY: as for `Queue`.
-unsafe impl Sync for Handle {}
-
-impl Handle {
-    /// Waits for everything queued so far.
-    pub(super) fn finish(&self) -> Result<(), Failure> {
-        if self.out_of_order {
-            // Less to ask of a driver than clFinish, which Intel's CPU driver (2026.2) mostly crashes
-            // in if other threads use a queue out of order meanwhile.
-            return self.mark()?.end().map(drop);
-        }
-        // SAFETY: the queue is alive.
-        check("clFinish", unsafe {
-            (self.functions.clFinish.pass())(self.handle)
-        })
-    }
-
-    /// The end of everything queued so far.
-    pub(super) fn mark(&self) -> Result<Event, Failure> {
-        self.barrier(&WaitList::empty())
-    }
-
-    /// A barrier: of all of `events`, which are of this context; of everything queued so far if there
-    /// are none.
-    fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
-        let call = "clEnqueueBarrierWithWaitList";
-        let mut event = std::ptr::null_mut();
-        // SAFETY: the queue is alive, and the list as long as it says.
-        let code = unsafe {
-            (self.functions.clEnqueueBarrierWithWaitList.pass())(
-                self.handle,
-                events.count(),
-                events.pointer(),
-                &raw mut event,
-            )
-        };
-        let event = check_handle(call, event, code)?;
-        // SAFETY: the call handed this reference over.
-        Ok(unsafe { Event::from_owned(self.functions, call, event) })
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // SAFETY: `handle` is owned.
-        unsafe { (self.functions.clReleaseCommandQueue.pass())(self.handle) };
-    }
-}
 
 impl Drop for Queue {
     fn drop(&mut self) {

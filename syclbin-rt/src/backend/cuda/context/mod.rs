@@ -1,13 +1,18 @@
 //! A context: what memory, programs and queues of one device have in common.
 
+pub(super) mod clock;
+pub(super) mod mark;
+pub(super) mod stream;
+
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use crate::backend::cuda::check;
+use crate::backend::cuda::context::clock::Clock;
+use crate::backend::cuda::context::mark::Pool;
+use crate::backend::cuda::context::stream::Stream;
 use crate::backend::cuda::device::Found;
-use crate::backend::cuda::errors::{check, is_sticky};
-use crate::backend::cuda::queue::clock::Clock;
-use crate::backend::cuda::queue::mark::Pool;
-use crate::backend::cuda::queue::stream::Stream;
+use crate::backend::cuda::errors::is_sticky;
 use crate::backend::cuda::sys::{CUcontext, CUstream, Functions};
 use crate::backend::failure::Failure;
 use crate::backend::gate::{self, Passage, Stage};
@@ -15,13 +20,13 @@ use crate::backend::gate::{self, Passage, Stage};
 /// An owned context of one device.
 pub(crate) struct Context {
     device: &'static Found,
-    pub(super) handle: CUcontext,
+    pub(in crate::backend::cuda) handle: CUcontext,
     /// What it died of.
     lost: OnceLock<Failure>,
     /// Its queues, and maybe some that are gone.
     queues: Mutex<Vec<Weak<Stream>>>,
-    pub(super) pool: Pool,
-    pub(super) clock: Clock,
+    pub(in crate::backend::cuda) pool: Pool,
+    pub(in crate::backend::cuda) clock: Clock,
 }
 
 // SAFETY: contexts may be current on any number of threads at once (CUDA driver API, "Context
@@ -114,7 +119,7 @@ impl Context {
     ///
     /// With what it died of, if it is lost.
     #[inline]
-    pub(super) fn enter(&self) -> Result<&'static Functions, Failure> {
+    pub(in crate::backend::cuda) fn enter(&self) -> Result<&'static Functions, Failure> {
         if let Some(failure) = self.lost.get() {
             return Err(*failure);
         }
@@ -133,7 +138,11 @@ impl Context {
 
     /// Turns what a call in this context returned into a result, and remembers what ends the context.
     #[inline]
-    pub(super) fn check(&self, call: &'static str, code: c_int) -> Result<(), Failure> {
+    pub(in crate::backend::cuda) fn check(
+        &self,
+        call: &'static str,
+        code: c_int,
+    ) -> Result<(), Failure> {
         match code {
             0 => Ok(()),
             code => Err(self.failed(Failure { call, code })),
@@ -156,7 +165,7 @@ impl Context {
     /// # Safety
     ///
     /// The stream is a live one of this context, or null: the one that every context has.
-    pub(super) unsafe fn settle(&self, stream: CUstream) -> Result<(), Failure> {
+    pub(in crate::backend::cuda) unsafe fn settle(&self, stream: CUstream) -> Result<(), Failure> {
         const TIMES: usize = 100;
         // Current on this thread, which has just queued the copy.
         let functions = match self.enter() {
@@ -176,7 +185,7 @@ impl Context {
     }
 
     /// Remembers a queue of this context as long as it lives.
-    pub(super) fn register(&self, queue: &Arc<Stream>) {
+    pub(in crate::backend::cuda) fn register(&self, queue: &Arc<Stream>) {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));

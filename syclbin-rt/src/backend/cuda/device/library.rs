@@ -3,8 +3,9 @@
 use std::ffi::{OsStr, c_int};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::backend::cuda::check;
 use crate::backend::cuda::device::Found;
-use crate::backend::cuda::errors::{NO_DEVICE, check, error_name};
+use crate::backend::cuda::errors::{NO_DEVICE, error_name};
 use crate::backend::cuda::sys::Functions;
 use crate::backend::failure::Failure;
 use crate::backend::gate::{self, Passage, Stage};
@@ -21,15 +22,15 @@ const NAMES: &[&str] = if cfg!(windows) {
 /// The driver.
 pub(crate) struct Library {
     /// The file name it was found by.
-    pub(super) name: &'static str,
-    pub(super) functions: Functions,
+    pub(in crate::backend::cuda) name: &'static str,
+    pub(in crate::backend::cuda) functions: Functions,
     /// What it takes: 12040 is CUDA 12.4.
-    pub(super) version: c_int,
+    pub(in crate::backend::cuda) version: c_int,
     /// Whether it says that there is a device.
-    pub(super) has_devices: bool,
+    pub(in crate::backend::cuda) has_devices: bool,
     /// Filled by [`Library::devices`]: a device must stay the same value however often it is asked
     /// for.
-    pub(super) devices: OnceLock<Vec<Found>>,
+    pub(in crate::backend::cuda) devices: OnceLock<Vec<Found>>,
 }
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);

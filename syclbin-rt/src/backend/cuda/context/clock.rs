@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::backend::cuda::context::Context;
-use crate::backend::cuda::queue::mark::Mark;
+use crate::backend::cuda::context::mark::Mark;
 use crate::backend::cuda::sys::CUstream;
 use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use crate::backend::cuda::context::Context;
-use crate::backend::cuda::queue::end::Told;
-use crate::backend::cuda::queue::mark::Mark;
+use crate::backend::cuda::context::mark::Mark;
+use crate::backend::cuda::queue::told::Told;
 use crate::backend::cuda::sys::{CUstream, CUstream_flags};
 use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;

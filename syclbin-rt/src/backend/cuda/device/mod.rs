@@ -1,29 +1,32 @@
 //! The devices of the driver, with everything a program asks of them read once.
 
+pub(super) mod library;
+
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int};
 
 use syclbin::Aspect;
 use syclbin::ptx::Version;
 
-use crate::backend::cuda::errors::{INVALID_VALUE, check};
-use crate::backend::cuda::library::Library;
+use crate::backend::cuda::check;
+use crate::backend::cuda::device::library::Library;
+use crate::backend::cuda::errors::INVALID_VALUE;
 use crate::backend::cuda::sys::{CUdevice, CUdevice_attribute as Attribute, Functions};
 use crate::backend::failure::Failure;
 use crate::device::facts::{DeviceKind, Facts, PtxFacts};
 use crate::device::partition::{Abilities, Part, Partition};
 
 /// How many threads of a device run in step.
-pub(super) const WARP: usize = 32;
+pub(in crate::backend::cuda) const WARP: usize = 32;
 
 /// A device of the driver. It lives as long as the process.
 pub(crate) struct Found {
     library: &'static str,
-    pub(super) functions: &'static Functions,
-    pub(super) device: CUdevice,
+    pub(in crate::backend::cuda) functions: &'static Functions,
+    pub(in crate::backend::cuda) device: CUdevice,
     facts: Facts,
     /// The most work-groups of a launch in each dimension, x first.
-    pub(super) max_grid: [usize; 3],
+    pub(in crate::backend::cuda) max_grid: [usize; 3],
 }
 
 impl Found {

@@ -3,19 +3,22 @@
 //! Launches know the number of their arguments, and all of them go through the functions here. So
 //! these are a part of this crate, and not of each program once more for each number.
 
+pub(crate) mod validation;
+
 use crate::backend::argument::{Argument, Arguments, Values};
 use crate::backend::dispatch::event::WaitList;
 use crate::backend::failure::Failure;
-use crate::contract::{Broken, Given};
+use crate::contract::Given;
+use crate::contract::broken::Broken;
 use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::arg::Arg;
+use crate::launch::invocation::validation::check;
 use crate::launch::parameter_kinds::Takes;
 use crate::launch::range::{Grid, NdRange};
-use crate::launch::validation::check;
 use crate::launch::work_group;
 use crate::module::kernel::Kernel;
-use crate::queue::FLUSHING;
+use crate::queue::barrier::FLUSHING;
 use crate::queue::event::{Event, Unwaitable};
 
 /// A kernel with its arguments.
