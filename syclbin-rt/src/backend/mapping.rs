@@ -10,11 +10,8 @@ use bytemuck::Pod;
 use crate::backend::dispatch::host_view::HostView;
 use crate::backend::dispatch::memory::Memory;
 use crate::backend::dispatch::queue::Queue;
-use crate::backend::failure::{Failure, NoView};
+use crate::backend::failure::{Failure, NoView, Rejection};
 use crate::backend::slice::{DeviceSlice, Place};
-
-/// What a view answers that is not aligned for its elements.
-const UNALIGNED: i32 = opencl3::error_codes::CL_INVALID_OPERATION;
 
 /// Elements on a device, for the host to read, made by [`Queue::map`](crate::Queue::map).
 ///
@@ -99,8 +96,7 @@ impl View {
             return Ok(view);
         }
         // Drivers align for all types of kernels, so this is one that asks for more than any of them.
-        let (call, code) = ("viewing memory", UNALIGNED);
-        Err(NoView::Failed(Failure { call, code }))
+        Err(NoView::Failed(Failure::Rejected(Rejection::Unaligned)))
     }
 
     fn elements<T>(&self) -> *mut T {

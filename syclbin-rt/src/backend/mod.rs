@@ -39,6 +39,5 @@ pub(crate) use dispatch::queue::Queue;
 #[cfg(test)]
 pub(crate) use dispatch::queue::held;
 pub(crate) use dispatch::sampler::Sampler;
-pub(crate) use failure::ends_context;
 pub use mapping::{Mapped, MappedMut};
 pub use pointer::DevicePointer;

@@ -189,7 +189,7 @@ impl Discovery {
     fn add(&mut self, place: Place) {
         let found = place.library.and_then(|library| {
             let devices = library.devices();
-            devices.map_err(|failure| format!("{} failed with {}", failure.call, failure.name()))
+            devices.map_err(|failure| failure.to_string())
         });
         let outcome = match found {
             Ok(devices) if devices.is_empty() => "no devices".to_owned(),

@@ -5,12 +5,12 @@ pub(crate) mod launch_problem;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Code, Failure};
 use crate::error::launch_problem::LaunchProblem;
 
 /// What to do about an error that ends a context of CUDA.
 fn way_back(code: i32) -> &'static str {
-    match crate::backend::ends_context(code) {
+    match Code::Cuda(code).ends_context() {
         true => {
             "; the device's context of CUDA is lost with all that is in it: drop its queues, buffers and \
              modules, and a new queue works where the driver lets the device be reset"
@@ -298,6 +298,16 @@ pub enum ErrorKind {
         /// The device.
         device: String,
     },
+    /// Something that the driver was not asked for, as it could not do it.
+    #[error("{action} failed on {device}: {reason}")]
+    Rejected {
+        /// Why it was not asked.
+        reason: String,
+        /// What was being done.
+        action: String,
+        /// The device.
+        device: String,
+    },
     /// The driver refused a call.
     #[error("{call} failed with {name} ({code}) while {action} on {device}{}", way_back(*code))]
     Driver {
@@ -327,12 +337,20 @@ impl Error {
         action: impl Into<String>,
         device: &impl fmt::Display,
     ) -> Self {
-        ErrorKind::Driver {
-            call: failure.call,
-            code: failure.code,
-            name: failure.name(),
-            action: action.into(),
-            device: device.to_string(),
+        let (action, device) = (action.into(), device.to_string());
+        match failure {
+            Failure::Driver { call, code } => ErrorKind::Driver {
+                call,
+                code: code.number(),
+                name: code.name(),
+                action,
+                device,
+            },
+            Failure::Rejected(rejection) => ErrorKind::Rejected {
+                reason: rejection.to_string(),
+                action,
+                device,
+            },
         }
         .into()
     }

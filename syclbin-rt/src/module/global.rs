@@ -183,7 +183,7 @@ pub(crate) fn connect(
                         return Err(fail(lacks.to_owned()));
                     }
                     let memory = raw.zeroed_at_address(Reach::Device, size);
-                    let memory = memory.map_err(|failure| fail(describe(failure)))?;
+                    let memory = memory.map_err(|failure| fail(failure.to_string()))?;
                     Place::Memory(Arc::new(memory))
                 };
                 places.insert(c_id.clone(), connected.len());
@@ -209,7 +209,7 @@ pub(crate) fn connect(
             }
             Place::Memory(memory) => {
                 let pointer = queue.raw().point_variable(program, &symbol, memory);
-                pointer.map_err(|failure| fail(describe(failure)))?;
+                pointer.map_err(|failure| fail(failure.to_string()))?;
             }
         }
     }
@@ -230,15 +230,6 @@ fn unsupported(queue: &Queue) -> Error {
         device: queue.device().to_string(),
     }
     .into()
-}
-
-fn describe(failure: Failure) -> String {
-    format!(
-        "{} failed with {} ({})",
-        failure.call,
-        failure.name(),
-        failure.code
-    )
 }
 
 impl<T> Clone for Global<T> {

@@ -282,10 +282,7 @@ mod tests {
             return Ok(());
         };
         let event = queue.barrier(&[])?;
-        let failure = Failure {
-            call: "clEnqueueBarrierWithWaitList",
-            code: -14,
-        };
+        let failure = Failure::opencl("clEnqueueBarrierWithWaitList", -14);
         assert_eq!(
             event.failed(failure).to_string(),
             format!(

@@ -44,6 +44,6 @@ use crate::backend::failure::Failure;
 fn check(call: &'static str, code: c_int) -> Result<(), Failure> {
     match code {
         SUCCESS => Ok(()),
-        code => Err(Failure { call, code }),
+        code => Err(Failure::cuda(call, code)),
     }
 }

@@ -46,7 +46,7 @@ fn check(call: &'static str, code: cl_int) -> Result<(), Failure> {
     if code == opencl3::error_codes::CL_SUCCESS {
         Ok(())
     } else {
-        Err(Failure { call, code })
+        Err(Failure::opencl(call, code))
     }
 }
 
@@ -57,7 +57,7 @@ fn check_handle<T>(call: &'static str, handle: *mut T, code: cl_int) -> Result<*
     check(call, code)?;
     if handle.is_null() {
         let code = opencl3::error_codes::CL_INVALID_VALUE;
-        return Err(Failure { call, code });
+        return Err(Failure::opencl(call, code));
     }
     Ok(handle)
 }

@@ -12,9 +12,8 @@ use crate::backend::cuda::context::clock::Clock;
 use crate::backend::cuda::context::mark::Pool;
 use crate::backend::cuda::context::stream::Stream;
 use crate::backend::cuda::device::Found;
-use crate::backend::cuda::errors::is_sticky;
 use crate::backend::cuda::sys::{CUcontext, CUstream, Functions};
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Code, Failure};
 use crate::backend::gate::{self, Passage, Stage};
 
 /// An owned context of one device.
@@ -145,13 +144,13 @@ impl Context {
     ) -> Result<(), Failure> {
         match code {
             0 => Ok(()),
-            code => Err(self.failed(Failure { call, code })),
+            code => Err(self.failed(Failure::cuda(call, code))),
         }
     }
 
     #[cold]
     fn failed(&self, failure: Failure) -> Failure {
-        match is_sticky(failure.code) {
+        match failure.code().is_some_and(Code::ends_context) {
             true => *self.lost.get_or_init(|| failure),
             false => failure,
         }

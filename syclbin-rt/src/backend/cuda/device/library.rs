@@ -5,9 +5,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::backend::cuda::check;
 use crate::backend::cuda::device::Found;
-use crate::backend::cuda::errors::{NO_DEVICE, error_name};
+use crate::backend::cuda::errors::NO_DEVICE;
 use crate::backend::cuda::sys::Functions;
-use crate::backend::failure::Failure;
 use crate::backend::gate::{self, Passage, Stage};
 use crate::backend::loader;
 
@@ -55,13 +54,15 @@ impl Library {
         // SAFETY: 0 is the only flag there is.
         let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
-            code => check("cuInit", code).map(|()| true).map_err(in_words)?,
+            code => check("cuInit", code)
+                .map(|()| true)
+                .map_err(|failure| failure.to_string())?,
         };
         gate::close_at_exit(std::ptr::null::<Self>(), Stage::Loaded);
         let mut version = 0;
         // SAFETY: one number is written.
         let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
-        check("cuDriverGetVersion", code).map_err(in_words)?;
+        check("cuDriverGetVersion", code).map_err(|failure| failure.to_string())?;
         let library: &'static Self = Box::leak(Box::new(Self {
             name,
             functions,
@@ -97,11 +98,6 @@ fn find() -> Result<(&'static str, &'static libloading::Library), String> {
 fn too_old(missing: &[&str]) -> String {
     let missing = missing.join(", ");
     format!("the driver is too old: it has no {missing}; install a newer one")
-}
-
-fn in_words(failure: Failure) -> String {
-    let Failure { call, code } = failure;
-    format!("{call} failed with {} ({code})", error_name(code))
 }
 
 #[cfg(test)]

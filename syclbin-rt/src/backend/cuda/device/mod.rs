@@ -145,7 +145,7 @@ impl Told {
             };
             check(call, code)?;
             let code = INVALID_VALUE;
-            usize::try_from(value).map_err(|_| Failure { call, code })
+            usize::try_from(value).map_err(|_| Failure::cuda(call, code))
         };
         // What a driver does not know, its device has not.
         let flag = |attribute| number(attribute).is_ok_and(|flag| flag != 0);

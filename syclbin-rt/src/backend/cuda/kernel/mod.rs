@@ -19,7 +19,7 @@ use crate::backend::cuda::queue::Queue;
 use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute as Attribute};
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Code, Failure};
 use crate::backend::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
@@ -46,7 +46,7 @@ impl Kernel {
         let twin = [symbol.to_bytes(), TWIN.as_bytes()].concat();
         let twin = match CString::new(twin) {
             Ok(twin) => match find(program, &twin) {
-                Err(failure) if failure.code == NOT_FOUND => None,
+                Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
                 found => Some(found?).filter(|twin| is_twin(program.context(), plain, *twin)),
             },
             // No name has a zero byte in it.
@@ -191,7 +191,7 @@ fn attribute_of(
         unsafe { (functions.cuFuncGetAttribute.pass())(&raw mut value, attribute, function) };
     context.check(call, code)?;
     let code = INVALID_VALUE;
-    usize::try_from(value).map_err(|_| Failure { call, code })
+    usize::try_from(value).map_err(|_| Failure::cuda(call, code))
 }
 
 /// The most bytes that parameters of a kernel have together (PTX ISA, "Kernel function parameters").
@@ -207,12 +207,12 @@ fn agreed(
     let code = INVALID_VALUE;
     let sizes = |slots: &[Slot]| -> Vec<usize> { slots.iter().map(|slot| slot.size).collect() };
     match (told, known) {
-        (Ok(told), Some(known)) if sizes(&told) != sizes(&known) => Err(Failure { call, code }),
+        (Ok(told), Some(known)) if sizes(&told) != sizes(&known) => Err(Failure::cuda(call, code)),
         (Ok(told), _) => Ok(told),
-        (Err(failure), Some(known)) if failure.code == NOT_SUPPORTED => {
+        (Err(failure), Some(known)) if failure.code() == Some(Code::Cuda(NOT_SUPPORTED)) => {
             let mut ends = known.iter().map(|slot| slot.offset.checked_add(slot.size));
             let fit = ends.all(|end| end.is_some_and(|end| end <= MOST));
-            fit.then_some(known).ok_or(Failure { call, code })
+            fit.then_some(known).ok_or(Failure::cuda(call, code))
         }
         (Err(failure), _) => Err(failure),
     }
@@ -226,7 +226,7 @@ fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
             Some((last, rest)) => last.size == 12 && rest == plain,
             None => false,
         },
-        (Err(failure), _) => failure.code == NOT_SUPPORTED,
+        (Err(failure), _) => failure.code() == Some(Code::Cuda(NOT_SUPPORTED)),
         _ => false,
     }
 }
@@ -236,7 +236,9 @@ fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> 
     let call = "cuFuncGetParamInfo";
     let functions = context.enter()?;
     let code = NOT_SUPPORTED;
-    let ask = functions.cuFuncGetParamInfo.ok_or(Failure { call, code })?;
+    let ask = functions
+        .cuFuncGetParamInfo
+        .ok_or(Failure::cuda(call, code))?;
     let mut parameters = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);
@@ -246,10 +248,9 @@ fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> 
         match context.check(call, code) {
             Ok(()) => parameters.push(Slot { offset, size }),
             // There are no more.
-            Err(Failure {
-                code: INVALID_VALUE,
-                ..
-            }) => return Ok(parameters),
+            Err(failure) if failure.code() == Some(Code::Cuda(INVALID_VALUE)) => {
+                return Ok(parameters);
+            }
             Err(failure) => return Err(failure),
         }
     }

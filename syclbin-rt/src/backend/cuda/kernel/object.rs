@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::backend::argument::{Argument, Arguments};
 use crate::backend::cuda::context::Context;
-use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
 use crate::backend::cuda::kernel::LAUNCH;
 use crate::backend::cuda::kernel::blocks::{Blocks, Bounds, blocks};
 use crate::backend::cuda::kernel::values::{REFUSED, Values};
@@ -16,7 +15,7 @@ use crate::backend::cuda::queue::Queue;
 use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute, CUstream, Functions};
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Failure, Rejection};
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 
@@ -90,8 +89,7 @@ impl Arguments for KernelObject {
             Argument::Memory(place, _) => {
                 let memory = memory_of(LAUNCH, place)?;
                 if !Arc::ptr_eq(memory.context(), &self.context) {
-                    let (call, code) = (LAUNCH, INVALID_CONTEXT);
-                    return Err(Failure { call, code });
+                    return Err(Failure::foreign(LAUNCH));
                 }
                 let address = memory.pointer + place.offset as u64;
                 self.values.set(index, &address.to_le_bytes())
@@ -178,7 +176,8 @@ impl KernelObject {
         grid: &Grid,
         use_it: impl FnOnce(Launch<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds).ok_or(TOO_MANY)?;
+        let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds)
+            .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
         let local_bytes = self.values.local_bytes();
         if local_bytes > 0 && local_bytes.saturating_add(self.handles.fixed_local) > UNASKED {
             self.ask_for_local_memory()?;
@@ -272,29 +271,16 @@ impl KernelObject {
         if Arc::ptr_eq(&self.context, queue.context()) {
             return Ok(());
         }
-        let (call, code) = (LAUNCH, INVALID_CONTEXT);
-        Err(Failure { call, code })
+        Err(Failure::foreign(LAUNCH))
     }
 }
-
-/// A range that cannot be cut as a GPU takes it. No call, so it says what it is.
-const TOO_MANY: Failure = Failure {
-    call: "cutting the range into work-groups, of which CUDA takes 65535 along y and z at most (pad the \
-           range, or give another work-group size),",
-    code: INVALID_VALUE,
-};
-
-/// The same of an offset.
-const TOO_FAR: Failure = Failure {
-    call: "passing the offset of the range, of which CUDA's code takes 32 bits,",
-    code: INVALID_VALUE,
-};
 
 /// An offset as kernels take it.
 fn small(offset: &[usize]) -> Result<[u32; 3], Failure> {
     let mut small = [0; 3];
     for (small, offset) in small.iter_mut().zip(offset) {
-        *small = u32::try_from(*offset).map_err(|_| TOO_FAR)?;
+        *small =
+            u32::try_from(*offset).map_err(|_| Failure::Rejected(Rejection::OffsetTooLarge))?;
     }
     Ok(small)
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::cuda::context::Context;
-use crate::backend::cuda::errors::NOT_SUPPORTED;
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Failure, Rejection};
 use crate::launch::sampler::modes::{Addressing, Filtering};
 
 /// A sampler, which nobody has.
@@ -18,10 +17,7 @@ impl Sampler {
         _filtering: Filtering,
         _normalized: bool,
     ) -> Result<Self, Failure> {
-        Err(Failure {
-            call: "creating a sampler",
-            code: NOT_SUPPORTED,
-        })
+        Err(Failure::Rejected(Rejection::NoSamplers))
     }
 
     /// Its context.

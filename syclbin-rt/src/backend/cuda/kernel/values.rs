@@ -136,10 +136,7 @@ impl Values {
 }
 
 /// What a value of another size or kind is.
-pub(in crate::backend::cuda) const REFUSED: Failure = Failure {
-    call: LAUNCH,
-    code: INVALID_VALUE,
-};
+pub(in crate::backend::cuda) const REFUSED: Failure = Failure::cuda(LAUNCH, INVALID_VALUE);
 
 #[cfg(test)]
 mod tests {

@@ -204,7 +204,7 @@ impl Queue {
     ) -> Result<Event, Failure> {
         let steps = fill::steps(address, size, pattern);
         let code = crate::backend::cuda::errors::INVALID_VALUE;
-        let steps = steps.ok_or(Failure { call: FILL, code })?;
+        let steps = steps.ok_or(Failure::cuda(FILL, code))?;
         self.submit(FILL, after, |functions, stream| {
             for step in steps {
                 // SAFETY: the steps are inside of the memory, which lives until the queues are empty.

@@ -78,7 +78,7 @@ impl Memory {
         if pointer == 0 {
             // Nothing would be there.
             let code = INVALID_VALUE;
-            return Err(Failure { call, code });
+            return Err(Failure::cuda(call, code));
         }
         Ok(Self {
             context: Arc::clone(context),

@@ -1,6 +1,5 @@
 //! Places in memory of CUDA.
 
-use crate::backend::cuda::errors::INVALID_CONTEXT;
 use crate::backend::cuda::memory::Memory;
 use crate::backend::failure::Failure;
 use crate::backend::slice::Place;
@@ -11,6 +10,5 @@ pub(in crate::backend::cuda) fn memory_of<'p>(
     call: &'static str,
     place: &'p Place<[()]>,
 ) -> Result<&'p Memory, Failure> {
-    let code = INVALID_CONTEXT;
-    place.memory.raw().cuda().ok_or(Failure { call, code })
+    place.memory.raw().cuda().ok_or(Failure::foreign(call))
 }

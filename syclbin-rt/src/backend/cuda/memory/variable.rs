@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
+use crate::backend::cuda::errors::INVALID_VALUE;
 use crate::backend::cuda::program::Program;
 use crate::backend::cuda::queue::Queue;
 use crate::backend::dispatch::memory::Memory;
@@ -32,10 +32,9 @@ impl Queue {
         name: &CStr,
         memory: &Arc<Memory>,
     ) -> Result<(), Failure> {
-        let (call, code) = (FIND, INVALID_CONTEXT);
-        let raw = memory.raw().cuda().ok_or(Failure { call, code })?;
+        let raw = memory.raw().cuda().ok_or(Failure::foreign(FIND))?;
         if !Arc::ptr_eq(raw.context(), program.context()) {
-            return Err(Failure { call, code });
+            return Err(Failure::foreign(FIND));
         }
         // Kept first: a pointer to memory that is gone must never be in the program.
         program.keep(memory);
@@ -80,13 +79,12 @@ impl Queue {
     fn variable(&self, program: &Program, name: &CStr, size: usize) -> Result<u64, Failure> {
         let call = FIND;
         if !Arc::ptr_eq(self.context(), program.context()) {
-            let code = INVALID_CONTEXT;
-            return Err(Failure { call, code });
+            return Err(Failure::foreign(call));
         }
         let (address, has) = program.variable(name)?;
         if size > has {
             let code = INVALID_VALUE;
-            return Err(Failure { call, code });
+            return Err(Failure::cuda(call, code));
         }
         Ok(address)
     }

@@ -12,7 +12,7 @@ use crate::backend::cuda::program::jit::Jit;
 use crate::backend::cuda::program::link::link;
 use crate::backend::cuda::sys::{CUdeviceptr, CUmodule};
 use crate::backend::dispatch::memory::Memory;
-use crate::backend::failure::{BuildError, Failure};
+use crate::backend::failure::{BuildError, Code as DriverCode, Failure};
 use crate::backend::gate::{self, Stage};
 use crate::backend::source::{Constants, Source};
 use crate::log;
@@ -166,13 +166,13 @@ impl Program {
     fn set(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let call = "cuModuleGetGlobal";
         let code = INVALID_VALUE;
-        let name = CString::new(name).map_err(|_| Failure { call, code })?;
+        let name = CString::new(name).map_err(|_| Failure::cuda(call, code))?;
         let (address, size) = match self.variable(&name) {
-            Err(failure) if failure.code == NOT_FOUND => return Ok(()),
+            Err(failure) if failure.code() == Some(DriverCode::Cuda(NOT_FOUND)) => return Ok(()),
             found => found?,
         };
         if bytes.len() > size {
-            return Err(Failure { call, code });
+            return Err(Failure::cuda(call, code));
         }
         let functions = self.context.enter()?;
         let (null, from) = (std::ptr::null_mut(), bytes.as_ptr().expose_provenance());
@@ -234,7 +234,7 @@ impl Program {
         ) else {
             let call = "cuModuleEnumerateFunctions";
             let code = NOT_SUPPORTED;
-            return Err(Failure { call, code });
+            return Err(Failure::cuda(call, code));
         };
         let mut found = 0;
         // SAFETY: the module is loaded; one number is written.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
+use crate::backend::cuda::errors::INVALID_VALUE;
 use crate::backend::cuda::kernel::object::KernelObject;
 use crate::backend::cuda::memory::copy::{COPY, FILL};
 use crate::backend::cuda::memory::place::memory_of;
@@ -68,8 +68,7 @@ impl CommandBuffer {
     ) -> Result<(), Failure> {
         let call = "cuGraphAddKernelNode";
         if !Arc::ptr_eq(kernel.context(), self.queue.context()) {
-            let code = INVALID_CONTEXT;
-            return Err(Failure { call, code });
+            return Err(Failure::foreign(call));
         }
         kernel.prepare(grid, |launch| {
             let [x, y, z] = launch.blocks.groups;
@@ -166,7 +165,7 @@ impl CommandBuffer {
         let steps = fill::steps(memory.pointer + offset as u64, size, pattern);
         let (call, code) = (FILL, INVALID_VALUE);
         let context = self.queue.context().handle;
-        for step in steps.ok_or(Failure { call, code })? {
+        for step in steps.ok_or(Failure::cuda(call, code))? {
             // One row of words, or as many rows of one word.
             let (width, height) = match step.pitch == step.width {
                 true => (step.count, 1),
@@ -233,7 +232,7 @@ impl CommandBuffer {
         let functions = context.enter()?;
         let code = crate::backend::cuda::errors::NOT_SUPPORTED;
         let instantiate = functions.cuGraphInstantiateWithFlags;
-        let instantiate = instantiate.ok_or(Failure { call, code })?;
+        let instantiate = instantiate.ok_or(Failure::cuda(call, code))?;
         let mut ready = std::ptr::null_mut();
         // SAFETY: the graph is alive; one handle is written.
         let code = unsafe { (instantiate.pass())(&raw mut ready, self.graph, 0) };
@@ -257,7 +256,7 @@ impl CommandBuffer {
         let (call, code) = (LAUNCH, INVALID_VALUE);
         let _passage = Passage::new();
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        let ready_now = ready.ok_or(Failure { call, code })?;
+        let ready_now = ready.ok_or(Failure::cuda(call, code))?;
         self.queue.submit(LAUNCH, after, |functions, stream| {
             // SAFETY: graph and stream are alive and of the current context; the rest is as the caller
             // says.

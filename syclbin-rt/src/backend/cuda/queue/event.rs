@@ -89,7 +89,10 @@ impl Event {
         ended: Result<(), Failure>,
     ) -> Result<(), Failure> {
         let call = self.call;
-        ended.map_err(|Failure { code, .. }| Failure { call, code })
+        ended.map_err(|failure| match failure {
+            Failure::Driver { code, .. } => Failure::Driver { call, code },
+            rejected @ Failure::Rejected(_) => rejected,
+        })
     }
 
     /// A mark at its end or later; none if it is known to have ended.
@@ -108,7 +111,7 @@ impl Event {
     pub(crate) fn times(&self) -> Result<Times, Failure> {
         let call = "cuEventElapsedTime";
         let code = crate::backend::cuda::errors::INVALID_VALUE;
-        let timed = self.timed.as_ref().ok_or(Failure { call, code })?;
+        let timed = self.timed.as_ref().ok_or(Failure::cuda(call, code))?;
         let started = timed.base.time_of(&timed.started)?;
         // Exact also where it began long after what its start is compared with.
         let ended = started.saturating_add(timed.ended.since(&timed.started)?);

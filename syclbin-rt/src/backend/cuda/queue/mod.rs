@@ -11,12 +11,11 @@ use std::sync::Arc;
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::context::mark::Mark;
 use crate::backend::cuda::context::stream::Stream;
-use crate::backend::cuda::errors::{INVALID_CONTEXT, INVALID_VALUE};
 use crate::backend::cuda::memory::Memory;
 use crate::backend::cuda::queue::event::{Event, Timed};
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUstream, Functions};
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Failure, Rejection};
 use crate::queue::options::{QueueAbilities, QueueOptions};
 
 /// A queue of a context.
@@ -179,8 +178,7 @@ impl Queue {
         if Arc::ptr_eq(self.context(), memory.context()) {
             Ok(())
         } else {
-            let code = INVALID_CONTEXT;
-            Err(Failure { call, code })
+            Err(Failure::foreign(call))
         }
     }
 
@@ -197,7 +195,6 @@ impl Queue {
         if end.is_some_and(|end| end <= memory.size()) {
             return Ok(());
         }
-        let code = INVALID_VALUE;
-        Err(Failure { call, code })
+        Err(Failure::Rejected(Rejection::OutOfBounds(call)))
     }
 }

@@ -74,10 +74,7 @@ mod tests {
         let told = Told::new(Waker::from(Arc::new(Bell(first))));
         let waker = Waker::from(Arc::new(Bell(second)));
         assert!(told.poll(&waker).is_pending() && wakers::are_there());
-        let failure = Failure {
-            call: "cuEventSynchronize",
-            code: 700,
-        };
+        let failure = Failure::cuda("cuEventSynchronize", 700);
         told.clone().tell(Err(failure));
         assert!(heard.recv().is_ok());
         assert!(unheard.try_recv().is_err());

@@ -12,7 +12,7 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulon
 
 use syclbin::architecture::Architecture;
 
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Code, Failure};
 use crate::backend::gate::{self, Stage};
 use crate::backend::opencl::device::library::Library;
 use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
@@ -274,7 +274,7 @@ pub(super) fn facts(
 /// An empty list where the driver answers "there is none" with an error.
 fn none_if<T>(code: i32, list: Result<Vec<T>, Failure>) -> Result<Vec<T>, Failure> {
     match list {
-        Err(failure) if failure.code == code => Ok(Vec::new()),
+        Err(failure) if failure.code() == Some(Code::OpenCl(code)) => Ok(Vec::new()),
         other => other,
     }
 }

@@ -131,7 +131,7 @@ impl Found {
         ids.truncate(count as usize);
         if ids.iter().any(|id| id.is_null()) {
             let code = opencl3::error_codes::CL_INVALID_VALUE;
-            return Err(Failure { call, code });
+            return Err(Failure::opencl(call, code));
         }
         Ok(ids)
     }

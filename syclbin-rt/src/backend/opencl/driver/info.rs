@@ -41,10 +41,8 @@ pub(in crate::backend::opencl) fn value<T: AnyBitPattern>(
     query: Query<'_>,
 ) -> Result<T, Failure> {
     let bytes = bytes(call, query)?;
-    bytemuck::try_pod_read_unaligned(&bytes).map_err(|_| Failure {
-        call,
-        code: opencl3::error_codes::CL_INVALID_VALUE,
-    })
+    bytemuck::try_pod_read_unaligned(&bytes)
+        .map_err(|_| Failure::opencl(call, opencl3::error_codes::CL_INVALID_VALUE))
 }
 
 /// The values a query returns.

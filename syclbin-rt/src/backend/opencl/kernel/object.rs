@@ -8,7 +8,7 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
-use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_SUCCESS};
+use opencl3::error_codes::{CL_INVALID_OPERATION, CL_SUCCESS};
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use crate::backend::argument::{Argument, Arguments};
@@ -161,16 +161,15 @@ impl Arguments for PassedObject<'_> {
         let call = "clSetKernelArg";
         let (kernel, context) = (self.object.handle, &self.object.context);
         let in_context = |other: &Arc<crate::backend::opencl::Context>| {
-            let code = CL_INVALID_CONTEXT;
             let same = Arc::ptr_eq(other, context);
-            same.then_some(()).ok_or(Failure { call, code })
+            same.then_some(()).ok_or(Failure::foreign(call))
         };
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
         let set_address = |address: *const c_void| {
             let call = "clSetKernelArgMemPointerINTEL";
             let usm = context.device().extensions.usm.as_ref();
             let code = CL_INVALID_OPERATION;
-            let usm = usm.ok_or(Failure { call, code })?;
+            let usm = usm.ok_or(Failure::opencl(call, code))?;
             // SAFETY: `&mut self` says that nobody else uses the object. What the kernel does with
             // the address is a duty of whoever launches it.
             check(call, unsafe {
@@ -198,14 +197,13 @@ impl Arguments for PassedObject<'_> {
             }
             Argument::Pointer(address) => {
                 let code = CL_INVALID_OPERATION;
-                let address = usize::try_from(address).map_err(|_| Failure { call, code })?;
+                let address = usize::try_from(address).map_err(|_| Failure::opencl(call, code))?;
                 return set_address(std::ptr::without_provenance(address));
             }
             // C++ allows a size of 0, OpenCL does not (OpenCL 3.0, clSetKernelArg).
             Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
             Argument::Sampler(sampler) => {
-                let code = CL_INVALID_CONTEXT;
-                let sampler = sampler.opencl().ok_or(Failure { call, code })?;
+                let sampler = sampler.opencl().ok_or(Failure::foreign(call))?;
                 in_context(sampler.context())?;
                 let handle = &raw const sampler.handle;
                 (size_of_val(&sampler.handle), handle.cast())
@@ -264,7 +262,7 @@ impl PassedObject<'_> {
         let part = memory_of(call, place)?.part(place.offset, place.bytes())?;
         let Handle::Object(object) = part.handle else {
             let code = CL_INVALID_OPERATION;
-            return Err(Failure { call, code });
+            return Err(Failure::opencl(call, code));
         };
         // SAFETY: as in `set`; the object lives until the argument gets another one.
         check(call, unsafe {
@@ -357,8 +355,7 @@ impl KernelObject {
         event: *mut cl_event,
     ) -> Result<(), Failure> {
         if !Arc::ptr_eq(&self.context, queue.context()) {
-            let (call, code) = (ENQUEUE, CL_INVALID_CONTEXT);
-            return Err(Failure { call, code });
+            return Err(Failure::foreign(ENQUEUE));
         }
         let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
         // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says,

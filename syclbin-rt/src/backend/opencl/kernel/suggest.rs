@@ -6,7 +6,7 @@ use std::sync::Arc;
 use opencl_sys::{
     CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, clGetKernelSuggestedLocalWorkSizeKHR_t,
 };
-use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS};
+use opencl3::error_codes::CL_INVALID_KERNEL_ARGS;
 use opencl3::types::cl_uint;
 
 use crate::backend::argument::{Argument, Arguments as _};
@@ -38,8 +38,7 @@ impl Kernel {
         let call = "clGetKernelSuggestedLocalWorkSizeKHR";
         let context = self.context();
         if !Arc::ptr_eq(context, queue.context()) {
-            let code = CL_INVALID_CONTEXT;
-            return Err(Failure { call, code });
+            return Err(Failure::foreign(call));
         }
         let device = context.device();
         let functions = context.functions();

@@ -2,10 +2,10 @@
 
 use std::ffi::c_void;
 
-use opencl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_SUCCESS};
+use opencl3::error_codes::{CL_INVALID_OPERATION, CL_SUCCESS};
 use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool, cl_event, cl_int};
 
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Failure, Rejection};
 use crate::backend::opencl::check_handle;
 use crate::backend::opencl::driver::extensions::Usm;
 use crate::backend::opencl::memory::place::memory_of;
@@ -189,7 +189,7 @@ impl Queue {
             }
             _ => {
                 let code = CL_INVALID_OPERATION;
-                return Err(Failure { call, code });
+                return Err(Failure::opencl(call, code));
             }
         }
         self.started(queued)
@@ -373,7 +373,7 @@ impl Queue {
     fn usm(&self, call: &'static str) -> Result<&'static Usm, Failure> {
         let usm = self.context().device().extensions.usm.as_ref();
         let code = CL_INVALID_OPERATION;
-        usm.ok_or(Failure { call, code })
+        usm.ok_or(Failure::opencl(call, code))
     }
 
     /// Refuses what is not of this context, or not inside of the memory.
@@ -389,7 +389,6 @@ impl Queue {
         if end.is_some_and(|end| end <= memory.size()) {
             return Ok(());
         }
-        let code = CL_INVALID_VALUE;
-        Err(Failure { call, code })
+        Err(Failure::Rejected(Rejection::OutOfBounds(call)))
     }
 }

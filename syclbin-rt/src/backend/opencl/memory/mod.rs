@@ -85,7 +85,7 @@ impl Memory {
         };
         let code = CL_INVALID_OPERATION;
         let usm = device.extensions.usm.as_ref();
-        let usm = usm.ok_or(Failure { call, code })?;
+        let usm = usm.ok_or(Failure::opencl(call, code))?;
         let none = std::ptr::null();
         let mut code = 0;
         let status = &raw mut code;
@@ -124,7 +124,7 @@ impl Memory {
         let call = "clCreateSubBuffer";
         let Handle::Object(whole) = self.handle else {
             let code = CL_INVALID_OPERATION;
-            return Err(Failure { call, code });
+            return Err(Failure::opencl(call, code));
         };
         let region = cl_buffer_region {
             origin: offset,

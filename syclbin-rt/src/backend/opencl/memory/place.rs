@@ -9,6 +9,5 @@ pub(in crate::backend::opencl) fn memory_of<'p, T: ?Sized>(
     call: &'static str,
     place: &'p Place<T>,
 ) -> Result<&'p Memory, Failure> {
-    let code = opencl3::error_codes::CL_INVALID_MEM_OBJECT;
-    place.memory.raw().opencl().ok_or(Failure { call, code })
+    place.memory.raw().opencl().ok_or(Failure::foreign(call))
 }

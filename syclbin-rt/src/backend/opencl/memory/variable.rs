@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_INVALID_VALUE};
+use opencl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use opencl3::types::CL_TRUE;
 
 use crate::backend::dispatch::memory::Memory;
@@ -36,13 +36,12 @@ impl Queue {
         let of = memory.raw().opencl().map(super::Memory::context);
         if !of.is_some_and(|context| Arc::ptr_eq(context, program.context())) {
             let call = "clEnqueueWriteGlobalVariableINTEL";
-            let code = CL_INVALID_CONTEXT;
-            return Err(Failure { call, code });
+            return Err(Failure::foreign(call));
         }
         let Some(address) = memory.address() else {
             let call = "clEnqueueWriteGlobalVariableINTEL";
             let code = CL_INVALID_VALUE;
-            return Err(Failure { call, code });
+            return Err(Failure::opencl(call, code));
         };
         // Kept first: a pointer to memory that is gone must never be in the program.
         program.keep(memory);
@@ -120,11 +119,10 @@ impl Queue {
     /// The functions that read and write the variables of `program`, which is one of this context.
     fn globals(&self, call: &'static str, program: &Program) -> Result<&'static Globals, Failure> {
         if !Arc::ptr_eq(self.context(), program.context()) {
-            let code = CL_INVALID_CONTEXT;
-            return Err(Failure { call, code });
+            return Err(Failure::foreign(call));
         }
         let globals = self.context().device().extensions.globals.as_ref();
         let code = CL_INVALID_OPERATION;
-        globals.ok_or(Failure { call, code })
+        globals.ok_or(Failure::opencl(call, code))
     }
 }

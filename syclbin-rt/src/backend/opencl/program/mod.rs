@@ -12,7 +12,7 @@ use opencl3::error_codes::{
 use opencl3::types::{cl_program, cl_uint};
 
 use crate::backend::dispatch::memory::Memory;
-use crate::backend::failure::{BuildError, Failure};
+use crate::backend::failure::{BuildError, Code, Failure};
 use crate::backend::gate::{self, Passage, Stage};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::driver::info;
@@ -79,7 +79,7 @@ impl Program {
         let _passage = Passage::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         let program = Self::from_binary(context, source.code).map_err(|mut error| {
-            let invalid = error.failure.code == CL_INVALID_BINARY;
+            let invalid = error.failure.code() == Some(Code::OpenCl(CL_INVALID_BINARY));
             if invalid && seen.of_file().is_some() && !seen.fits(source.code) {
                 error.advice = Some(BEST_FIRST);
             }
@@ -142,7 +142,7 @@ impl Program {
         // A context has one device. One without native code says 0.
         let [size @ 1..=usize::MAX] = sizes[..] else {
             let code = CL_INVALID_VALUE;
-            return Err(Failure { call, code });
+            return Err(Failure::opencl(call, code));
         };
         let mut binary = vec![0u8; size];
         let mut place = binary.as_mut_ptr();
@@ -169,7 +169,7 @@ impl Program {
         let create = context.functions().clCreateProgramWithIL;
         let Some(create) = create.filter(|_| device.facts().takes_spirv) else {
             let code = CL_INVALID_OPERATION;
-            return Err(Failure { call, code });
+            return Err(Failure::opencl(call, code));
         };
         // In the file the module may lie at any address; drivers read it by the word.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(module.code);
@@ -294,7 +294,7 @@ impl Program {
         let set = self.context.functions().clSetProgramSpecializationConstant;
         let Some(set) = set.filter(|_| facts.sets_constants) else {
             let code = CL_INVALID_OPERATION;
-            return Err(Failure { call, code });
+            return Err(Failure::opencl(call, code));
         };
         let Setting { id, bytes } = setting;
         // SAFETY: the program is not built yet; the driver refuses ids and sizes that the module
@@ -378,7 +378,7 @@ impl Context {
 fn terminated(call: &'static str, options: &str) -> Result<CString, Failure> {
     CString::new(options).map_err(|_| {
         let code = CL_INVALID_BUILD_OPTIONS; // a zero byte ends them
-        Failure { call, code }
+        Failure::opencl(call, code)
     })
 }
 

@@ -7,7 +7,6 @@ use opencl_sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, cl_command_buffer_khr, cl_command_buffer_properties_khr,
     cl_sync_point_khr,
 };
-use opencl3::error_codes::CL_INVALID_CONTEXT;
 use opencl3::types::{cl_int, cl_uint};
 
 use crate::backend::failure::Failure;
@@ -85,8 +84,7 @@ impl CommandBuffer {
     ) -> Result<(), Failure> {
         let call = "clCommandNDRangeKernelKHR";
         if !Arc::ptr_eq(kernel.context(), self.queue.context()) {
-            let code = CL_INVALID_CONTEXT;
-            return Err(Failure { call, code });
+            return Err(Failure::foreign(call));
         }
         let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
         self.add(call, |this, count, waits, point| {

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use opencl_sys::{
     CL_DEVICE_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
 };
-use opencl3::error_codes::CL_INVALID_CONTEXT;
 use opencl3::types::{cl_bitfield, cl_command_queue, cl_event, cl_int};
 
 use crate::backend::failure::Failure;
@@ -231,8 +230,7 @@ impl Queue {
         if Arc::ptr_eq(&self.context, memory.context()) {
             Ok(())
         } else {
-            let code = CL_INVALID_CONTEXT;
-            Err(Failure { call, code })
+            Err(Failure::foreign(call))
         }
     }
 }
