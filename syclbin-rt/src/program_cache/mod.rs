@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::backend::dispatch::context::Context;
 use crate::backend::dispatch::program::{Program, WeakProgram};
 use crate::backend::failure::BuildError;
-use crate::backend::gate::Passage;
+use crate::backend::process::gate::Passage;
 use crate::backend::source::{Constants, Source};
 use crate::device::facts::{DeviceKind, Facts};
 use crate::log;

@@ -7,7 +7,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::context::mark::Mark;
 use crate::backend::cuda::sys::CUstream;
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
+use crate::backend::process::gate::Passage;
 
 /// The driver tells how much later one event was than another in milliseconds, as a number of 24
 /// bits. So that these are nanoseconds, events are compared with one that is not much older.

@@ -14,7 +14,7 @@ use crate::backend::cuda::context::stream::Stream;
 use crate::backend::cuda::device::Found;
 use crate::backend::cuda::sys::{CUcontext, CUstream, Functions};
 use crate::backend::failure::{Code, Failure};
-use crate::backend::gate::{self, Passage, Stage};
+use crate::backend::process::gate::{self, Passage, Stage};
 
 /// An owned context of one device.
 pub(crate) struct Context {

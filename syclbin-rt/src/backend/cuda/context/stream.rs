@@ -8,7 +8,7 @@ use crate::backend::cuda::context::mark::Mark;
 use crate::backend::cuda::queue::told::Told;
 use crate::backend::cuda::sys::{CUstream, CUstream_flags};
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
+use crate::backend::process::gate::Passage;
 
 /// How many marks of a stream are kept. Of a command between two that are gone and kept, the later
 /// one tells.

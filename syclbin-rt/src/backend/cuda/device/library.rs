@@ -7,8 +7,8 @@ use crate::backend::cuda::check;
 use crate::backend::cuda::device::Found;
 use crate::backend::cuda::errors::NO_DEVICE;
 use crate::backend::cuda::sys::Functions;
-use crate::backend::gate::{self, Passage, Stage};
-use crate::backend::loader;
+use crate::backend::process::gate::{self, Passage, Stage};
+use crate::backend::process::loader;
 
 /// File names of the library, in the order they are tried. The driver installs the first. On Linux the
 /// second can also be a stub of the CUDA toolkit, whose functions only return errors.

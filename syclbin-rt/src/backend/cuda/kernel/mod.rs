@@ -20,7 +20,7 @@ use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute as Attribute};
 use crate::backend::failure::{Code, Failure};
-use crate::backend::gate::Passage;
+use crate::backend::process::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 

@@ -13,7 +13,7 @@ use crate::backend::cuda::program::link::link;
 use crate::backend::cuda::sys::{CUdeviceptr, CUmodule};
 use crate::backend::dispatch::memory::Memory;
 use crate::backend::failure::{BuildError, Code as DriverCode, Failure};
-use crate::backend::gate::{self, Stage};
+use crate::backend::process::gate::{self, Stage};
 use crate::backend::source::{Constants, Source};
 use crate::log;
 

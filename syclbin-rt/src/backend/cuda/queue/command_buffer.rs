@@ -15,7 +15,7 @@ use crate::backend::cuda::sys::{
     CUgraphNode, CUmemorytype, Functions,
 };
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
+use crate::backend::process::gate::Passage;
 use crate::backend::slice::Place;
 use crate::launch::range::Grid;
 

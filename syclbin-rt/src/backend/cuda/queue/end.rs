@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::told::Told;
 use crate::backend::failure::Failure;
-use crate::backend::wakers;
+use crate::backend::process::wakers;
 
 /// What is told of the end of one command, and whom that wakes. Whoever polls an event keeps one,
 /// which begins as the default.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use crate::backend::failure::Failure;
-use crate::backend::wakers;
+use crate::backend::process::wakers;
 
 /// How a command ended, or whom that wakes: shared by who polls and by the thread that tells.
 #[derive(Clone)]

@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::backend::gate::{self, Passage, Stage};
-use crate::backend::loader;
 use crate::backend::opencl::driver::sys::Functions;
+use crate::backend::process::gate::{self, Passage, Stage};
+use crate::backend::process::loader;
 
 /// An OpenCL loader or driver.
 pub(crate) struct Library {

@@ -13,12 +13,12 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulon
 use syclbin::architecture::Architecture;
 
 use crate::backend::failure::{Code, Failure};
-use crate::backend::gate::{self, Stage};
 use crate::backend::opencl::device::library::Library;
 use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
 use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions};
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
+use crate::backend::process::gate::{self, Stage};
 use crate::device::aspects::{self, Abilities};
 use crate::device::facts::{DeviceKind, Facts};
 use crate::device::partition::{Abilities as PartitionAbilities, Part};

@@ -6,9 +6,9 @@ use opencl_sys as cl;
 use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
 
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
 use crate::backend::opencl::check;
 use crate::backend::opencl::device::{self, Found};
+use crate::backend::process::gate::Passage;
 use crate::device::partition::{Affinity, Part, Partition};
 
 /// What ends a list of numbers of compute units (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).

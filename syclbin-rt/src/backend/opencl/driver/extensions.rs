@@ -17,9 +17,9 @@ use opencl3::types::{
     cl_program, cl_uint,
 };
 
-use crate::backend::gate::Gated;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::{EntryPoint, Functions};
+use crate::backend::process::gate::Gated;
 
 type CreateCommandBuffer = <clCreateCommandBufferKHR_t as EntryPoint>::Function;
 type CommandKernel = <clCommandNDRangeKernelKHR_t as EntryPoint>::Function;

@@ -7,7 +7,7 @@
 use libloading::Library;
 use opencl_sys::cl_function_types as ty;
 
-use crate::backend::gate::Gated;
+use crate::backend::process::gate::Gated;
 
 /// `opencl-sys` declares every function pointer as an `Option`; this is the pointer inside.
 pub(in crate::backend::opencl) trait EntryPoint {

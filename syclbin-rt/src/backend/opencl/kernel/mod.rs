@@ -15,13 +15,13 @@ use opencl3::types::{cl_uint, cl_ulong};
 
 use crate::backend::argument::Values;
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::kernel::object::{KernelObject, PassedObject};
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
+use crate::backend::process::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 

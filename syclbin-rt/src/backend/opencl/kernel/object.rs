@@ -13,7 +13,6 @@ use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use crate::backend::argument::{Argument, Arguments};
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::memory::place::memory_of;
 use crate::backend::opencl::memory::{Handle, Memory};
@@ -22,6 +21,7 @@ use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
 use crate::backend::opencl::{check, check_handle};
+use crate::backend::process::gate::Passage;
 use crate::backend::slice::Place;
 use crate::launch::range::Grid;
 

@@ -11,12 +11,12 @@ use opencl3::types::cl_uint;
 
 use crate::backend::argument::{Argument, Arguments as _};
 use crate::backend::failure::Failure;
-use crate::backend::gate::Gated;
 use crate::backend::opencl::check;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::EntryPoint;
 use crate::backend::opencl::kernel::Kernel;
 use crate::backend::opencl::queue::Queue;
+use crate::backend::process::gate::Gated;
 
 type GetSuggested = <clGetKernelSuggestedLocalWorkSizeKHR_t as EntryPoint>::Function;
 

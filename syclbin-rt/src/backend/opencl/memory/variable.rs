@@ -12,7 +12,7 @@ use crate::backend::opencl::driver::extensions::{EnqueueGlobalVariable, Globals}
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
 
-use crate::backend::gate::Gated;
+use crate::backend::process::gate::Gated;
 
 impl Queue {
     /// Whether the driver knows variables by their names in the code: by their unique identifiers.

@@ -13,11 +13,11 @@ use opencl3::types::{cl_program, cl_uint};
 
 use crate::backend::dispatch::memory::Memory;
 use crate::backend::failure::{BuildError, Code, Failure};
-use crate::backend::gate::{self, Passage, Stage};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::quirks::intel_cpu_target::{BEST_FIRST, CpuTarget, Seen};
 use crate::backend::opencl::{check, check_handle};
+use crate::backend::process::gate::{self, Passage, Stage};
 use crate::backend::source::{Constants, Source};
 use crate::log;
 use crate::module::specialization::Setting;

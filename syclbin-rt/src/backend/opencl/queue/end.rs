@@ -14,7 +14,7 @@ use opencl3::types::{cl_event, cl_int};
 use crate::backend::failure::Failure;
 use crate::backend::opencl::check;
 use crate::backend::opencl::queue::event::Event;
-use crate::backend::wakers;
+use crate::backend::process::wakers;
 
 /// What the driver tells of the end of one command, and whom that wakes. Whoever polls an event keeps
 /// one, which begins as the default.

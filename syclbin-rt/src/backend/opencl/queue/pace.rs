@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::handle::Handle;
+use crate::backend::process::gate::Passage;
 
 /// After this many commands without a wait, the thread that adds one waits. Without a bound, eight threads that
 /// launched filled 13 GB with the commands of Intel's CPU driver (2026.2) in a few minutes.

@@ -16,7 +16,7 @@ use libloading::Library;
 /// # Safety
 ///
 /// The initializers of the library must be sound to run.
-pub(super) unsafe fn load(name: &OsStr) -> Result<&'static Library, String> {
+pub(in crate::backend) unsafe fn load(name: &OsStr) -> Result<&'static Library, String> {
     // SAFETY: the caller vouches for the initializers.
     match unsafe { Library::new(name) } {
         Ok(library) => Ok(Box::leak(Box::new(library))),
@@ -25,7 +25,7 @@ pub(super) unsafe fn load(name: &OsStr) -> Result<&'static Library, String> {
 }
 
 /// The system loader's reason, without the name it begins with: callers print the name themselves.
-pub(super) fn reason(name: &str, error: &libloading::Error) -> String {
+pub(in crate::backend) fn reason(name: &str, error: &libloading::Error) -> String {
     // `libloading` itself says only that it failed.
     let reason = match error.source() {
         Some(source) => source.to_string(),

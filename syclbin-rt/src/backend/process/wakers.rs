@@ -41,13 +41,13 @@ static WAKERS: Wakers = Wakers {
 };
 
 /// Whether there are threads that wake. Without them, a poll has to wait for the end of its command.
-pub(super) fn are_there() -> bool {
+pub(in crate::backend) fn are_there() -> bool {
     static STARTED: OnceLock<bool> = OnceLock::new();
     *STARTED.get_or_init(|| start(|| WAKERS.wake(true)) && start(|| WAKERS.watch()))
 }
 
 /// Has a thread wake `waker`. There are some: [`are_there`] said so.
-pub(super) fn wake(waker: Waker) {
+pub(in crate::backend) fn wake(waker: Waker) {
     let mut state = WAKERS.lock();
     state.waiting.push_back(waker);
     // A thread that is idle may be about to take an earlier one.

@@ -40,7 +40,7 @@ const ENDING: usize = 1 << (usize::BITS - 1);
 
 /// When a driver makes global state with destructors.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(in crate::backend) enum Stage {
     Loaded,
     Listed,
     FirstContext,
@@ -93,7 +93,7 @@ fn slots() -> std::sync::MutexGuard<'static, Slots> {
 
 /// A function of a driver.
 #[derive(Clone, Copy)]
-pub(super) struct Gated<F>(F);
+pub(in crate::backend) struct Gated<F>(F);
 
 /// A thread's way through the gate: while it lives, `exit()` waits.
 ///
@@ -107,13 +107,13 @@ pub(crate) struct Passage {
 }
 
 /// A function of a driver, for one call that has passed the gate. It ends with the statement.
-pub(super) struct Passed<F> {
+pub(in crate::backend) struct Passed<F> {
     function: F,
     _passage: Passage,
 }
 
 impl<F: Copy> Gated<F> {
-    pub(super) const fn new(function: F) -> Self {
+    pub(in crate::backend) const fn new(function: F) -> Self {
         Self(function)
     }
 
@@ -122,7 +122,7 @@ impl<F: Copy> Gated<F> {
     /// # Safety
     ///
     /// `F` is the type of the function at `address`, a pointer to a function.
-    pub(super) unsafe fn at(address: NonNull<c_void>) -> Self {
+    pub(in crate::backend) unsafe fn at(address: NonNull<c_void>) -> Self {
         const { assert!(size_of::<F>() == size_of::<NonNull<c_void>>()) };
         // SAFETY: as the caller says; the size is that of a pointer.
         Self(unsafe { std::mem::transmute_copy(&address) })
@@ -130,7 +130,7 @@ impl<F: Copy> Gated<F> {
 
     /// The function, to be called at once. Never returns on a thread that calls while the process exits.
     #[inline(always)]
-    pub(super) fn pass(self) -> Passed<F> {
+    pub(in crate::backend) fn pass(self) -> Passed<F> {
         let function = self.0;
         let _passage = Passage::new();
         Passed { function, _passage }
@@ -138,7 +138,7 @@ impl<F: Copy> Gated<F> {
 
     /// The function, for a call on a thread that has passed already.
     #[inline(always)]
-    pub(super) fn within<'p>(&'p self, _passage: &'p Passage) -> &'p F {
+    pub(in crate::backend) fn within<'p>(&'p self, _passage: &'p Passage) -> &'p F {
         &self.0
     }
 }
@@ -241,7 +241,7 @@ impl Slot {
 /// A handler runs before the destructors that were registered earlier. Drivers register some at each [`Stage`],
 /// so this is called after each of them. `driver` is an address that stands for the driver; only the first call
 /// for a driver and a stage registers a handler.
-pub(super) fn close_at_exit<T>(driver: *const T, stage: Stage) {
+pub(in crate::backend) fn close_at_exit<T>(driver: *const T, stage: Stage) {
     static REGISTERED: Mutex<Vec<(usize, Stage)>> = Mutex::new(Vec::new());
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     let entry = (driver.addr(), stage);
@@ -286,16 +286,16 @@ mod system {
     use rustix::process::getpid;
     use rustix::thread::{MembarrierCommand, gettid, membarrier};
 
-    pub(super) fn is_main_thread() -> bool {
+    pub(in crate::backend) fn is_main_thread() -> bool {
         gettid() == getpid()
     }
 
     /// Whether this process can have all its threads execute a barrier from now on.
-    pub(super) fn prepare_barriers() -> bool {
+    pub(in crate::backend) fn prepare_barriers() -> bool {
         membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
     }
 
-    pub(super) fn execute_barriers() {
+    pub(in crate::backend) fn execute_barriers() {
         if membarrier(MembarrierCommand::PrivateExpedited).is_err() {
             // It was allowed before. Each processor writes back what it has stored within nanoseconds.
             std::thread::sleep(Duration::from_millis(1));
@@ -305,15 +305,15 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    pub(super) fn is_main_thread() -> bool {
+    pub(in crate::backend) fn is_main_thread() -> bool {
         false
     }
 
-    pub(super) fn prepare_barriers() -> bool {
+    pub(in crate::backend) fn prepare_barriers() -> bool {
         false
     }
 
-    pub(super) fn execute_barriers() {}
+    pub(in crate::backend) fn execute_barriers() {}
 }
 
 #[cfg(test)]
