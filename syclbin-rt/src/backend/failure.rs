@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::backend::cuda;
+use crate::backend::cuda::errors;
 
 /// Why something was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Code {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OpenCl(code) => opencl3::error_codes::error_text(code),
-            Self::Cuda(code) => cuda::errors::error_name(code),
+            Self::Cuda(code) => errors::error_name(code),
         }
     }
 
@@ -150,7 +150,7 @@ impl Code {
     pub(crate) fn ends_context(self) -> bool {
         match self {
             Self::OpenCl(_) => false,
-            Self::Cuda(code) => cuda::errors::is_sticky(code),
+            Self::Cuda(code) => errors::is_sticky(code),
         }
     }
 }
