@@ -1,4 +1,8 @@
 //! Arrays: memory that has an address, for pointers inside of structs and for host and device alike.
+//!
+//! An array waits for the queues of its device before it is freed. Drivers keep a buffer alive as long as a command uses
+//! it, but not memory that a kernel reaches through a pointer in a variable or a struct. Where the driver cannot wait,
+//! the memory is not freed.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,4 +1,7 @@
-//! Maps: memory of a device in the hand of the host.
+//! Maps device memory into host memory, for as long as a view borrows it.
+//!
+//! Taking a view waits until every queue of the device is empty. It is an error while a prepared launch or a recording
+//! holds the memory, because that can be launched again at any time.
 
 use bytemuck::Pod;
 

@@ -1,4 +1,8 @@
 //! Programs: each is built once for a device and values of constants, in a process and between processes.
+//!
+//! The key of a program covers everything that decides over its code: images, options, constants, device, driver, and
+//! the environment variables that drivers read. Modules with device globals share no program, because each module has
+//! variables of its own.
 
 pub(crate) mod disk;
 mod driver_settings;

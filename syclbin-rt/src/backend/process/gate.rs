@@ -9,6 +9,11 @@
 //! A passage costs a few instructions and no locked one. Each thread counts its own calls in a [`Slot`], and the
 //! handler makes its order with them by `membarrier`, a system call that has every running thread execute a
 //! memory barrier. Where that does not exist, each passage has a barrier of its own.
+//!
+//! A thread makes a [`Passage`] before it takes a lock that it holds during calls, so a closed gate leaves no lock taken.
+//!
+//! One gap remains. Drivers register destructors during the first compilation. A process can crash that exits at that
+//! moment from another thread than the main one, or whose main thread has never used the runtime.
 
 use std::cell::Cell;
 use std::ffi::c_void;

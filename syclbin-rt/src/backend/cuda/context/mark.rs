@@ -1,4 +1,8 @@
 //! Marks: events of CUDA, recorded in a stream, and taken from a pool.
+//!
+//! A launch creates no event of the driver: an [`Event`](crate::backend::cuda::queue::event::Event) is the number of a
+//! command. A mark is recorded when a thread waits, polls or makes another queue wait, and stands for all commands that
+//! are in the queue by then. Queues with profiling record the times of each command at once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

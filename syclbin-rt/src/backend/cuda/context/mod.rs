@@ -1,4 +1,8 @@
 //! A context: what memory, programs and queues of one device have in common.
+//!
+//! A kernel that faults ends the context for the whole process. From then on a lost context makes no calls: everything
+//! in it returns that error, and nothing of it is freed. Once no call and no host view can use it any more, the next
+//! queue resets the device and creates a new context.
 
 pub(super) mod clock;
 pub(super) mod mark;

@@ -1,4 +1,7 @@
 //! How far a queue may fall behind: a driver takes commands without end, and each costs it memory.
+//!
+//! Intel's CPU driver (2026.2) also returns from a wait for an event only when the whole queue is empty, so a thread that
+//! launches without end would stop every other thread that waits.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
