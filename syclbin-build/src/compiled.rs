@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use syclbin::signature::{self, debug_info, spirv};
 use syclbin::{AbstractModule, Image, Syclbin};
 
-use crate::compiler::Compiler;
 use crate::depfile;
 use crate::error::{Error, Result};
 use crate::imports;
@@ -44,12 +43,12 @@ impl Outputs {
     /// Reads them.
     pub(crate) fn read(
         &self,
-        compiler: &Compiler,
+        program: &Path,
         source: &Path,
         diagnostics: String,
     ) -> Result<Compiled> {
         let unusable = |problem: String| Error::Output {
-            program: compiler.program().to_owned(),
+            program: program.to_owned(),
             source_file: source.to_owned(),
             problem,
         };

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
-use crate::build::write_error;
 use crate::cargo;
 use crate::default_targets;
-use crate::error::{Ended, Error, Result};
-use crate::process::Process;
+use crate::error::{Error, Result};
+use crate::process::{self, COMPILE_LIMIT_VARIABLE, Ended, Process};
 use crate::search::{Found, Memory, Origin, Outcome, Problem, Search};
 
 /// What clang, icpx, gcc's part of them and `syclbin-clang` read of the environment.
@@ -43,9 +42,6 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
 }
 
-/// How many seconds a compile may take.
-pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
-
 /// The limit where none is set: far beyond what kernels take, and short of a lost night.
 const LIMIT: Duration = Duration::from_secs(600);
 
@@ -64,14 +60,17 @@ impl Compiler {
         for variable in variables() {
             cargo::env(variable);
         }
-        let outcome = Search {
+        let search = Search {
             variable: &cargo::env,
             target: std::env::var("TARGET").ok(),
             host: std::env::var("HOST").ok(),
             memory: Memory::in_folder(folder),
+        };
+        let compiler = Self::from_outcome(search.run(forced))?;
+        for part in compiler.parts() {
+            cargo::rerun_if_changed(part);
         }
-        .run(forced);
-        Self::from_outcome(outcome)
+        Ok(compiler)
     }
 
     fn from_outcome(outcome: Outcome) -> Result<Self> {
@@ -148,7 +147,7 @@ impl Compiler {
             .create(true)
             .truncate(true)
             .open(&log)
-            .map_err(|source| write_error(&log, source))?;
+            .map_err(Error::write(&log))?;
         let process =
             Process::start(command, Stdio::null(), stderr).map_err(|source| Error::Start {
                 program: self.program().to_owned(),
@@ -195,10 +194,7 @@ pub(crate) struct Job {
 /// How long a compilation may take.
 pub(crate) fn limit() -> Duration {
     // Cargo is not told: the limit changes nothing that is made, and a build that failed runs again.
-    cargo::env_again(LIMIT_VARIABLE)
-        .and_then(|value| value.to_str()?.trim().parse().ok())
-        .filter(|seconds| *seconds > 0)
-        .map_or(LIMIT, Duration::from_secs)
+    process::time_limit(cargo::env_again(COMPILE_LIMIT_VARIABLE), LIMIT)
 }
 
 /// A compilation under way.

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
 
 use crate::search::Found;
-use crate::sources::TARGETS;
 
 /// Names the targets of builds that name none, separated by commas.
 pub const VARIABLE: &str = "SYCLBIN_TARGETS";
@@ -14,6 +13,9 @@ pub const VARIABLE: &str = "SYCLBIN_TARGETS";
 /// The option of `syclbin-clang` for a target that a source may do without: where it cannot be compiled for
 /// that, a warning says why.
 pub(crate) const OPTIONAL: &str = "--optional-target=";
+
+/// The option that names targets.
+pub(crate) const TARGETS: &str = "-fsycl-targets=";
 
 /// PTX, for every NVIDIA GPU.
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
@@ -55,6 +57,28 @@ pub(crate) fn are_named(mut arguments: impl Iterator<Item = impl AsRef<OsStr>>) 
             .iter()
             .any(|option| text.starts_with(option))
     })
+}
+
+/// Returns `flags` without those that name targets or are for the compilers of these.
+pub(crate) fn without(flags: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        let text = flag.to_string_lossy();
+        let is_backend = text == "-Xs" || text.starts_with("-Xsycl-target-backend");
+        // `-XsOPTION` is joined with its value.
+        let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
+        if text == "--offload-arch" || is_backend {
+            flags.next(); // its value
+        } else if ![TARGETS, OPTIONAL, "--offload-arch="]
+            .iter()
+            .any(|option| text.starts_with(option))
+            && !is_joined
+        {
+            kept.push(flag.clone());
+        }
+    }
+    kept
 }
 
 /// Where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.

@@ -56,9 +56,10 @@ pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> V
             tokens.keep(0);
             return outcomes;
         }
-        pause = match running.len() == before {
-            true => (pause * 2).min(LONGEST_PAUSE),
-            false => Duration::from_micros(200),
+        pause = if running.len() == before {
+            (pause * 2).min(LONGEST_PAUSE)
+        } else {
+            Duration::from_micros(200)
         };
         std::thread::sleep(pause);
     }

@@ -176,6 +176,7 @@
 #![allow(clippy::print_stdout)]
 
 mod abandoned;
+mod action;
 mod build;
 #[doc(hidden)]
 pub mod cache;
@@ -200,13 +201,16 @@ pub mod listing;
 pub mod manifest;
 #[doc(hidden)]
 pub mod orders;
+mod out_dir;
 mod prebuilt;
 mod process;
+mod request;
 #[doc(hidden)]
 pub mod search;
 mod sources;
 mod tokens;
 
 pub use build::Build;
-pub use error::{Ended, Error, Result, Undefined};
+pub use error::{Error, Result, Undefined};
 pub use manifest::Manifest;
+pub use process::Ended;

@@ -181,9 +181,10 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     if whole.starts_with(out_dir) {
         return None;
     }
-    let inside = match path.is_absolute() {
-        true => path.strip_prefix(root).ok()?,
-        false => path,
+    let inside = if path.is_absolute() {
+        path.strip_prefix(root).ok()?
+    } else {
+        path
     };
     let mut name: Vec<String> = Vec::new();
     for part in inside.components() {

@@ -6,42 +6,32 @@ use std::path::{Path, PathBuf};
 
 use syclbin::{AbstractModule, State, Syclbin};
 
-use crate::build::{create, write_error};
 use crate::cache::{Cache, Known, Slot};
 use crate::cargo;
 use crate::compiled::{Compiled, NO_KERNEL, Outputs};
 use crate::compiler::{Compiler, Job};
-use crate::default_targets::OPTIONAL;
+use crate::default_targets;
 use crate::diagnostics::{self, Diagnostics};
 use crate::error::{Error, Result};
+use crate::headers;
 use crate::imports;
 use crate::jobs::{self, Outcome, Task};
+use crate::request::Request;
 use crate::tokens::Tokens;
-
-/// The option that names targets.
-pub(crate) const TARGETS: &str = "-fsycl-targets=";
-
-/// What is to be compiled.
-pub(crate) struct Wanted<'w> {
-    pub(crate) sources: &'w [PathBuf],
-    pub(crate) arguments: &'w [OsString],
-    /// Whether the file is to be linked with others.
-    pub(crate) links_at_load: bool,
-}
 
 /// The kernels of all sources, and the files that these were read from.
 pub(crate) fn compile(
     compiler: &Compiler,
-    wanted: &Wanted<'_>,
+    request: &Request,
     folder: &Path,
 ) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
-    let sources = wanted.sources;
+    let sources = &request.sources;
     sweep(folder);
     let work = tempfile::Builder::new()
         .prefix(&own_work())
         .tempdir_in(folder)
-        .map_err(|source| write_error(folder, source))?;
-    let flags = flags(wanted);
+        .map_err(Error::write(folder))?;
+    let flags = flags(compiler, request);
     let results = compile_each(compiler, sources, &flags, work.path())?;
     let compiled = all_or_error(sources, results)?;
     let mut files: BTreeSet<PathBuf> = sources.iter().cloned().collect();
@@ -51,16 +41,17 @@ pub(crate) fn compile(
         }
         files.extend(one.files.iter().cloned());
     }
-    Ok((link(compiled, wanted)?, files))
+    Ok((link(compiled, request)?, files))
 }
 
 /// What every source is compiled with. Several may use one another's functions, which code that is to
 /// be executed as it is cannot; `-fsyclbin=object` has the compiler keep them linkable.
-fn flags(wanted: &Wanted<'_>) -> Vec<OsString> {
-    let is_linked = wanted.sources.len() > 1 || wanted.links_at_load;
-    let state = match is_linked {
-        false => "-fsyclbin=executable",
-        true => "-fsyclbin=object",
+fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
+    let is_linked = request.sources.len() > 1 || request.links_at_load;
+    let state = if is_linked {
+        "-fsyclbin=object"
+    } else {
+        "-fsyclbin=executable"
     };
     let own = [
         "-fsycl",
@@ -71,8 +62,13 @@ fn flags(wanted: &Wanted<'_>) -> Vec<OsString> {
         "-fno-discard-value-names",
         "-O2",
     ];
-    let own = own.into_iter().map(OsString::from);
-    own.chain(wanted.arguments.iter().cloned()).collect()
+    let mut flags: Vec<OsString> = own.map(OsString::from).into();
+    flags.extend(request.arguments.iter().cloned());
+    if !default_targets::are_named(request.arguments.iter()) {
+        flags.extend(compiler.default_targets());
+    }
+    flags.extend(headers::arguments());
+    flags
 }
 
 /// What each source comes to, from the cache or from the compiler.
@@ -123,7 +119,7 @@ fn run(
     let mut tasks = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let work = work.join(index.to_string());
-        create(&work)?;
+        std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
         let output = Outputs::in_folder(&work);
         let code = Job {
             flags: flags.to_vec(),
@@ -138,7 +134,7 @@ fn run(
             ..code.clone()
         };
         // Only SPIR-V tells, whatever else is wanted.
-        debug.flags = without_targets(&debug.flags);
+        debug.flags = default_targets::without(&debug.flags);
         // Also of structs that stand in template arguments only, as in work_group_memory<Pair[]>.
         debug
             .flags
@@ -162,31 +158,9 @@ fn run(
             said(debug.flatten())?;
             Ok(diagnostics::plain(&said_of_code))
         });
-        results.push(diagnostics.and_then(|text| output.read(compiler, source, text)));
+        results.push(diagnostics.and_then(|text| output.read(compiler.program(), source, text)));
     }
     Ok(results)
-}
-
-/// The flags without those that name targets or are for the compilers of these.
-fn without_targets(flags: &[OsString]) -> Vec<OsString> {
-    let mut kept = Vec::new();
-    let mut flags = flags.iter();
-    while let Some(flag) = flags.next() {
-        let text = flag.to_string_lossy();
-        let is_backend = text == "-Xs" || text.starts_with("-Xsycl-target-backend");
-        // `-XsOPTION` is joined with its value.
-        let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
-        if text == "--offload-arch" || is_backend {
-            flags.next(); // its value
-        } else if ![TARGETS, OPTIONAL, "--offload-arch="]
-            .iter()
-            .any(|option| text.starts_with(option))
-            && !is_joined
-        {
-            kept.push(flag.clone());
-        }
-    }
-    kept
 }
 
 /// A compile that was not tried is one whose error is told elsewhere.
@@ -235,8 +209,8 @@ fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<V
 }
 
 /// One file of all modules.
-fn link(compiled: Vec<Compiled>, wanted: &Wanted<'_>) -> Result<Syclbin<'static>> {
-    let sources = wanted.sources;
+fn link(compiled: Vec<Compiled>, request: &Request) -> Result<Syclbin<'static>> {
+    let sources = &request.sources;
     let mut whole = Syclbin::new(State::Executable);
     let mut kernels = BTreeMap::new();
     let mut origins = Vec::new();
@@ -256,9 +230,10 @@ fn link(compiled: Vec<Compiled>, wanted: &Wanted<'_>) -> Result<Syclbin<'static>
         origins.extend(one.modules.iter().map(|_| index));
         whole.modules.extend(one.modules);
     }
-    let state = match wanted.links_at_load {
-        true => State::Object,
-        false => imports::state(&whole, &origins, sources).map_err(Error::Undefined)?,
+    let state = if request.links_at_load {
+        State::Object
+    } else {
+        imports::state(&whole, &origins, sources).map_err(Error::Undefined)?
     };
     let mut linked = Syclbin::new(state);
     linked.modules = whole.modules;

@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::files::Read;
 use crate::headers::{local, portable};
-use crate::search::hex;
 
 /// Beyond this many, the oldest goes: a header that has had as many states is being worked on.
 const MOST: usize = 16;
@@ -43,7 +42,7 @@ impl Record {
             hash.update([0]);
         }
         asked.iter().all(|name| is_line(name)).then(|| Self {
-            id: hex(&hash.finalize()),
+            id: format!("{:x}", hash.finalize()),
             read,
             asked,
             candidates,

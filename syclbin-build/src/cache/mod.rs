@@ -42,7 +42,6 @@ use crate::cargo;
 use crate::compiled::Compiled;
 use crate::compiler::Compiler;
 use crate::headers;
-use crate::search::hex;
 pub use directory::{CACHE_VARIABLE, LIMIT, SIZE_VARIABLE, folder};
 use files::Files;
 use manifest::{Manifest, Record};
@@ -217,5 +216,5 @@ fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
         hash.update(path.as_os_str().as_encoded_bytes());
         hash.update([0]);
     }
-    hex(&hash.finalize())
+    format!("{:x}", hash.finalize())
 }

@@ -11,7 +11,6 @@ use super::candidates::candidates;
 use super::files::{Files, Read, stamp};
 use super::text;
 use crate::compiler::{self, Compiler};
-use crate::search::hex;
 
 /// Changes when entries mean something else.
 const FORMAT: &str = "syclbin kernels 2";
@@ -115,7 +114,7 @@ impl Setting {
         let mut hash = self.hash.clone();
         field(&mut hash, source.as_os_str().as_encoded_bytes());
         field(&mut hash, content.as_bytes());
-        hex(&hash.finalize())
+        format!("{:x}", hash.finalize())
     }
 
     /// The [`candidates`] for a source that reads the files `read`, which ask for the names `asked`.

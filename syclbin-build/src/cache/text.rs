@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::search::hex;
-
 /// The compiler puts the time of the compile or of the file in their place.
 const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
 
@@ -24,7 +22,7 @@ pub(crate) struct Text {
 impl Text {
     pub(crate) fn read(bytes: &[u8]) -> Self {
         Self {
-            hash: hex(&Sha256::digest(bytes)),
+            hash: format!("{:x}", Sha256::digest(bytes)),
             asked: asked(&String::from_utf8_lossy(bytes)),
         }
     }

@@ -68,9 +68,9 @@ fn identity(candidate: &Candidate) -> Option<(String, String)> {
         key.update(metadata.len().to_le_bytes());
         key.update(time.as_nanos().to_le_bytes());
     }
-    let mut name = hex(&name.finalize());
+    let mut name = format!("{:x}", name.finalize());
     name.truncate(16);
-    Some((name, hex(&key.finalize())))
+    Some((name, format!("{:x}", key.finalize())))
 }
 
 fn encode(answer: &Answer, key: &str) -> String {
@@ -93,14 +93,6 @@ fn decode(text: &str, expected: &str) -> Option<Answer> {
             "no" => false,
             _ => return None,
         },
-    })
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
     })
 }
 

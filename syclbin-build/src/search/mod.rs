@@ -21,10 +21,9 @@ use syclbin_toolchain::NoHome;
 
 pub use candidate::{Candidate, Origin};
 pub use memory::Memory;
-pub(crate) use memory::hex;
 pub use probe::Problem;
 
-use crate::error::Error;
+use crate::process;
 use places::Place;
 
 /// Names a compiler; it is then the only one that is tried.
@@ -72,11 +71,33 @@ impl std::fmt::Display for PassedOver {
     }
 }
 
+/// Why a search found no compiler. [`Error`](crate::Error) says so, with the way out.
+#[derive(Debug)]
+pub enum Failure {
+    /// The only candidate that was tried does not do.
+    Unusable(Box<PassedOver>),
+    /// No candidate does.
+    NotFound {
+        /// The folder that installed compilers would lie in.
+        home: Option<PathBuf>,
+        /// All candidates.
+        passed_over: Vec<PassedOver>,
+    },
+    /// The folder of installed compilers is unknown.
+    NoHome(NoHome),
+}
+
+impl From<NoHome> for Failure {
+    fn from(problem: NoHome) -> Self {
+        Self::NoHome(problem)
+    }
+}
+
 /// What a search came to.
 #[derive(Debug)]
 pub struct Outcome {
     /// The compiler, or why there is none.
-    pub taken: Result<Found, Error>,
+    pub taken: Result<Found, Failure>,
     /// Candidates before it that do not do.
     pub passed_over: Vec<PassedOver>,
 }
@@ -116,7 +137,7 @@ impl Search<'_> {
         &self,
         forced: Option<&Path>,
         passed_over: &mut Vec<PassedOver>,
-    ) -> Result<Found, Error> {
+    ) -> Result<Found, Failure> {
         let only = match forced {
             Some(path) => Some(Candidate::program(
                 Origin::Chosen,
@@ -127,7 +148,7 @@ impl Search<'_> {
         };
         if let Some(only) = only {
             return self.ask(&only).map_err(|problem| {
-                Error::Unusable(Box::new(PassedOver {
+                Failure::Unusable(Box::new(PassedOver {
                     candidate: only,
                     problem,
                 }))
@@ -150,7 +171,7 @@ impl Search<'_> {
                 seen.push(candidate);
             }
         }
-        Err(Error::NoCompiler {
+        Err(Failure::NotFound {
             home: self.home().ok().map(|home| home.path().to_owned()),
             passed_over: passed_over.clone(),
         })
@@ -172,10 +193,7 @@ impl Search<'_> {
     }
 
     fn limit(&self) -> Duration {
-        (self.variable)(LIMIT_VARIABLE)
-            .and_then(|value| value.to_str()?.trim().parse().ok())
-            .filter(|seconds| *seconds > 0)
-            .map_or(LIMIT, Duration::from_secs)
+        process::time_limit((self.variable)(LIMIT_VARIABLE), LIMIT)
     }
 
     /// The program that a variable names, which is a path or a name on `PATH`, whatever blanks are in
