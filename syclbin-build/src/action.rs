@@ -7,14 +7,14 @@ use syclbin::{Container, Syclbin};
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::cargo;
+use crate::compile;
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::file;
-use crate::orders::{self, Order, Orders, Outcome, Report};
 use crate::out_dir::Paths;
+use crate::prebuilt::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
 use crate::request::Request;
-use crate::sources;
 
 /// Why a placeholder has no kernels where files are only checked.
 const CHECKED: &str = "`cargo syclbin build --check` compiles nothing";
@@ -67,7 +67,7 @@ impl<'r> Action<'r> {
     pub(crate) fn run(self, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
         match self {
             Self::Compile(compiler) => {
-                let (whole, _) = sources::compile(&compiler, request, &paths.directory)?;
+                let (whole, _) = compile::compile(&compiler, request, &paths.directory)?;
                 to_bytes(&whole)
             }
             Self::TakePrebuilt(path, none) => take(path, none, request, paths),
@@ -133,7 +133,7 @@ fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
 /// Compiles, and keeps the file with a record of its sources.
 fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let begun = prebuilt::begin();
-    let (mut whole, files) = sources::compile(compiler, request, &paths.directory)?;
+    let (mut whole, files) = compile::compile(compiler, request, &paths.directory)?;
     let made = to_bytes(&whole)?;
     let sources = Sources {
         arguments: recorded_arguments(request, paths),

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::abandoned;
 use crate::action::{self, Action};
-use crate::default_targets::TARGETS;
+use crate::compiler::default_targets::TARGETS;
 use crate::error::{Error, Result};
 use crate::file;
-use crate::listing;
 use crate::out_dir::Paths;
+use crate::out_dir::abandoned;
+use crate::out_dir::listing;
 use crate::request::Request;
 
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.

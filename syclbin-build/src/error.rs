@@ -1,4 +1,4 @@
-//! What can go wrong in a build, each with the way out.
+//! Errors of a build. Each says what failed, why, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};

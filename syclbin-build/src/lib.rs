@@ -175,42 +175,32 @@
 // A build script speaks to Cargo on its standard output.
 #![allow(clippy::print_stdout)]
 
-mod abandoned;
 mod action;
 mod build;
 #[doc(hidden)]
 pub mod cache;
 mod cargo;
-mod compiled;
+mod compile;
 mod compiler;
-#[doc(hidden)]
-pub mod default_targets;
-#[doc(hidden)]
-pub mod depfile;
-mod diagnostics;
 mod error;
 #[doc(hidden)]
 pub mod file;
 #[doc(hidden)]
-pub mod headers;
-mod imports;
-mod jobs;
-#[doc(hidden)]
-pub mod listing;
-#[doc(hidden)]
 pub mod manifest;
-#[doc(hidden)]
-pub mod orders;
 mod out_dir;
 mod prebuilt;
 mod process;
 mod request;
 #[doc(hidden)]
 pub mod search;
-mod sources;
-mod tokens;
 
 pub use build::Build;
+#[doc(hidden)]
+pub use compiler::{default_targets, depfile, headers};
 pub use error::{Error, Result, Undefined};
 pub use manifest::Manifest;
+#[doc(hidden)]
+pub use out_dir::listing;
+#[doc(hidden)]
+pub use prebuilt::orders;
 pub use process::Ended;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use sha2::{Digest as _, Sha256};
 
 use super::files::Read;
-use crate::headers::{local, portable};
+use crate::compiler::headers::{local, portable};
 
 /// Beyond this many, the oldest goes: a header that has had as many states is being worked on.
 const MOST: usize = 16;

@@ -39,9 +39,9 @@ use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
-use crate::compiled::Compiled;
 use crate::compiler::Compiler;
-use crate::headers;
+use crate::compiler::headers;
+use crate::compiler::output::Compiled;
 pub use directory::{CACHE_VARIABLE, LIMIT, SIZE_VARIABLE, folder};
 use files::Files;
 use manifest::{Manifest, Record};
@@ -55,14 +55,14 @@ pub(crate) struct Cache {
     before: Files,
 }
 
-/// What is known of a source.
-pub(crate) enum Known {
+/// What the cache has of a source.
+pub(crate) enum Lookup {
     /// What compiling it would make.
-    Compiled(Compiled),
+    Hit(Compiled),
     /// Where it belongs once it is compiled.
-    NotYet(Box<Slot>),
+    Miss(Box<Slot>),
     /// What is made of it cannot be kept.
-    Never,
+    Uncacheable,
 }
 
 /// A source that is to be compiled, and where the result belongs.
@@ -111,10 +111,10 @@ impl Cache {
     }
 
     /// What compiling `source` would make, if that is known.
-    pub(crate) fn look_up(&mut self, source: &Path) -> Known {
+    pub(crate) fn look_up(&mut self, source: &Path) -> Lookup {
         let text = self.before.text(source);
         let Some(text) = text.filter(|text| text.asked.is_some()) else {
-            return Known::Never;
+            return Lookup::Uncacheable;
         };
         let content = text.hash.clone();
         let key = self.setting.key(source, &content);
@@ -126,8 +126,8 @@ impl Cache {
             entry::decode(&bytes, files.collect())
         });
         match found {
-            Some(compiled) => Known::Compiled(compiled),
-            None => Known::NotYet(Box::new(Slot {
+            Some(compiled) => Lookup::Hit(compiled),
+            None => Lookup::Miss(Box::new(Slot {
                 key,
                 source: content,
                 started: SystemTime::now(),

@@ -85,13 +85,13 @@ impl Setting {
             // A macro may ask for the time or for a file.
             text::asked(text).filter(BTreeSet::is_empty)?;
             // Our headers are compared where a source reads them.
-            let word = crate::headers::portable(Path::new(text));
+            let word = crate::compiler::headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
         if arguments.iter().any(|text| text.starts_with("-g")) {
             // Debug information names the folder of the compile, and those of headers.
             let current = std::env::current_dir().ok()?;
-            for folder in [crate::headers::folder(), current] {
+            for folder in [crate::compiler::headers::folder(), current] {
                 field(&mut hash, folder.as_os_str().as_encoded_bytes());
             }
         }
@@ -214,7 +214,7 @@ mod tests {
         assert!(code(&paths).is_some());
         for (folder, file) in paths
             .iter()
-            .zip(["src/compiled.rs", "src/signature/mod.rs"])
+            .zip(["src/compiler/output.rs", "src/signature/mod.rs"])
         {
             assert!(folder.join(file).is_file(), "{file}");
         }

@@ -1,4 +1,4 @@
-//! Which compiler a build takes: the places in their order, and what speaks against each candidate.
+//! Search: the first candidate that has `-fsyclbin`, and why each candidate before it was rejected.
 //!
 //! Shared with `cargo syclbin doctor`, which shows what a build would do.
 //!
@@ -8,9 +8,9 @@
 //! 4. The installed one: it was put there for this, and is the same on every machine.
 //! 5. `PATH`, then `/opt/intel/oneapi`: what happens to be there.
 
+mod answers;
 mod candidate;
-mod memory;
-mod places;
+mod locations;
 mod probe;
 
 use std::ffi::OsString;
@@ -19,12 +19,12 @@ use std::time::Duration;
 
 use syclbin_toolchain::NoHome;
 
+pub use answers::Answers;
 pub use candidate::{Candidate, Origin};
-pub use memory::Memory;
 pub use probe::Problem;
 
 use crate::process;
-use places::Place;
+use locations::Location;
 
 /// Names a compiler; it is then the only one that is tried.
 pub const VARIABLE: &str = "SYCLBIN_CLANG";
@@ -44,12 +44,12 @@ pub struct Search<'s> {
     /// The triple that Cargo compiles on.
     pub host: Option<String>,
     /// Where answers of compilers are kept.
-    pub memory: Memory,
+    pub answers: Answers,
 }
 
 /// A compiler that has `-fsyclbin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Detected {
     /// Where it is, and how it was found.
     pub candidate: Candidate,
     /// What it says it is.
@@ -95,9 +95,9 @@ impl From<NoHome> for Failure {
 
 /// What a search came to.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct SearchResult {
     /// The compiler, or why there is none.
-    pub taken: Result<Found, Failure>,
+    pub taken: Result<Detected, Failure>,
     /// Candidates before it that do not do.
     pub passed_over: Vec<PassedOver>,
 }
@@ -105,21 +105,21 @@ pub struct Outcome {
 impl Search<'_> {
     /// The first candidate that has `-fsyclbin`; none behind it is asked.
     #[must_use]
-    pub fn run(&self, forced: Option<&Path>) -> Outcome {
+    pub fn run(&self, forced: Option<&Path>) -> SearchResult {
         let mut passed_over = Vec::new();
         let taken = self.find(forced, &mut passed_over);
-        Outcome { taken, passed_over }
+        SearchResult { taken, passed_over }
     }
 
     /// Candidates that a search does not come to, because it found one before them.
     #[must_use]
-    pub fn behind(&self, found: &Found) -> Vec<Candidate> {
+    pub fn behind(&self, found: &Detected) -> Vec<Candidate> {
         let mut all = Vec::new();
         if let Some(value) = (self.variable)(VARIABLE) {
             all.push(self.named(VARIABLE, value));
         }
-        for place in Place::ALL {
-            all.extend(place.candidates(self).unwrap_or_default());
+        for location in Location::ALL {
+            all.extend(location.candidates(self).unwrap_or_default());
         }
         let taken = all.iter().position(|one| *one == found.candidate);
         let mut behind = all.split_off(taken.map_or(0, |index| index + 1));
@@ -137,7 +137,7 @@ impl Search<'_> {
         &self,
         forced: Option<&Path>,
         passed_over: &mut Vec<PassedOver>,
-    ) -> Result<Found, Failure> {
+    ) -> Result<Detected, Failure> {
         let only = match forced {
             Some(path) => Some(Candidate::program(
                 Origin::Chosen,
@@ -155,8 +155,8 @@ impl Search<'_> {
             });
         }
         let mut seen: Vec<Candidate> = Vec::new();
-        for place in Place::ALL {
-            for candidate in place.candidates(self)? {
+        for location in Location::ALL {
+            for candidate in location.candidates(self)? {
                 // A folder of a variable is mostly in PATH too.
                 if seen.iter().any(|one| one.is_same_program(&candidate)) {
                     continue;
@@ -177,16 +177,16 @@ impl Search<'_> {
         })
     }
 
-    /// Whether a candidate does, from memory if it was asked before.
-    fn ask(&self, candidate: &Candidate) -> Result<Found, Problem> {
+    /// Whether a candidate does, from the kept answers if it was asked before.
+    fn ask(&self, candidate: &Candidate) -> Result<Detected, Problem> {
         if !candidate.exists() {
             return Err(Problem::NotFound);
         }
         let limit = self.limit();
         let answer = self
-            .memory
+            .answers
             .recall_or(candidate, || probe::ask(candidate, limit))?;
-        answer.into_version().map(|version| Found {
+        answer.into_version().map(|version| Detected {
             candidate: candidate.clone(),
             version,
         })

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
-use syclbin_build::search::{Failure, Found, Memory, Origin, Search};
+use syclbin_build::search::{Answers, Detected, Failure, Origin, Search};
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
@@ -206,14 +206,14 @@ fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
 }
 
 /// What a build script of a crate without `.compiler(..)` would come to.
-fn compilers() -> (Compilers, Option<Found>) {
+fn compilers() -> (Compilers, Option<Detected>) {
     let host = host();
     let search = Search {
         variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
         target: host.clone(),
         host,
         // Asked anew: whoever calls the doctor wants to know how it is now.
-        memory: Memory::default(),
+        answers: Answers::default(),
     };
     let outcome = search.run(None);
     let found = outcome.taken.as_ref().ok().cloned();

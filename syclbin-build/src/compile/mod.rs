@@ -1,4 +1,9 @@
-//! Sources, compiled: their kernels with declarations, and every file that was read for them.
+//! Compiles all sources of a request, and returns their kernels with every file that was read for them.
+
+mod diagnostics;
+mod imports;
+mod jobs;
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -6,18 +11,17 @@ use std::path::{Path, PathBuf};
 
 use syclbin::{AbstractModule, State, Syclbin};
 
-use crate::cache::{Cache, Known, Slot};
+use crate::cache::{Cache, Lookup, Slot};
 use crate::cargo;
-use crate::compiled::{Compiled, NO_KERNEL, Outputs};
+use crate::compiler::default_targets;
+use crate::compiler::headers;
+use crate::compiler::output::{Compiled, NO_KERNEL, Outputs};
 use crate::compiler::{Compiler, Job};
-use crate::default_targets;
-use crate::diagnostics::{self, Diagnostics};
 use crate::error::{Error, Result};
-use crate::headers;
-use crate::imports;
-use crate::jobs::{self, Outcome, Task};
 use crate::request::Request;
-use crate::tokens::Tokens;
+use diagnostics::Diagnostics;
+use jobs::{JobResult, Task};
+use tokens::Tokens;
 
 /// The kernels of all sources, and the files that these were read from.
 pub(crate) fn compile(
@@ -84,12 +88,12 @@ fn compile_each(
     for (index, source) in sources.iter().enumerate() {
         let known = cache.as_mut().map(|cache| cache.look_up(source));
         let slot = match known {
-            Some(Known::Compiled(compiled)) => {
+            Some(Lookup::Hit(compiled)) => {
                 results.push(Some(Ok(compiled)));
                 continue;
             }
-            Some(Known::NotYet(slot)) => Some(slot),
-            Some(Known::Never) | None => None,
+            Some(Lookup::Miss(slot)) => Some(slot),
+            Some(Lookup::Uncacheable) | None => None,
         };
         missing.push((index, slot));
         results.push(None);
@@ -164,7 +168,7 @@ fn run(
 }
 
 /// A compile that was not tried is one whose error is told elsewhere.
-fn said(outcome: Outcome) -> Result<String> {
+fn said(outcome: JobResult) -> Result<String> {
     outcome.unwrap_or_else(|| Ok(String::new()))
 }
 

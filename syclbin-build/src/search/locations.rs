@@ -1,4 +1,4 @@
-//! The places where candidates are looked for, and what lies there.
+//! Locations: where a search looks for candidates, always in the same order.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -24,9 +24,9 @@ const WRAPPERS: [&str; 7] = [
     "kache",
 ];
 
-/// A place; [`Self::ALL`] has their order.
+/// Where candidates are looked for; [`Self::ALL`] has the order.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// `CXX` and its variants.
     Cxx,
     /// `CMPLR_ROOT`, `ONEAPI_ROOT`.
@@ -39,7 +39,7 @@ pub(super) enum Place {
     Default,
 }
 
-impl Place {
+impl Location {
     pub(super) const ALL: [Self; 5] = [
         Self::Cxx,
         Self::OneApi,

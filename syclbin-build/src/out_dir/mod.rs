@@ -1,10 +1,12 @@
 //! `OUT_DIR`: the paths of the file that a build makes there.
 
+pub(crate) mod abandoned;
+pub mod listing;
+
 use std::path::{Path, PathBuf};
 
 use crate::cargo;
 use crate::error::{Error, Result};
-use crate::listing;
 
 /// Where a build happens, and the file that it makes.
 pub(crate) struct Paths {
