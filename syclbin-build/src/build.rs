@@ -48,8 +48,8 @@ impl Build {
     }
 
     /// Keeps `assert` in kernels: defines `SYCLBIN_NATIVE_ASSERT`, without which `syclbin-clang` refuses a
-    /// source that has one in its device code (a DPC++ `clang++` keeps it in any case). If not told
-    /// otherwise, define `NDEBUG` to leave asserts out.
+    /// source that has one in its device code (a DPC++ `clang++` keeps it in any case). Define `NDEBUG` to
+    /// leave asserts out.
     ///
     /// **A failed assert ends the process.** The driver prints the condition, the file, the line and the
     /// ids of the work-item to standard error, and aborts: the program that launched the kernel is gone,
@@ -106,8 +106,8 @@ impl Build {
 
     /// Makes a file that a program links with others when it loads it: functions and variables that no
     /// source defines are left to those, and what is `SYCL_EXTERNAL` here is kept for them. Both
-    /// files want this: `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. If not
-    /// told otherwise, what no source defines is an error.
+    /// files want this: `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. By default,
+    /// what no source defines is an error.
     pub fn link_at_load(mut self, yes: bool) -> Self {
         self.request.links_at_load = yes;
         self

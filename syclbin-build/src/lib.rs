@@ -61,9 +61,9 @@
 //! 4. The installed one, in the user's cache folder or `SYCLBIN_HOME`.
 //! 5. Any `icpx`, then any `clang++`, in `PATH`, and last in `/opt/intel/oneapi`.
 //!
-//! So a compiler that somebody named comes first; next the installed one, which is the same on every
-//! machine and stays when a system is updated; what merely lies around comes last. `cargo syclbin
-//! doctor` shows which one a build takes, and what was passed over and why.
+//! So a compiler that you named comes first; next the installed one, which is the same on every machine
+//! and stays when a system is updated; finally, any compiler on `PATH`. `cargo syclbin doctor` shows which
+//! compiler a build takes, which candidates it ignores, and why.
 //!
 //! A candidate is asked for its version and for `-fsyclbin` once; its answer is kept in `OUT_DIR` until
 //! its size or time changes. It has 30 seconds for each question, or `SYCLBIN_PROBE_SECONDS`.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
-use super::files::Read;
+use super::files::Dependency;
 use crate::compiler::headers::{local, portable};
 
 /// Beyond this many, the oldest goes: a header that has had as many states is being worked on.
@@ -18,7 +18,7 @@ pub(crate) struct Record {
     /// The name of its entry.
     pub(crate) id: String,
     /// All files that were read, the source first.
-    pub(crate) read: Vec<Read>,
+    pub(crate) read: Vec<Dependency>,
     /// The names of files that were asked for and may not exist.
     pub(crate) asked: BTreeSet<String>,
     /// The hash of the paths of all [`candidates`](super::candidates).
@@ -29,7 +29,7 @@ impl Record {
     /// The id is a hash of all that decides. `None` where a path or name is no text of one line.
     pub(crate) fn new(
         key: &str,
-        read: Vec<Read>,
+        read: Vec<Dependency>,
         asked: BTreeSet<String>,
         candidates: String,
     ) -> Option<Self> {
@@ -71,7 +71,7 @@ impl Manifest {
         let mut text = String::new();
         for record in &self.records {
             let _ = writeln!(text, "result {} {}", record.id, record.candidates);
-            for Read { path, hash, stamp } in &record.read {
+            for Dependency { path, hash, stamp } in &record.read {
                 let _ = writeln!(text, "file {hash} {stamp} {}", portable(path).display());
             }
             for name in &record.asked {
@@ -101,7 +101,7 @@ impl Manifest {
                 continue;
             }
             let mut fields = rest.splitn(3, ' ').map(str::to_owned);
-            record.read.push(Read {
+            record.read.push(Dependency {
                 hash: fields.next()?,
                 stamp: fields.next()?,
                 path: local(PathBuf::from(fields.next()?)),
@@ -122,7 +122,7 @@ mod tests {
             "/usr/include/x",
             "inc/gr\u{fc}n.hpp",
         ];
-        let read = read.map(|path| Read {
+        let read = read.map(|path| Dependency {
             path: path.into(),
             hash: format!("{number:064x}"),
             stamp: "1-2-3".to_owned(),

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::arguments::Named;
 use super::candidates::candidates;
-use super::files::{Files, Read, stamp};
-use super::text;
+use super::contents;
+use super::files::{Dependency, Files, stamp};
 use crate::compiler::{self, Compiler};
 
 /// Changes when entries mean something else.
@@ -83,7 +83,7 @@ impl Setting {
         }
         for text in &arguments {
             // A macro may ask for the time or for a file.
-            text::asked(text).filter(BTreeSet::is_empty)?;
+            contents::asked(text).filter(BTreeSet::is_empty)?;
             // Our headers are compared where a source reads them.
             let word = crate::compiler::headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());
@@ -120,7 +120,7 @@ impl Setting {
     /// The [`candidates`] for a source that reads the files `read`, which ask for the names `asked`.
     pub(crate) fn candidates(
         &self,
-        read: &[Read],
+        read: &[Dependency],
         asked: &BTreeSet<String>,
         files: &mut Files,
     ) -> BTreeSet<PathBuf> {

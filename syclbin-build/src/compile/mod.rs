@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use syclbin::{AbstractModule, State, Syclbin};
 
-use crate::cache::{Cache, Lookup, Slot};
+use crate::cache::{Cache, Lookup, Pending};
 use crate::cargo;
 use crate::compiler::default_targets;
 use crate::compiler::headers;
@@ -84,26 +84,26 @@ fn compile_each(
 ) -> Result<Vec<Result<Compiled>>> {
     let mut cache = Cache::open(compiler, flags);
     let mut results: Vec<Option<Result<Compiled>>> = Vec::new();
-    let mut missing: Vec<(usize, Option<Box<Slot>>)> = Vec::new();
+    let mut missing: Vec<(usize, Option<Box<Pending>>)> = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let known = cache.as_mut().map(|cache| cache.look_up(source));
-        let slot = match known {
+        let pending = match known {
             Some(Lookup::Hit(compiled)) => {
                 results.push(Some(Ok(compiled)));
                 continue;
             }
-            Some(Lookup::Miss(slot)) => Some(slot),
+            Some(Lookup::Miss(pending)) => Some(pending),
             Some(Lookup::Uncacheable) | None => None,
         };
-        missing.push((index, slot));
+        missing.push((index, pending));
         results.push(None);
     }
     let to_compile: Vec<&Path> = missing.iter().map(|(i, _)| sources[*i].as_path()).collect();
     let compiled = run(compiler, &to_compile, flags, work)?;
     let mut after = Cache::after();
-    for ((index, slot), result) in missing.into_iter().zip(compiled) {
-        if let (Some(cache), Some(slot), Ok(compiled)) = (&cache, &slot, &result) {
-            cache.keep(slot, &sources[index], compiled, &mut after);
+    for ((index, pending), result) in missing.into_iter().zip(compiled) {
+        if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result) {
+            cache.keep(pending, &sources[index], compiled, &mut after);
         }
         results[index] = Some(result);
     }

@@ -68,18 +68,17 @@ impl Compiler {
             host: std::env::var("HOST").ok(),
             answers: Answers::in_folder(folder),
         };
-        let compiler = Self::from_outcome(search.run(forced))?;
+        let compiler = Self::from_search(search.run(forced))?;
         for part in compiler.parts() {
             cargo::rerun_if_changed(part);
         }
         Ok(compiler)
     }
 
-    fn from_outcome(outcome: SearchResult) -> Result<Self> {
-        let found = outcome.taken?;
-        for passed_over in outcome.passed_over {
-            // Others are passed over in silence: nobody asked them to compile kernels. This one
-            // makes each build wait.
+    fn from_search(result: SearchResult) -> Result<Self> {
+        let found = result.taken?;
+        for passed_over in result.passed_over {
+            // Only a candidate that hangs deserves a warning, because it delays every build.
             if matches!(passed_over.problem, Problem::Hangs { .. }) {
                 cargo::warning(&passed_over.to_string());
             }

@@ -28,7 +28,7 @@ pub enum Origin {
     },
     /// It lies in a folder of `PATH`.
     Path,
-    /// It lies where oneAPI is installed to if nobody says otherwise.
+    /// It lies in the default directory of oneAPI.
     Default,
 }
 

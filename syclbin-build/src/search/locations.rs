@@ -10,7 +10,7 @@ use super::{Candidate, Origin, Search};
 /// Compilers that may have `-fsyclbin`: oneAPI's, and the one that DPC++ builds from its sources.
 const NAMES: [&str; 2] = ["icpx", "clang++"];
 
-/// Where oneAPI is installed to if nobody says otherwise.
+/// The default directory of oneAPI.
 const ONEAPI: &str = "/opt/intel/oneapi";
 
 /// Programs that crate `cc` takes for wrappers of a compiler.

@@ -35,7 +35,7 @@ pub const LIMIT_VARIABLE: &str = "SYCLBIN_PROBE_SECONDS";
 /// The limit where none is set: compilers answer in milliseconds, but may lie on a slow disk.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Where to look, and whom to ask for variables.
+/// What a search depends on beside the file system.
 pub struct Search<'s> {
     /// The value of an environment variable; a build script tells Cargo of it.
     pub variable: &'s dyn Fn(&str) -> Option<OsString>,
@@ -56,12 +56,12 @@ pub struct Detected {
     pub version: String,
 }
 
-/// A candidate that does not do.
+/// A candidate that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedOver {
     /// Where it is, and how it was found.
     pub candidate: Candidate,
-    /// What speaks against it.
+    /// Why it was rejected.
     pub problem: Problem,
 }
 
@@ -74,9 +74,9 @@ impl std::fmt::Display for PassedOver {
 /// Why a search found no compiler. [`Error`](crate::Error) says so, with the way out.
 #[derive(Debug)]
 pub enum Failure {
-    /// The only candidate that was tried does not do.
+    /// The only candidate that was tried was rejected.
     Unusable(Box<PassedOver>),
-    /// No candidate does.
+    /// Every candidate was rejected.
     NotFound {
         /// The folder that installed compilers would lie in.
         home: Option<PathBuf>,
@@ -93,12 +93,12 @@ impl From<NoHome> for Failure {
     }
 }
 
-/// What a search came to.
+/// The compiler that a search chose, and the candidates that it rejected.
 #[derive(Debug)]
 pub struct SearchResult {
     /// The compiler, or why there is none.
     pub taken: Result<Detected, Failure>,
-    /// Candidates before it that do not do.
+    /// The candidates before it, which were rejected.
     pub passed_over: Vec<PassedOver>,
 }
 
