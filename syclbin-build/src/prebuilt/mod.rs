@@ -1,4 +1,6 @@
-//! The file that is kept beside its sources: whether it is still theirs, and taking it.
+//! Prebuilt: the file that is kept beside its sources. It is used whole, and its record shows when it is stale.
+
+pub mod orders;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -122,7 +124,7 @@ pub(crate) fn record(
     mut sources: Sources,
 ) -> Result<()> {
     // What this crate brings along is of no package.
-    let own = crate::headers::folder();
+    let own = crate::compiler::headers::folder();
     for path in files.iter().filter(|path| !path.starts_with(&own)) {
         let Some(name) = of_package(path, root, out_dir) else {
             continue;
@@ -181,9 +183,10 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     if whole.starts_with(out_dir) {
         return None;
     }
-    let inside = match path.is_absolute() {
-        true => path.strip_prefix(root).ok()?,
-        false => path,
+    let inside = if path.is_absolute() {
+        path.strip_prefix(root).ok()?
+    } else {
+        path
     };
     let mut name: Vec<String> = Vec::new();
     for part in inside.components() {

@@ -11,7 +11,7 @@ macro_rules! header {
     ($name:literal) => {
         (
             concat!("syclbin/", $name, ".hpp"),
-            include_str!(concat!("../include/syclbin/", $name, ".hpp")),
+            include_str!(concat!("../../include/syclbin/", $name, ".hpp")),
         )
     };
 }

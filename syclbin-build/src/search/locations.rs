@@ -1,4 +1,4 @@
-//! The places where candidates are looked for, and what lies there.
+//! Locations: where a search looks for candidates, always in the same order.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::{Candidate, Origin, Search};
 /// Compilers that may have `-fsyclbin`: oneAPI's, and the one that DPC++ builds from its sources.
 const NAMES: [&str; 2] = ["icpx", "clang++"];
 
-/// Where oneAPI is installed to if nobody says otherwise.
+/// The default directory of oneAPI.
 const ONEAPI: &str = "/opt/intel/oneapi";
 
 /// Programs that crate `cc` takes for wrappers of a compiler.
@@ -24,9 +24,9 @@ const WRAPPERS: [&str; 7] = [
     "kache",
 ];
 
-/// A place; [`Self::ALL`] has their order.
+/// Where candidates are looked for; [`Self::ALL`] has the order.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// `CXX` and its variants.
     Cxx,
     /// `CMPLR_ROOT`, `ONEAPI_ROOT`.
@@ -39,7 +39,7 @@ pub(super) enum Place {
     Default,
 }
 
-impl Place {
+impl Location {
     pub(super) const ALL: [Self; 5] = [
         Self::Cxx,
         Self::OneApi,

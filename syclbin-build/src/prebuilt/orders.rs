@@ -7,7 +7,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::file;
-use crate::search::hex;
 
 /// The variable that names the folder.
 pub const VARIABLE: &str = "SYCLBIN_PREBUILT_ORDERS";
@@ -111,7 +110,7 @@ impl Report {
         ]
         .join("\0");
         use sha2::Digest as _;
-        let name = hex(&sha2::Sha256::digest(&text));
+        let name = format!("{:x}", sha2::Sha256::digest(&text));
         file::replace(&folder.join(format!("{REPORT}{name}")), text.as_bytes())
     }
 

@@ -1,10 +1,8 @@
-//! Texts: the hash of a file, and what its result depends on beside the bytes of all files.
+//! Contents: the hash of a file, and every other file whose existence its result depends on.
 
 use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
-
-use crate::search::hex;
 
 /// The compiler puts the time of the compile or of the file in their place.
 const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
@@ -14,17 +12,17 @@ const QUESTIONS: [&str; 2] = ["__has_include", "__has_embed"];
 
 /// A file that a compiler reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct Contents {
     /// SHA-256 of all bytes, in hexadecimal.
     pub(crate) hash: String,
     /// The result of [`asked`].
     pub(crate) asked: Option<BTreeSet<String>>,
 }
 
-impl Text {
+impl Contents {
     pub(crate) fn read(bytes: &[u8]) -> Self {
         Self {
-            hash: hex(&Sha256::digest(bytes)),
+            hash: format!("{:x}", Sha256::digest(bytes)),
             asked: asked(&String::from_utf8_lossy(bytes)),
         }
     }
@@ -135,8 +133,8 @@ mod tests {
 
     #[test]
     fn any_bytes_can_be_read() {
-        let text = Text::read(b"\xff__has_include(<\xe4\x00>)");
+        let text = Contents::read(b"\xff__has_include(<\xe4\x00>)");
         assert_eq!(text.asked.map(|names| names.len()), Some(1));
-        assert_ne!(text.hash, Text::read(b"").hash);
+        assert_ne!(text.hash, Contents::read(b"").hash);
     }
 }

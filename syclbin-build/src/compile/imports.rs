@@ -1,4 +1,4 @@
-//! Imports: device functions that one source uses and another defines.
+//! Imports: every device function that one source uses is defined by another, or the build fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use syclbin::property::set;
 use syclbin::signature::mangled;
 use syclbin::signature::spirv::Import;
-use syclbin::{AbstractModule, PropertySet, State, Syclbin};
+use syclbin::{State, Syclbin};
 
+use crate::compiler::output::{exports, symbols};
 use crate::error::Undefined;
 
 /// The state that tells the truth of `file`, whose modules come from the sources of these numbers: an
@@ -47,18 +48,6 @@ pub(crate) fn state(
     Err(each.collect())
 }
 
-/// The symbols that a module offers to others.
-pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
-    symbols(module, set::EXPORTED_SYMBOLS)
-}
-
-fn symbols<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item = &'m str> {
-    let set = module.metadata.set(set);
-    let all = set.into_iter().flat_map(PropertySet::iter);
-    all.filter(|(_, value)| value.as_u32() != Some(0))
-        .map(|(symbol, _)| symbol)
-}
-
 /// `twice(float)` of `_Z5twicef`; the symbol where it cannot be read.
 fn name(symbol: &str) -> String {
     let Some(read) = mangled::parse(symbol) else {
@@ -72,6 +61,8 @@ fn name(symbol: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use syclbin::AbstractModule;
+
     use super::*;
 
     fn module(exported: &[&str], imported: &[&str]) -> AbstractModule<'static> {

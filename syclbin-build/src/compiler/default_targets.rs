@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
 
-use crate::search::Found;
-use crate::sources::TARGETS;
+use crate::search::Detected;
 
 /// Names the targets of builds that name none, separated by commas.
 pub const VARIABLE: &str = "SYCLBIN_TARGETS";
@@ -15,6 +14,9 @@ pub const VARIABLE: &str = "SYCLBIN_TARGETS";
 /// that, a warning says why.
 pub(crate) const OPTIONAL: &str = "--optional-target=";
 
+/// The option that names targets.
+pub(crate) const TARGETS: &str = "-fsycl-targets=";
+
 /// PTX, for every NVIDIA GPU.
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
@@ -22,7 +24,7 @@ const NVIDIA: &str = "nvptx64-nvidia-cuda";
 /// `SYCLBIN_TARGETS` names, else SPIR-V, and PTX where `syclbin-clang` has component `nvidia` beside it.
 ///
 /// `variable` gives the value of an environment variable.
-pub fn arguments(found: &Found, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<OsString> {
+pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<OsString> {
     if let Some(targets) = variable(VARIABLE) {
         let mut argument = OsString::from(TARGETS);
         argument.push(targets);
@@ -36,7 +38,7 @@ pub fn arguments(found: &Found, variable: &dyn Fn(&str) -> Option<OsString>) -> 
 }
 
 /// The files and directories that decide whether `found` makes PTX, and what PTX: those that exist.
-pub(crate) fn parts(found: &Found, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut parts = Vec::new();
     for home in homes(found, variable) {
         parts.push(home.versions(Component::Nvidia));
@@ -57,8 +59,30 @@ pub(crate) fn are_named(mut arguments: impl Iterator<Item = impl AsRef<OsStr>>) 
     })
 }
 
+/// Returns `flags` without those that name targets or are for the compilers of these.
+pub(crate) fn without(flags: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        let text = flag.to_string_lossy();
+        let is_backend = text == "-Xs" || text.starts_with("-Xsycl-target-backend");
+        // `-XsOPTION` is joined with its value.
+        let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
+        if text == "--offload-arch" || is_backend {
+            flags.next(); // its value
+        } else if ![TARGETS, OPTIONAL, "--offload-arch="]
+            .iter()
+            .any(|option| text.starts_with(option))
+            && !is_joined
+        {
+            kept.push(flag.clone());
+        }
+    }
+    kept
+}
+
 /// Where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.
-fn homes(found: &Found, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Home> {
+fn homes(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Home> {
     if !found.version.starts_with("syclbin-clang ") {
         return Vec::new();
     }
@@ -72,8 +96,8 @@ mod tests {
     use super::*;
     use crate::search::{Candidate, Origin};
 
-    fn compiler(home: &Home, version: &str) -> Found {
-        Found {
+    fn compiler(home: &Home, version: &str) -> Detected {
+        Detected {
             candidate: Candidate {
                 origin: Origin::Path,
                 program: home

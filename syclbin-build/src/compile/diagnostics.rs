@@ -1,4 +1,4 @@
-//! Diagnostics: what compilers said, in their own words, once each, and a line that counts.
+//! Diagnostics: messages of compilers, unchanged, each shown once, and a summary of the failures.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Answers of compilers, kept in a folder: a compiler that did not change is not asked again.
+//! Answers of compilers, kept in a directory: an unchanged compiler is not asked again.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -17,9 +17,9 @@ const QUESTIONS: &str = "syclbin-build 1";
 
 /// A folder of answers, or none.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(Option<PathBuf>);
+pub struct Answers(Option<PathBuf>);
 
-impl Memory {
+impl Answers {
     /// Answers are kept in `folder`.
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
@@ -68,9 +68,9 @@ fn identity(candidate: &Candidate) -> Option<(String, String)> {
         key.update(metadata.len().to_le_bytes());
         key.update(time.as_nanos().to_le_bytes());
     }
-    let mut name = hex(&name.finalize());
+    let mut name = format!("{:x}", name.finalize());
     name.truncate(16);
-    Some((name, hex(&key.finalize())))
+    Some((name, format!("{:x}", key.finalize())))
 }
 
 fn encode(answer: &Answer, key: &str) -> String {
@@ -96,14 +96,6 @@ fn decode(text: &str, expected: &str) -> Option<Answer> {
     })
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,8 +114,8 @@ mod tests {
         let program = folder.path().join("icpx");
         std::fs::write(&program, "one").unwrap();
         let candidate = Candidate::program(Origin::Path, program.clone());
-        let memory = Memory::in_folder(folder.path());
-        let ask = |version| memory.recall_or(&candidate, || Ok(answer(version)));
+        let answers = Answers::in_folder(folder.path());
+        let ask = |version| answers.recall_or(&candidate, || Ok(answer(version)));
         assert_eq!(ask("first").unwrap().version, "first");
         assert_eq!(ask("second").unwrap().version, "first");
         std::fs::write(&program, "other").unwrap();
@@ -137,8 +129,8 @@ mod tests {
         let program = folder.path().join("icpx");
         std::fs::write(&program, "one").unwrap();
         let candidate = Candidate::program(Origin::Path, program);
-        let memory = Memory::in_folder(folder.path());
-        let ask = |version| memory.recall_or(&candidate, || Ok(answer(version)));
+        let answers = Answers::in_folder(folder.path());
+        let ask = |version| answers.recall_or(&candidate, || Ok(answer(version)));
         ask("first").unwrap();
         let entries = std::fs::read_dir(folder.path()).unwrap().flatten();
         let kept = entries
@@ -159,13 +151,13 @@ mod tests {
         let program = folder.path().join("icpx");
         std::fs::write(&program, "one").unwrap();
         let candidate = Candidate::program(Origin::Path, program);
-        let memory = Memory::in_folder(folder.path());
+        let answers = Answers::in_folder(folder.path());
         assert!(
-            memory
+            answers
                 .recall_or(&candidate, || Err(Problem::NoVersion))
                 .is_err()
         );
-        let later = memory.recall_or(&candidate, || Ok(answer("later")));
+        let later = answers.recall_or(&candidate, || Ok(answer("later")));
         assert_eq!(later.unwrap().version, "later");
     }
 }

@@ -1,19 +1,23 @@
-//! The compiler of a build, and running it.
+//! The compiler of a build. Cargo hears of every file and variable that decides which one it is.
+
+pub mod default_targets;
+pub mod depfile;
+pub mod headers;
+mod job;
+pub(crate) mod output;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::process::{Command, Stdio};
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
-use crate::build::write_error;
 use crate::cargo;
-use crate::default_targets;
-use crate::error::{Ended, Error, Result};
+use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::search::{Found, Memory, Origin, Outcome, Problem, Search};
+use crate::search::{Answers, Detected, Origin, Problem, Search, SearchResult};
+pub(crate) use job::{Job, Running, limit};
 
 /// What clang, icpx, gcc's part of them and `syclbin-clang` read of the environment.
 const READ_BY_CLANG: [&str; 11] = [
@@ -43,16 +47,10 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
 }
 
-/// How many seconds a compile may take.
-pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
-
-/// The limit where none is set: far beyond what kernels take, and short of a lost night.
-const LIMIT: Duration = Duration::from_secs(600);
-
 /// A program that takes clang's command line and has `-fsyclbin`.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
-    found: Found,
+    found: Detected,
     /// What it is made of: when one of these changes, kernels are compiled again.
     parts: Vec<PathBuf>,
 }
@@ -64,21 +62,23 @@ impl Compiler {
         for variable in variables() {
             cargo::env(variable);
         }
-        let outcome = Search {
+        let search = Search {
             variable: &cargo::env,
             target: std::env::var("TARGET").ok(),
             host: std::env::var("HOST").ok(),
-            memory: Memory::in_folder(folder),
+            answers: Answers::in_folder(folder),
+        };
+        let compiler = Self::from_search(search.run(forced))?;
+        for part in compiler.parts() {
+            cargo::rerun_if_changed(part);
         }
-        .run(forced);
-        Self::from_outcome(outcome)
+        Ok(compiler)
     }
 
-    fn from_outcome(outcome: Outcome) -> Result<Self> {
-        let found = outcome.taken?;
-        for passed_over in outcome.passed_over {
-            // Others are passed over in silence: nobody asked them to compile kernels. This one
-            // makes each build wait.
+    fn from_search(result: SearchResult) -> Result<Self> {
+        let found = result.taken?;
+        for passed_over in result.passed_over {
+            // Only a candidate that hangs deserves a warning, because it delays every build.
             if matches!(passed_over.problem, Problem::Hangs { .. }) {
                 cargo::warning(&passed_over.to_string());
             }
@@ -148,7 +148,7 @@ impl Compiler {
             .create(true)
             .truncate(true)
             .open(&log)
-            .map_err(|source| write_error(&log, source))?;
+            .map_err(Error::write(&log))?;
         let process =
             Process::start(command, Stdio::null(), stderr).map_err(|source| Error::Start {
                 program: self.program().to_owned(),
@@ -178,82 +178,6 @@ impl Compiler {
         match std::env::current_dir() {
             Ok(folder) => format!("cd {} && {line}", quoted(folder.as_os_str())),
             Err(_) => line,
-        }
-    }
-}
-
-/// One compilation.
-#[derive(Clone, Debug)]
-pub(crate) struct Job {
-    pub(crate) flags: Vec<OsString>,
-    pub(crate) source: PathBuf,
-    pub(crate) output: PathBuf,
-    pub(crate) depfile: Option<PathBuf>,
-    pub(crate) has_colour: bool,
-}
-
-/// How long a compilation may take.
-pub(crate) fn limit() -> Duration {
-    // Cargo is not told: the limit changes nothing that is made, and a build that failed runs again.
-    cargo::env_again(LIMIT_VARIABLE)
-        .and_then(|value| value.to_str()?.trim().parse().ok())
-        .filter(|seconds| *seconds > 0)
-        .map_or(LIMIT, Duration::from_secs)
-}
-
-/// A compilation under way.
-pub(crate) struct Running {
-    process: Process,
-    program: PathBuf,
-    source: PathBuf,
-    log: PathBuf,
-    line: String,
-}
-
-impl Running {
-    /// The diagnostics, once it compiled; `None` as long as it runs. One that runs for longer than
-    /// `limit` is stopped.
-    pub(crate) fn poll(&mut self, limit: Duration) -> Option<Result<String>> {
-        match self.process.ended() {
-            Ok(Some(status)) => Some(self.outcome(status)),
-            Ok(None) if self.process.runs_for() < limit => None,
-            Ok(None) => {
-                self.process.stop();
-                Some(Err(Error::Hangs {
-                    source_file: self.source.clone(),
-                    limit,
-                    command: self.line.clone(),
-                    diagnostics: self.process.said().unwrap_or_default(),
-                }))
-            }
-            Err(error) => Some(Err(self.lost(error))),
-        }
-    }
-
-    fn outcome(&mut self, status: ExitStatus) -> Result<String> {
-        let diagnostics = self.process.said().map_err(|error| self.lost(error))?;
-        match status.code() {
-            Some(0) => Ok(diagnostics),
-            // clang's own code for errors in the source.
-            Some(1) => Err(Error::Compile {
-                source_file: self.source.clone(),
-                diagnostics,
-            }),
-            _ => Err(Error::Crash {
-                source_file: self.source.clone(),
-                how: Ended(status),
-                command: self.line.clone(),
-                diagnostics,
-            }),
-        }
-    }
-
-    fn lost(&self, source: std::io::Error) -> Error {
-        Error::Lost {
-            program: self.program.clone(),
-            source_file: self.source.clone(),
-            log: self.log.clone(),
-            source,
         }
     }
 }
@@ -301,30 +225,5 @@ mod tests {
         assert_eq!(quote("a b"), "'a b'");
         assert_eq!(quote("it's"), r"'it'\''s'");
         assert_eq!(quote(""), "''");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_compiler_whose_words_cannot_be_read_did_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("a.log");
-        // For writing only.
-        let stderr = std::fs::File::create(&log).unwrap();
-        let mut running = Running {
-            process: Process::start(Command::new("true"), Stdio::null(), stderr).unwrap(),
-            program: "icpx".into(),
-            source: "a.cpp".into(),
-            log: log.clone(),
-            line: String::new(),
-        };
-        let result = loop {
-            if let Some(result) = running.poll(LIMIT) {
-                break result;
-            }
-        };
-        let said = result.unwrap_err().to_string();
-        let begin = "icpx ran, but it cannot be told what became of a.cpp: ";
-        assert!(said.starts_with(begin), "{said}");
-        assert!(said.contains(log.to_str().unwrap()), "{said}");
     }
 }

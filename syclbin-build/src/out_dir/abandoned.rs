@@ -1,5 +1,5 @@
-//! Files of names that a build script no longer builds: out of sight as soon as it has built another,
-//! gone with its next run.
+//! Abandoned files: a file that a build script no longer builds is hidden once another is built, and removed by
+//! the next run.
 //!
 //! A script builds one file after the other, and nothing tells which is the last. So after each that was
 //! built, all that this run has not come to are moved to a folder of their own, and back when it comes
@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::listing;
+use crate::out_dir::listing;
 
 /// The folder, beside the files.
 const FOLDER: &str = ".abandoned";

@@ -1,10 +1,10 @@
-//! Jobs: many compilations, as many at once as there are tokens.
+//! Jobs: many compilations, never more at once than there are tokens.
 
 use std::time::Duration;
 
+use crate::compile::tokens::Tokens;
 use crate::compiler::{Compiler, Job, Running};
 use crate::error::Result;
-use crate::tokens::Tokens;
 
 /// One of many.
 pub(crate) struct Task {
@@ -14,20 +14,20 @@ pub(crate) struct Task {
 }
 
 /// What came of a task: its diagnostics, or why there is no output; `None` if it was for nothing.
-pub(crate) type Outcome = Option<Result<String>>;
+pub(crate) type JobResult = Option<Result<String>>;
 
 /// How long to sleep between two looks, at most: a hundredth of a short compile.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 /// Runs all tasks to their end, whatever becomes of the others.
-pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> Vec<Outcome> {
+pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> Vec<JobResult> {
     let limit = crate::compiler::limit();
-    let mut outcomes: Vec<Outcome> = tasks.iter().map(|_| None).collect();
+    let mut outcomes: Vec<JobResult> = tasks.iter().map(|_| None).collect();
     let mut waiting: std::collections::VecDeque<usize> = (0..tasks.len()).collect();
     let mut running: Vec<(usize, Running)> = Vec::new();
     let mut pause = Duration::from_micros(200);
     loop {
-        let is_for_nothing = |index: usize, outcomes: &[Outcome]| {
+        let is_for_nothing = |index: usize, outcomes: &[JobResult]| {
             let needed = tasks[index].only_with.map(|needed| &outcomes[needed]);
             needed.is_some_and(|needed| matches!(needed, Some(Err(_))))
         };
@@ -56,9 +56,10 @@ pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> V
             tokens.keep(0);
             return outcomes;
         }
-        pause = match running.len() == before {
-            true => (pause * 2).min(LONGEST_PAUSE),
-            false => Duration::from_micros(200),
+        pause = if running.len() == before {
+            (pause * 2).min(LONGEST_PAUSE)
+        } else {
+            Duration::from_micros(200)
         };
         std::thread::sleep(pause);
     }

@@ -1,4 +1,9 @@
-//! Sources, compiled: their kernels with declarations, and every file that was read for them.
+//! Compiles all sources of a request, and returns their kernels with every file that was read for them.
+
+mod diagnostics;
+mod imports;
+mod jobs;
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -6,42 +11,31 @@ use std::path::{Path, PathBuf};
 
 use syclbin::{AbstractModule, State, Syclbin};
 
-use crate::build::{create, write_error};
-use crate::cache::{Cache, Known, Slot};
+use crate::cache::{Cache, Lookup, Pending};
 use crate::cargo;
-use crate::compiled::{Compiled, NO_KERNEL, Outputs};
+use crate::compiler::default_targets;
+use crate::compiler::headers;
+use crate::compiler::output::{Compiled, NO_KERNEL, Outputs};
 use crate::compiler::{Compiler, Job};
-use crate::default_targets::OPTIONAL;
-use crate::diagnostics::{self, Diagnostics};
 use crate::error::{Error, Result};
-use crate::imports;
-use crate::jobs::{self, Outcome, Task};
-use crate::tokens::Tokens;
-
-/// The option that names targets.
-pub(crate) const TARGETS: &str = "-fsycl-targets=";
-
-/// What is to be compiled.
-pub(crate) struct Wanted<'w> {
-    pub(crate) sources: &'w [PathBuf],
-    pub(crate) arguments: &'w [OsString],
-    /// Whether the file is to be linked with others.
-    pub(crate) links_at_load: bool,
-}
+use crate::request::Request;
+use diagnostics::Diagnostics;
+use jobs::{JobResult, Task};
+use tokens::Tokens;
 
 /// The kernels of all sources, and the files that these were read from.
 pub(crate) fn compile(
     compiler: &Compiler,
-    wanted: &Wanted<'_>,
+    request: &Request,
     folder: &Path,
 ) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
-    let sources = wanted.sources;
+    let sources = &request.sources;
     sweep(folder);
     let work = tempfile::Builder::new()
         .prefix(&own_work())
         .tempdir_in(folder)
-        .map_err(|source| write_error(folder, source))?;
-    let flags = flags(wanted);
+        .map_err(Error::write(folder))?;
+    let flags = flags(compiler, request);
     let results = compile_each(compiler, sources, &flags, work.path())?;
     let compiled = all_or_error(sources, results)?;
     let mut files: BTreeSet<PathBuf> = sources.iter().cloned().collect();
@@ -51,16 +45,17 @@ pub(crate) fn compile(
         }
         files.extend(one.files.iter().cloned());
     }
-    Ok((link(compiled, wanted)?, files))
+    Ok((link(compiled, request)?, files))
 }
 
 /// What every source is compiled with. Several may use one another's functions, which code that is to
 /// be executed as it is cannot; `-fsyclbin=object` has the compiler keep them linkable.
-fn flags(wanted: &Wanted<'_>) -> Vec<OsString> {
-    let is_linked = wanted.sources.len() > 1 || wanted.links_at_load;
-    let state = match is_linked {
-        false => "-fsyclbin=executable",
-        true => "-fsyclbin=object",
+fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
+    let is_linked = request.sources.len() > 1 || request.links_at_load;
+    let state = if is_linked {
+        "-fsyclbin=object"
+    } else {
+        "-fsyclbin=executable"
     };
     let own = [
         "-fsycl",
@@ -71,8 +66,13 @@ fn flags(wanted: &Wanted<'_>) -> Vec<OsString> {
         "-fno-discard-value-names",
         "-O2",
     ];
-    let own = own.into_iter().map(OsString::from);
-    own.chain(wanted.arguments.iter().cloned()).collect()
+    let mut flags: Vec<OsString> = own.map(OsString::from).into();
+    flags.extend(request.arguments.iter().cloned());
+    if !default_targets::are_named(request.arguments.iter()) {
+        flags.extend(compiler.default_targets());
+    }
+    flags.extend(headers::arguments());
+    flags
 }
 
 /// What each source comes to, from the cache or from the compiler.
@@ -84,26 +84,26 @@ fn compile_each(
 ) -> Result<Vec<Result<Compiled>>> {
     let mut cache = Cache::open(compiler, flags);
     let mut results: Vec<Option<Result<Compiled>>> = Vec::new();
-    let mut missing: Vec<(usize, Option<Box<Slot>>)> = Vec::new();
+    let mut missing: Vec<(usize, Option<Box<Pending>>)> = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let known = cache.as_mut().map(|cache| cache.look_up(source));
-        let slot = match known {
-            Some(Known::Compiled(compiled)) => {
+        let pending = match known {
+            Some(Lookup::Hit(compiled)) => {
                 results.push(Some(Ok(compiled)));
                 continue;
             }
-            Some(Known::NotYet(slot)) => Some(slot),
-            Some(Known::Never) | None => None,
+            Some(Lookup::Miss(pending)) => Some(pending),
+            Some(Lookup::Uncacheable) | None => None,
         };
-        missing.push((index, slot));
+        missing.push((index, pending));
         results.push(None);
     }
     let to_compile: Vec<&Path> = missing.iter().map(|(i, _)| sources[*i].as_path()).collect();
     let compiled = run(compiler, &to_compile, flags, work)?;
     let mut after = Cache::after();
-    for ((index, slot), result) in missing.into_iter().zip(compiled) {
-        if let (Some(cache), Some(slot), Ok(compiled)) = (&cache, &slot, &result) {
-            cache.keep(slot, &sources[index], compiled, &mut after);
+    for ((index, pending), result) in missing.into_iter().zip(compiled) {
+        if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result) {
+            cache.keep(pending, &sources[index], compiled, &mut after);
         }
         results[index] = Some(result);
     }
@@ -123,7 +123,7 @@ fn run(
     let mut tasks = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let work = work.join(index.to_string());
-        create(&work)?;
+        std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
         let output = Outputs::in_folder(&work);
         let code = Job {
             flags: flags.to_vec(),
@@ -138,7 +138,7 @@ fn run(
             ..code.clone()
         };
         // Only SPIR-V tells, whatever else is wanted.
-        debug.flags = without_targets(&debug.flags);
+        debug.flags = default_targets::without(&debug.flags);
         // Also of structs that stand in template arguments only, as in work_group_memory<Pair[]>.
         debug
             .flags
@@ -162,35 +162,13 @@ fn run(
             said(debug.flatten())?;
             Ok(diagnostics::plain(&said_of_code))
         });
-        results.push(diagnostics.and_then(|text| output.read(compiler, source, text)));
+        results.push(diagnostics.and_then(|text| output.read(compiler.program(), source, text)));
     }
     Ok(results)
 }
 
-/// The flags without those that name targets or are for the compilers of these.
-fn without_targets(flags: &[OsString]) -> Vec<OsString> {
-    let mut kept = Vec::new();
-    let mut flags = flags.iter();
-    while let Some(flag) = flags.next() {
-        let text = flag.to_string_lossy();
-        let is_backend = text == "-Xs" || text.starts_with("-Xsycl-target-backend");
-        // `-XsOPTION` is joined with its value.
-        let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
-        if text == "--offload-arch" || is_backend {
-            flags.next(); // its value
-        } else if ![TARGETS, OPTIONAL, "--offload-arch="]
-            .iter()
-            .any(|option| text.starts_with(option))
-            && !is_joined
-        {
-            kept.push(flag.clone());
-        }
-    }
-    kept
-}
-
 /// A compile that was not tried is one whose error is told elsewhere.
-fn said(outcome: Outcome) -> Result<String> {
+fn said(outcome: JobResult) -> Result<String> {
     outcome.unwrap_or_else(|| Ok(String::new()))
 }
 
@@ -235,8 +213,8 @@ fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<V
 }
 
 /// One file of all modules.
-fn link(compiled: Vec<Compiled>, wanted: &Wanted<'_>) -> Result<Syclbin<'static>> {
-    let sources = wanted.sources;
+fn link(compiled: Vec<Compiled>, request: &Request) -> Result<Syclbin<'static>> {
+    let sources = &request.sources;
     let mut whole = Syclbin::new(State::Executable);
     let mut kernels = BTreeMap::new();
     let mut origins = Vec::new();
@@ -256,9 +234,10 @@ fn link(compiled: Vec<Compiled>, wanted: &Wanted<'_>) -> Result<Syclbin<'static>
         origins.extend(one.modules.iter().map(|_| index));
         whole.modules.extend(one.modules);
     }
-    let state = match wanted.links_at_load {
-        true => State::Object,
-        false => imports::state(&whole, &origins, sources).map_err(Error::Undefined)?,
+    let state = if request.links_at_load {
+        State::Object
+    } else {
+        imports::state(&whole, &origins, sources).map_err(Error::Undefined)?
     };
     let mut linked = Syclbin::new(state);
     linked.modules = whole.modules;

@@ -1,4 +1,4 @@
-//! Tokens: how many compilers may run at once, by Cargo's jobserver or else by the number of cores.
+//! Tokens: limit how many compilers run at once, by Cargo's jobserver or else by the number of cores.
 //!
 //! Crate `jobserver` is not used: reading the jobserver of the environment is an unsafe function of it,
 //! as it takes over file descriptors by number. Here they are opened once more, by their path.

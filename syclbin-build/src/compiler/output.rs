@@ -1,14 +1,13 @@
-//! One source, compiled: its modules with declarations, the files that were read, and what was said.
+//! Output: what compiling one source made. It is whole, or an error: modules, list of files read, diagnostics.
 
 use std::path::{Path, PathBuf};
 
+use syclbin::property::set;
 use syclbin::signature::{self, debug_info, spirv};
-use syclbin::{AbstractModule, Image, Syclbin};
+use syclbin::{AbstractModule, Image, PropertySet, Syclbin};
 
-use crate::compiler::Compiler;
-use crate::depfile;
+use crate::compiler::depfile;
 use crate::error::{Error, Result};
-use crate::imports;
 
 /// What compiling one source came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,12 +43,12 @@ impl Outputs {
     /// Reads them.
     pub(crate) fn read(
         &self,
-        compiler: &Compiler,
+        program: &Path,
         source: &Path,
         diagnostics: String,
     ) -> Result<Compiled> {
         let unusable = |problem: String| Error::Output {
-            program: compiler.program().to_owned(),
+            program: program.to_owned(),
             source_file: source.to_owned(),
             problem,
         };
@@ -64,7 +63,7 @@ impl Outputs {
         })?;
         let files = depfile::prerequisites(&String::from_utf8_lossy(&list));
         let has_kernel = has_kernel(&code).map_err(|error| unusable(error.to_string()))?;
-        let exports = code.modules.iter().flat_map(imports::exports).count();
+        let exports = code.modules.iter().flat_map(exports).count();
         let modules = code.modules.into_iter().map(|module| {
             let mut module = module.into_owned();
             signature::record(&mut module, &described.declarations);
@@ -99,6 +98,22 @@ fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
         }
     }
     Ok(false)
+}
+
+/// The symbols that a module offers to others.
+pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
+    symbols(module, set::EXPORTED_SYMBOLS)
+}
+
+/// The symbols in a property set of a module.
+pub(crate) fn symbols<'m>(
+    module: &'m AbstractModule<'_>,
+    set: &str,
+) -> impl Iterator<Item = &'m str> {
+    let set = module.metadata.set(set);
+    let all = set.into_iter().flat_map(PropertySet::iter);
+    all.filter(|(_, value)| value.as_u32() != Some(0))
+        .map(|(symbol, _)| symbol)
 }
 
 /// What the debug information in `file` tells of its kernels.

@@ -1,4 +1,4 @@
-//! Notes in `OUT_DIR` of what is compiled of what, for `cargo syclbin list`.
+//! Listing: a note in `OUT_DIR` names the sources of each file, for `cargo syclbin list`.
 
 use std::collections::BTreeMap;
 use std::io;
