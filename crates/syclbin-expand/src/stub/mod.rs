@@ -1,16 +1,19 @@
 //! The method of a kernel: it takes what the kernel takes, and returns a launch.
 
+pub(crate) mod left_out;
+pub(crate) mod parameter;
+
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{Element, KernelSignature, Parameter, Pointee, Type};
 use syn::Visibility;
 
 use crate::contract::Contract;
-use crate::cpp_name::{self, CppName};
 use crate::doc;
-use crate::names::Scope;
-use crate::parameter::Passing;
-use crate::rust_type::Types;
+use crate::names::cpp_name::{self, CppName};
+use crate::names::{Scope, label};
+use crate::stub::parameter::Passing;
+use crate::types::Types;
 
 /// A kernel that gets a function.
 pub(crate) struct Stub<'f> {
@@ -66,9 +69,10 @@ impl Stub<'_> {
         let (ident, doc) = (&self.ident, self.doc(constant, texts));
         let count = Literal::usize_unsuffixed(values.len());
         // Buffers must live as long as the launch; without one there is nothing to name.
-        let (generics, this, lifetime) = match borrows {
-            true => (quote!(<'a>), quote!(&'a self), quote!('a)),
-            false => (quote!(), quote!(&self), quote!('_)),
+        let (generics, this, lifetime) = if borrows {
+            (quote!(<'a>), quote!(&'a self), quote!('a))
+        } else {
+            (quote!(), quote!(&self), quote!('_))
         };
         let visibility = match &self.visibility {
             Some(visibility) => quote!(#visibility),
@@ -137,9 +141,10 @@ impl Stub<'_> {
                 Some(Pointee::Element(Element::Vector { count: 3, .. }))
             ),
         };
-        match self.parameters.iter().any(three) {
-            true => "A vector of three has the size of four; the last element is not used.".into(),
-            false => String::new(),
+        if self.parameters.iter().any(three) {
+            "A vector of three has the size of four; the last element is not used.".into()
+        } else {
+            String::new()
         }
     }
 
@@ -201,12 +206,6 @@ impl Stub<'_> {
         );
         ["# Safety".into(), text]
     }
-}
-
-/// How messages and documentation call a parameter.
-pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
-    let name = parameter.name.clone().filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| format!("arg{index}"))
 }
 
 fn written_name(parameter: &Parameter) -> &str {

@@ -1,18 +1,25 @@
 //! Contracts: conditions over the arguments of a kernel, checked at launch.
 
-use std::collections::BTreeSet;
+pub(crate) mod bounds;
+pub(crate) mod condition;
+pub(crate) mod differences;
+pub(crate) mod implied;
+pub(crate) mod safety;
+pub(crate) mod spelling;
+pub(crate) mod subobject;
+pub(crate) mod sum;
+pub(crate) mod terms;
 
 use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 use syclbin::signature::KernelSignature;
 
-use crate::condition::{Condition, FORM, Named, Relation, Side, keyword, split, ungrouped};
-use crate::cpp_name::CppName;
-use crate::reach;
-use crate::rust_type::Types;
-use crate::spelled::spelled;
-use crate::sum::Numbers;
-use crate::terms::{Terms, Value};
+use crate::contract::condition::{Condition, FORM, RangeUse, keyword, split};
+use crate::contract::differences::Differences;
+use crate::contract::implied::{Implied, holds};
+use crate::contract::terms::Terms;
+use crate::names::cpp_name::CppName;
+use crate::types::Types;
 
 /// The conditions of a kernel.
 pub(crate) struct Contract {
@@ -48,13 +55,13 @@ impl Contract {
                 }
             }
         }
-        let mut named = Named::default();
+        let mut range = RangeUse::default();
         for condition in &read {
-            named.look(&condition.left.expression);
-            named.look(&condition.right.expression);
+            range.look(&condition.left.expression);
+            range.look(&condition.right.expression);
         }
-        let dimensions = match named {
-            Named {
+        let dimensions = match range {
+            RangeUse {
                 last: Some(last),
                 count: false,
             } => {
@@ -133,14 +140,15 @@ impl Contract {
             let check = holds(text, blamed, *relation, sides, [left.code, right.code]);
             written.push((text.clone(), check));
         }
-        let bools = reach::bools(parameters, types);
+        let bools = safety::bools(parameters, types);
         // Of a condition with a mistake it is not known what it bounds.
         if !self.unreadable {
-            let bounded = match errors.is_empty() {
-                true => terms.bounds.bounded(),
-                false => terms.named.clone(),
+            let bounded = if errors.is_empty() {
+                terms.bounds.bounded()
+            } else {
+                terms.named.clone()
             };
-            let mut missing = reach::missing(parameters, types, &bounded, &terms.named);
+            let mut missing = safety::missing(parameters, types, &bounded, &terms.named);
             missing.extend(bools.as_ref().err().cloned());
             errors.extend(missing.into_iter().map(|message| item.error(message)));
         }
@@ -163,168 +171,20 @@ impl Contract {
                 all.push((text, check));
             }
         }
-        let aligned = reach::alignments(parameters, types, &terms.aligned);
+        let aligned = safety::alignments(parameters, types, &terms.aligned);
         all.extend(aligned.iter().map(Implied::check));
         let (texts, checks): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        let given = match checks.is_empty() {
-            true => quote!(_),
-            false => quote!(given),
+        let launch = if checks.is_empty() {
+            quote!(_)
+        } else {
+            quote!(given)
         };
         let function = quote! {
-            |#given| {
+            |#launch| {
                 #(#checks)*
                 ::core::result::Result::Ok(())
             }
         };
         Ok(Checked { texts, function })
-    }
-}
-
-/// Sides of conditions that can be negative although no number in them is, such as `n - 1`.
-#[derive(Default)]
-struct Differences {
-    found: Vec<Difference>,
-    /// Those that a condition compares with a number as it stands.
-    stated: BTreeSet<String>,
-    /// How many conditions there were.
-    conditions: usize,
-}
-
-struct Difference {
-    condition: usize,
-    implied: Implied,
-}
-
-impl Differences {
-    /// Adds `side` of the next condition, if it is one.
-    fn add(&mut self, side: &Side, value: &Value, other: &Value, blamed: Option<usize>) {
-        let text = spelled(ungrouped(&side.expression));
-        let without_length = value.sum.lengths().is_empty() && !value.sum.is_constant();
-        if !without_length || value.sum.is_natural(&Numbers::new()) {
-            return;
-        }
-        if other.sum.is_constant() {
-            self.stated.insert(text);
-            return;
-        }
-        let implied = Implied::natural(blamed, text, value.code.clone());
-        self.found.push(Difference {
-            condition: self.conditions,
-            implied,
-        });
-    }
-
-    /// That they are at least 0 where they bound a length, unless the contract says how small they
-    /// may be.
-    fn beside_lengths(&self, binding: &[bool]) -> impl Iterator<Item = &Implied> {
-        let found = self.found.iter();
-        let found = found.filter(|found| binding.get(found.condition) == Some(&true));
-        let found = found.filter(|found| !self.stated.contains(&found.implied.text));
-        found.map(|found| &found.implied)
-    }
-}
-
-/// A condition that nobody wrote, on a number in an argument.
-pub(crate) struct Implied {
-    argument: Option<usize>,
-    /// The number, as conditions write it and as it is read.
-    text: String,
-    number: TokenStream,
-    /// How it is spelled and what it is called.
-    relation: (&'static str, Relation),
-    /// What it is compared with, as conditions would write it and as it is read.
-    bound: (String, TokenStream),
-}
-
-impl Implied {
-    /// From 0 on a signed number is the same when it is taken for an unsigned one.
-    pub(crate) fn natural(argument: Option<usize>, text: String, number: TokenStream) -> Self {
-        Self {
-            argument,
-            text,
-            number,
-            relation: (">=", Relation::GreaterOrEqual),
-            bound: ("0".into(), quote!(0i128)),
-        }
-    }
-
-    /// Rust has a byte for a `bool` in memory, and one that is neither 0 nor 1 is undefined in C++.
-    pub(crate) fn bool(argument: usize, text: String, number: TokenStream) -> Self {
-        Self {
-            argument: Some(argument),
-            text,
-            number,
-            relation: ("<=", Relation::LessOrEqual),
-            bound: ("1".into(), quote!(1i128)),
-        }
-    }
-
-    /// What `argument`, called `name`, points to is aligned to so many bytes; to as many as the device
-    /// aligns all memory to, where they are not known.
-    pub(crate) fn aligned(argument: usize, name: &str, bytes: Option<u64>) -> Self {
-        let position = Literal::usize_unsuffixed(argument);
-        let bound = match bytes {
-            Some(bytes) => {
-                let value = Literal::i128_suffixed(bytes.into());
-                (bytes.to_string(), quote!(#value))
-            }
-            None => (
-                "device.align()".into(),
-                quote!(given.device_align(#position)),
-            ),
-        };
-        Self {
-            argument: Some(argument),
-            text: format!("{name}.align()"),
-            number: quote!(given.align(#position)),
-            relation: (">=", Relation::Aligned),
-            bound,
-        }
-    }
-
-    /// The condition as it would be written, and the check.
-    fn check(&self) -> (String, TokenStream) {
-        let (sign, relation) = self.relation;
-        let (bound, value) = &self.bound;
-        let text = format!("{} {sign} {bound}", self.text);
-        let check = holds(
-            &text,
-            self.argument,
-            relation,
-            [&self.text, bound],
-            [self.number.clone(), value.clone()],
-        );
-        (text, check)
-    }
-}
-
-/// The check of one condition.
-fn holds(
-    text: &str,
-    argument: Option<usize>,
-    relation: Relation,
-    [left, right]: [&str; 2],
-    [left_value, right_value]: [TokenStream; 2],
-) -> TokenStream {
-    let argument = match argument {
-        Some(index) => {
-            let index = Literal::usize_unsuffixed(index);
-            quote!(::core::option::Option::Some(#index))
-        }
-        None => quote!(::core::option::Option::None),
-    };
-    let relation = format_ident!("{relation:?}");
-    quote! {
-        given.holds(
-            &::syclbin_rt::contract::Condition {
-                text: #text,
-                argument: #argument,
-                left: #left,
-                relation: ::syclbin_rt::contract::Relation::#relation,
-                right: #right,
-            },
-            #left_value,
-            #right_value,
-        )?;
     }
 }

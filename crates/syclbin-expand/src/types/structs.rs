@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 use crate::doc;
 use crate::names::{self, Scope};
-use crate::rust_type::Types;
+use crate::types::Types;
 
 /// Namespaces and name for a struct: `ns::Pair<int, 2>` is `Pair_int_2` in `ns`.
 pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {

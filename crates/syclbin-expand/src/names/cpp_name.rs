@@ -48,7 +48,7 @@ impl CppName {
         squeezed(name) == self.text
     }
 
-    /// The places of the kernels it means. A name with more to it goes first: `scale` is a kernel
+    /// The indices of the kernels it means. A name with more to it goes first: `scale` is a kernel
     /// of that name, if there is one, and all instances of a template if not.
     pub(crate) fn among(&self, kernels: &[KernelSignature]) -> Vec<usize> {
         let ranks: [fn(&KernelSignature) -> Vec<String>; 4] =
@@ -58,7 +58,7 @@ impl CppName {
             let numbered = kernels.iter().enumerate();
             numbered
                 .filter(|(_, kernel)| meant(kernel))
-                .map(|(place, _)| place)
+                .map(|(index, _)| index)
                 .collect::<Vec<usize>>()
         };
         if let Some(namespace) = self.text.strip_suffix("::*") {
@@ -71,7 +71,7 @@ impl CppName {
             let numbered = kernels.iter().enumerate();
             return numbered
                 .filter(|(_, kernel)| inside(kernel))
-                .map(|(place, _)| place)
+                .map(|(index, _)| index)
                 .collect();
         }
         let ranked = ranks.into_iter().map(of_rank);

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use syclbin::signature::{Argument, Element, Parameter, Pointee, Scalar, Type};
 
-use crate::contract::Implied;
-use crate::place::Place;
-use crate::rust_type::Types;
-use crate::stub::label;
-use crate::sum::Length;
+use crate::contract::implied::Implied;
+use crate::contract::subobject::Subobject;
+use crate::contract::sum::Length;
+use crate::names::label;
+use crate::types::Types;
 
 /// What is not among the `bounded` lengths of the `parameters`, and why others cannot be safe.
 /// Conditions name the lengths in `named`.
@@ -27,7 +27,7 @@ pub(crate) fn missing(
             | Type::Accessor { element, .. }
             | Type::LocalAccessor { element, .. } => (pointee_element(element), true),
             Type::LocalMemory { element, size } => (pointee_element(element), size.is_none()),
-            _ => (Place::of(index, parameter).map(|place| place.element), false),
+            _ => (Subobject::of(index, parameter).map(|subobject| subobject.element), false),
         };
         if element.is_some_and(|element| types.holds_pointer(&element)) {
             return Some(format!(
@@ -110,12 +110,13 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<I
     for (index, parameter) in parameters.iter().enumerate() {
         // A parameter that is one has the type of Rust.
         let simple = matches!(parameter.ty, Type::Scalar(_));
-        let Some(place) = Place::of(index, parameter).filter(|_| !simple && !removed(parameter))
+        let Some(subobject) =
+            Subobject::of(index, parameter).filter(|_| !simple && !removed(parameter))
         else {
             continue;
         };
         let name = label(index, parameter);
-        collect(&place, name.clone(), types, &mut found);
+        collect(&subobject, name.clone(), types, &mut found);
         if found.len() > MOST_BOOLS {
             return Err(format!(
                 "this kernel cannot be safe: `{name}` holds more `bool`s than a launch checks, \
@@ -127,18 +128,18 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<I
 }
 
 /// At most one more than a launch looks at.
-fn collect(place: &Place, text: String, types: &Types<'_>, found: &mut Vec<Implied>) {
-    if found.len() > MOST_BOOLS || !types.holds_bool(&place.element) {
+fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut Vec<Implied>) {
+    if found.len() > MOST_BOOLS || !types.holds_bool(&subobject.element) {
         return;
     }
-    match &place.element {
+    match &subobject.element {
         Element::Struct(id) => {
             let fields = types.layouts.get(*id).map(|layout| &layout.fields);
             for field in fields.into_iter().flatten() {
                 let name = field.name.as_deref().unwrap_or("_");
-                let inner = Place {
-                    index: place.index,
-                    offset: place.offset.saturating_add(field.offset),
+                let inner = Subobject {
+                    index: subobject.index,
+                    offset: subobject.offset.saturating_add(field.offset),
                     element: field.ty.clone(),
                     sign_known: field.sign_known,
                 };
@@ -146,8 +147,8 @@ fn collect(place: &Place, text: String, types: &Types<'_>, found: &mut Vec<Impli
             }
         }
         Element::Array { .. } | Element::Vector { .. } => {
-            for index in 0..place.count().unwrap_or(0) {
-                let Some(inner) = place
+            for index in 0..subobject.count().unwrap_or(0) {
+                let Some(inner) = subobject
                     .element(index, types)
                     .filter(|_| found.len() <= MOST_BOOLS)
                 else {
@@ -157,8 +158,8 @@ fn collect(place: &Place, text: String, types: &Types<'_>, found: &mut Vec<Impli
             }
         }
         _ => {
-            let number = place.read(Scalar::Bool);
-            found.push(Implied::bool(place.index, text, number));
+            let number = subobject.read(Scalar::Bool);
+            found.push(Implied::bool(subobject.index, text, number));
         }
     }
 }

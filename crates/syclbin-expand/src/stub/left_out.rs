@@ -16,7 +16,7 @@ impl LeftOut<'_> {
     /// The trait that no argument has, and the method that asks for it. It takes as many parameters
     /// as the kernel, so that the message of the trait is the one that users see.
     pub(crate) fn method(&self, ident: &Ident) -> (TokenStream, TokenStream) {
-        let name = crate::cpp_name::of(self.kernel);
+        let name = crate::names::cpp_name::of(self.kernel);
         let message = format!("kernel `{name}` has no function: {}", self.reason);
         let declared = self.kernel.declaration.as_ref();
         let names = declared.map(|declaration| {

@@ -19,10 +19,10 @@ mod contracts;
 mod cpp_names;
 mod files;
 mod items;
-mod places;
-mod size;
+mod limits;
 mod structs;
 mod stubs;
+mod subobjects;
 
 /// The generated code for these kernels, formatted; it is Rust, or this panics.
 fn expanded(kernels: Vec<KernelSignature>) -> String {

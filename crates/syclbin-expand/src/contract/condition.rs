@@ -3,8 +3,8 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{BinOp, Expr, Lit};
 
+use crate::contract::spelling::spelled;
 use crate::names;
-use crate::spelled::spelled;
 
 pub(crate) struct Condition {
     pub(crate) text: String,
@@ -35,16 +35,16 @@ pub(crate) struct Side {
 pub(crate) const FORM: &str =
     "expected a comparison of integers, such as `x.len() >= n`, with <, <=, ==, !=, >= or >";
 
-/// What conditions name of the range.
+/// What conditions say about the range of a launch.
 #[derive(Default)]
-pub(crate) struct Named {
+pub(crate) struct RangeUse {
     /// The last dimension.
     pub(crate) last: Option<usize>,
     /// Whether they say how many there are.
     pub(crate) count: bool,
 }
 
-impl Named {
+impl RangeUse {
     pub(crate) fn look(&mut self, expression: &Expr) {
         let is_range = |expression| word(expression).is_some_and(|name| name == "range");
         match ungrouped(expression) {

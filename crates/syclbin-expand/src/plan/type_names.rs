@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Ident;
-use syclbin::signature::{Element, Layout, StructId};
+use syclbin::signature::{Layout, StructId};
 
-use crate::cpp_name::CppName;
 use crate::file::File;
 use crate::input::Input;
-use crate::items::RustType;
+use crate::input::items::RustType;
+use crate::names::cpp_name::CppName;
+use crate::names::known;
 use crate::names::{self, Scope};
-use crate::plan::{Namespace, OWN_TYPES, Plan};
-use crate::rust_type::{TypePath, Types};
-use crate::structs;
-use crate::wishes::known;
+use crate::plan::Plan;
+use crate::plan::namespace::{Namespace, OWN_TYPES, structure};
+use crate::types::structs;
+use crate::types::{TypePath, Types};
 
 impl<'f> Plan<'f> {
     /// Gives every struct in use its name, and every namespace its module.
@@ -96,9 +97,10 @@ impl<'f> Plan<'f> {
                 None => None,
             };
             let nameable = path.iter().all(|part| names::identifier(part).is_some());
-            let (path, name) = match nameable {
-                true => (path, name),
-                false => (Vec::new(), [&path[..], &[name]].concat().join("_")),
+            let (path, name) = if nameable {
+                (path, name)
+            } else {
+                (Vec::new(), [&path[..], &[name]].concat().join("_"))
             };
             let Some(ident) = renamed
                 .or_else(|| names::identifier(&name))
@@ -170,14 +172,5 @@ impl<'f> Naming<'_, 'f> {
             let path: Vec<Ident> = path.iter().cloned().chain(module).collect();
             self.name(&mut inner.namespace, &path);
         }
-    }
-}
-
-/// The struct that `element` is or has. A pointer in memory points to none that has a layout.
-pub(crate) fn structure(element: &Element) -> Option<StructId> {
-    match element {
-        Element::Struct(id) => Some(*id),
-        Element::Array { of, .. } => structure(of),
-        _ => None,
     }
 }

@@ -1,11 +1,13 @@
 //! What is written between the braces: `mod name = "file";`, and items after it.
 
+pub(crate) mod items;
+pub(crate) mod limits;
+
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Ident, LitStr, Token, Visibility};
 
-use crate::items::Items;
-use crate::size;
+use crate::input::items::Items;
 
 pub(crate) struct Input {
     pub(crate) attributes: Vec<Attribute>,
@@ -25,7 +27,7 @@ impl Input {
     ///
     /// When there is no module to make.
     pub(crate) fn parse(tokens: TokenStream) -> syn::Result<(Self, Vec<syn::Error>)> {
-        size::check(&tokens)?;
+        limits::check(&tokens)?;
         let (mut input, rest) = parse_head.parse2(tokens)?;
         let (items, errors) = Items::parse(rest);
         input.items = items;

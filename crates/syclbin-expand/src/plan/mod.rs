@@ -4,23 +4,26 @@
 //! A name follows from the kernel alone (and from its overloads), so that a kernel that is added to
 //! a file renames no other. Two kernels that come to the same name are an error.
 
+pub(crate) mod namespace;
+pub(crate) mod requests;
+mod type_names;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Ident;
 use syclbin::signature::mangled::KernelName;
-use syclbin::signature::{KernelSignature, StructId, Type};
+use syclbin::signature::{KernelSignature, StructId};
 
-use crate::cpp_name;
 use crate::file::File;
-use crate::globals::PlannedGlobal;
 use crate::input::Input;
-use crate::left_out::LeftOut;
 use crate::names;
-use crate::parameter;
-use crate::rust_type::Types;
-use crate::stub::{PlannedContract, Stub};
-use crate::type_names::structure;
-use crate::wishes::{Wish, selected, wishes};
+use crate::names::cpp_name;
+use crate::plan::namespace::Namespace;
+use crate::plan::requests::{Request, requests, selected};
+use crate::stub::left_out::LeftOut;
+use crate::stub::{PlannedContract, Stub, parameter};
+use crate::types::Types;
+use crate::variables::globals::PlannedGlobal;
 
 pub(crate) struct Plan<'f> {
     pub(crate) root: Namespace<'f>,
@@ -29,25 +32,6 @@ pub(crate) struct Plan<'f> {
     pub(crate) types: Types<'f>,
     /// Types of the user's.
     pub(crate) own: Vec<(StructId, syn::Path)>,
-}
-
-/// A namespace of C++, or the whole file.
-#[derive(Default)]
-pub(crate) struct Namespace<'f> {
-    pub(crate) stubs: Vec<Stub<'f>>,
-    /// Those that could have a function by their names.
-    pub(crate) left_out: Vec<(Ident, LeftOut<'f>)>,
-    pub(crate) globals: Vec<PlannedGlobal<'f>>,
-    pub(crate) structs: Vec<(StructId, Ident)>,
-    pub(crate) inner: BTreeMap<String, Inner<'f>>,
-}
-
-/// A namespace inside of another.
-#[derive(Default)]
-pub(crate) struct Inner<'f> {
-    /// Its module.
-    pub(crate) module: Option<Ident>,
-    pub(crate) namespace: Namespace<'f>,
 }
 
 /// The kernels and variables that have names, by namespace and name in Rust.
@@ -63,13 +47,10 @@ struct Context<'c> {
 /// Functions of the generated structs.
 const OWN_METHODS: [&str; 4] = ["best_device", "load", "builder", "new"];
 
-/// Types of the generated modules.
-pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
-
 impl<'f> Plan<'f> {
     pub(crate) fn new(input: &Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
         let kernels = &file.signatures.kernels;
-        let wishes = wishes(input, file, errors);
+        let requests = requests(input, file, errors);
         let selected = selected(input, file, errors);
         let mut plan = Self {
             root: Namespace::default(),
@@ -85,11 +66,11 @@ impl<'f> Plan<'f> {
         let names = default_names(kernels)
             .into_iter()
             .zip(cpp_name::unique(kernels));
-        let kernels = kernels.iter().zip(wishes).zip(names).enumerate();
-        for (_, ((kernel, wish), (name, called))) in
-            kernels.filter(|(place, _)| selected.contains(place))
+        let kernels = kernels.iter().zip(requests).zip(names).enumerate();
+        for (_, ((kernel, request), (name, called))) in
+            kernels.filter(|(index, _)| selected.contains(index))
         {
-            plan.add(kernel, wish, name.as_deref(), called, &mut context);
+            plan.add(kernel, request, name.as_deref(), called, &mut context);
         }
         plan.add_globals(file, &mut context.taken);
         plan.refuse_unsafe_globals(file, errors);
@@ -102,7 +83,7 @@ impl<'f> Plan<'f> {
     fn add(
         &mut self,
         kernel: &'f KernelSignature,
-        wish: Wish<'_>,
+        request: Request<'_>,
         name: Option<&str>,
         called: String,
         context: &mut Context<'_>,
@@ -114,7 +95,7 @@ impl<'f> Plan<'f> {
         } = context;
         let path = kernel.name.as_ref().map(|name| name.path.clone());
         let path = path.unwrap_or_default();
-        let rename = wish.item.and_then(|item| item.rename.clone());
+        let rename = request.item.and_then(|item| item.rename.clone());
         let ident = match rename {
             Some(ident) => Ok(ident),
             None => identifier(&path, name),
@@ -137,7 +118,7 @@ impl<'f> Plan<'f> {
                 .enumerate()
                 .find_map(parameter::unsupported),
         };
-        if let (Some(reason), Some(item)) = (&reason, wish.item) {
+        if let (Some(reason), Some(item)) = (&reason, request.item) {
             errors.push(
                 item.cpp
                     .error(format!("this kernel has no function: {reason}")),
@@ -148,7 +129,7 @@ impl<'f> Plan<'f> {
         }
         let Ok(mut ident) = ident else { return };
         if OWN_METHODS.contains(&ident.to_string().as_str()) {
-            if wish.item.is_some_and(|item| item.rename.is_some()) {
+            if request.item.is_some_and(|item| item.rename.is_some()) {
                 let message =
                     format!("the generated module has a function `{ident}`; write another name");
                 errors.push(syn::Error::new(ident.span(), message));
@@ -168,7 +149,7 @@ impl<'f> Plan<'f> {
                 .kernels
                 .iter()
                 .filter_map(|item| item.rename.as_ref());
-            let chosen = wish.item.and_then(|item| item.rename.as_ref());
+            let chosen = request.item.and_then(|item| item.rename.as_ref());
             let chosen = chosen.or_else(|| renames.into_iter().find(|name| **name == ident));
             let span = chosen.map_or_else(|| input.file.span(), Ident::span);
             errors.push(syn::Error::new(span, message));
@@ -180,14 +161,13 @@ impl<'f> Plan<'f> {
                 ident,
                 kernel,
                 parameters,
-                visibility: wish.item.and_then(|item| item.visibility.clone()),
-                contract: wish
-                    .item
-                    .zip(wish.contract)
-                    .map(|(item, contract)| PlannedContract {
+                visibility: request.item.and_then(|item| item.visibility.clone()),
+                contract: request.item.zip(request.contract).map(|(item, contract)| {
+                    PlannedContract {
                         contract,
                         item: item.cpp.clone(),
-                    }),
+                    }
+                }),
             }),
             // Nobody calls what is the runtime's own.
             (Some(_), _) if path.first().is_some_and(|part| part == "sycl") => {}
@@ -267,41 +247,6 @@ impl<'f> Plan<'f> {
     }
 }
 
-impl<'f> Namespace<'f> {
-    pub(crate) fn at(&mut self, path: &[String]) -> &mut Self {
-        path.iter().fold(self, |scope, part| {
-            &mut scope.inner.entry(part.clone()).or_default().namespace
-        })
-    }
-
-    /// Whether there is a struct of kernels.
-    pub(crate) fn has_kernels(&self) -> bool {
-        let mut inner = self.inner.values();
-        !(self.stubs.is_empty() && self.left_out.is_empty() && self.globals.is_empty())
-            || inner.any(|inner| inner.namespace.has_kernels())
-    }
-
-    fn each_stub<'s>(&'s self, look: &mut impl FnMut(&'s Stub<'f>)) {
-        self.stubs.iter().for_each(&mut *look);
-        for inner in self.inner.values() {
-            inner.namespace.each_stub(look);
-        }
-    }
-
-    pub(crate) fn structs_in_use(&self, in_use: &mut BTreeSet<StructId>) {
-        let parameters = self.stubs.iter().flat_map(|stub| stub.parameters);
-        in_use.extend(parameters.filter_map(|parameter| parameter_structure(&parameter.ty)));
-        let globals = self
-            .globals
-            .iter()
-            .filter_map(|global| global.global.ty.as_ref().ok());
-        in_use.extend(globals.filter_map(structure));
-        for inner in self.inner.values() {
-            inner.namespace.structs_in_use(in_use);
-        }
-    }
-}
-
 /// The name of a kernel in Rust.
 ///
 /// # Errors
@@ -331,19 +276,11 @@ fn default_names(kernels: &[KernelSignature]) -> Vec<Option<String>> {
             .get(&name.qualified())
             .is_some_and(|all| all.len() > 1);
         let base = base?;
-        Some(match overloaded {
-            true => names::overload(&base, kernel),
-            false => base,
+        Some(if overloaded {
+            names::overload(&base, kernel)
+        } else {
+            base
         })
     });
     named.collect()
-}
-
-/// The struct that a stub of this parameter names.
-fn parameter_structure(ty: &Type) -> Option<StructId> {
-    match ty {
-        // Its size is all that is passed.
-        Type::LocalMemory { size: Some(_), .. } => None,
-        ty => ty.structure(),
-    }
 }

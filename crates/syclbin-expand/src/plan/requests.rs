@@ -3,26 +3,27 @@
 use std::collections::BTreeSet;
 
 use crate::contract::Contract;
-use crate::cpp_name::{self, CppName};
 use crate::file::File;
 use crate::input::Input;
-use crate::items::{KernelItem, SelectionKind};
+use crate::input::items::{KernelItem, SelectionKind};
+use crate::names::cpp_name::{self, CppName};
+use crate::names::known;
 
 /// What an item says of a kernel.
 #[derive(Default)]
-pub(crate) struct Wish<'i> {
+pub(crate) struct Request<'i> {
     pub(crate) item: Option<&'i KernelItem>,
     pub(crate) contract: Option<Contract>,
 }
 
 /// What the items say of each kernel.
-pub(crate) fn wishes<'i>(
+pub(crate) fn requests<'i>(
     input: &'i Input,
     file: &File,
     errors: &mut Vec<syn::Error>,
-) -> Vec<Wish<'i>> {
+) -> Vec<Request<'i>> {
     let kernels = &file.signatures.kernels;
-    let mut wishes: Vec<Wish<'i>> = kernels.iter().map(|_| Wish::default()).collect();
+    let mut requests: Vec<Request<'i>> = kernels.iter().map(|_| Request::default()).collect();
     for item in &input.items.kernels {
         let contract = item
             .safe
@@ -38,12 +39,12 @@ pub(crate) fn wishes<'i>(
                 "this says nothing of the kernel: write `as NEW_NAME` after it, or `safe` or \
                  `pub(crate)` before `fn`",
             )),
-            [place] => match &mut wishes[*place] {
-                wish if wish.item.is_some() => {
+            [index] => match &mut requests[*index] {
+                request if request.item.is_some() => {
                     errors.push(item.cpp.error("this kernel has an item above; one says all: `safe fn NAME as NEW_NAME where CONDITIONS;`"));
                 }
-                wish => {
-                    *wish = Wish {
+                request => {
+                    *request = Request {
                         item: Some(item),
                         contract,
                     }
@@ -51,7 +52,7 @@ pub(crate) fn wishes<'i>(
             },
             several => {
                 let all = cpp_name::unique(kernels);
-                let names = several.iter().map(|place| format!("`{}`", all[*place]));
+                let names = several.iter().map(|index| format!("`{}`", all[*index]));
                 let names: Vec<String> = names.collect();
                 let message = format!(
                     "several kernels are called this; write one of {}",
@@ -61,7 +62,7 @@ pub(crate) fn wishes<'i>(
             }
         }
     }
-    wishes
+    requests
 }
 
 /// The kernels that get functions.
@@ -85,11 +86,11 @@ pub(crate) fn selected(
     }
     let selected: BTreeSet<usize> = match selection.kind {
         SelectionKind::Only => named,
-        SelectionKind::Skip => all.filter(|place| !named.contains(place)).collect(),
+        SelectionKind::Skip => all.filter(|index| !named.contains(index)).collect(),
     };
     for item in &input.items.kernels {
-        if let [place] = item.cpp.among(kernels).as_slice()
-            && !selected.contains(place)
+        if let [index] = item.cpp.among(kernels).as_slice()
+            && !selected.contains(index)
         {
             errors.push(
                 item.cpp
@@ -112,41 +113,4 @@ fn unknown_kernel(name: &CppName, file: &File) -> Option<syn::Error> {
             name.text()
         ),
     }))
-}
-
-/// A list of names, not too long.
-pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
-    const MOST: usize = 20;
-    let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
-    let count = names.len();
-    let shown: Vec<String> = names
-        .into_iter()
-        .take(MOST)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    match count {
-        0 => None,
-        _ if count > MOST => Some(format!("{} and {} more", shown.join(", "), count - MOST)),
-        _ => Some(shown.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_lists_of_names_are_cut() {
-        assert_eq!(known([].into_iter()), None);
-        assert_eq!(known([""].into_iter()), None);
-        assert_eq!(
-            known(["b", "", "a", "b"].into_iter()),
-            Some("`a`, `b`".into())
-        );
-        let names: Vec<String> = (10..32).map(|number| number.to_string()).collect();
-        let of = |count: usize| known(names.iter().take(count).map(String::as_str)).unwrap();
-        assert!(of(20).ends_with("`28`, `29`"), "{}", of(20));
-        assert!(of(21).ends_with("`28`, `29` and 1 more"), "{}", of(21));
-        assert!(of(22).ends_with("`28`, `29` and 2 more"), "{}", of(22));
-    }
 }

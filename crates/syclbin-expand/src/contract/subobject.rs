@@ -1,18 +1,18 @@
-//! Places in values: where in an argument a member or element lies, as C++ has it.
+//! Subobjects: where in an argument a member or an element lies, as C++ has it.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{Element, Parameter, Scalar, Type};
 use syn::{Expr, Lit, Member};
 
-use crate::condition::{ungrouped, word};
+use crate::contract::condition::{ungrouped, word};
 use crate::names;
-use crate::rust_type::{Types, number};
-use crate::structs;
+use crate::types::structs;
+use crate::types::{Types, number};
 
-/// A part of an argument that is passed by value.
+/// A member or an element of an argument that is passed by value, or all of the argument.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct Subobject {
     /// Of the argument.
     pub(crate) index: usize,
     /// Bytes from its beginning.
@@ -22,7 +22,7 @@ pub(crate) struct Place {
     pub(crate) sign_known: bool,
 }
 
-impl Place {
+impl Subobject {
     /// All of argument `index`; none for what is not passed by value.
     pub(crate) fn of(index: usize, parameter: &Parameter) -> Option<Self> {
         let element = match &parameter.ty {
@@ -90,8 +90,8 @@ impl Place {
     }
 }
 
-/// The way to a place: `world.grid.a[1]`.
-pub(crate) struct Walk<'e> {
+/// How conditions name a subobject: `world.grid.a[1]`.
+pub(crate) struct MemberPath<'e> {
     /// The name of the parameter, and where it stands.
     pub(crate) parameter: String,
     pub(crate) at: &'e Expr,
@@ -103,8 +103,8 @@ enum Step<'e> {
     Index(&'e Lit),
 }
 
-impl<'e> Walk<'e> {
-    /// `None` for what is no way to a place.
+impl<'e> MemberPath<'e> {
+    /// Returns `None` for expressions that name no subobject.
     pub(crate) fn read(expression: &'e Expr) -> Option<Self> {
         let mut steps = Vec::new();
         let mut inner = ungrouped(expression);
@@ -131,16 +131,16 @@ impl<'e> Walk<'e> {
         })
     }
 
-    /// Where it leads from `place`. What is wrong with a member is said at `expression`.
+    /// Returns the subobject that it names in `subobject`. Errors point at `expression`.
     pub(crate) fn steps(
         &self,
-        mut place: Place,
+        mut subobject: Subobject,
         types: &Types<'_>,
         expression: &Expr,
-    ) -> syn::Result<Place> {
+    ) -> syn::Result<Subobject> {
         let error = |message: String| Err(syn::Error::new_spanned(expression, message));
         for step in &self.steps {
-            place = match (step, &place.element) {
+            subobject = match (step, &subobject.element) {
                 (Step::Member(member), Element::Struct(id)) => {
                     let layout = types.layouts.get(*id);
                     let name = names::plain(member);
@@ -149,9 +149,9 @@ impl<'e> Walk<'e> {
                         let known = types.layouts.describe(*id);
                         return error(format!("there is no member `{member}`: {known}"));
                     };
-                    Place {
-                        index: place.index,
-                        offset: place.offset.saturating_add(field.offset),
+                    Subobject {
+                        index: subobject.index,
+                        offset: subobject.offset.saturating_add(field.offset),
                         element: field.ty.clone(),
                         sign_known: field.sign_known,
                     }
@@ -160,18 +160,18 @@ impl<'e> Walk<'e> {
                     return error(format!("`{member}` is no member of a struct"));
                 }
                 (Step::Index(index), _) => {
-                    let Some(count) = place.count() else {
+                    let Some(count) = subobject.count() else {
                         return error("this is no array".into());
                     };
                     let index = within(index, count)?;
-                    match place.element(index, types) {
+                    match subobject.element(index, types) {
                         Some(element) => element,
                         None => return error("this is no array".into()),
                     }
                 }
             };
         }
-        Ok(place)
+        Ok(subobject)
     }
 }
 

@@ -1,10 +1,12 @@
 //! C++ names as Rust identifiers. The rule is stable: it looks at one kernel's own name, and at
 //! others only to tell overloads apart.
 
+pub(crate) mod cpp_name;
+
 use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, Span};
-use syclbin::signature::KernelSignature;
+use syclbin::signature::{KernelSignature, Parameter};
 
 /// The name of a kernel, before overloads are told apart: `scale<int>` is `scale_int`.
 pub(crate) fn base(kernel: &KernelSignature) -> Option<String> {
@@ -25,6 +27,12 @@ pub(crate) fn overload(base: &str, kernel: &KernelSignature) -> String {
         text.push_str(&words(&parameter.ty));
         text
     })
+}
+
+/// How messages and documentation call a parameter.
+pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
+    let name = parameter.name.clone().filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("arg{index}"))
 }
 
 /// A qualified name in parts that can be identifiers: `ns::Pair<int, 2>` is `ns` and `Pair_int_2`.
@@ -90,9 +98,10 @@ const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
 /// An identifier for `name`: as it is, raw if it is a keyword, or with an underscore if it cannot
 /// be raw. `None` for what is no identifier at all.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
-    let plain = match KEYWORDS.contains(&name) {
-        true => Err(()),
-        false => syn::parse_str::<Ident>(name).map_err(drop),
+    let plain = if KEYWORDS.contains(&name) {
+        Err(())
+    } else {
+        syn::parse_str::<Ident>(name).map_err(drop)
     };
     let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
     let padded = || syn::parse_str::<Ident>(&format!("{name}_"));
@@ -154,6 +163,23 @@ impl Scope {
             }
         }
         claimed
+    }
+}
+
+/// A list of names, not too long.
+pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
+    const MOST: usize = 20;
+    let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    let count = names.len();
+    let shown: Vec<String> = names
+        .into_iter()
+        .take(MOST)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match count {
+        0 => None,
+        _ if count > MOST => Some(format!("{} and {} more", shown.join(", "), count - MOST)),
+        _ => Some(shown.join(", ")),
     }
 }
 
@@ -233,5 +259,20 @@ mod tests {
         assert_eq!(claim("x"), "x");
         assert_eq!(claim("x"), "x_");
         assert_eq!(claim("x"), "x__");
+    }
+
+    #[test]
+    fn long_lists_of_names_are_cut() {
+        assert_eq!(known([].into_iter()), None);
+        assert_eq!(known([""].into_iter()), None);
+        assert_eq!(
+            known(["b", "", "a", "b"].into_iter()),
+            Some("`a`, `b`".into())
+        );
+        let names: Vec<String> = (10..32).map(|number| number.to_string()).collect();
+        let of = |count: usize| known(names.iter().take(count).map(String::as_str)).unwrap();
+        assert!(of(20).ends_with("`28`, `29`"), "{}", of(20));
+        assert!(of(21).ends_with("`28`, `29` and 1 more"), "{}", of(21));
+        assert!(of(22).ends_with("`28`, `29` and 2 more"), "{}", of(22));
     }
 }

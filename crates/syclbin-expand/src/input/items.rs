@@ -5,9 +5,9 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::Visibility;
 use syn::parse::Parser;
 
-use crate::cpp_name::CppName;
+use crate::input::limits;
 use crate::names;
-use crate::size;
+use crate::names::cpp_name::CppName;
 
 #[derive(Default)]
 pub(crate) struct Items {
@@ -205,7 +205,7 @@ impl KernelItem {
                 return Err(syn::Error::new(word.span(), message));
             }
             for condition in &conditions {
-                size::check_length(condition.clone(), "condition")?;
+                limits::check_length(condition.clone(), "condition")?;
             }
         }
         Ok(Self {

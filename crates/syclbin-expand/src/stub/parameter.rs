@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{Access, Parameter, Pointee, Scalar, Type};
 
-use crate::rust_type::{Types, array, number, vector};
+use crate::types::{Types, array, number, vector};
 
 /// How a parameter is passed.
 pub(crate) struct Passing {

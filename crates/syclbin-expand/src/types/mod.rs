@@ -1,5 +1,7 @@
 //! What C++ has in memory, as types of Rust.
 
+pub(crate) mod structs;
+
 use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Literal, TokenStream};

@@ -8,15 +8,15 @@ use syclbin::signature::{KernelSignature, Parameter, Pointee, Scalar, Type};
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprBinary, ExprGroup, ExprMethodCall, ExprParen, Lit, UnOp};
 
-use crate::bounds::Bounds;
-use crate::condition::{ungrouped, word};
-use crate::contract::Implied;
-use crate::place::{Place, Walk};
-use crate::reach::dimensions;
-use crate::rust_type::{Types, number};
-use crate::spelled::spelled;
-use crate::stub::label;
-use crate::sum::{Length, Sum};
+use crate::contract::bounds::Bounds;
+use crate::contract::condition::{ungrouped, word};
+use crate::contract::implied::Implied;
+use crate::contract::safety::dimensions;
+use crate::contract::spelling::spelled;
+use crate::contract::subobject::{MemberPath, Subobject};
+use crate::contract::sum::{Length, Sum};
+use crate::names::label;
+use crate::types::{Types, number};
 
 const TERMS: &str = "a contract knows integer parameters, their members, `x.len()` of buffers and work-group memory, \
     `x.align()` of buffers, `x.size(0)` of accessors, `range.items()`, `range[0]` and `range.dimensions()` of the launch, numbers, and + - * / %";
@@ -282,17 +282,17 @@ impl<'k, 'f> Terms<'k, 'f> {
     /// A number that is passed by value, or is in what is.
     fn value(&mut self, expression: &Expr) -> syn::Result<Value> {
         let error = |message: String| Err(syn::Error::new_spanned(expression, message));
-        let Some(walk) = Walk::read(expression) else {
+        let Some(path) = MemberPath::read(expression) else {
             return error(TERMS.into());
         };
-        let name = &walk.parameter;
+        let name = &path.parameter;
         let Some(index) = self.parameter(name) else {
-            return Err(self.no_parameter(walk.at));
+            return Err(self.no_parameter(path.at));
         };
         let Some(parameter) = self.parameters.get(index) else {
             return error(TERMS.into());
         };
-        let Some(whole) = Place::of(index, parameter) else {
+        let Some(whole) = Subobject::of(index, parameter) else {
             return error(match parameter.ty {
                 Type::Pointer { .. } | Type::Accessor { .. } => format!(
                     "`{name}` is a buffer; what it holds is not known at launch, `{name}.len()` is"
@@ -300,9 +300,9 @@ impl<'k, 'f> Terms<'k, 'f> {
                 _ => format!("`{name}` is no integer"),
             });
         };
-        let place = walk.steps(whole, self.types, expression)?;
-        let Some(scalar) = place.scalar() else {
-            let spelled = self.types.layouts.spell(&place.element);
+        let subobject = path.steps(whole, self.types, expression)?;
+        let Some(scalar) = subobject.scalar() else {
+            let spelled = self.types.layouts.spell(&subobject.element);
             return error(format!("this is no integer: it is `{spelled}`"));
         };
         if scalar == Scalar::Bool {
@@ -313,11 +313,11 @@ impl<'k, 'f> Terms<'k, 'f> {
             return error(format!("this is a `{ty}`; contracts compare integers"));
         }
         self.value = self.value.or(Some(index));
-        let number = place.read(scalar);
+        let number = subobject.read(scalar);
         let text = spelled(ungrouped(expression));
         let signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64);
         let natural = || Implied::natural(Some(index), text.clone(), number.clone());
-        let sum = if signed && place.sign_known {
+        let sum = if signed && subobject.sign_known {
             self.signed.push((text.clone(), natural()));
             Sum::signed(text)
         } else {

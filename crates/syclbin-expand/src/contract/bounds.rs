@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::condition::Relation;
-use crate::sum::{Length, Numbers, Sum, Trend};
+use crate::contract::condition::Relation;
+use crate::contract::sum::{Length, Numbers, Sum, Trend};
 
 /// What the conditions of a contract say, all together.
 #[derive(Default)]
@@ -98,9 +98,10 @@ impl Bounds {
     pub(crate) fn natural_numbers(&self) -> Numbers {
         let mut natural = Numbers::new();
         for sum in self.compared.iter().flat_map(|compared| &compared.natural) {
-            natural.extend(match sum.lengths().is_empty() {
-                true => sum.bounded_above(),
-                false => sum.numbers(),
+            natural.extend(if sum.lengths().is_empty() {
+                sum.bounded_above()
+            } else {
+                sum.numbers()
             });
         }
         let least = self.least();

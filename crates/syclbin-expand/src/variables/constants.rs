@@ -7,7 +7,7 @@ use syclbin::signature::{Element, Scalar, SpecializationConstant};
 
 use crate::doc;
 use crate::names::{self, Scope};
-use crate::rust_type::Types;
+use crate::types::Types;
 
 /// The builder of the module: files to link, and a method for each constant that Rust can set.
 pub(crate) fn builder(
@@ -97,9 +97,10 @@ fn method(
             Some(default) => format!("`{name}`; {default} if it is not set."),
             None => format!("`{name}`; the file has its default."),
         },
-        match constant.sign_known {
-            true => String::new(),
-            false => "Whether it is signed is not known; taken for signed.".into(),
+        if constant.sign_known {
+            String::new()
+        } else {
+            "Whether it is signed is not known; taken for signed.".into()
         },
     ]);
     let symbol = &constant.symbol;

@@ -6,7 +6,7 @@ use syclbin::signature::DeviceGlobal;
 use syclbin::signature::mangled::KernelName;
 
 use crate::doc;
-use crate::rust_type::Types;
+use crate::types::Types;
 
 /// A device global that gets a method.
 pub(crate) struct PlannedGlobal<'f> {
@@ -35,9 +35,10 @@ impl PlannedGlobal<'_> {
             .map_or_else(|| id.clone(), KernelName::qualified);
         let doc = doc::paragraphs([
             doc::cpp(&format!("device_global<{spelled}> {name}")),
-            match self.global.sign_known {
-                true => String::new(),
-                false => "Which integers of it are signed is not known; taken for signed.".into(),
+            if self.global.sign_known {
+                String::new()
+            } else {
+                "Which integers of it are signed is not known; taken for signed.".into()
             },
             "# Errors\n\nWhen the device has no such variable, or the driver no functions for it."
                 .into(),
