@@ -1,7 +1,7 @@
 //! What `include_syclbin!` writes: the kernels of a SYCLBIN file as a Rust module.
 //!
 //! The macro is a shell around [`include()`], because a crate of macros exports nothing else. Tools
-//! show the same code with [`source`].
+//! show the same code with `source`, behind the feature of that name.
 //!
 //! The way through, each step once:
 //!
@@ -35,9 +35,7 @@ mod stub;
 mod types;
 mod variables;
 
-use std::str::FromStr as _;
-
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::file::File;
@@ -70,10 +68,11 @@ pub fn include(tokens: TokenStream) -> TokenStream {
 /// When `bytes` are no SYCLBIN file or an image of it is damaged, when `module` is no name of Rust,
 /// when something is wrong with `items`, and when two kernels would have one name; with all that is
 /// wrong.
+#[cfg(any(test, feature = "source"))]
 pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<String, Vec<String>> {
-    let name = syn::parse_str::<Ident>(module);
+    let name = syn::parse_str::<syn::Ident>(module);
     let name = name.map_err(|_| vec![format!("`{module}` is no name for a module of Rust")])?;
-    let items = TokenStream::from_str(items);
+    let items = items.parse::<TokenStream>();
     let items = items.map_err(|error| vec![format!("the items cannot be read: {error}")])?;
     let file = File::parse(quote!(#path), file::file_name(path.as_ref()), bytes);
     let file = file.map_err(|error| vec![format!("{path}: {error}")])?;
