@@ -55,9 +55,10 @@ impl Property for Records {
             return None;
         }
         let fields = |record: &str| record.split(',').map(String::from).collect();
-        Some(Self(match text.is_empty() {
-            true => Vec::new(),
-            false => text.split(';').map(fields).collect(),
+        Some(Self(if text.is_empty() {
+            Vec::new()
+        } else {
+            text.split(';').map(fields).collect()
         }))
     }
 

@@ -27,9 +27,10 @@ impl Property for SetNames {
     fn from_value(value: &Value) -> Option<Self> {
         let text = String::from_value(value)?;
         let names = text.split(',').map(String::from);
-        Some(Self(match text.is_empty() {
-            true => Vec::new(),
-            false => names.collect(),
+        Some(Self(if text.is_empty() {
+            Vec::new()
+        } else {
+            names.collect()
         }))
     }
 

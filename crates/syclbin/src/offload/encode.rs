@@ -1,12 +1,12 @@
-//! OffloadBinary: header, entries, string entries, string table, images.
+//! Writes OffloadBinary files: header, entries, string entries, string table, images.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::Error;
-use crate::offload::{Entry, ImageKind, OffloadKind};
+use super::{Entry, ImageKind, OffloadKind};
 use crate::raw::offload_binary::{self as raw, HEADER_SIZE, StringEntry};
+use crate::write::error::Error;
 
 /// An entry on its way out. The image is in parts, so that large ones are copied once only.
 pub(crate) struct Outgoing<'a> {
@@ -86,9 +86,10 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
             flags: entry.flags,
             // Where there are no strings, the writers of LLVM (version 1) and of the reference
             // runtime (version 2) differ.
-            string_offset: match entry.strings.is_empty() && version != 1 {
-                true => 0,
-                false => string_offset as u64,
+            string_offset: if entry.strings.is_empty() && version != 1 {
+                0
+            } else {
+                string_offset as u64
             },
             string_count: entry.strings.len() as u64,
             image_offset: image_offset as u64,
@@ -116,7 +117,7 @@ const SHARED: usize = 128;
 struct StringTable {
     bytes: Vec<u8>,
     start: usize,
-    places: BTreeMap<Vec<u8>, u64>,
+    offsets: BTreeMap<Vec<u8>, u64>,
 }
 
 impl StringTable {
@@ -125,21 +126,21 @@ impl StringTable {
         Self {
             bytes: if used { Vec::from([0]) } else { Vec::new() },
             start,
-            places: BTreeMap::new(),
+            offsets: BTreeMap::new(),
         }
     }
 
     /// Where `text` lies in the file.
     fn add(&mut self, text: &[u8]) -> u64 {
-        if let Some(place) = self.places.get(text) {
-            return *place;
+        if let Some(offset) = self.offsets.get(text) {
+            return *offset;
         }
-        let place = (self.start + self.bytes.len()) as u64;
+        let offset = (self.start + self.bytes.len()) as u64;
         self.bytes.extend_from_slice(text);
         self.bytes.push(0);
         if text.len() <= SHARED {
-            self.places.insert(text.to_vec(), place);
+            self.offsets.insert(text.to_vec(), offset);
         }
-        place
+        offset
     }
 }

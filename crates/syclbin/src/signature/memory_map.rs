@@ -1,10 +1,10 @@
-//! Whether two descriptions of the same memory agree: where both have a number or a pointer, it is the
-//! same. Padding, and bytes of which no more is known, agree with everything.
+//! Memory maps: which numbers and pointers lie where. They tell whether two descriptions of the same memory
+//! agree: where both have a number or a pointer, it is the same. Padding, and bytes of which no more is known, agree with everything.
 
 use alloc::vec::Vec;
 
-use super::code_types::Record;
-use super::spirv::{Module, TypeId};
+use super::spirv::Module;
+use super::spirv::types::{Record, TypeId};
 use super::types::{Element, Layouts, Scalar};
 
 /// Types nest, and repeat each other: what is beyond so many steps is not compared. Kernels take four
@@ -33,12 +33,12 @@ enum Kind {
 
 /// What memory holds where, in order.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct MemoryMap {
     runs: Vec<Run>,
     steps: usize,
 }
 
-impl Memory {
+impl MemoryMap {
     /// What `element` says.
     pub(super) fn of_element(element: &Element, layouts: &Layouts) -> Self {
         let mut memory = Self::default();
@@ -55,9 +55,10 @@ impl Memory {
 
     /// Adds a number.
     pub(super) fn scalar(&mut self, start: u64, scalar: Scalar) {
-        let kind = match scalar.is_float() {
-            true => Kind::Float,
-            false => Kind::Integer,
+        let kind = if scalar.is_float() {
+            Kind::Float
+        } else {
+            Kind::Integer
         };
         self.one(start, scalar.size(), kind);
     }
@@ -80,9 +81,10 @@ impl Memory {
             if !same || a.size != b.size || !a.start.abs_diff(b.start).is_multiple_of(a.size) {
                 return Some(a.start.max(b.start));
             }
-            match a.end <= b.end {
-                true => left.next(),
-                false => right.next(),
+            if a.end <= b.end {
+                left.next()
+            } else {
+                right.next()
             };
         }
         None
@@ -269,7 +271,7 @@ mod tests {
     fn arrays_are_compared_whole_and_arrays_of_structs_one_by_one() {
         let mut layouts = Layouts::default();
         let mixed = pair(INT, FLOAT, 4, &mut layouts);
-        let memory = |element| Memory::of_element(&element, &layouts);
+        let memory = |element| MemoryMap::of_element(&element, &layouts);
         let ints = memory(array(INT, 1 << 60));
         assert_eq!(ints.runs.len(), 1);
         assert_eq!(ints.difference(&memory(array(array(INT, 5), 7))), None);
@@ -289,7 +291,7 @@ mod tests {
                 nested = pair(nested.clone(), nested, size, &mut layouts);
                 size *= 2;
             }
-            let memory = Memory::of_element(&array(nested, u64::MAX), &layouts);
+            let memory = MemoryMap::of_element(&array(nested, u64::MAX), &layouts);
             assert!(memory.steps <= MAX_STEPS && memory.runs.len() <= MAX_STEPS);
             assert_eq!(memory.difference(&memory), None);
         }

@@ -11,7 +11,7 @@ const PATH_LIMIT: usize = 512;
 
 /// A slice of the input on the way down.
 #[derive(Clone)]
-pub(super) struct Place<'a> {
+pub(super) struct InputSlice<'a> {
     pub(super) bytes: &'a [u8],
     /// Where it starts in the input.
     pub(super) offset: u64,
@@ -19,7 +19,7 @@ pub(super) struct Place<'a> {
     pub(super) depth: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> InputSlice<'a> {
     /// The input itself.
     pub(super) fn whole(bytes: &'a [u8]) -> Self {
         Self {
@@ -32,9 +32,10 @@ impl<'a> Place<'a> {
 
     /// A part of this, called `name`.
     pub(super) fn part(&self, bytes: &'a [u8], name: &str) -> Self {
-        let mut path = match self.path.is_empty() {
-            true => name.into(),
-            false => format!("{}: {name}", self.path),
+        let mut path = if self.path.is_empty() {
+            name.into()
+        } else {
+            format!("{}: {name}", self.path)
         };
         // Each of a million parts has a path of its own.
         if path.len() > PATH_LIMIT {
@@ -57,9 +58,10 @@ impl<'a> Place<'a> {
 
     /// An error of a reader that knows only these bytes.
     pub(super) fn error(&self, error: Error) -> Error {
-        let record = match self.path.is_empty() {
-            true => error.record().to_string(),
-            false => format!("{}: {}", self.path, error.record()),
+        let record = if self.path.is_empty() {
+            error.record().to_string()
+        } else {
+            format!("{}: {}", self.path, error.record())
         };
         error.within(record, self.offset)
     }

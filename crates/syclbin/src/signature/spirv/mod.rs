@@ -2,61 +2,33 @@
 //! know, because real modules use Intel's extensions. Numbers and names are those of the SPIR-V
 //! specification, section 3.
 
+pub(crate) mod types;
+#[doc(hidden)]
+pub mod words;
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::code_types::{Record, Types};
 use super::types::Scalar;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
+pub use types::TypeId;
+use types::{Record, TypeTable};
+pub use words::MAGIC_BYTES;
+use words::{
+    DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
+    Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
+};
 
-const MAGIC: u32 = 0x0723_0203;
-/// The first bytes of a module.
-pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 /// What DPC++ puts before the names of a kernel's parameters: those of a function and of a functor.
 pub(super) const PARAMETER_PREFIXES: [&str; 2] = ["__arg_", "_arg_"];
-const HEADER_WORDS: usize = 5;
-const RECORD: &str = "SPIR-V module";
-
-/// Opcodes.
-mod op {
-    pub(super) const NAME: u16 = 5;
-    pub(super) const STRING: u16 = 7;
-    pub(super) const EXT_INST_IMPORT: u16 = 11;
-    pub(super) const EXT_INST: u16 = 12;
-    pub(super) const ENTRY_POINT: u16 = 15;
-    pub(super) const EXECUTION_MODE: u16 = 16;
-    pub(super) const TYPE_BOOL: u16 = 20;
-    pub(super) const TYPE_INT: u16 = 21;
-    pub(super) const TYPE_FLOAT: u16 = 22;
-    pub(super) const TYPE_VECTOR: u16 = 23;
-    pub(super) const TYPE_SAMPLER: u16 = 26;
-    pub(super) const TYPE_ARRAY: u16 = 28;
-    pub(super) const TYPE_STRUCT: u16 = 30;
-    pub(super) const TYPE_POINTER: u16 = 32;
-    pub(super) const CONSTANT: u16 = 43;
-    pub(super) const SPEC_CONSTANT_TRUE: u16 = 48;
-    pub(super) const SPEC_CONSTANT_FALSE: u16 = 49;
-    pub(super) const SPEC_CONSTANT: u16 = 50;
-    pub(super) const FUNCTION: u16 = 54;
-    pub(super) const FUNCTION_PARAMETER: u16 = 55;
-    pub(super) const FUNCTION_CALL: u16 = 57;
-    pub(super) const VARIABLE: u16 = 59;
-    pub(super) const DECORATE: u16 = 71;
-}
 
 const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
-const DECORATION_SPEC_ID: u32 = 1;
-const DECORATION_CPACKED: u32 = 10;
 const DECORATION_BUILT_IN: u32 = 11;
 const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
-const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
-const DECORATION_ALIGNMENT: u32 = 44;
 /// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
 const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
-const LINKAGE_EXPORT: u32 = 0;
-const LINKAGE_IMPORT: u32 = 1;
 /// `LinkOnceODR`, of `SPV_KHR_linkonce_odr`.
 const LINKAGE_LINK_ONCE: u32 = 2;
 
@@ -79,7 +51,7 @@ pub struct Module {
     /// The same, for those of 64 bits.
     pub(super) wide_constants: BTreeMap<u32, u64>,
     packed: BTreeSet<u32>,
-    pub(super) types: Types,
+    pub(super) types: TypeTable,
     alignments: BTreeMap<u32, u32>,
     attributes: BTreeMap<u32, Vec<u32>>,
     entry_points: Vec<(u32, String)>,
@@ -96,7 +68,7 @@ pub struct Module {
     host_names: BTreeMap<String, u32>,
     /// The `SpecId` of constants.
     spec_ids: BTreeMap<u32, u32>,
-    /// Types of specialization constants by `SpecId`, the first that has it.
+    /// TypeTable of specialization constants by `SpecId`, the first that has it.
     spec_constants: BTreeMap<u32, TypeId>,
     imports: Vec<(u32, String)>,
     exports: Vec<String>,
@@ -167,10 +139,6 @@ pub enum ParameterType {
     Other,
 }
 
-/// A type of a module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TypeId(pub(super) u32);
-
 impl Module {
     /// Reads a module.
     ///
@@ -179,31 +147,15 @@ impl Module {
     /// When the bytes are no SPIR-V (little-endian, as every known compiler writes it) or an
     /// instruction does not fit; the offset is that of the instruction.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        let fail =
-            |word: usize, problem| Error::new(RECORD, word as u64 * 4, ErrorKind::SpirV(problem));
-        if !bytes.len().is_multiple_of(4) {
-            return Err(fail(bytes.len() / 4, "the size is no multiple of 4"));
-        }
-        let words: Vec<u32> = bytes
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
-            .collect();
-        match words.first() {
-            Some(&MAGIC) if words.len() >= HEADER_WORDS => {}
-            Some(&MAGIC) => return Err(fail(0, "the header is cut off")),
-            _ => return Err(fail(0, "it does not begin with the magic 0x07230203")),
-        }
+        let words = words(bytes)?;
         let mut module = Self::default();
         let mut function = None;
-        let mut at = HEADER_WORDS;
-        while let Some(&first) = words.get(at) {
-            let count = (first >> 16) as usize;
-            let operands = match words.get(at + 1..at + count) {
-                Some(operands) if count > 0 => operands,
-                _ => return Err(fail(at, "an instruction reaches beyond the module")),
-            };
-            // The low half is the opcode.
-            let opcode = (first & 0xffff) as u16;
+        for instruction in instructions(&words) {
+            let Instruction {
+                at,
+                opcode,
+                operands,
+            } = instruction?;
             // Parameters that share an id would share its name and attributes, so that a small file
             // could mean a huge one.
             if opcode == op::FUNCTION_PARAMETER
@@ -211,12 +163,11 @@ impl Module {
                     .get(1)
                     .is_some_and(|id| !module.parameter_ids.insert(*id))
             {
-                return Err(fail(at, "a parameter has the id of another"));
+                return Err(error(at, "a parameter has the id of another"));
             }
             module
                 .instruction(opcode, operands, &mut function)
-                .ok_or_else(|| fail(at, "an instruction has too few operands"))?;
-            at += count;
+                .ok_or_else(|| error(at, "an instruction has too few operands"))?;
         }
         for &(id, ty) in module.functions.values().flatten() {
             let by_value = module.attributes.get(&id);
@@ -555,24 +506,6 @@ pub(super) fn parameter_name(name: &str) -> String {
     name.strip_suffix(".coerce").unwrap_or(name).into()
 }
 
-/// A literal string, four bytes a word, closed by a zero byte, and the words after it.
-fn string(words: &[u32]) -> (String, &[u32]) {
-    let mut bytes = Vec::new();
-    for (index, word) in words.iter().enumerate() {
-        for byte in word.to_le_bytes() {
-            if byte == 0 {
-                return (text(&bytes), &words[index + 1..]);
-            }
-            bytes.push(byte);
-        }
-    }
-    (text(&bytes), &[])
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -580,7 +513,7 @@ mod tests {
     use alloc::vec;
 
     fn module(instructions: &[(u16, &[u32])]) -> Vec<u8> {
-        let mut words = vec![MAGIC, 0x0001_0400, 0, 100, 0];
+        let mut words = vec![words::MAGIC, 0x0001_0400, 0, 100, 0];
         for (opcode, operands) in instructions {
             let count = u32::try_from(operands.len()).unwrap() + 1;
             words.push(count << 16 | u32::from(*opcode));
