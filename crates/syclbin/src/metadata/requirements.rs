@@ -4,9 +4,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::malformed::{Malformed, describe};
-use super::property::{Property, put, put_list};
-use super::size::{Dimensions, WorkGroupSize};
+use super::value::malformed::{Malformed, describe};
+use super::value::property::{Property, put, put_list};
+use super::value::size::{Dimensions, WorkGroupSize};
 use crate::Aspect;
 use crate::property::{PropertySets, Value, key, set};
 

@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::malformed::Malformed;
-use super::property::{Property, put_list};
+use super::value::malformed::Malformed;
+use super::value::property::{Property, put_list};
 use crate::property::{PropertySets, Value, key, set};
 
 /// Sets of virtual functions (set [`VIRTUAL_FUNCTIONS`](set::VIRTUAL_FUNCTIONS)). A loader links a

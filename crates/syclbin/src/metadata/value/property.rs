@@ -37,12 +37,16 @@ impl PropertySets<'_> {
     }
 }
 
-pub(super) fn read_value<T: Property>(set: &str, key: &str, value: &Value) -> Result<T, Malformed> {
+pub(in crate::metadata) fn read_value<T: Property>(
+    set: &str,
+    key: &str,
+    value: &Value,
+) -> Result<T, Malformed> {
     T::from_value(value).ok_or_else(|| Malformed::new(set, key, T::EXPECTED, describe(value)))
 }
 
 /// Writes the property, or takes it out.
-pub(super) fn put<'a, T: Property>(
+pub(in crate::metadata) fn put<'a, T: Property>(
     sets: &mut PropertySets<'a>,
     set: &'static str,
     key: impl Into<Cow<'a, str>>,
@@ -58,7 +62,7 @@ pub(super) fn put<'a, T: Property>(
 
 /// Writes a list. An empty one means the same as none, so it only takes the place of another: some
 /// writers write empty lists and some do not.
-pub(super) fn put_list<T: Property + Default + PartialEq>(
+pub(in crate::metadata) fn put_list<T: Property + Default + PartialEq>(
     sets: &mut PropertySets<'_>,
     set: &'static str,
     key: &'static str,
@@ -78,7 +82,7 @@ pub(super) fn bytes(value: &Value) -> Option<&[u8]> {
 }
 
 /// The bytes as records of `N` bytes each.
-pub(super) fn records<const N: usize>(value: &Value) -> Option<&[[u8; N]]> {
+pub(in crate::metadata) fn records<const N: usize>(value: &Value) -> Option<&[[u8; N]]> {
     match bytes(value)?.as_chunks() {
         (records, []) => Some(records),
         _ => None,

@@ -120,7 +120,7 @@ impl<T> Named<T> {
     }
 
     /// What `name` stands for, the default unless something was said.
-    pub(super) fn entry(&mut self, name: &str) -> &mut T
+    pub(in crate::metadata) fn entry(&mut self, name: &str) -> &mut T
     where
         T: Default,
     {

@@ -23,7 +23,7 @@ pub struct Malformed {
 }
 
 impl Malformed {
-    pub(super) fn new(
+    pub(in crate::metadata) fn new(
         set: &str,
         key: &str,
         expected: impl Into<Cow<'static, str>>,
@@ -39,7 +39,7 @@ impl Malformed {
 }
 
 /// A value as errors say it.
-pub(super) fn describe(value: &Value) -> String {
+pub(in crate::metadata) fn describe(value: &Value) -> String {
     match value {
         Value::U32(number) => format!("the number {number}"),
         Value::Bytes { bits, data } if whole(*bits, data) => {
@@ -59,6 +59,6 @@ pub(super) fn describe(value: &Value) -> String {
 }
 
 /// Whether a byte array has no bits over.
-pub(super) fn whole(bits: u64, data: &[u8]) -> bool {
+pub(in crate::metadata) fn whole(bits: u64, data: &[u8]) -> bool {
     (data.len() as u64).checked_mul(8) == Some(bits)
 }
