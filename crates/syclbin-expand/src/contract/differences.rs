@@ -1,5 +1,5 @@
-//! Sides of conditions that can be negative although no number in them is: where one bounds a length,
-//! the contract implies that it is at least 0.
+//! Differences: sides of conditions that can be negative although no number in them is, such as `n - 1`.
+//! A contract implies that one is at least 0 where it bounds a length.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::contract::spelling::spelled;
 use crate::contract::sum::Numbers;
 use crate::contract::terms::Value;
 
-/// The sides of conditions that can be negative although no number in them is, such as `n - 1`.
+/// The differences of one contract.
 #[derive(Default)]
 pub(super) struct Differences {
     all: Vec<Difference>,

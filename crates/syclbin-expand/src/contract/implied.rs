@@ -1,4 +1,4 @@
-//! The checks of conditions: of those that are written, and of those that arguments imply.
+//! Implied conditions, which nobody wrote, and the check of a condition in generated code.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};

@@ -1,4 +1,4 @@
-//! What a module has beside kernels: specialization constants and device globals.
+//! Specialization constants and device globals of the generated module.
 
 pub(crate) mod constants;
 pub(crate) mod globals;

@@ -1,5 +1,7 @@
-//! Memory maps: which numbers and pointers lie where. They tell whether two descriptions of the same memory
-//! agree: where both have a number or a pointer, it is the same. Padding, and bytes of which no more is known, agree with everything.
+//! Memory maps: which numbers and pointers lie at which bytes.
+//!
+//! Two descriptions of the same memory agree where both have the same number or pointer. Padding and
+//! unknown bytes agree with everything.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Values: what one property means, and what the keys of one set mean together. Views are built of them.
+//! Values: what one property means, and what the keys of one set mean together. Every view uses them.
 
 pub(super) mod malformed;
 pub(super) mod mask;
