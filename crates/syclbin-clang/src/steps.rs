@@ -128,9 +128,12 @@ impl Step {
         stderr: &mut impl std::io::Write,
     ) -> Result<()> {
         // The library says some of it past its log.
-        let words = |output: &Output| match self.is_own() {
-            true => without_notes(&String::from_utf8_lossy(&output.stderr)).into_bytes(),
-            false => output.stderr.clone(),
+        let words = |output: &Output| {
+            if self.is_own() {
+                without_notes(&String::from_utf8_lossy(&output.stderr)).into_bytes()
+            } else {
+                output.stderr.clone()
+            }
         };
         let is_said = |like: &Output| !like.status.success() || words(like) == words(output);
         if !like.is_some_and(is_said) {

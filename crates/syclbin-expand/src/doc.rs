@@ -17,9 +17,12 @@ pub(crate) fn comment(text: &str) -> TokenStream {
 pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream {
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let parts: Vec<String> = parts
-        .map(|part| match part.contains('\n') {
-            true => part,
-            false => wrapped(&part),
+        .map(|part| {
+            if part.contains('\n') {
+                part
+            } else {
+                wrapped(&part)
+            }
         })
         .collect();
     comment(&parts.join("\n\n"))

@@ -58,9 +58,10 @@ impl File {
         };
         Self::parse(expression, file_name(&path), &bytes).map_err(|error| {
             // Named as the user did: the message is the same on every machine.
-            let damaged = match text.ends_with(".syclbin") {
-                true => format!("{text}: {error}"),
-                false => format!("what build.rs built as `{text}` cannot be read: {error}"),
+            let damaged = if text.ends_with(".syclbin") {
+                format!("{text}: {error}")
+            } else {
+                format!("what build.rs built as `{text}` cannot be read: {error}")
             };
             syn::Error::new(literal.span(), damaged)
         })
@@ -130,9 +131,10 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
         })
         .collect();
     built.sort();
-    let hint = match built.is_empty() {
-        true => "it built none".to_owned(),
-        false => format!("it built {}", built.join(", ")),
+    let hint = if built.is_empty() {
+        "it built none".to_owned()
+    } else {
+        format!("it built {}", built.join(", "))
     };
     let stem = Path::new(text).file_stem().unwrap_or_default();
     let remedy = match stem.to_string_lossy() {

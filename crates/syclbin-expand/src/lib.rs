@@ -1,63 +1,41 @@
 //! What `include_syclbin!` writes: the kernels of a SYCLBIN file as a Rust module.
 //!
 //! The macro is a shell around [`include()`], because a crate of macros exports nothing else. Tools
-//! show the same code with [`source`].
+//! show the same code with `source`, behind the feature of that name.
 //!
 //! The way through, each step once:
 //!
-//! | module | noun |
+//! | module | what it has |
 //! |---|---|
-//! | `input` | what is written between the braces: the module, then items |
-//! | `items` | the items: own types, a selection, kernels with another name or a contract |
-//! | `size` | limits on both, before anything is read |
+//! | `input` | what is written between the braces: the module, then items; limits on both |
 //! | `file` | the file that is meant: found, read, its signatures |
-//! | `wishes`, `plan`, `type_names` | which kernel gets which name, and what is wrong with the items |
+//! | `plan` | which kernel gets which name, which types, and what is wrong with the items |
 //! | `module` | the generated module, from the plan |
 //!
-//! What the module is made of:
+//! The parts of the generated module:
 //!
-//! | module | noun |
+//! | module | what it has |
 //! |---|---|
-//! | `names`, `cpp_name` | C++ names as Rust identifiers, and as people write them in items |
-//! | `structs`, `rust_type` | structs of C++ and elements in memory, as Rust types |
-//! | `parameter`, `stub` | a parameter, and the method of a kernel |
-//! | `contract`, `condition`, `spelled` | conditions: all of a kernel, one as it is read, one as it is written |
-//! | `terms`, `place` | what expressions mean, where in a value a number lies |
-//! | `sum`, `bounds`, `reach` | what expressions come to, which lengths that bounds, what no condition may leave open |
-//! | `left_out` | a kernel that cannot be called, as a method that says why |
-//! | `constants`, `globals` | specialization constants and device globals |
+//! | `names` | C++ names as Rust identifiers, and as people write them in items |
+//! | `types` | structs of C++ and elements in memory, as Rust types |
+//! | `stub` | the method of a kernel, its parameters, and the method of one that cannot be called |
+//! | `contract` | the conditions of a kernel: read, bounded, checked |
+//! | `variables` | specialization constants and device globals |
+//! | `doc` | documentation of generated items |
 #![forbid(unsafe_code)]
 
-mod bounds;
-mod condition;
-mod constants;
 mod contract;
-mod cpp_name;
 mod doc;
 mod file;
-mod globals;
 mod input;
-mod items;
-mod left_out;
 mod module;
 mod names;
-mod parameter;
-mod place;
 mod plan;
-mod reach;
-mod rust_type;
-mod size;
-mod spelled;
-mod structs;
 mod stub;
-mod sum;
-mod terms;
-mod type_names;
-mod wishes;
+mod types;
+mod variables;
 
-use std::str::FromStr as _;
-
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::file::File;
@@ -90,10 +68,11 @@ pub fn include(tokens: TokenStream) -> TokenStream {
 /// When `bytes` are no SYCLBIN file or an image of it is damaged, when `module` is no name of Rust,
 /// when something is wrong with `items`, and when two kernels would have one name; with all that is
 /// wrong.
+#[cfg(any(test, feature = "source"))]
 pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<String, Vec<String>> {
-    let name = syn::parse_str::<Ident>(module);
+    let name = syn::parse_str::<syn::Ident>(module);
     let name = name.map_err(|_| vec![format!("`{module}` is no name for a module of Rust")])?;
-    let items = TokenStream::from_str(items);
+    let items = items.parse::<TokenStream>();
     let items = items.map_err(|error| vec![format!("the items cannot be read: {error}")])?;
     let file = File::parse(quote!(#path), file::file_name(path.as_ref()), bytes);
     let file = file.map_err(|error| vec![format!("{path}: {error}")])?;

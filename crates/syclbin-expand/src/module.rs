@@ -4,14 +4,15 @@
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
-use crate::constants;
 use crate::doc;
 use crate::file::File;
 use crate::input::Input;
 use crate::names::Scope;
-use crate::plan::{Namespace, Plan};
-use crate::rust_type::Types;
-use crate::structs;
+use crate::plan::Plan;
+use crate::plan::namespace::Namespace;
+use crate::types::Types;
+use crate::types::structs;
+use crate::variables::constants;
 
 /// The module that `input` asks for, with the kernels of `file`.
 pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -> TokenStream {
@@ -31,9 +32,10 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
         ..
     } = input;
     // What the user wrote about the module stands in place of a summary, not beside it.
-    let summary = match attributes.iter().any(|a| a.path().is_ident("doc")) {
-        true => TokenStream::new(),
-        false => doc::comment(&format!("The kernels of `{file_name}`.")),
+    let summary = if attributes.iter().any(|a| a.path().is_ident("doc")) {
+        TokenStream::new()
+    } else {
+        doc::comment(&format!("The kernels of `{file_name}`."))
     };
     let omitted = omitted(&plan.omitted);
     let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8."));
@@ -268,10 +270,12 @@ fn inner_module(
         left_out,
         modules,
     } = contents(namespace, types, depth, errors);
-    let doc = doc::comment(&match namespace.has_kernels() {
-        true => format!("The kernels in C++ namespace `{name}`."),
-        false => format!("The structs in C++ namespace `{name}`."),
-    });
+    let what = if namespace.has_kernels() {
+        "kernels"
+    } else {
+        "structs"
+    };
+    let doc = doc::comment(&format!("The {what} in C++ namespace `{name}`."));
     let module = module_parameter(&constructor);
     let kernels = namespace.has_kernels().then(|| {
         quote! {
@@ -305,9 +309,10 @@ fn inner_module(
 
 /// What a constructor calls its parameter: nothing where all kernels are left out.
 fn module_parameter(constructor: &TokenStream) -> TokenStream {
-    match constructor.is_empty() {
-        true => quote!(_),
-        false => quote!(module),
+    if constructor.is_empty() {
+        quote!(_)
+    } else {
+        quote!(module)
     }
 }
 

@@ -121,9 +121,10 @@ pub fn same(a: &str, b: &str) -> bool {
 
 /// The spelling in which names are compared.
 fn short(name: &str) -> Cow<'_, str> {
-    let name = match name.contains('-') {
-        true => Cow::Owned(name.replace('-', "_")),
-        false => Cow::Borrowed(name),
+    let name = if name.contains('-') {
+        Cow::Owned(name.replace('-', "_"))
+    } else {
+        Cow::Borrowed(name)
     };
     let prefixes = ["intel_gpu_", "nvidia_gpu_", "amd_gpu_"];
     let prefix = prefixes.into_iter().find(|prefix| name.starts_with(prefix));

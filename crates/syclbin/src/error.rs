@@ -133,9 +133,10 @@ impl ErrorKind {
 
 fn hexadecimal(bytes: &[u8]) -> String {
     let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    match digits.is_empty() {
-        true => "nothing".into(),
-        false => digits.join(" "),
+    if digits.is_empty() {
+        "nothing".into()
+    } else {
+        digits.join(" ")
     }
 }
 

@@ -32,15 +32,17 @@ impl<'l> Line<'l> {
     pub(super) fn of(text: &'l str) -> Self {
         let words = text.trim();
         if let Some(comment) = words.strip_prefix("{ //") {
-            return match comment.trim_start().starts_with("callseq ") {
-                true => Self::Open,
-                false => Self::Odd,
+            return if comment.trim_start().starts_with("callseq ") {
+                Self::Open
+            } else {
+                Self::Odd
             };
         }
         if let Some(comment) = words.strip_prefix("} //") {
-            return match comment.trim_start().starts_with("callseq ") {
-                true => Self::Close,
-                false => Self::Odd,
+            return if comment.trim_start().starts_with("callseq ") {
+                Self::Close
+            } else {
+                Self::Odd
             };
         }
         let words = words.split_once("//").map_or(words, |(words, _)| words);

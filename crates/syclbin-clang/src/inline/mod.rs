@@ -73,9 +73,10 @@ pub(crate) fn inline(text: &str) -> String {
     }
     let written = sweep::write(&parsed);
     // A call may have come before the function that it calls, and before any declaration of it.
-    match sweep::is_declared(&written) {
-        true => written,
-        false => text.to_owned(),
+    if sweep::is_declared(&written) {
+        written
+    } else {
+        text.to_owned()
     }
 }
 

@@ -78,9 +78,10 @@ impl Uses {
             if let Some(access) = Access::of(&instruction) {
                 let mut values = access.values.iter().flat_map(|value| words(value));
                 values.all(|word| owner(word).is_none()).then_some(())?;
-                let (side, pieces) = match access.is_store {
-                    true => (results, &mut uses.stored),
-                    false => (parameters, &mut uses.loaded),
+                let (side, pieces) = if access.is_store {
+                    (results, &mut uses.stored)
+                } else {
+                    (parameters, &mut uses.loaded)
                 };
                 pieces.extend(side.pieces(&access)?.into_iter().map(|(piece, _)| piece));
                 continue;
@@ -130,9 +131,10 @@ impl Places {
                 }
                 continue;
             }
-            let declared = match owner.is_result {
-                true => interface.results.get(owner.index)?,
-                false => interface.parameters.get(owner.index)?,
+            let declared = if owner.is_result {
+                interface.results.get(owner.index)?
+            } else {
+                interface.parameters.get(owner.index)?
             };
             let Parameter { align, size, .. } = declared;
             let is_inside = |piece: &Piece| {
@@ -152,10 +154,7 @@ impl Places {
     /// The instruction for an access to memory.
     pub(super) fn in_memory(&self, owner: Owner, access: &Access<'_>) -> Option<String> {
         let name = self.memory.get(&owner)?;
-        let ty = match access.is_signed {
-            true => 's',
-            false => 'b',
-        };
+        let ty = if access.is_signed { 's' } else { 'b' };
         let count = access.values.len();
         let (vector, values) = match count {
             1 => (String::new(), access.values.concat()),
@@ -165,9 +164,10 @@ impl Places {
             ),
         };
         let (bits, offset) = (access.bits, access.offset);
-        Some(match access.is_store {
-            true => format!("\tst.local{vector}.{ty}{bits} \t[{name}+{offset}], {values};"),
-            false => format!("\tld.local{vector}.{ty}{bits} \t{values}, [{name}+{offset}];"),
+        Some(if access.is_store {
+            format!("\tst.local{vector}.{ty}{bits} \t[{name}+{offset}], {values};")
+        } else {
+            format!("\tld.local{vector}.{ty}{bits} \t{values}, [{name}+{offset}];")
         })
     }
 }

@@ -153,9 +153,10 @@ fn moves(
         let bits = registers.bits(value);
         let register = places.registers.get(&piece)?;
         let value = rename(value);
-        written.push(match access.is_store {
-            true => to_piece(piece, register, &value, bits)?,
-            false => from_piece(piece, register, &value, bits?, access.is_signed)?,
+        written.push(if access.is_store {
+            to_piece(piece, register, &value, bits)?
+        } else {
+            from_piece(piece, register, &value, bits?, access.is_signed)?
         });
     }
     Some(())

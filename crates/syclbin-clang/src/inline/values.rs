@@ -288,9 +288,10 @@ fn cut(value: u64, bits: u32) -> u64 {
 /// The lowest bits, as a number with or without a sign.
 fn extend(value: u64, bits: u32, is_signed: bool) -> u64 {
     let unused = 64 - bits.clamp(1, 64);
-    match is_signed {
-        true => ((value << unused).cast_signed() >> unused).cast_unsigned(),
-        false => cut(value, bits),
+    if is_signed {
+        ((value << unused).cast_signed() >> unused).cast_unsigned()
+    } else {
+        cut(value, bits)
     }
 }
 
@@ -298,9 +299,10 @@ fn compare(relation: &str, ty: &str, a: u64, b: u64) -> Option<bool> {
     let bits = bits(ty).filter(|_| !ty.starts_with('f'))?;
     let is_signed = ty.starts_with('s');
     let [a, b] = [a, b].map(|value| extend(value, bits, is_signed));
-    let order = match is_signed {
-        true => a.cast_signed().cmp(&b.cast_signed()),
-        false => a.cmp(&b),
+    let order = if is_signed {
+        a.cast_signed().cmp(&b.cast_signed())
+    } else {
+        a.cmp(&b)
     };
     Some(match relation {
         "eq" => order.is_eq(),

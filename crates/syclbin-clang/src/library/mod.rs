@@ -361,9 +361,10 @@ unsafe fn copy_images(images: &raw::View<raw::Image>) -> Vec<DeviceImage> {
     let copy_value = |value: &raw::PropertyValue| {
         // SAFETY: the views and strings of a returned image are whole.
         let (name, bytes) = unsafe { (text(value.name), slice(&value.bytes)) };
-        let value = match value.is_integer {
-            true => Value::U32(value.integer),
-            false => byte_array(bytes),
+        let value = if value.is_integer {
+            Value::U32(value.integer)
+        } else {
+            byte_array(bytes)
         };
         (name, value)
     };

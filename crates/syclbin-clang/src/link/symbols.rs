@@ -16,9 +16,10 @@ pub(crate) fn spelled(symbol: &str) -> String {
 /// A symbol, and what it means where that says more.
 pub(crate) fn named(symbol: &str) -> String {
     let spelled = spelled(symbol);
-    match spelled == symbol {
-        true => spelled,
-        false => format!("{symbol}, which is {spelled}"),
+    if spelled == symbol {
+        spelled
+    } else {
+        format!("{symbol}, which is {spelled}")
     }
 }
 

@@ -1,74 +1,13 @@
 //! A SPIR-V module as a list of instructions that may be changed; whatever it does not know it
-//! keeps word by word. Names and numbers are those of the SPIR-V specification, section 3.
+//! keeps word by word.
 
-use syclbin::signature::spirv::MAGIC_BYTES;
+use syclbin::signature::spirv::words::{self, HEADER_WORDS};
+pub(super) use syclbin::signature::spirv::words::{
+    DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
+    LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
+};
 
-/// Opcodes.
-pub(super) mod op {
-    pub(crate) const UNDEF: u16 = 1;
-    pub(crate) const SOURCE_CONTINUED: u16 = 2;
-    pub(crate) const NAME: u16 = 5;
-    pub(crate) const STRING: u16 = 7;
-    pub(crate) const LINE: u16 = 8;
-    pub(crate) const EXTENSION: u16 = 10;
-    pub(crate) const EXT_INST_IMPORT: u16 = 11;
-    pub(crate) const EXT_INST: u16 = 12;
-    pub(crate) const MEMORY_MODEL: u16 = 14;
-    pub(crate) const ENTRY_POINT: u16 = 15;
-    pub(crate) const EXECUTION_MODE: u16 = 16;
-    pub(crate) const CAPABILITY: u16 = 17;
-    pub(crate) const TYPE_VOID: u16 = 19;
-    pub(crate) const TYPE_BOOL: u16 = 20;
-    pub(crate) const TYPE_INT: u16 = 21;
-    pub(crate) const TYPE_FLOAT: u16 = 22;
-    pub(crate) const TYPE_VECTOR: u16 = 23;
-    pub(crate) const TYPE_ARRAY: u16 = 28;
-    pub(crate) const TYPE_STRUCT: u16 = 30;
-    pub(crate) const TYPE_POINTER: u16 = 32;
-    pub(crate) const TYPE_FUNCTION: u16 = 33;
-    pub(crate) const CONSTANT_TRUE: u16 = 41;
-    pub(crate) const CONSTANT: u16 = 43;
-    pub(crate) const CONSTANT_COMPOSITE: u16 = 44;
-    pub(crate) const CONSTANT_NULL: u16 = 46;
-    pub(crate) const SPEC_CONSTANT_TRUE: u16 = 48;
-    pub(crate) const SPEC_CONSTANT_FALSE: u16 = 49;
-    pub(crate) const SPEC_CONSTANT: u16 = 50;
-    pub(crate) const SPEC_CONSTANT_COMPOSITE: u16 = 51;
-    pub(crate) const SPEC_CONSTANT_OP: u16 = 52;
-    pub(crate) const FUNCTION: u16 = 54;
-    pub(crate) const FUNCTION_PARAMETER: u16 = 55;
-    pub(crate) const FUNCTION_END: u16 = 56;
-    pub(crate) const FUNCTION_CALL: u16 = 57;
-    pub(crate) const VARIABLE: u16 = 59;
-    pub(crate) const LOAD: u16 = 61;
-    pub(crate) const STORE: u16 = 62;
-    pub(crate) const ACCESS_CHAIN: u16 = 65;
-    pub(crate) const IN_BOUNDS_ACCESS_CHAIN: u16 = 66;
-    pub(crate) const PTR_ACCESS_CHAIN: u16 = 67;
-    pub(crate) const IN_BOUNDS_PTR_ACCESS_CHAIN: u16 = 70;
-    pub(crate) const DECORATE: u16 = 71;
-    pub(crate) const MEMBER_DECORATE: u16 = 72;
-    pub(crate) const COPY_OBJECT: u16 = 83;
-    pub(crate) const CONVERT_U_TO_PTR: u16 = 120;
-    pub(crate) const PTR_CAST_TO_GENERIC: u16 = 121;
-    pub(crate) const GENERIC_CAST_TO_PTR: u16 = 122;
-    pub(crate) const BITCAST: u16 = 124;
-    pub(crate) const PHI: u16 = 245;
-    pub(crate) const LABEL: u16 = 248;
-    pub(crate) const RETURN: u16 = 253;
-    pub(crate) const LIFETIME_START: u16 = 256;
-    pub(crate) const LIFETIME_STOP: u16 = 257;
-    pub(crate) const NO_LINE: u16 = 317;
-    pub(crate) const MODULE_PROCESSED: u16 = 330;
-}
-
-/// Decorations, and a storage class.
-pub(super) const DECORATION_SPEC_ID: u32 = 1;
-pub(super) const DECORATION_CPACKED: u32 = 10;
-pub(super) const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
-pub(super) const DECORATION_ALIGNMENT: u32 = 44;
-pub(super) const LINKAGE_EXPORT: u32 = 0;
-pub(super) const LINKAGE_IMPORT: u32 = 1;
+/// A storage class.
 pub(super) const STORAGE_FUNCTION: u32 = 7;
 /// Memory operands.
 pub(super) const MEMORY_VOLATILE: u32 = 1;
@@ -76,7 +15,6 @@ pub(super) const MEMORY_ALIGNED: u32 = 2;
 /// Of these, no operand is an id: volatile, aligned, nontemporal.
 const MEMORY_OF_LITERALS: u32 = 7;
 
-const HEADER_WORDS: usize = 5;
 /// Where the header has the bound of ids.
 const BOUND: usize = 3;
 
@@ -97,29 +35,16 @@ pub(super) struct Instruction {
 impl Module {
     /// Reads a module; `None` if that is not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (words, []) = bytes.as_chunks() else {
-            return None;
-        };
-        let words: Vec<u32> = words.iter().copied().map(u32::from_le_bytes).collect();
-        let (header, mut rest) = words.split_first_chunk::<HEADER_WORDS>()?;
-        if !bytes.starts_with(&MAGIC_BYTES) {
-            return None;
-        }
-        let mut instructions = Vec::new();
-        while let Some(first) = rest.first() {
-            let (instruction, next) = rest.split_at_checked((first >> 16) as usize)?;
-            let (first, operands) = instruction.split_first()?;
-            let [low, high, ..] = first.to_le_bytes();
-            instructions.push(Instruction {
-                opcode: u16::from_le_bytes([low, high]),
-                operands: operands.to_vec(),
-            });
-            rest = next;
-        }
-        let header = *header;
+        let words = words::words(bytes).ok()?;
+        let instructions = words::instructions(&words).map(|instruction| {
+            let words::Instruction {
+                opcode, operands, ..
+            } = instruction.ok()?;
+            Some(Instruction::new(opcode, operands.iter().copied()))
+        });
         Some(Self {
-            header,
-            instructions,
+            header: *words.first_chunk()?,
+            instructions: instructions.collect::<Option<_>>()?,
         })
     }
 
@@ -272,19 +197,4 @@ pub(super) fn is_cast(opcode: u16) -> bool {
         opcode,
         op::COPY_OBJECT | op::PTR_CAST_TO_GENERIC | op::GENERIC_CAST_TO_PTR | op::BITCAST
     )
-}
-
-/// A literal string, four bytes a word, closed by a zero byte, and the words after it.
-pub(super) fn string(words: &[u32]) -> (String, &[u32]) {
-    let mut bytes = Vec::new();
-    for (index, word) in words.iter().enumerate() {
-        for byte in word.to_le_bytes() {
-            if byte == 0 {
-                let text = String::from_utf8_lossy(&bytes).into_owned();
-                return (text, &words[index + 1..]);
-            }
-            bytes.push(byte);
-        }
-    }
-    (String::from_utf8_lossy(&bytes).into_owned(), &[])
 }

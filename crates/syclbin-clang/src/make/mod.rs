@@ -35,9 +35,10 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     // A crash of the library ends this process, and no folder must stay behind then.
     let in_this_process = parts::is_compiled_here(options, &inputs);
     let mut folder = Folder::default();
-    let (mut parts, read) = match in_this_process {
-        true => parts::compile(options, &inputs, &example_folder())?,
-        false => parts::compile(options, &inputs, folder.path()?)?,
+    let (mut parts, read) = if in_this_process {
+        parts::compile(options, &inputs, &example_folder())?
+    } else {
+        parts::compile(options, &inputs, folder.path()?)?
     };
     let mut warnings = native::sift(&mut parts, &backends, options.state)?;
     let mut whole = link::join(parts, options.state)?;
@@ -56,9 +57,10 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     warnings.into_iter().for_each(|text| late.add(text));
     late.show()?;
     if !parts::is_one_step(options, &inputs) {
-        let folder = match in_this_process {
-            true => example_folder(),
-            false => folder.path()?.to_owned(),
+        let folder = if in_this_process {
+            example_folder()
+        } else {
+            folder.path()?.to_owned()
         };
         last_step(options, &inputs, &folder)?.show(options.show);
     }
@@ -210,9 +212,12 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
 /// Writes a file, or marks it as new where it has these bytes: make and Ninja go by times. What is no
 /// file, such as a pipe, is not opened twice: nobody may be at its other end any more.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = file::replace(path, bytes).and_then(|()| match path.metadata()?.is_file() {
-        true => std::fs::File::open(path)?.set_modified(SystemTime::now()),
-        false => Ok(()),
+    let written = file::replace(path, bytes).and_then(|()| {
+        if path.metadata()?.is_file() {
+            std::fs::File::open(path)?.set_modified(SystemTime::now())
+        } else {
+            Ok(())
+        }
     });
     written.or_else(|error| own(format!("{} cannot be written: {error}", path.display())))
 }

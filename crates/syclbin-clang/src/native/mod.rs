@@ -147,9 +147,10 @@ fn add_to_module(
                     .metadata
                     .insert(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET, name);
             }
-            match is_gpu {
-                true => of_gpus.push(separate),
-                false => module = separate,
+            if is_gpu {
+                of_gpus.push(separate);
+            } else {
+                module = separate;
             }
         } else {
             module.images.push(image);

@@ -177,12 +177,13 @@ pub(crate) fn check(clang: &[String]) -> Result<()> {
         Some(_) => return Ok(()), // clang says what is wrong with it
         None => installed()?,
     };
-    match folder.join(CUDA_MATHEMATICS).is_file() {
-        true => Ok(()),
-        false => own(format!(
+    if folder.join(CUDA_MATHEMATICS).is_file() {
+        Ok(())
+    } else {
+        own(format!(
             "target {NVIDIA}: {} has no {CUDA_MATHEMATICS}; run `{INSTALL_COMMAND} --component nvidia --force`",
             folder.display()
-        )),
+        ))
     }
 }
 
@@ -193,13 +194,14 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
         None => installed()?,
     };
     let program = folder.join(Component::Nvidia.entry());
-    match program.is_file() {
-        true => Ok(program),
-        false => own(format!(
+    if program.is_file() {
+        Ok(program)
+    } else {
+        own(format!(
             "target {NVIDIA}: there is no assembler '{}' for the GPUs that are named; run `{INSTALL_COMMAND} \
              --component nvidia`, or name none and have PTX alone",
             program.display()
-        )),
+        ))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Names of C++ in items: which kernels they mean, and which name means one kernel.
 
 use super::*;
-use crate::cpp_name::{CppName, unique};
+use crate::names::cpp_name::{CppName, unique};
 
 fn kernels() -> Vec<KernelSignature> {
     let mut kernels: Vec<KernelSignature> = [

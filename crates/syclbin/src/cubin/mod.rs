@@ -53,12 +53,11 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     if machine != MACHINE {
         return Err(fail(18, "it is an ELF file for another machine"));
     }
-    let (number, suffix) = match *abi >= SECOND_BYTE {
-        true => (flags >> 8 & 0xff, None),
-        false => {
-            let suffix = (flags & ACCELERATED != 0).then_some(Suffix::Architecture);
-            (flags & 0xff, suffix)
-        }
+    let (number, suffix) = if *abi >= SECOND_BYTE {
+        (flags >> 8 & 0xff, None)
+    } else {
+        let suffix = (flags & ACCELERATED != 0).then_some(Suffix::Architecture);
+        (flags & 0xff, suffix)
     };
     if number == 0 {
         return Err(fail(48, "its flags name no target"));

@@ -20,10 +20,10 @@
 
 mod archive;
 mod bundle;
+mod input_slice;
 mod modules;
 mod object;
 mod package;
-mod place;
 mod symbols;
 mod walk;
 

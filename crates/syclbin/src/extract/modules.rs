@@ -2,10 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::signature::spirv::MAGIC_BYTES;
+use crate::signature::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
 
-const HEADER_SIZE: usize = 20;
-const OP_MEMORY_MODEL: u16 = 14;
+const HEADER_SIZE: usize = HEADER_WORDS * 4;
 const PHYSICAL_32: u32 = 1;
 
 /// The modules that `bytes` hold one behind the other, with zeros between them. Where an instruction
@@ -56,7 +55,7 @@ pub(super) fn triple(bytes: &[u8]) -> &'static str {
         let Some(first) = word(rest, 0).filter(|first| first >> 16 > 0) else {
             break;
         };
-        if first & 0xffff == u32::from(OP_MEMORY_MODEL) {
+        if first & 0xffff == u32::from(op::MEMORY_MODEL) {
             if word(rest, 1) == Some(PHYSICAL_32) {
                 return "spir-unknown-unknown";
             }

@@ -233,9 +233,10 @@ impl<'a> Packer<'a> {
                 );
             }
         }
-        let triple = match image.triple.is_empty() {
-            true => modules::triple(&image.bytes),
-            false => &image.triple,
+        let triple = if image.triple.is_empty() {
+            modules::triple(&image.bytes)
+        } else {
+            &image.triple
         };
         let code = Image::ir(IrType::SpirV, triple, image.bytes.clone());
         Some((module, code))
@@ -256,9 +257,10 @@ impl<'a> Packer<'a> {
             true,
             "the reference runtime takes every IR module for SPIR-V and cannot load PTX",
         );
-        let triple = match image.triple.is_empty() {
-            true => "nvptx64-nvidia-cuda",
-            false => &image.triple,
+        let triple = if image.triple.is_empty() {
+            "nvptx64-nvidia-cuda"
+        } else {
+            &image.triple
         };
         let code = Image::ir(IrType::Ptx, triple, image.bytes.clone());
         Some((module, code))

@@ -7,8 +7,8 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::input_slice::InputSlice;
 use super::object::{Role, Section, sections};
-use super::place::Place;
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
 use crate::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC, Content};
 use crate::cubin;
@@ -52,55 +52,58 @@ impl Declared<'_> {
     }
 }
 
-/// Whether there could be images at all.
-enum Found {
+/// Whether a file could have images at all.
+enum Recognized {
     Container,
     Nothing,
 }
 
 pub(super) fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
-    let place = Place::whole(bytes);
+    let slice = InputSlice::whole(bytes);
     let mut found = Vec::new();
-    match container(&place, &mut found)? {
-        Found::Container => Ok(found),
-        Found::Nothing => Err(place.fail("file", ErrorKind::no_images(bytes))),
+    match container(&slice, &mut found)? {
+        Recognized::Container => Ok(found),
+        Recognized::Nothing => Err(slice.fail("file", ErrorKind::no_images(bytes))),
     }
 }
 
 /// Whatever a file or a member of an archive may be.
-fn container<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<Found, Error> {
-    let bytes = place.bytes;
-    if place.depth > MAX_DEPTH {
+fn container<'a>(
+    slice: &InputSlice<'a>,
+    found: &mut Vec<DeviceImage<'a>>,
+) -> Result<Recognized, Error> {
+    let bytes = slice.bytes;
+    if slice.depth > MAX_DEPTH {
         let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
-        return Err(place.fail("container", kind));
+        return Err(slice.fail("container", kind));
     }
     if bytes.starts_with(archive::THIN_MAGIC) {
         let kind = ErrorKind::Unsupported(
             "a thin archive only names its members; pass the objects, or make it anew without T",
         );
-        return Err(place.fail("archive", kind));
+        return Err(slice.fail("archive", kind));
     }
     if let Content::Elf {
         machine: cubin::MACHINE,
     } = Content::of(bytes)
     {
-        image(place, Declared::nothing(), found)?;
-        return Ok(Found::Container);
+        image(slice, Declared::nothing(), found)?;
+        return Ok(Recognized::Container);
     }
     if bytes.starts_with(ARCHIVE_MAGIC) {
-        let members = archive::members(bytes).map_err(|error| place.error(error))?;
+        let members = archive::members(bytes).map_err(|error| slice.error(error))?;
         for member in members {
             let name = format!("archive member {}", member.name);
-            container(&place.part(member.bytes, &name), found)?;
+            container(&slice.part(member.bytes, &name), found)?;
         }
-        return Ok(Found::Container);
+        return Ok(Recognized::Container);
     }
     if bytes.starts_with(COMPRESSED_BUNDLE_MAGIC) {
         let kind = ErrorKind::Unsupported(
             "the offload bundle is compressed (CCOB), which is not read; unpack it with \
              clang-offload-bundler --unbundle, or build without --offload-compress",
         );
-        return Err(place.fail("offload bundle", kind));
+        return Err(slice.fail("offload bundle", kind));
     }
     let entries = if bytes.starts_with(BUNDLE_MAGIC) {
         Some(bundle::binary(bytes))
@@ -110,63 +113,64 @@ fn container<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<
         None
     };
     if let Some(entries) = entries {
-        for entry in entries.map_err(|error| place.error(error))? {
+        for entry in entries.map_err(|error| slice.error(error))? {
             let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
-            let part = place.part(entry.bytes, &name);
+            let part = slice.part(entry.bytes, &name);
             image(&part, Declared::entry(&entry.id), found)?;
         }
-        return Ok(Found::Container);
+        return Ok(Recognized::Container);
     }
     if let Some(sections) = sections(bytes) {
-        let sections = sections.map_err(|error| place.error(error))?;
-        object(place, sections, found)?;
-        return Ok(Found::Container);
+        let sections = sections.map_err(|error| slice.error(error))?;
+        object(slice, sections, found)?;
+        return Ok(Recognized::Container);
     }
     match Content::of(bytes) {
         Content::OffloadBinary | Content::Syclbin => {}
         Content::SpirV | Content::Ptx | Content::CudaFatbin | Content::LlvmBitcode => {}
-        _ => return Ok(Found::Nothing),
+        _ => return Ok(Recognized::Nothing),
     }
-    image(place, Declared::nothing(), found)?;
-    Ok(Found::Container)
+    image(slice, Declared::nothing(), found)?;
+    Ok(Recognized::Container)
 }
 
 /// The images in the sections of an object.
 fn object<'a>(
-    place: &Place<'a>,
+    slice: &InputSlice<'a>,
     sections: Vec<Section<'a>>,
     found: &mut Vec<DeviceImage<'a>>,
 ) -> Result<(), Error> {
-    let mut budget = place.budget();
-    let big_endian = place.bytes.starts_with(b"\x7fELF") && place.bytes.get(5) == Some(&2);
+    let mut budget = slice.budget();
+    let big_endian = slice.bytes.starts_with(b"\x7fELF") && slice.bytes.get(5) == Some(&2);
     // Sizes belong to the section of images of the same identifier; there may be several of both.
     let mut sizes: BTreeMap<Vec<u8>, VecDeque<&[u8]>> = BTreeMap::new();
     for section in &sections {
         if let Role::Sizes(id) = &section.role {
-            place.spend(&mut budget, section.data, &section.name)?;
+            slice.spend(&mut budget, section.data, &section.name)?;
             sizes.entry(id.clone()).or_default().push_back(section.data);
         }
     }
     for section in sections {
-        let part = place.part(section.data, &format!("section {}", section.name));
+        let part = slice.part(section.data, &format!("section {}", section.name));
         match section.role {
             Role::OffloadBinaries => {
-                place.spend(&mut budget, section.data, &section.name)?;
+                slice.spend(&mut budget, section.data, &section.name)?;
                 offload_binaries(&part, found)?;
             }
             Role::Bundle(id) => {
-                place.spend(&mut budget, section.data, &section.name)?;
+                slice.spend(&mut budget, section.data, &section.name)?;
                 let sizes = sizes.get_mut(&id).and_then(VecDeque::pop_front);
                 let images = bundled(&part, sizes, big_endian)?;
                 let id = String::from_utf8_lossy(&id);
                 let several = images.len() > 1;
                 for (index, bytes) in images.into_iter().enumerate() {
-                    let part = match several {
-                        true => part.part(bytes, &format!("image {index}")),
-                        false => Place {
+                    let part = if several {
+                        part.part(bytes, &format!("image {index}"))
+                    } else {
+                        InputSlice {
                             bytes,
                             ..part.clone()
-                        },
+                        }
                     };
                     image(&part, Declared::entry(&id), found)?;
                 }
@@ -179,11 +183,11 @@ fn object<'a>(
 
 /// The images that lie one behind the other in a section.
 fn bundled<'a>(
-    place: &Place<'a>,
+    slice: &InputSlice<'a>,
     sizes: Option<&[u8]>,
     big_endian: bool,
 ) -> Result<Vec<&'a [u8]>, Error> {
-    let mut rest = place.bytes;
+    let mut rest = slice.bytes;
     let mut images = Vec::new();
     let Some(sizes) = sizes else {
         if rest.iter().all(|byte| *byte == 0) {
@@ -196,21 +200,22 @@ fn bundled<'a>(
     };
     for size in sizes.chunks_exact(8) {
         let size = size.try_into().unwrap_or_default();
-        let size = match big_endian {
-            true => u64::from_be_bytes(size),
-            false => u64::from_le_bytes(size),
+        let size = if big_endian {
+            u64::from_be_bytes(size)
+        } else {
+            u64::from_le_bytes(size)
         };
         let split = usize::try_from(size)
             .ok()
             .and_then(|at| rest.split_at_checked(at));
         let Some((image, after)) = split else {
             let kind = ErrorKind::Range {
-                start: (place.bytes.len() - rest.len()) as u64,
+                start: (slice.bytes.len() - rest.len()) as u64,
                 size,
                 what: "section",
-                available: place.bytes.len() as u64,
+                available: slice.bytes.len() as u64,
             };
-            return Err(place.fail("size of an image", kind));
+            return Err(slice.fail("size of an image", kind));
         };
         if image.iter().any(|byte| *byte != 0) {
             images.push(image);
@@ -221,8 +226,11 @@ fn bundled<'a>(
 }
 
 /// The images in OffloadBinaries that follow one another.
-fn offload_binaries<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<(), Error> {
-    let entries = offload::read(place.bytes).map_err(|error| place.error(error))?;
+fn offload_binaries<'a>(
+    slice: &InputSlice<'a>,
+    found: &mut Vec<DeviceImage<'a>>,
+) -> Result<(), Error> {
+    let entries = offload::read(slice.bytes).map_err(|error| slice.error(error))?;
     let string = |entry: &offload::Entry<'a>, key: &str| {
         let value = entry.strings.iter().find(|(name, _)| name == key);
         value.map(|(_, value)| value.clone())
@@ -232,7 +240,7 @@ fn offload_binaries<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> 
         .first()
         .is_some_and(|first| string(first, v2::key::FORMAT_VERSION).is_some())
     {
-        return syclbin(place, found);
+        return syclbin(slice, found);
     }
     for (index, entry) in entries.into_iter().enumerate() {
         let triple = string(&entry, "triple").map_or(Cow::Borrowed(""), text);
@@ -256,11 +264,11 @@ fn offload_binaries<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> 
         }
         let name = format!("entry {index}");
         match entry.image {
-            Cow::Borrowed(bytes) => image(&place.part(bytes, &name), declared, found)?,
-            // Entries are read borrowed today; what is not lies nowhere in the input, so its place
+            Cow::Borrowed(bytes) => image(&slice.part(bytes, &name), declared, found)?,
+            // Entries are read borrowed today; what is not lies nowhere in the input, so its offset
             // is that of the container.
             Cow::Owned(bytes) => {
-                let part = place.part(&place.bytes[..0], &name);
+                let part = slice.part(&slice.bytes[..0], &name);
                 found.push(leaf(&part, declared, Cow::Owned(bytes)));
             }
         }
@@ -270,42 +278,46 @@ fn offload_binaries<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> 
 
 /// An image, unless it is a container itself.
 fn image<'a>(
-    place: &Place<'a>,
+    slice: &InputSlice<'a>,
     declared: Declared<'a>,
     found: &mut Vec<DeviceImage<'a>>,
 ) -> Result<(), Error> {
-    if place.depth > MAX_DEPTH {
+    if slice.depth > MAX_DEPTH {
         let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
-        return Err(place.fail("container", kind));
+        return Err(slice.fail("container", kind));
     }
-    let content = Content::of(place.bytes);
+    let content = Content::of(slice.bytes);
     match content {
-        Content::Syclbin => return syclbin(place, found),
-        Content::OffloadBinary => return offload_binaries(place, found),
+        Content::Syclbin => return syclbin(slice, found),
+        Content::OffloadBinary => return offload_binaries(slice, found),
         // Says to be SYCLBIN and is nothing at all: the reader says what is wrong.
         Content::Unknown | Content::Empty if declared.image_kind == Some(ImageKind::SYCLBIN) => {
-            return syclbin(place, found);
+            return syclbin(slice, found);
         }
         // What is compiled ahead of time without relocatable device code is a host object around
         // the images. The host's own code and native device code have no such sections.
         _ => {
-            if let Some(Ok(sections)) = sections(place.bytes)
+            if let Some(Ok(sections)) = sections(slice.bytes)
                 && !sections.is_empty()
             {
-                return object(place, sections, found);
+                return object(slice, sections, found);
             }
         }
     }
-    if !place.bytes.is_empty() || declared.offload_kind != OffloadKind::Host {
-        found.push(leaf(place, declared, Cow::Borrowed(place.bytes)));
+    if !slice.bytes.is_empty() || declared.offload_kind != OffloadKind::Host {
+        found.push(leaf(slice, declared, Cow::Borrowed(slice.bytes)));
     }
     Ok(())
 }
 
-fn leaf<'a>(place: &Place<'a>, declared: Declared<'a>, bytes: Cow<'a, [u8]>) -> DeviceImage<'a> {
+fn leaf<'a>(
+    slice: &InputSlice<'a>,
+    declared: Declared<'a>,
+    bytes: Cow<'a, [u8]>,
+) -> DeviceImage<'a> {
     DeviceImage {
-        origin: place.path.clone(),
-        offset: place.offset,
+        origin: slice.path.clone(),
+        offset: slice.offset,
         offload_kind: declared.offload_kind,
         triple: declared.triple,
         arch: declared.arch,
@@ -318,23 +330,23 @@ fn leaf<'a>(place: &Place<'a>, declared: Declared<'a>, bytes: Cow<'a, [u8]>) -> 
 }
 
 /// The images of a SYCLBIN file.
-fn syclbin<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<(), Error> {
-    let file = match place.bytes.get(..4) {
+fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<(), Error> {
+    let file = match slice.bytes.get(..4) {
         Some(magic) if *magic == offload_binary::MAGIC || *magic == v1::MAGIC => {
-            read::parse(place.bytes)
+            read::parse(slice.bytes)
         }
         magic => Err(Error::new(
             "SYCLBIN file header",
             0,
-            ErrorKind::magic("a SYCLBIN file", magic.unwrap_or(place.bytes)),
+            ErrorKind::magic("a SYCLBIN file", magic.unwrap_or(slice.bytes)),
         )),
     };
-    let file = Arc::new(file.map_err(|error| place.error(error))?);
-    let mut budget = place.budget();
+    let file = Arc::new(file.map_err(|error| slice.error(error))?);
+    let mut budget = slice.budget();
     for (module, abstract_module) in file.modules.iter().enumerate() {
         for (index, image) in abstract_module.images.iter().enumerate() {
             let name = format!("SYCLBIN module {module}: image {index}");
-            place.spend(&mut budget, &image.bytes, &name)?;
+            slice.spend(&mut budget, &image.bytes, &name)?;
             let (triple, arch, image_kind) = match image.kind() {
                 model::ImageKind::Ir { target, .. } => (target.to_string(), String::new(), None),
                 model::ImageKind::Native { arch, target } => {
@@ -350,8 +362,8 @@ fn syclbin<'a>(place: &Place<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<()
             };
             let bytes = image.bytes.clone();
             let part = match bytes {
-                Cow::Borrowed(bytes) => place.part(bytes, &name),
-                Cow::Owned(_) => place.part(&place.bytes[..0], &name),
+                Cow::Borrowed(bytes) => slice.part(bytes, &name),
+                Cow::Owned(_) => slice.part(&slice.bytes[..0], &name),
             };
             let file = Arc::clone(&file);
             found.push(DeviceImage {

@@ -1,6 +1,6 @@
 //! Device globals and host pipes: what of a module lives on between launches.
 
-use super::property::{Property, records};
+use super::value::property::{Property, records};
 use crate::property::Value;
 
 /// A variable of the module that lives on between launches (set

@@ -2,9 +2,9 @@
 
 use alloc::string::String;
 
-use super::malformed::Malformed;
-use super::property::put;
 use super::target::Target;
+use super::value::malformed::Malformed;
+use super::value::property::put;
 use crate::property::{PropertySets, key, set};
 use crate::{IrType, State};
 

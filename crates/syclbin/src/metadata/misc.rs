@@ -2,8 +2,8 @@
 
 use alloc::string::String;
 
-use super::malformed::Malformed;
-use super::property::{Property, put};
+use super::value::malformed::Malformed;
+use super::value::property::{Property, put};
 use crate::property::{PropertySets, Value, key, set};
 
 /// How a module was compiled (set [`MISC_PROPERTIES`](set::MISC_PROPERTIES)). What the file does not

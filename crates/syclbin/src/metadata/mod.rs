@@ -38,34 +38,30 @@
 
 mod globals;
 mod image;
-mod malformed;
-mod mask;
 mod misc;
-mod named;
 mod program;
-mod property;
 mod requirements;
-mod size;
 mod sources;
 mod specialization;
 mod symbols;
 mod target;
+mod value;
 mod virtual_functions;
 
 pub use globals::{DeviceGlobal, HostPipe};
 pub use image::{FileMetadata, IrMetadata, NativeMetadata};
-pub use malformed::Malformed;
-pub use mask::ArgumentMask;
 pub use misc::{Bfloat16, DeviceLibraries, IdRange, MiscProperties, Sanitizer};
-pub use named::{Named, without_run_prefix};
 pub use program::{KernelSizes, ProgramMetadata};
-pub use property::Property;
 pub use requirements::{DeviceRequirements, Records};
-pub use size::{Dimensions, WorkGroupSize};
 pub use sources::Sources;
 pub use specialization::{Leaf, Part, Place, SpecializationConstants};
 pub use symbols::Symbols;
 pub use target::Target;
+pub use value::malformed::Malformed;
+pub use value::mask::ArgumentMask;
+pub use value::named::{Named, without_run_prefix};
+pub use value::property::Property;
+pub use value::size::{Dimensions, WorkGroupSize};
 pub use virtual_functions::{SetNames, VirtualFunctions};
 
 use alloc::string::String;

@@ -4,9 +4,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::malformed::{Malformed, describe};
-use super::property::{Property, put, put_list};
-use super::size::{Dimensions, WorkGroupSize};
+use super::value::malformed::{Malformed, describe};
+use super::value::property::{Property, put, put_list};
+use super::value::size::{Dimensions, WorkGroupSize};
 use crate::Aspect;
 use crate::property::{PropertySets, Value, key, set};
 
@@ -55,9 +55,10 @@ impl Property for Records {
             return None;
         }
         let fields = |record: &str| record.split(',').map(String::from).collect();
-        Some(Self(match text.is_empty() {
-            true => Vec::new(),
-            false => text.split(';').map(fields).collect(),
+        Some(Self(if text.is_empty() {
+            Vec::new()
+        } else {
+            text.split(';').map(fields).collect()
         }))
     }
 

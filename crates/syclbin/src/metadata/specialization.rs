@@ -3,9 +3,9 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::malformed::Malformed;
-use super::named::Named;
-use super::property::{Property, put};
+use super::value::malformed::Malformed;
+use super::value::named::Named;
+use super::value::property::{Property, put};
 use crate::property::{PropertySets, Value, key, set};
 
 /// The specialization constants of a module, in the order of the file, which says where in the

@@ -2,8 +2,8 @@
 
 use alloc::string::String;
 
-use super::malformed::Malformed;
-use super::named::{Named, without_run_prefix};
+use super::value::malformed::Malformed;
+use super::value::named::{Named, without_run_prefix};
 use crate::property::PropertySets;
 
 /// Names of which a set says that something is true: the sets

@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::malformed::Malformed;
-use super::property::{Property, put_list};
+use super::value::malformed::Malformed;
+use super::value::property::{Property, put_list};
 use crate::property::{PropertySets, Value, key, set};
 
 /// Sets of virtual functions (set [`VIRTUAL_FUNCTIONS`](set::VIRTUAL_FUNCTIONS)). A loader links a
@@ -27,9 +27,10 @@ impl Property for SetNames {
     fn from_value(value: &Value) -> Option<Self> {
         let text = String::from_value(value)?;
         let names = text.split(',').map(String::from);
-        Some(Self(match text.is_empty() {
-            true => Vec::new(),
-            false => names.collect(),
+        Some(Self(if text.is_empty() {
+            Vec::new()
+        } else {
+            names.collect()
         }))
     }
 

@@ -305,9 +305,10 @@ impl<'a> Reader<'a> {
         let mut next = Vec::new();
         for (name, function) in &self.functions {
             for mention in &function.mentions {
-                match wanted(mention) {
-                    true => next.push(*name),
-                    false => callers.entry(mention).or_default().push(name),
+                if wanted(mention) {
+                    next.push(*name);
+                } else {
+                    callers.entry(mention).or_default().push(name);
                 }
             }
         }

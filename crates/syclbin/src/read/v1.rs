@@ -157,9 +157,10 @@ impl<'a> Tables<'a> {
     }
 
     pub(super) fn image(&self, native: bool, index: usize) -> Result<Image<'a>, Error> {
-        let (headers, owner) = match native {
-            true => (self.native(), Owner::Native(index)),
-            false => (self.ir(), Owner::Ir(index)),
+        let (headers, owner) = if native {
+            (self.native(), Owner::Native(index))
+        } else {
+            (self.ir(), Owner::Ir(index))
         };
         let at = headers.start + index * v1::ImageHeader::SIZE;
         let raw = v1::ImageHeader::read(self.bytes, at).map_err(|error| error.moved(self.base))?;

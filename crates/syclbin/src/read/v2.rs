@@ -131,9 +131,10 @@ impl<'a> Entries<'a> {
             ];
             let strings = unknown(&mut entry.strings, &own);
             let image = image(whole, native, strings)?;
-            match native {
-                true => module.native.push(image),
-                false => module.ir.push(image),
+            if native {
+                module.native.push(image);
+            } else {
+                module.ir.push(image);
             }
         }
         if !known {

@@ -1,140 +1,16 @@
-//! The types of a SPIR-V module, and what they mean in memory.
-//!
-//! SPIR-V declares a type before it is used, but behind a pointer. Sizes are computed as types are
-//! declared, from those declared before, so a type that contains itself has no size.
+//! What the types of a SPIR-V module mean in memory: elements of C++, as far as the code has them.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::agree::Memory;
-use super::spirv::{Module, TypeId};
+use super::memory_map::MemoryMap;
+use super::spirv::Module;
+use super::spirv::types::{Record, TypeId};
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 
 /// Types nest; what goes deeper is bytes.
 const MAX_DEPTH: usize = 32;
-
-#[derive(Debug)]
-pub(super) enum Record {
-    /// It has no size in memory: variables have a byte instead.
-    Bool,
-    Int(u32),
-    Float(u32),
-    Vector {
-        of: u32,
-        count: u32,
-    },
-    Array {
-        of: u32,
-        count: Option<u64>,
-    },
-    Struct {
-        members: Vec<u32>,
-        packed: bool,
-    },
-    Pointer {
-        storage: u32,
-        pointee: u32,
-    },
-    Sampler,
-}
-
-/// Types by their id.
-#[derive(Debug, Default)]
-pub(super) struct Types {
-    records: BTreeMap<u32, Record>,
-    /// Bytes and alignment.
-    sizes: BTreeMap<u32, (u64, u64)>,
-    /// Alignments in C++, which the declaration of a type does not have.
-    alignments: BTreeMap<u32, u64>,
-    /// The bits of an integer in the type that is wider than any of C++.
-    wide: BTreeMap<u32, u32>,
-}
-
-impl Types {
-    /// Adds a type; the first of an id counts.
-    pub(super) fn add(&mut self, id: u32, record: Record) {
-        if self.records.contains_key(&id) {
-            return;
-        }
-        if let Some(size) = self.measure(&record) {
-            self.sizes.insert(id, size);
-        }
-        if let Some(bits) = self.find_wide(&record) {
-            self.wide.insert(id, bits);
-        }
-        self.records.insert(id, record);
-    }
-
-    fn find_wide(&self, record: &Record) -> Option<u32> {
-        match record {
-            Record::Int(bits @ 65..) => Some(*bits),
-            Record::Array { of, .. } => self.wide.get(of).copied(),
-            Record::Struct { members, .. } => {
-                let mut found = members.iter().filter_map(|member| self.wide.get(member));
-                found.next().copied()
-            }
-            _ => None,
-        }
-    }
-
-    pub(super) fn get(&self, id: u32) -> Option<&Record> {
-        self.records.get(&id)
-    }
-
-    /// Says that C++ aligns the type `id` to so many bytes.
-    pub(super) fn align(&mut self, id: u32, align: u32) {
-        let align = u64::from(align);
-        if align.is_power_of_two() {
-            let known = self.alignments.entry(id).or_insert(align);
-            *known = align.max(*known);
-        }
-    }
-
-    /// Bytes and alignment of the type `id`.
-    pub(super) fn size(&self, id: u32) -> Option<(u64, u64)> {
-        self.sizes.get(&id).copied()
-    }
-
-    /// The count and the element of the type `id`, if it is an array.
-    pub(super) fn array(&self, id: u32) -> Option<(u64, u32)> {
-        match self.get(id)? {
-            Record::Array { of, count } => Some(((*count)?, *of)),
-            _ => None,
-        }
-    }
-
-    fn measure(&self, record: &Record) -> Option<(u64, u64)> {
-        let number = |bits: u32| {
-            let size = u64::from(bits / 8);
-            matches!(bits, 8 | 16 | 32 | 64).then_some((size, size))
-        };
-        match record {
-            Record::Int(bits) | Record::Float(bits) => number(*bits),
-            Record::Vector { of, count } => {
-                let room = u64::from(count.checked_next_power_of_two()?);
-                let size = self.size(*of)?.0.checked_mul(room)?;
-                Some((size, size.max(1)))
-            }
-            Record::Array { of, count } => {
-                let (size, align) = self.size(*of)?;
-                Some((size.checked_mul((*count)?)?, align))
-            }
-            Record::Struct { members, packed } => {
-                let (mut end, mut whole) = (0u64, 1);
-                for member in members {
-                    let (size, align) = self.size(*member)?;
-                    let align = if *packed { 1 } else { align };
-                    whole = whole.max(align);
-                    end = end.checked_next_multiple_of(align)?.checked_add(size)?;
-                }
-                Some((end.checked_next_multiple_of(whole)?, whole))
-            }
-            Record::Pointer { .. } => Some((8, 8)),
-            Record::Bool | Record::Sampler => None,
-        }
-    }
-}
 
 /// What the types of one module mean. Each is looked at once.
 pub(super) struct Meanings<'m> {
@@ -201,7 +77,7 @@ impl<'m> Meanings<'m> {
     /// The bits of an integer in `ty` that is wider than any of C++. Clang makes one of bit-fields that fill more
     /// than 64 bits without a gap.
     pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
-        self.module.types.wide.get(&ty.0).copied()
+        self.module.types.wide_integer(ty.0)
     }
 
     /// Bytes of `ty` if it is an array: as a pointee, that is how much there is. An array of one
@@ -216,8 +92,8 @@ impl<'m> Meanings<'m> {
     }
 
     /// What memory holds where the code has a `ty`.
-    pub(super) fn memory(&self, ty: TypeId) -> Memory {
-        Memory::of_code(ty, self.module)
+    pub(super) fn memory(&self, ty: TypeId) -> MemoryMap {
+        MemoryMap::of_code(ty, self.module)
     }
 
     /// What C++ calls the struct `ty`, as far as the code has it.
@@ -278,7 +154,7 @@ impl<'m> Meanings<'m> {
                             });
                         }
                         let known = fields.iter().all(|field| field.sign_known);
-                        let in_cpp = module.types.alignments.get(&id).copied();
+                        let in_cpp = module.types.alignment(id);
                         let align = align.max(in_cpp.unwrap_or(1));
                         let id = layouts.insert(Layout {
                             name: name.into(),

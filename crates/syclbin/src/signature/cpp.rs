@@ -60,9 +60,10 @@ fn read(text: &str, depth: usize) -> Option<Spelled> {
     let text = unqualified(text);
     if let Some(to) = text.strip_suffix('*') {
         let to = to.trim_end();
-        let constant = match to.ends_with('*') || to.ends_with("*const") {
-            true => to.ends_with("const"),
-            false => to.starts_with("const ") || to.ends_with(" const"),
+        let constant = if to.ends_with('*') || to.ends_with("*const") {
+            to.ends_with("const")
+        } else {
+            to.starts_with("const ") || to.ends_with(" const")
         };
         let to = Box::new(read(to, depth)?);
         return Some(Spelled::Pointer { to, constant });

@@ -359,17 +359,17 @@ impl<'m> DebugInfo<'m> {
                         .strip_suffix('>')?;
                     let pointee = pointee?;
                     at += 3;
-                    match self.is_local(types[at - 3]) {
-                        true => format!("sycl::local_accessor<{pointee}, {dimensions}>"),
-                        false => {
-                            let mode = match pointee.starts_with("const ") {
-                                true => "read",
-                                false => "read_write",
-                            };
-                            format!(
-                                "sycl::accessor<{pointee}, {dimensions}, sycl::access_mode::{mode}>"
-                            )
-                        }
+                    if self.is_local(types[at - 3]) {
+                        format!("sycl::local_accessor<{pointee}, {dimensions}>")
+                    } else {
+                        let mode = if pointee.starts_with("const ") {
+                            "read"
+                        } else {
+                            "read_write"
+                        };
+                        format!(
+                            "sycl::accessor<{pointee}, {dimensions}, sycl::access_mode::{mode}>"
+                        )
                     }
                 }
                 (Some(pointee), _) if self.is_local(types[at]) => {

@@ -293,9 +293,10 @@ impl<'m> Described<'m> {
             Spelled::Named(name) => {
                 let definition = self.module.metadata.get(set::LAYOUTS, name);
                 let text = definition.and_then(Value::as_str).unwrap_or_default();
-                let element = match text.starts_with("enum ") {
-                    true => self.named(name, names),
-                    false => None,
+                let element = if text.starts_with("enum ") {
+                    self.named(name, names)
+                } else {
+                    None
                 };
                 match element {
                     Some(Ok(element)) => Pointee::Element(element),

@@ -321,9 +321,10 @@ impl<'s> Parser<'s> {
         }
         if self.eat("K") {
             let base = self.ty(depth + 1)?;
-            return self.substitute(match base.ends_with('*') {
-                true => format!("{base}const"),
-                false => format!("const {base}"),
+            return self.substitute(if base.ends_with('*') {
+                format!("{base}const")
+            } else {
+                format!("const {base}")
             });
         }
         if self.eat("T") {

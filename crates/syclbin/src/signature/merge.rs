@@ -4,11 +4,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::agree::Memory;
 use super::code_types::Meanings;
 use super::cpp::{self, Spelled};
 use super::declaration::DeclaredParameter;
 use super::described::{Described, Names};
+use super::memory_map::MemoryMap;
 use super::spirv::{self, ParameterType, TypeId};
 use super::types::{Access, Element, Enum, Layouts, Pointee, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, unsupported};
@@ -181,9 +181,12 @@ impl Sources<'_> {
             ));
         }
         let mut in_code = 0..;
-        let mut slots = (0..total).map(|index| match is_removed(index) {
-            true => Slot::Removed,
-            false => in_code.next().map_or(Slot::Unknown, |at| passed.slot(at)),
+        let mut slots = (0..total).map(|index| {
+            if is_removed(index) {
+                Slot::Removed
+            } else {
+                in_code.next().map_or(Slot::Unknown, |at| passed.slot(at))
+            }
         });
         let mut parameters = Vec::new();
         for (index, (declared, spelled)) in declared.iter().zip(&spelled).enumerate() {
@@ -435,7 +438,7 @@ impl Sources<'_> {
         if names.steps.get() >= MAX_STEPS {
             return Ok(());
         }
-        let declared = Memory::of_element(element, layouts);
+        let declared = MemoryMap::of_element(element, layouts);
         let in_code = code.memory(ty);
         let steps = declared.steps() + in_code.steps();
         names.steps.set(names.steps.get() + steps);
@@ -528,12 +531,13 @@ impl Sources<'_> {
         let mut code = passed.iter();
         let mut slots = Vec::new();
         for is_removed in removed {
-            slots.push(match is_removed {
-                true => Slot::Removed,
-                false => match code.next() {
+            slots.push(if *is_removed {
+                Slot::Removed
+            } else {
+                match code.next() {
                     Some(parameter) => Slot::Passed(parameter),
                     None => break, // a mask may be longer than the list
-                },
+                }
             });
         }
         slots.extend(code.map(Slot::Passed));
@@ -690,9 +694,10 @@ fn label(name: Option<&str>, index: usize) -> String {
 }
 
 const fn access(read_only: bool) -> Access {
-    match read_only {
-        true => Access::Read,
-        false => Access::ReadWrite,
+    if read_only {
+        Access::Read
+    } else {
+        Access::ReadWrite
     }
 }
 

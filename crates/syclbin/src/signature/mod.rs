@@ -18,7 +18,6 @@
 //! Where they contradict each other, or the kernel takes what cannot be passed, the kernel has no
 //! signature but a reason. What stays unknown is marked, never guessed in silence.
 
-mod agree;
 mod code_types;
 mod cpp;
 pub mod debug_info;
@@ -27,6 +26,7 @@ pub mod definition;
 mod described;
 mod entry;
 pub mod mangled;
+mod memory_map;
 mod merge;
 pub mod spirv;
 mod types;

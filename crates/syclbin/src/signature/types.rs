@@ -208,9 +208,10 @@ impl Scalar {
 
     /// The integer of that many bits.
     pub(super) fn integer(bits: u32, signed: bool) -> Option<Self> {
-        let all = match signed {
-            true => [Self::I8, Self::I16, Self::I32, Self::I64],
-            false => [Self::U8, Self::U16, Self::U32, Self::U64],
+        let all = if signed {
+            [Self::I8, Self::I16, Self::I32, Self::I64]
+        } else {
+            [Self::U8, Self::U16, Self::U32, Self::U64]
         };
         all.into_iter().find(|scalar| scalar.bits() == bits)
     }

@@ -9,9 +9,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::agree::Memory;
 use super::described::Names;
 use super::mangled::{self, KernelName};
+use super::memory_map::MemoryMap;
 use super::merge::Sources;
 use super::types::{Element, Field, Layout, Layouts, StructId};
 use super::{Unsupported, spirv, unsupported};
@@ -138,7 +138,7 @@ impl Variables {
                     let parts = constants.constants.get(key).map_or(&[][..], Vec::as_slice);
                     let ty = match sources.recorded(module, name, size, names) {
                         Some(recorded) => recorded.and_then(|(element, text)| {
-                            let declared = Memory::of_element(&element, &names.layouts);
+                            let declared = MemoryMap::of_element(&element, &names.layouts);
                             agree_with_parts(&declared, parts, spirv, text)?;
                             Ok((element, true))
                         }),
@@ -264,12 +264,12 @@ fn device_global(
 
 /// Whether the parts of a constant that the code reads are where `text` has the same.
 fn agree_with_parts(
-    declared: &Memory,
+    declared: &MemoryMap,
     parts: &[Part],
     spirv: Option<&spirv::Module>,
     text: &str,
 ) -> Result<(), Unsupported> {
-    let mut in_code = Memory::default();
+    let mut in_code = MemoryMap::default();
     for part in parts.iter().filter(|part| !part.is_padding()) {
         if let Some(Some((scalar, _))) = spirv.and_then(|spirv| spirv.spec_constant(part.id)) {
             in_code.scalar(u64::from(part.offset), scalar);

@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use super::sets::{Module, Part, Sets};
+use super::sets::{Located, Module, Sets};
 use super::{Findings, Severity, nvidia, shown};
 use crate::content::Content;
 use crate::model::{self, ImageKind, IrType, State};
@@ -25,7 +25,7 @@ pub(super) fn check(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) {
 }
 
 fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Option<State> {
-    let Part { offset, says } = &sets.file;
+    let Located { offset, says } = &sets.file;
     let state = says.state();
     match state {
         None => {

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::sets::{Module, Part, Sets};
+use super::sets::{Located, Module, Sets};
 use super::{Findings, Severity, nvidia, shown};
 use crate::content::Content;
 use crate::metadata::without_run_prefix;
@@ -80,7 +80,7 @@ fn read_code(module: &Module<'_>) -> Code {
 }
 
 fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
-    let Part { offset, says } = &module.module;
+    let Located { offset, says } = &module.module;
     let mut add = |severity, reason| findings.add(severity, *offset, module.owner, reason);
     let exported = says.metadata.set(set::EXPORTED_SYMBOLS);
     let is_exported = |name: &str| exported.is_some_and(|set| set.get(name).is_some());
@@ -93,18 +93,19 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
             continue;
         }
         // Compilers list exported functions among the kernels.
-        match is_exported(name) {
-            true => add(
+        if is_exported(name) {
+            add(
                 Severity::Note,
                 format!(
                     "{} is named as a kernel, and is an exported function",
                     shown(name)
                 ),
-            ),
-            false => add(
+            );
+        } else {
+            add(
                 Severity::Error,
                 format!("kernel {} is in none of its images", shown(name)),
-            ),
+            );
         }
     }
     for kernel in kernels.iter().filter(|name| !named.contains(name.as_str())) {

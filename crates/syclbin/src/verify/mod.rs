@@ -83,9 +83,10 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
             wrapper::check(bytes, file.container(), &mut findings);
             layout::check(&file, &mut findings);
             // Records that share bytes could make the rest take more than linear time.
-            match findings.has_error() {
-                true => findings.add(Severity::Note, 0, "file", "because of the errors, whether images, kernels and metadata agree was not checked"),
-                false => check_meaning(&file, &mut findings),
+            if findings.has_error() {
+                findings.add(Severity::Note, 0, "file", "because of the errors, whether images, kernels and metadata agree was not checked");
+            } else {
+                check_meaning(&file, &mut findings);
             }
         }
         Err(error) => findings.error(error),

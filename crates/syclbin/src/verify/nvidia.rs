@@ -118,9 +118,10 @@ fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
         }
     }
     if !fits {
-        let code = match targets.is_empty() {
-            true => "it is empty".into(),
-            false => format!("it has code for {targets}"),
+        let code = if targets.is_empty() {
+            "it is empty".into()
+        } else {
+            format!("it has code for {targets}")
         };
         let reason = format!("its architecture is {named}, and {code}");
         add(0, Severity::Error, reason);

@@ -18,13 +18,13 @@ use crate::read::{self, File, Metadata, Owner};
 /// All that a file says.
 pub(super) struct Sets<'a> {
     /// The file without its modules.
-    pub(super) file: Part<Syclbin<'a>>,
+    pub(super) file: Located<Syclbin<'a>>,
     pub(super) modules: Vec<Module<'a>>,
 }
 
 /// A record and where its property sets lie. They are empty if they cannot be read, which then was
 /// found already.
-pub(super) struct Part<T> {
+pub(super) struct Located<T> {
     pub(super) offset: u64,
     pub(super) says: T,
 }
@@ -32,8 +32,8 @@ pub(super) struct Part<T> {
 pub(super) struct Module<'a> {
     pub(super) owner: Owner,
     /// The module without its images.
-    pub(super) module: Part<AbstractModule<'a>>,
-    pub(super) images: Vec<(read::Image<'a>, Part<Image<'a>>)>,
+    pub(super) module: Located<AbstractModule<'a>>,
+    pub(super) images: Vec<(read::Image<'a>, Located<Image<'a>>)>,
 }
 
 /// Reads all property sets of a file whose records lie where they should.
@@ -41,14 +41,14 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
     let mut read = |owner: Owner, metadata: Metadata<'a>| read_sets(owner, metadata, findings);
     // What fails here has been found by the check of the layout.
     let whole = match file.global() {
-        Ok(metadata) => Part {
+        Ok(metadata) => Located {
             offset: metadata.offset(),
             says: Syclbin {
                 global: read(Owner::File, metadata),
                 ..Syclbin::default()
             },
         },
-        Err(_) => Part {
+        Err(_) => Located {
             offset: 0,
             says: Syclbin::default(),
         },
@@ -56,7 +56,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
     let modules = file.modules().flatten().filter_map(|module| {
         let owner = Owner::Module(module.index());
         let metadata = module.metadata().ok()?;
-        let described = Part {
+        let described = Located {
             offset: metadata.offset(),
             says: AbstractModule {
                 metadata: read(owner, metadata),
@@ -65,7 +65,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
         };
         let images = module.images().flatten().map(|image| {
             let metadata = image.metadata();
-            let described = Part {
+            let described = Located {
                 offset: metadata.offset(),
                 says: Image {
                     native: image.is_native(),
@@ -132,10 +132,11 @@ fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
         for view in MODULE_VIEWS {
             check(view, *owner, module.offset, &module.says.metadata);
         }
-        for (image, Part { offset, says }) in images {
-            let view: View = match image.is_native() {
-                true => |sets| NativeMetadata::read(sets).map(drop),
-                false => |sets| IrMetadata::read(sets).map(drop),
+        for (image, Located { offset, says }) in images {
+            let view: View = if image.is_native() {
+                |sets| NativeMetadata::read(sets).map(drop)
+            } else {
+                |sets| IrMetadata::read(sets).map(drop)
             };
             check(view, image.owner(), *offset, &says.metadata);
         }

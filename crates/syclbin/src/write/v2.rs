@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::offload::{Outgoing, version_2};
 use super::{Error, text};
 use crate::model::{Image, ImageKind, Syclbin};
+use crate::offload::encode::{Outgoing, version_2};
 use crate::offload::{self, Entry, OffloadKind, Strings};
 use crate::raw::v2::{VERSION, key, role};
 

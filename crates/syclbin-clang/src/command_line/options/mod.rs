@@ -123,9 +123,10 @@ impl Reader {
                 None => return own(format!("argument to '{name}' is missing")),
             },
         };
-        let spelled = match known.next {
-            true => format!("{argument} {value}"),
-            false => argument.clone(),
+        let spelled = if known.next {
+            format!("{argument} {value}")
+        } else {
+            argument.clone()
         };
         match known.treatment {
             Treatment::Nothing => {}
@@ -281,9 +282,10 @@ impl Reader {
             Some(kind) => Some(Depfile {
                 explicit: self.depfile.is_some(),
                 path: self.depfile.unwrap_or_else(|| output.with_extension("d")),
-                targets: match self.rule_targets.is_empty() {
-                    true => depfile::quoted(&output),
-                    false => self.rule_targets.join(" "),
+                targets: if self.rule_targets.is_empty() {
+                    depfile::quoted(&output)
+                } else {
+                    self.rule_targets.join(" ")
                 },
                 kind,
                 phony: self.phony,

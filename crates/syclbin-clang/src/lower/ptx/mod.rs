@@ -129,9 +129,10 @@ fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
     let bytes = bytes.ok_or(UNKNOWN)?;
     let symbol = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     let symbol = String::from_utf8(symbol.to_vec()).map_err(|_| UNKNOWN)?;
-    match symbol.is_empty() {
-        true => Err(UNKNOWN),
-        false => Ok(symbol),
+    if symbol.is_empty() {
+        Err(UNKNOWN)
+    } else {
+        Ok(symbol)
     }
 }
 

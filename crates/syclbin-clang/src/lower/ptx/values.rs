@@ -105,9 +105,10 @@ impl<'t> Known<'t> {
         let (Some(to), Some(from)) = (operands.next(), operands.next()) else {
             return self.forget_memory();
         };
-        let value = match text.variables.contains_key(from) {
-            true => Some(from),
-            false => self.values.get(from).copied(),
+        let value = if text.variables.contains_key(from) {
+            Some(from)
+        } else {
+            self.values.get(from).copied()
         };
         let mut parts = name.split('.');
         let value = match (parts.next(), parts.next()) {

@@ -1,0 +1,185 @@
+//! What a safe launch needs of the arguments of a kernel: how far it reaches is bounded, it follows
+//! no pointers that nothing checks, and a `bool` is one.
+
+use std::collections::BTreeSet;
+
+use syclbin::signature::{Argument, Element, Parameter, Pointee, Scalar, Type};
+
+use crate::contract::implied::Implied;
+use crate::contract::subobject::Subobject;
+use crate::contract::sum::Length;
+use crate::names::label;
+use crate::types::Types;
+
+/// What is not among the `bounded` lengths of the `parameters`, and why others cannot be safe.
+/// Conditions name the lengths in `named`.
+pub(crate) fn missing(
+    parameters: &[Parameter],
+    types: &Types<'_>,
+    bounded: &BTreeSet<Length>,
+    named: &BTreeSet<Length>,
+) -> Vec<String> {
+    let numbered = parameters.iter().enumerate();
+    let missing = numbered.filter_map(|(index, parameter)| {
+        let name = label(index, parameter);
+        let (element, sized) = match &parameter.ty {
+            Type::Pointer { pointee: element, .. }
+            | Type::Accessor { element, .. }
+            | Type::LocalAccessor { element, .. } => (pointee_element(element), true),
+            Type::LocalMemory { element, size } => (pointee_element(element), size.is_none()),
+            _ => (Subobject::of(index, parameter).map(|subobject| subobject.element), false),
+        };
+        if element.is_some_and(|element| types.holds_pointer(&element)) {
+            return Some(format!(
+                "this kernel cannot be safe: `{name}` holds device pointers, and nothing checks where they point"
+            ));
+        }
+        if !sized || removed(parameter) {
+            return None;
+        }
+        let dimensions = u64::from(dimensions(&parameter.ty));
+        let length = |dimension| Length {
+            parameter: index,
+            dimension: Some(dimension),
+        };
+        let open = (0..dimensions).find(|dimension| !bounded.contains(&length(*dimension)))?;
+        let add = if named.contains(&length(open)) {
+            "no condition says how long it is at least; add one such as"
+        } else {
+            "add a condition such as"
+        };
+        Some(match dimensions {
+            1 => {
+                format!("nothing bounds `{name}`: {add} `{name}.len() >= range.items()`")
+            }
+            _ => format!(
+                "nothing bounds dimension {open} of `{name}`: {add} \
+                 `{name}.size({open}) >= range[{open}]`"
+            ),
+        })
+    });
+    missing.collect()
+}
+
+/// All memory of every device is aligned to that, and elements whose size is a multiple of it are.
+const ALWAYS_ALIGNED: u64 = 64;
+
+/// That buffers are aligned as C++ has what is in them, where a part of one may not be. What is behind
+/// a pointer to something unknown may be anything, unless the contract has a condition on its alignment:
+/// those `named`.
+pub(crate) fn alignments(
+    parameters: &[Parameter],
+    types: &Types<'_>,
+    named: &BTreeSet<usize>,
+) -> Vec<Implied> {
+    let numbered = parameters.iter().enumerate();
+    let sized = numbered.filter(|(_, parameter)| !removed(parameter));
+    let found = sized.filter_map(|(index, parameter)| {
+        let (Type::Pointer { pointee: of, .. } | Type::Accessor { element: of, .. }) =
+            &parameter.ty
+        else {
+            return None;
+        };
+        let in_code = parameter.align.unwrap_or(1);
+        let bytes = match of {
+            Pointee::Element(element) => {
+                let align = types.layouts.align(element).max(in_code);
+                let size = types.layouts.size(element).unwrap_or(0);
+                let kept = align <= ALWAYS_ALIGNED && size.is_multiple_of(align);
+                Some(align).filter(|_| !kept)?.into()
+            }
+            _ if parameter.align.is_some() => parameter.align,
+            _ if named.contains(&index) => return None,
+            _ => None,
+        };
+        Some(Implied::aligned(index, &label(index, parameter), bytes))
+    });
+    found.collect()
+}
+
+/// How many a launch looks at.
+const MOST_BOOLS: usize = 64;
+
+/// That the `bool`s are ones in what is passed by value.
+///
+/// # Errors
+///
+/// When there are more than a launch should look at.
+pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<Implied>, String> {
+    let mut found = Vec::new();
+    for (index, parameter) in parameters.iter().enumerate() {
+        // A parameter that is one has the type of Rust.
+        let simple = matches!(parameter.ty, Type::Scalar(_));
+        let Some(subobject) =
+            Subobject::of(index, parameter).filter(|_| !simple && !removed(parameter))
+        else {
+            continue;
+        };
+        let name = label(index, parameter);
+        collect(&subobject, name.clone(), types, &mut found);
+        if found.len() > MOST_BOOLS {
+            return Err(format!(
+                "this kernel cannot be safe: `{name}` holds more `bool`s than a launch checks, \
+                 and a byte that is neither 0 nor 1 is undefined in C++"
+            ));
+        }
+    }
+    Ok(found)
+}
+
+/// At most one more than a launch looks at.
+fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut Vec<Implied>) {
+    if found.len() > MOST_BOOLS || !types.holds_bool(&subobject.element) {
+        return;
+    }
+    match &subobject.element {
+        Element::Struct(id) => {
+            let fields = types.layouts.get(*id).map(|layout| &layout.fields);
+            for field in fields.into_iter().flatten() {
+                let name = field.name.as_deref().unwrap_or("_");
+                let inner = Subobject {
+                    index: subobject.index,
+                    offset: subobject.offset.saturating_add(field.offset),
+                    element: field.ty.clone(),
+                    sign_known: field.sign_known,
+                };
+                collect(&inner, format!("{text}.{name}"), types, found);
+            }
+        }
+        Element::Array { .. } | Element::Vector { .. } => {
+            for index in 0..subobject.count().unwrap_or(0) {
+                let Some(inner) = subobject
+                    .element(index, types)
+                    .filter(|_| found.len() <= MOST_BOOLS)
+                else {
+                    break;
+                };
+                collect(&inner, format!("{text}[{index}]"), types, found);
+            }
+        }
+        _ => {
+            let number = subobject.read(Scalar::Bool);
+            found.push(Implied::bool(subobject.index, text, number));
+        }
+    }
+}
+
+fn removed(parameter: &Parameter) -> bool {
+    parameter.arguments.first() == Some(&Argument::Removed)
+}
+
+/// Of an accessor; 1 for what is none.
+pub(crate) fn dimensions(ty: &Type) -> u8 {
+    match ty {
+        Type::Accessor { dimensions, .. } => *dimensions,
+        Type::LocalAccessor { dimensions, .. } => dimensions.unwrap_or(1),
+        _ => 1,
+    }
+}
+
+fn pointee_element(pointee: &Pointee) -> Option<Element> {
+    match pointee {
+        Pointee::Element(element) => Some(element.clone()),
+        Pointee::Void | Pointee::Unknown(_) => None,
+    }
+}

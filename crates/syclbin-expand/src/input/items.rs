@@ -1,0 +1,322 @@
+//! The items after the module: own types, a selection of kernels, kernels with another name, another
+//! visibility or a contract.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use syn::Visibility;
+use syn::parse::Parser;
+
+use crate::input::limits;
+use crate::names;
+use crate::names::cpp_name::CppName;
+
+#[derive(Default)]
+pub(crate) struct Items {
+    pub(crate) types: Vec<TypeItem>,
+    pub(crate) selection: Option<Selection>,
+    pub(crate) kernels: Vec<KernelItem>,
+}
+
+/// `ns::Particle => crate::Particle` or `ns::Particle as Body`.
+pub(crate) struct TypeItem {
+    pub(crate) cpp: CppName,
+    pub(crate) rust: RustType,
+}
+
+pub(crate) enum RustType {
+    /// A type of the user's.
+    Own(syn::Path),
+    /// Another name for the generated one.
+    Named(Ident),
+}
+
+/// Which kernels get functions.
+pub(crate) struct Selection {
+    pub(crate) kind: SelectionKind,
+    pub(crate) names: Vec<CppName>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SelectionKind {
+    Only,
+    Skip,
+}
+
+/// `pub(crate) safe fn scale<int> as scale_ints where data.len() >= n;`
+pub(crate) struct KernelItem {
+    pub(crate) visibility: Option<Visibility>,
+    /// The word `safe`.
+    pub(crate) safe: Option<Span>,
+    pub(crate) cpp: CppName,
+    pub(crate) rename: Option<Ident>,
+    pub(crate) conditions: Vec<TokenStream>,
+}
+
+const FORMS: &str = "expected `types { .. }`, `only { .. }`, `skip { .. }`, `fn NAME as NEW_NAME;` or \
+    `safe fn NAME where BUFFER.len() >= N;`";
+
+impl Items {
+    /// All items that can be read, and what is wrong with the others.
+    pub(crate) fn parse(tokens: TokenStream) -> (Self, Vec<syn::Error>) {
+        let (mut items, mut errors) = (Self::default(), Vec::new());
+        let mut rest = tokens.into_iter().peekable();
+        while rest.peek().is_some() {
+            let mut item = Vec::new();
+            let mut ended = false;
+            for token in rest.by_ref() {
+                ended = is_punct(&token, ';') || is_block(&item, &token);
+                item.push(token);
+                if ended {
+                    break;
+                }
+            }
+            if let Err(error) = items.add(&item, ended) {
+                errors.push(error);
+            }
+        }
+        (items, errors)
+    }
+
+    fn add(&mut self, item: &[TokenTree], ended: bool) -> syn::Result<()> {
+        let [first, ..] = item else { return Ok(()) };
+        match item {
+            [TokenTree::Punct(_)] if is_punct(first, ';') => Ok(()), // as after an item of Rust
+            [TokenTree::Ident(word), TokenTree::Group(block)] if word == "types" => {
+                for entry in entries(block) {
+                    self.types.push(TypeItem::parse(&entry)?);
+                }
+                Ok(())
+            }
+            [TokenTree::Ident(word), TokenTree::Group(block)] if word == "only" => {
+                self.select(SelectionKind::Only, word, block)
+            }
+            [TokenTree::Ident(word), TokenTree::Group(block)] if word == "skip" => {
+                self.select(SelectionKind::Skip, word, block)
+            }
+            _ if item.iter().take(2).any(|token| is_word(token, "mod")) => {
+                let message =
+                    "one call makes one module; call `include_syclbin!` again for another";
+                Err(syn::Error::new(first.span(), message))
+            }
+            _ => {
+                let [.., last] = item else { return Ok(()) };
+                let body = &item[..item.len() - usize::from(ended)];
+                let kernel = KernelItem::parse(body)?;
+                if !ended {
+                    return Err(syn::Error::new(last.span(), "expected `;` after this"));
+                }
+                self.kernels.push(kernel);
+                Ok(())
+            }
+        }
+    }
+
+    fn select(&mut self, kind: SelectionKind, word: &Ident, block: &Group) -> syn::Result<()> {
+        if self.selection.is_some() {
+            let message = "kernels are selected once, by `only` or by `skip`";
+            return Err(syn::Error::new(word.span(), message));
+        }
+        let names = entries(block).into_iter().map(|entry| {
+            let tokens = entry.tokens.iter().cloned().collect();
+            CppName::parse(tokens, &entry.at, "kernel")
+        });
+        let names: Vec<CppName> = names.collect::<syn::Result<_>>()?;
+        if names.is_empty() {
+            let message = format!("name kernels between the braces, or leave `{word}` out");
+            return Err(syn::Error::new(word.span(), message));
+        }
+        self.selection = Some(Selection { kind, names });
+        Ok(())
+    }
+}
+
+impl TypeItem {
+    fn parse(entry: &Entry) -> syn::Result<Self> {
+        const FORM: &str = "expected `CppName => crate::RustType`, or `CppName as NewName`";
+        let tokens = &entry.tokens;
+        let arrow = |pair: &[TokenTree]| is_punct(&pair[0], '=') && is_punct(&pair[1], '>');
+        if let Some(at) = tokens.windows(2).position(arrow) {
+            let (cpp, rust) = (&tokens[..at], &tokens[at + 2..]);
+            let cpp = CppName::parse(cpp.iter().cloned().collect(), &tokens[at], "struct")?;
+            let rust: TokenStream = rust.iter().cloned().collect();
+            let path = syn::Path::parse_mod_style
+                .parse2(rust.clone())
+                .map_err(|error| syn::Error::new(error.span(), FORM))?;
+            let from_anywhere = path.leading_colon.is_some()
+                || path.segments.first().is_some_and(|s| s.ident == "crate");
+            if !from_anywhere {
+                let message = "the generated module names this type: begin its path with `crate::`, \
+                    or with `::` and the name of a dependency";
+                return Err(syn::Error::new_spanned(rust, message));
+            }
+            let rust = RustType::Own(path);
+            return Ok(Self { cpp, rust });
+        }
+        let Some(at) = position(tokens, "as") else {
+            return Err(syn::Error::new(entry.at.span(), FORM));
+        };
+        let cpp = CppName::parse(
+            tokens[..at].iter().cloned().collect(),
+            &tokens[at],
+            "struct",
+        )?;
+        let rust = RustType::Named(rust_name(&tokens[at + 1..], &tokens[at])?);
+        Ok(Self { cpp, rust })
+    }
+}
+
+impl KernelItem {
+    /// Whether it says nothing but a name.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.visibility.is_none() && self.safe.is_none() && self.rename.is_none()
+    }
+
+    fn parse(tokens: &[TokenTree]) -> syn::Result<Self> {
+        let Some(at) = position(tokens, "fn") else {
+            let first = tokens.first().map_or_else(Span::call_site, TokenTree::span);
+            return Err(syn::Error::new(first, FORMS));
+        };
+        let (mut head, body) = (&tokens[..at], &tokens[at + 1..]);
+        let mut safe = None;
+        if let [rest @ .., last] = head
+            && is_word(last, "safe")
+        {
+            (head, safe) = (rest, Some(last.span()));
+        }
+        let visibility = visibility(head)?;
+        let conditions_at = position(body, "where").unwrap_or(body.len());
+        let called = &body[..conditions_at];
+        let name_end = position(called, "as").unwrap_or(conditions_at);
+        let (name, rename) = called.split_at(name_end);
+        let cpp = CppName::parse(name.iter().cloned().collect(), &tokens[at], "kernel")?;
+        let rename = match rename {
+            [word, name @ ..] => Some(rust_name(name, word)?),
+            [] => None,
+        };
+        let mut conditions: Vec<TokenStream> = Vec::new();
+        if let Some(word) = body.get(conditions_at) {
+            let parts = split(&body[conditions_at + 1..], false);
+            conditions.extend(parts.into_iter().map(TokenStream::from_iter));
+            if safe.is_none() {
+                let message = "conditions make a kernel safe: write `safe fn`";
+                return Err(syn::Error::new(word.span(), message));
+            }
+            if conditions.is_empty() {
+                let message = "expected conditions after this, such as `x.len() >= n`";
+                return Err(syn::Error::new(word.span(), message));
+            }
+            for condition in &conditions {
+                limits::check_length(condition.clone(), "condition")?;
+            }
+        }
+        Ok(Self {
+            visibility,
+            safe,
+            cpp,
+            rename,
+            conditions,
+        })
+    }
+}
+
+/// `pub` and `pub(crate)` mean the same in the generated module, which others do not.
+fn visibility(tokens: &[TokenTree]) -> syn::Result<Option<Visibility>> {
+    let Some(first) = tokens.first() else {
+        return Ok(None);
+    };
+    let error = |at: &TokenTree, message: &str| Err(syn::Error::new(at.span(), message));
+    let all: TokenStream = tokens.iter().cloned().collect();
+    match syn::parse2::<Visibility>(all) {
+        Ok(Visibility::Inherited) | Err(_) => error(first, FORMS),
+        Ok(Visibility::Restricted(path)) if !path.path.is_ident("crate") => error(
+            first,
+            "a function is as visible as its module, `pub` or `pub(crate)`",
+        ),
+        Ok(visibility) => Ok(Some(visibility)),
+    }
+}
+
+/// A name for Rust, after `as`.
+fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
+    let word = match tokens {
+        [TokenTree::Ident(word)] => word,
+        [] => {
+            return Err(syn::Error::new(
+                at.span(),
+                "expected a name of Rust after this",
+            ));
+        }
+        [first, ..] => {
+            let message = "expected one name of Rust, and `;` (in `types`, `,`) after it";
+            return Err(syn::Error::new(first.span(), message));
+        }
+    };
+    let text = word.to_string();
+    if syn::parse_str::<Ident>(&text).is_ok() {
+        return Ok(word.clone());
+    }
+    let message = match names::raw_keyword(word) {
+        Some(raw) => format!("`{text}` is a keyword of Rust; write `{raw}`, or another name"),
+        None => format!("`{text}` cannot be a name of Rust; `{text}_` can"),
+    };
+    Err(syn::Error::new(word.span(), message))
+}
+
+/// What stands between commas in a block.
+struct Entry {
+    tokens: Vec<TokenTree>,
+    /// Where to point.
+    at: TokenTree,
+}
+
+fn entries(block: &Group) -> Vec<Entry> {
+    let tokens: Vec<TokenTree> = block.stream().into_iter().collect();
+    let entry = |tokens: Vec<TokenTree>| {
+        Some(Entry {
+            at: tokens.first()?.clone(),
+            tokens,
+        })
+    };
+    split(&tokens, true).into_iter().filter_map(entry).collect()
+}
+
+/// Splits at commas. In names of C++, those between `<` and `>` do not count.
+fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
+    let mut parts = vec![Vec::new()];
+    let (mut depth, mut before) = (0usize, None);
+    for token in tokens {
+        // As in `&A::operator->`.
+        let arrow = before.is_some_and(|before| is_punct(before, '-'));
+        if names && is_punct(token, '<') {
+            depth += 1;
+        } else if names && is_punct(token, '>') && !arrow {
+            depth = depth.saturating_sub(1);
+        }
+        if is_punct(token, ',') && depth == 0 {
+            parts.push(Vec::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(token.clone());
+        }
+        before = Some(token);
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Where the word `text` stands.
+fn position(tokens: &[TokenTree], text: &str) -> Option<usize> {
+    tokens.iter().position(|token| is_word(token, text))
+}
+
+fn is_word(token: &TokenTree, text: &str) -> bool {
+    matches!(token, TokenTree::Ident(word) if word == text)
+}
+
+fn is_punct(token: &TokenTree, c: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
+}
+
+/// Whether `token` is the block that ends an item of a block.
+fn is_block(before: &[TokenTree], token: &TokenTree) -> bool {
+    let brace = matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+    brace && position(before, "fn").is_none()
+}

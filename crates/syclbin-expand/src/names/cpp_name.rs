@@ -1,0 +1,146 @@
+//! Names of C++ as people write them in items: `fill::iota`, `scale<int>`, `f(float *, int)`, or a
+//! symbol in quotes.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syclbin::signature::KernelSignature;
+use syclbin::signature::mangled::{KERNEL_PREFIX, KernelName};
+
+/// A name that an item has.
+#[derive(Clone)]
+pub(crate) struct CppName {
+    /// Where it is written.
+    pub(crate) tokens: TokenStream,
+    /// Without white space.
+    text: String,
+}
+
+impl CppName {
+    /// # Errors
+    ///
+    /// When there are no tokens; `at` is where they should be.
+    pub(crate) fn parse(tokens: TokenStream, at: &TokenTree, what: &str) -> syn::Result<Self> {
+        if tokens.is_empty() {
+            let message = format!("expected the name of a {what} in C++, such as `fill::iota`");
+            return Err(syn::Error::new(at.span(), message));
+        }
+        let text = match syn::parse2::<syn::LitStr>(tokens.clone()) {
+            Ok(literal) => literal.value(),
+            // A keyword of Rust may be raw here too.
+            Err(_) => tokens.to_string().replace("r#", ""),
+        };
+        let text = squeezed(&text);
+        Ok(Self { tokens, text })
+    }
+
+    pub(crate) fn error(&self, message: impl std::fmt::Display) -> syn::Error {
+        syn::Error::new_spanned(&self.tokens, message)
+    }
+
+    /// The name as it is written, for messages.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is this name of C++.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        squeezed(name) == self.text
+    }
+
+    /// The indices of the kernels it means. A name with more to it goes first: `scale` is a kernel
+    /// of that name, if there is one, and all instances of a template if not.
+    pub(crate) fn among(&self, kernels: &[KernelSignature]) -> Vec<usize> {
+        let ranks: [fn(&KernelSignature) -> Vec<String>; 4] =
+            [symbols, with_parameters, qualified, without_arguments];
+        let of_rank = |names: fn(&KernelSignature) -> Vec<String>| {
+            let meant = |kernel: &KernelSignature| names(kernel).iter().any(|name| self.is(name));
+            let numbered = kernels.iter().enumerate();
+            numbered
+                .filter(|(_, kernel)| meant(kernel))
+                .map(|(index, _)| index)
+                .collect::<Vec<usize>>()
+        };
+        if let Some(namespace) = self.text.strip_suffix("::*") {
+            let inside = |kernel: &KernelSignature| {
+                let path = kernel.name.as_ref().map(|name| name.path.join("::"));
+                path.is_some_and(|path| {
+                    path == namespace || path.starts_with(&format!("{namespace}::"))
+                })
+            };
+            let numbered = kernels.iter().enumerate();
+            return numbered
+                .filter(|(_, kernel)| inside(kernel))
+                .map(|(index, _)| index)
+                .collect();
+        }
+        let ranked = ranks.into_iter().map(of_rank);
+        ranked
+            .into_iter()
+            .find(|found| !found.is_empty())
+            .unwrap_or_default()
+    }
+}
+
+fn symbols(kernel: &KernelSignature) -> Vec<String> {
+    let plain = kernel.symbol.strip_prefix(KERNEL_PREFIX);
+    let plain = plain.map(str::to_owned);
+    [Some(kernel.symbol.clone()), plain]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn with_parameters(kernel: &KernelSignature) -> Vec<String> {
+    let Some(name) = &kernel.name else {
+        return Vec::new();
+    };
+    let declared = kernel.declaration.as_ref().map(|declaration| {
+        let types = declaration.parameters.iter().map(|p| p.ty.clone());
+        types.collect::<Vec<String>>()
+    });
+    let parameters = name.parameters.clone().or(declared);
+    let spelled = parameters.map(|types| format!("{}({})", name.qualified(), types.join(", ")));
+    spelled.into_iter().collect()
+}
+
+fn qualified(kernel: &KernelSignature) -> Vec<String> {
+    kernel.name.iter().map(KernelName::qualified).collect()
+}
+
+fn without_arguments(kernel: &KernelSignature) -> Vec<String> {
+    let name = kernel.name.as_ref().map(|name| {
+        let mut parts = name.path.clone();
+        parts.push(name.base.clone());
+        parts.join("::")
+    });
+    name.into_iter().collect()
+}
+
+/// How people call a kernel: its name, or the symbol that has none.
+pub(crate) fn of(kernel: &KernelSignature) -> String {
+    let name = kernel.name.as_ref().map(KernelName::qualified);
+    name.unwrap_or_else(|| kernel.symbol.clone())
+}
+
+/// The name of each kernel by which an item can mean it and no other.
+pub(crate) fn unique(kernels: &[KernelSignature]) -> Vec<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for kernel in kernels {
+        *counts.entry(of(kernel)).or_default() += 1;
+    }
+    let named = kernels.iter().map(|kernel| {
+        let name = of(kernel);
+        let overloaded = counts.get(&name).is_some_and(|count| *count > 1);
+        match with_parameters(kernel).pop() {
+            Some(spelled) if overloaded => spelled,
+            _ if kernel.name.is_none() => format!("\"{name}\""),
+            _ => name,
+        }
+    });
+    named.collect()
+}
+
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect()
+}

@@ -1,0 +1,278 @@
+//! C++ names as Rust identifiers. The rule is stable: it looks at one kernel's own name, and at
+//! others only to tell overloads apart.
+
+pub(crate) mod cpp_name;
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, Span};
+use syclbin::signature::{KernelSignature, Parameter};
+
+/// The name of a kernel, before overloads are told apart: `scale<int>` is `scale_int`.
+pub(crate) fn base(kernel: &KernelSignature) -> Option<String> {
+    let name = kernel.name.as_ref()?;
+    let mut text = name.base.clone();
+    for argument in &name.template_arguments {
+        text.push('_');
+        text.push_str(&words(argument));
+    }
+    Some(text)
+}
+
+/// The name of one of several overloads: `f(float *, int)` is `f_float_ptr_int`.
+pub(crate) fn overload(base: &str, kernel: &KernelSignature) -> String {
+    let declared = kernel.declaration.iter().flat_map(|d| &d.parameters);
+    declared.fold(base.to_owned(), |mut text, parameter| {
+        text.push('_');
+        text.push_str(&words(&parameter.ty));
+        text
+    })
+}
+
+/// How messages and documentation call a parameter.
+pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
+    let name = parameter.name.clone().filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("arg{index}"))
+}
+
+/// A qualified name in parts that can be identifiers: `ns::Pair<int, 2>` is `ns` and `Pair_int_2`.
+pub(crate) fn path(name: &str) -> Vec<String> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 => {
+                parts.push(&name[start..at]);
+                start = at; // `words` drops the colon
+            }
+            _ => {}
+        }
+    }
+    parts.push(&name[start..]);
+    let worded = parts.into_iter().map(words);
+    worded.filter(|part| !part.is_empty()).collect()
+}
+
+/// An identifier without `r#`.
+pub(crate) fn plain(ident: &Ident) -> String {
+    let text = ident.to_string();
+    text.strip_prefix("r#").map_or(text.clone(), str::to_owned)
+}
+
+/// `r#in` for `in`; nothing for what is no keyword, or one that cannot be raw.
+pub(crate) fn raw_keyword(ident: &Ident) -> Option<Ident> {
+    let text = ident.to_string();
+    let raw = syn::parse_str::<Ident>(&format!("r#{text}"));
+    raw.ok().filter(|_| syn::parse_str::<Ident>(&text).is_err())
+}
+
+/// A path of Rust as people write it.
+pub(crate) fn spelled_path(path: &syn::Path) -> String {
+    use quote::ToTokens as _;
+    let text = path.to_token_stream().to_string();
+    text.split_whitespace().collect()
+}
+
+/// A C++ type as words: `const float *` is `const_float_ptr`, `-4` is `minus_4`.
+pub(crate) fn words(text: &str) -> String {
+    let text = text.replace('*', " ptr ").replace('-', " minus ");
+    let parts = text.split(|c: char| c != '_' && !c.is_alphanumeric());
+    parts
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("_")
+}
+
+/// Keywords of this edition that `syn` takes for identifiers.
+const KEYWORDS: [&str; 1] = ["gen"];
+
+/// A module of that name would hide the type from the code beside it.
+const PRIMITIVE_TYPES: [&str; 12] = [
+    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
+];
+
+/// A variable cannot have the name of a constant that is in scope.
+const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
+
+/// An identifier for `name`: as it is, raw if it is a keyword, or with an underscore if it cannot
+/// be raw. `None` for what is no identifier at all.
+pub(crate) fn identifier(name: &str) -> Option<Ident> {
+    let plain = if KEYWORDS.contains(&name) {
+        Err(())
+    } else {
+        syn::parse_str::<Ident>(name).map_err(drop)
+    };
+    let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
+    let padded = || syn::parse_str::<Ident>(&format!("{name}_"));
+    let mut ident = plain.or_else(|_| raw()).or_else(|_| padded()).ok()?;
+    ident.set_span(Span::call_site());
+    Some(ident)
+}
+
+/// The names of one scope.
+#[derive(Default)]
+pub(crate) struct Scope(BTreeSet<String>);
+
+impl Scope {
+    /// A scope in which some names are taken.
+    pub(crate) fn reserving<const N: usize>(names: [&str; N]) -> Self {
+        Self(names.map(String::from).into())
+    }
+
+    /// The types and modules of a generated module, which has `own` ones.
+    pub(crate) fn of_types<const N: usize>(own: [&str; N]) -> Self {
+        let mut scope = Self::reserving(PRIMITIVE_TYPES);
+        scope.0.extend(own.map(String::from));
+        scope
+    }
+
+    /// Takes a name out of the scope.
+    pub(crate) fn take(&mut self, ident: &Ident) {
+        self.0.insert(ident.to_string());
+    }
+
+    /// The parameters of a function.
+    pub(crate) fn of_variables() -> Self {
+        Self::reserving(CONSTANTS)
+    }
+
+    /// `name`, or with as many underscores as it takes to be the first of that name.
+    pub(crate) fn claim(&mut self, name: &str) -> Option<Ident> {
+        let mut name = name.to_owned();
+        loop {
+            let ident = identifier(&name)?;
+            if self.0.insert(ident.to_string()) {
+                return Some(ident);
+            }
+            name.push('_');
+        }
+    }
+
+    /// Claims a name for each item in turn: its own, or `prefix` and its index where it has none that Rust can
+    /// spell. Items without a name take what the others leave.
+    pub(crate) fn claim_each<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n str>,
+        prefix: &str,
+    ) -> Vec<Option<Ident>> {
+        let mut claimed: Vec<Option<Ident>> = names.map(|name| self.claim(name)).collect();
+        for (index, ident) in claimed.iter_mut().enumerate() {
+            if ident.is_none() {
+                *ident = self.claim(&format!("{prefix}{index}"));
+            }
+        }
+        claimed
+    }
+}
+
+/// A list of names, not too long.
+pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
+    const MOST: usize = 20;
+    let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    let count = names.len();
+    let shown: Vec<String> = names
+        .into_iter()
+        .take(MOST)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match count {
+        0 => None,
+        _ if count > MOST => Some(format!("{} and {} more", shown.join(", "), count - MOST)),
+        _ => Some(shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_become_words() {
+        assert_eq!(words("const float *"), "const_float_ptr");
+        assert_eq!(words("unsigned char"), "unsigned_char");
+        assert_eq!(words("ns::Pair<int, 4>"), "ns_Pair_int_4");
+        assert_eq!(words("-4"), "minus_4");
+    }
+
+    #[test]
+    fn qualified_names_split_outside_of_brackets() {
+        for (name, expected) in [
+            ("Pair", &["Pair"][..]),
+            ("ns::Pair<int, 2>", &["ns", "Pair_int_2"]),
+            ("ns::Pair<a::T, b<c::U>>", &["ns", "Pair_a_T_b_c_U"]),
+            ("a<b::c>::d::e", &["a_b_c", "d", "e"]),
+            ("f(a::b)::g", &["f_a_b", "g"]),
+            ("a>b::c", &["a_b", "c"]),
+            ("", &[]),
+        ] {
+            assert_eq!(path(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_out_is_not_claimed() {
+        let mut scope = Scope::default();
+        scope.take(&Ident::new("k", Span::call_site()));
+        assert_eq!(scope.claim("k").unwrap(), "k_");
+    }
+
+    #[test]
+    fn only_keywords_become_raw() {
+        for (word, expected) in [("in", Some("r#in")), ("self", None), ("n", None)] {
+            let word = Ident::new(word, Span::call_site());
+            let raw = raw_keyword(&word).map(|raw| raw.to_string());
+            assert_eq!(raw.as_deref(), expected, "{word}");
+        }
+        assert_eq!(plain(&Ident::new_raw("in", Span::call_site())), "in");
+    }
+
+    #[test]
+    fn unnamed_items_yield_to_named_ones() {
+        let claimed = Scope::default().claim_each(["", "arg0", "x"].into_iter(), "arg");
+        let claimed: Vec<String> = claimed.iter().flatten().map(Ident::to_string).collect();
+        assert_eq!(claimed, ["arg0_", "arg0", "x"]);
+    }
+
+    #[test]
+    fn keywords_are_raw_or_padded() {
+        for (name, expected) in [
+            ("saxpy", Some("saxpy")),
+            ("move", Some("r#move")),
+            ("gen", Some("r#gen")),
+            ("self", Some("self_")),
+            ("_", Some("__")),
+            ("", None),
+            ("a b", None),
+            ("9a", None),
+        ] {
+            let found = identifier(name).map(|ident| ident.to_string());
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_an_underscore() {
+        let mut scope = Scope::reserving(["load"]);
+        let mut claim = |name| scope.claim(name).unwrap().to_string();
+        assert_eq!(claim("load"), "load_");
+        assert_eq!(claim("x"), "x");
+        assert_eq!(claim("x"), "x_");
+        assert_eq!(claim("x"), "x__");
+    }
+
+    #[test]
+    fn long_lists_of_names_are_cut() {
+        assert_eq!(known([].into_iter()), None);
+        assert_eq!(known([""].into_iter()), None);
+        assert_eq!(
+            known(["b", "", "a", "b"].into_iter()),
+            Some("`a`, `b`".into())
+        );
+        let names: Vec<String> = (10..32).map(|number| number.to_string()).collect();
+        let of = |count: usize| known(names.iter().take(count).map(String::as_str)).unwrap();
+        assert!(of(20).ends_with("`28`, `29`"), "{}", of(20));
+        assert!(of(21).ends_with("`28`, `29` and 1 more"), "{}", of(21));
+        assert!(of(22).ends_with("`28`, `29` and 2 more"), "{}", of(22));
+    }
+}

@@ -1,0 +1,286 @@
+//! The plan: which kernel gets which name, which have none, what structs are called, and what is
+//! wrong with the items.
+//!
+//! A name follows from the kernel alone (and from its overloads), so that a kernel that is added to
+//! a file renames no other. Two kernels that come to the same name are an error.
+
+pub(crate) mod namespace;
+pub(crate) mod requests;
+mod type_names;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::Ident;
+use syclbin::signature::mangled::KernelName;
+use syclbin::signature::{KernelSignature, StructId};
+
+use crate::file::File;
+use crate::input::Input;
+use crate::names;
+use crate::names::cpp_name;
+use crate::plan::namespace::Namespace;
+use crate::plan::requests::{Request, requests, selected};
+use crate::stub::left_out::LeftOut;
+use crate::stub::{PlannedContract, Stub, parameter};
+use crate::types::Types;
+use crate::variables::globals::PlannedGlobal;
+
+pub(crate) struct Plan<'f> {
+    pub(crate) root: Namespace<'f>,
+    /// What has no function, and why, by its name in C++.
+    pub(crate) omitted: Vec<(String, String)>,
+    pub(crate) types: Types<'f>,
+    /// Types of the user's.
+    pub(crate) own: Vec<(StructId, syn::Path)>,
+}
+
+/// The kernels and variables that have names, by namespace and name in Rust.
+type Taken = BTreeMap<(Vec<String>, String), String>;
+
+/// What the names of kernels are checked against.
+struct Context<'c> {
+    input: &'c Input,
+    taken: Taken,
+    errors: &'c mut Vec<syn::Error>,
+}
+
+/// Functions of the generated structs.
+const OWN_METHODS: [&str; 4] = ["best_device", "load", "builder", "new"];
+
+impl<'f> Plan<'f> {
+    pub(crate) fn new(input: &Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
+        let kernels = &file.signatures.kernels;
+        let requests = requests(input, file, errors);
+        let selected = selected(input, file, errors);
+        let mut plan = Self {
+            root: Namespace::default(),
+            omitted: Vec::new(),
+            types: Types::new(&file.signatures.layouts),
+            own: Vec::new(),
+        };
+        let mut context = Context {
+            input,
+            taken: Taken::new(),
+            errors,
+        };
+        let names = default_names(kernels)
+            .into_iter()
+            .zip(cpp_name::unique(kernels));
+        let kernels = kernels.iter().zip(requests).zip(names).enumerate();
+        for (_, ((kernel, request), (name, called))) in
+            kernels.filter(|(index, _)| selected.contains(index))
+        {
+            plan.add(kernel, request, name.as_deref(), called, &mut context);
+        }
+        plan.add_globals(file, &mut context.taken);
+        plan.refuse_unsafe_globals(file, errors);
+        plan.name_types(input, file, errors);
+        plan
+    }
+
+    /// Adds a kernel; `name` is what it is called if no item says otherwise, and `called` how items
+    /// call it.
+    fn add(
+        &mut self,
+        kernel: &'f KernelSignature,
+        request: Request<'_>,
+        name: Option<&str>,
+        called: String,
+        context: &mut Context<'_>,
+    ) {
+        let Context {
+            input,
+            taken,
+            errors,
+        } = context;
+        let path = kernel.name.as_ref().map(|name| name.path.clone());
+        let path = path.unwrap_or_default();
+        let rename = request.item.and_then(|item| item.rename.clone());
+        let ident = match rename {
+            Some(ident) => Ok(ident),
+            None => identifier(&path, name),
+        };
+        let reason = match (&ident, &kernel.parameters) {
+            (Err(reason), _) => Some(format!(
+                "{reason}; `fn {called} as NAME;` in `include_syclbin!` gives it one"
+            )),
+            (_, Err(reason)) => {
+                if reason.is_conflict() {
+                    errors.push(syn::Error::new(
+                        input.file.span(),
+                        format!("kernel `{called}`: {reason}; rename one in C++, or leave the kernel out with `skip {{ {called} }}`"),
+                    ));
+                }
+                Some(reason.to_string())
+            }
+            (Ok(_), Ok(parameters)) => parameters
+                .iter()
+                .enumerate()
+                .find_map(parameter::unsupported),
+        };
+        if let (Some(reason), Some(item)) = (&reason, request.item) {
+            errors.push(
+                item.cpp
+                    .error(format!("this kernel has no function: {reason}")),
+            );
+        }
+        if let Some(reason) = &reason {
+            self.omitted.push((cpp_name::of(kernel), reason.clone()));
+        }
+        let Ok(mut ident) = ident else { return };
+        if OWN_METHODS.contains(&ident.to_string().as_str()) {
+            if request.item.is_some_and(|item| item.rename.is_some()) {
+                let message =
+                    format!("the generated module has a function `{ident}`; write another name");
+                errors.push(syn::Error::new(ident.span(), message));
+            }
+            ident = Ident::new(&format!("{ident}_"), ident.span());
+        }
+        // A name that is taken, by a kernel of the same namespace.
+        let key = (path.clone(), ident.to_string());
+        if let Some(first) = taken.get(&key) {
+            let message = format!(
+                "the kernels `{first}` and `{called}` would both be called `{ident}`; \
+                 name one of them: `fn {called} as ANOTHER_NAME;`"
+            );
+            // At the item that chose the name, if one did.
+            let renames = input
+                .items
+                .kernels
+                .iter()
+                .filter_map(|item| item.rename.as_ref());
+            let chosen = request.item.and_then(|item| item.rename.as_ref());
+            let chosen = chosen.or_else(|| renames.into_iter().find(|name| **name == ident));
+            let span = chosen.map_or_else(|| input.file.span(), Ident::span);
+            errors.push(syn::Error::new(span, message));
+            return;
+        }
+        taken.insert(key, called);
+        match (reason, &kernel.parameters) {
+            (None, Ok(parameters)) => self.root.at(&path).stubs.push(Stub {
+                ident,
+                kernel,
+                parameters,
+                visibility: request.item.and_then(|item| item.visibility.clone()),
+                contract: request.item.zip(request.contract).map(|(item, contract)| {
+                    PlannedContract {
+                        contract,
+                        item: item.cpp.clone(),
+                    }
+                }),
+            }),
+            // Nobody calls what is the runtime's own.
+            (Some(_), _) if path.first().is_some_and(|part| part == "sycl") => {}
+            (reason, _) => {
+                let scope = self.root.at(&path);
+                let reason = reason.unwrap_or_default();
+                scope.left_out.push((ident, LeftOut { kernel, reason }));
+            }
+        }
+    }
+
+    /// A kernel may read any variable of its file, and nothing checks where the pointers in it go.
+    fn refuse_unsafe_globals(&self, file: &File, errors: &mut Vec<syn::Error>) {
+        let mut globals = file.signatures.globals.iter();
+        let pointers = globals.find(|global| {
+            let element = global.ty.as_ref().ok();
+            element.is_some_and(|element| self.types.holds_pointer(element))
+        });
+        let Some(global) = pointers else { return };
+        let called = global.name.as_ref().map(KernelName::qualified);
+        let called = called.unwrap_or_else(|| global.id.clone());
+        let mut safe = Vec::new();
+        self.root
+            .each_stub(&mut |stub| safe.extend(stub.contract.as_ref().map(|c| &c.item)));
+        errors.extend(safe.into_iter().map(|item| {
+            item.error(format!(
+                "no kernel of this file can be safe: device global `{called}` holds device pointers, \
+                 and nothing checks where they point"
+            ))
+        }));
+    }
+
+    fn add_globals(&mut self, file: &'f File, taken: &mut Taken) {
+        for global in &file.signatures.globals {
+            let called = global
+                .name
+                .as_ref()
+                .map_or_else(|| global.id.clone(), KernelName::qualified);
+            let mut omit = |reason: String| self.omitted.push((called.clone(), reason));
+            if let Err(reason) = &global.ty {
+                omit(reason.to_string());
+                continue;
+            }
+            let Some(name) = &global.name else {
+                omit("its symbol has no name that Rust could use; `syclbin_rt::Module::global` takes the symbol".into());
+                continue;
+            };
+            let path = name.path.clone();
+            // A kernel of C++ cannot have the name of a variable beside it, but its name in Rust can.
+            let mut text = name.base.clone();
+            let ident = loop {
+                let Some(ident) = names::identifier(&text) else {
+                    break None;
+                };
+                let spelled = ident.to_string();
+                if !OWN_METHODS.contains(&spelled.as_str())
+                    && !taken.contains_key(&(path.clone(), spelled))
+                {
+                    break Some(ident);
+                }
+                text.push('_');
+            };
+            let nameable = path.iter().all(|part| names::identifier(part).is_some());
+            let (Some(ident), true) = (ident, nameable) else {
+                omit(
+                    "its name is no Rust identifier; `syclbin_rt::Module::global` takes the symbol"
+                        .into(),
+                );
+                continue;
+            };
+            taken.insert((path.clone(), ident.to_string()), called);
+            self.root
+                .at(&path)
+                .globals
+                .push(PlannedGlobal { ident, global });
+        }
+    }
+}
+
+/// The name of a kernel in Rust.
+///
+/// # Errors
+///
+/// Why it has none.
+fn identifier(path: &[String], name: Option<&str>) -> Result<Ident, &'static str> {
+    let name = name.ok_or("its symbol has no name that Rust could use")?;
+    let nameable = path.iter().all(|part| names::identifier(part).is_some());
+    names::identifier(name)
+        .filter(|_| nameable)
+        .ok_or("its name is no Rust identifier")
+}
+
+/// What each kernel is called where no item says otherwise.
+fn default_names(kernels: &[KernelSignature]) -> Vec<Option<String>> {
+    let base: Vec<Option<String>> = kernels.iter().map(names::base).collect();
+    let mut overloads: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for kernel in kernels {
+        if let Some(name) = &kernel.name {
+            let overload = overloads.entry(name.qualified()).or_default();
+            overload.insert(&kernel.symbol);
+        }
+    }
+    let named = kernels.iter().zip(base).map(|(kernel, base)| {
+        let name = kernel.name.as_ref()?;
+        let overloaded = overloads
+            .get(&name.qualified())
+            .is_some_and(|all| all.len() > 1);
+        let base = base?;
+        Some(if overloaded {
+            names::overload(&base, kernel)
+        } else {
+            base
+        })
+    });
+    named.collect()
+}

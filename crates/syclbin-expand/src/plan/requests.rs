@@ -1,0 +1,116 @@
+//! What the items ask for: a name or a contract for a kernel, and which kernels at all.
+
+use std::collections::BTreeSet;
+
+use crate::contract::Contract;
+use crate::file::File;
+use crate::input::Input;
+use crate::input::items::{KernelItem, SelectionKind};
+use crate::names::cpp_name::{self, CppName};
+use crate::names::known;
+
+/// What an item says of a kernel.
+#[derive(Default)]
+pub(crate) struct Request<'i> {
+    pub(crate) item: Option<&'i KernelItem>,
+    pub(crate) contract: Option<Contract>,
+}
+
+/// What the items say of each kernel.
+pub(crate) fn requests<'i>(
+    input: &'i Input,
+    file: &File,
+    errors: &mut Vec<syn::Error>,
+) -> Vec<Request<'i>> {
+    let kernels = &file.signatures.kernels;
+    let mut requests: Vec<Request<'i>> = kernels.iter().map(|_| Request::default()).collect();
+    for item in &input.items.kernels {
+        let contract = item
+            .safe
+            .map(|_| Contract::parse(&item.conditions))
+            .transpose();
+        let contract = contract.unwrap_or_else(|error| {
+            errors.push(error);
+            Some(Contract::unreadable())
+        });
+        match item.cpp.among(kernels).as_slice() {
+            [] => errors.extend(unknown_kernel(&item.cpp, file)),
+            [_] if item.is_idle() => errors.push(item.cpp.error(
+                "this says nothing of the kernel: write `as NEW_NAME` after it, or `safe` or \
+                 `pub(crate)` before `fn`",
+            )),
+            [index] => match &mut requests[*index] {
+                request if request.item.is_some() => {
+                    errors.push(item.cpp.error("this kernel has an item above; one says all: `safe fn NAME as NEW_NAME where CONDITIONS;`"));
+                }
+                request => {
+                    *request = Request {
+                        item: Some(item),
+                        contract,
+                    }
+                }
+            },
+            several => {
+                let all = cpp_name::unique(kernels);
+                let names = several.iter().map(|index| format!("`{}`", all[*index]));
+                let names: Vec<String> = names.collect();
+                let message = format!(
+                    "several kernels are called this; write one of {}",
+                    names.join(", ")
+                );
+                errors.push(item.cpp.error(message));
+            }
+        }
+    }
+    requests
+}
+
+/// The kernels that get functions.
+pub(crate) fn selected(
+    input: &Input,
+    file: &File,
+    errors: &mut Vec<syn::Error>,
+) -> BTreeSet<usize> {
+    let kernels = &file.signatures.kernels;
+    let all = 0..kernels.len();
+    let Some(selection) = &input.items.selection else {
+        return all.collect();
+    };
+    let mut named = BTreeSet::new();
+    for name in &selection.names {
+        let found = name.among(kernels);
+        if found.is_empty() {
+            errors.extend(unknown_kernel(name, file));
+        }
+        named.extend(found);
+    }
+    let selected: BTreeSet<usize> = match selection.kind {
+        SelectionKind::Only => named,
+        SelectionKind::Skip => all.filter(|index| !named.contains(index)).collect(),
+    };
+    for item in &input.items.kernels {
+        if let [index] = item.cpp.among(kernels).as_slice()
+            && !selected.contains(index)
+        {
+            errors.push(
+                item.cpp
+                    .error("this kernel is left out by `only` or `skip`"),
+            );
+        }
+    }
+    selected
+}
+
+/// `None` for the file that is not there, of which enough was said.
+fn unknown_kernel(name: &CppName, file: &File) -> Option<syn::Error> {
+    file.path.as_ref()?;
+    let names = cpp_name::unique(&file.signatures.kernels);
+    Some(name.error(match known(names.iter().map(String::as_str)) {
+        None => format!("`{}` has no kernels", file.name),
+        Some(known) => format!(
+            "`{}` has no kernel `{}`; it has {known}",
+            file.name,
+            name.text()
+        ),
+    }))
+}

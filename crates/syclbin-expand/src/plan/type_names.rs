@@ -1,0 +1,176 @@
+//! What structs and the modules of namespaces are called.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::Ident;
+use syclbin::signature::{Layout, StructId};
+
+use crate::file::File;
+use crate::input::Input;
+use crate::input::items::RustType;
+use crate::names::cpp_name::CppName;
+use crate::names::known;
+use crate::names::{self, Scope};
+use crate::plan::Plan;
+use crate::plan::namespace::{Namespace, OWN_TYPES, structure};
+use crate::types::structs;
+use crate::types::{TypePath, Types};
+
+impl<'f> Plan<'f> {
+    /// Gives every struct in use its name, and every namespace its module.
+    pub(crate) fn name_types(
+        &mut self,
+        input: &Input,
+        file: &'f File,
+        errors: &mut Vec<syn::Error>,
+    ) {
+        let layouts = &file.signatures.layouts;
+        let mut own: BTreeMap<StructId, (&CppName, &RustType)> = BTreeMap::new();
+        for item in &input.items.types {
+            let named = layouts
+                .iter()
+                .filter(|(_, layout)| item.cpp.is(&layout.name));
+            let ids: Vec<StructId> = named.map(|(id, _)| id).collect();
+            if ids.is_empty() && file.path.is_some() {
+                let names = layouts.iter().map(|(_, layout)| layout.name.as_str());
+                let message = match known(names) {
+                    None => "the kernels of this file take no structs".to_owned(),
+                    Some(known) => format!(
+                        "the kernels of this file take no struct of this name; they take {known}"
+                    ),
+                };
+                errors.push(item.cpp.error(message));
+            }
+            for id in ids {
+                if own.insert(id, (&item.cpp, &item.rust)).is_some() {
+                    errors.push(item.cpp.error("this struct has a type above"));
+                }
+            }
+        }
+        let mut in_use = BTreeSet::new();
+        self.root.structs_in_use(&mut in_use);
+        let constants = file.signatures.constants.iter();
+        let elements = constants.filter_map(|constant| constant.ty.as_ref().ok());
+        in_use.extend(elements.filter_map(structure));
+        let mut all: Vec<StructId> = in_use.iter().copied().collect();
+        while let Some(id) = all.pop() {
+            let replaced = matches!(own.get(&id), Some((_, RustType::Own(_))));
+            let fields = layouts
+                .get(id)
+                .filter(|_| !replaced)
+                .map(|layout| &layout.fields);
+            for inner in fields
+                .into_iter()
+                .flatten()
+                .filter_map(|field| structure(&field.ty))
+            {
+                if in_use.insert(inner) {
+                    all.push(inner);
+                }
+            }
+        }
+        // What is said of a struct is true, whether a selected kernel takes it or not.
+        for (id, (_, rust)) in &own {
+            if let RustType::Own(path) = rust {
+                self.own.push((*id, path.clone()));
+            }
+        }
+        for id in in_use {
+            let Some(layout) = layouts.get(id) else {
+                continue;
+            };
+            let (path, name) = structs::name(layout);
+            let renamed = match own.get(&id) {
+                Some((_, RustType::Own(path))) => {
+                    self.types.paths.insert(id, TypePath::Own(path.clone()));
+                    continue;
+                }
+                Some((_, RustType::Named(ident))) => {
+                    let free = Scope::of_types(OWN_TYPES).claim(&names::plain(ident));
+                    if free.as_ref() != Some(ident) {
+                        let message =
+                            format!("the generated module uses `{ident}`; write another name");
+                        errors.push(syn::Error::new(ident.span(), message));
+                    }
+                    Some(ident.clone())
+                }
+                None => None,
+            };
+            let nameable = path.iter().all(|part| names::identifier(part).is_some());
+            let (path, name) = if nameable {
+                (path, name)
+            } else {
+                (Vec::new(), [&path[..], &[name]].concat().join("_"))
+            };
+            let Some(ident) = renamed
+                .or_else(|| names::identifier(&name))
+                .or_else(|| names::identifier(&format!("_{name}")))
+            else {
+                continue;
+            };
+            self.root.at(&path).structs.push((id, ident));
+        }
+        let mut context = Naming {
+            input,
+            file,
+            errors,
+            types: &mut self.types,
+        };
+        context.name(&mut self.root, &[]);
+    }
+}
+
+/// What naming looks at and fills.
+struct Naming<'n, 'f> {
+    input: &'n Input,
+    file: &'f File,
+    errors: &'n mut Vec<syn::Error>,
+    types: &'n mut Types<'f>,
+}
+
+impl<'f> Naming<'_, 'f> {
+    fn name(&mut self, namespace: &mut Namespace<'f>, path: &[Ident]) {
+        let mut scope = Scope::of_types(OWN_TYPES);
+        let mut first: BTreeMap<String, &'f Layout> = BTreeMap::new();
+        let layouts = &self.file.signatures.layouts;
+        for (id, ident) in &mut namespace.structs {
+            let Some(layout) = layouts.get(*id) else {
+                continue;
+            };
+            if let Some(other) = first.get(&ident.to_string())
+                && layout.described
+                && other.described
+            {
+                let message = format!(
+                    "the structs `{}` and `{}` would both be called `{ident}`; \
+                     name one of them: `types {{ {} as ANOTHER_NAME }}`",
+                    other.name, layout.name, layout.name
+                );
+                // At the item that chose the name, if one did.
+                let renames = self
+                    .input
+                    .items
+                    .types
+                    .iter()
+                    .find_map(|item| match &item.rust {
+                        RustType::Named(name) if name == ident => Some(name.span()),
+                        _ => None,
+                    });
+                let span = renames.unwrap_or_else(|| self.input.file.span());
+                self.errors.push(syn::Error::new(span, message));
+            }
+            first.entry(ident.to_string()).or_insert(layout);
+            if let Some(claimed) = scope.claim(&names::plain(ident)) {
+                *ident = claimed;
+            }
+            let path = [path, std::slice::from_ref(ident)].concat();
+            self.types.paths.insert(*id, TypePath::Generated(path));
+        }
+        for (name, inner) in &mut namespace.inner {
+            inner.module = scope.claim(name);
+            let module = inner.module.iter().cloned();
+            let path: Vec<Ident> = path.iter().cloned().chain(module).collect();
+            self.name(&mut inner.namespace, &path);
+        }
+    }
+}

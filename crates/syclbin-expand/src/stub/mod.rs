@@ -1,0 +1,221 @@
+//! The method of a kernel: it takes what the kernel takes, and returns a launch.
+
+pub(crate) mod left_out;
+pub(crate) mod parameter;
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+use syclbin::signature::{Element, KernelSignature, Parameter, Pointee, Type};
+use syn::Visibility;
+
+use crate::contract::Contract;
+use crate::doc;
+use crate::names::cpp_name::{self, CppName};
+use crate::names::{Scope, label};
+use crate::stub::parameter::Passing;
+use crate::types::Types;
+
+/// A kernel that gets a function.
+pub(crate) struct Stub<'f> {
+    pub(crate) ident: Ident,
+    pub(crate) kernel: &'f KernelSignature,
+    pub(crate) parameters: &'f [Parameter],
+    pub(crate) visibility: Option<Visibility>,
+    pub(crate) contract: Option<PlannedContract>,
+}
+
+/// A contract, and where it is written.
+pub(crate) struct PlannedContract {
+    pub(crate) contract: Contract,
+    pub(crate) item: CppName,
+}
+
+impl Stub<'_> {
+    /// The method, `depth` modules deep. `constant` is the name of the constant that has the one
+    /// work-group size.
+    pub(crate) fn method(
+        &self,
+        types: &Types<'_>,
+        depth: usize,
+        constant: Option<&Ident>,
+        errors: &mut Vec<syn::Error>,
+    ) -> TokenStream {
+        let mut scope = Scope::of_variables();
+        let (mut inputs, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        let mut borrows = false;
+        let written = self.parameters.iter().map(written_name);
+        let names = scope.claim_each(written, "arg");
+        for (name, parameter) in names.into_iter().zip(self.parameters) {
+            let Some(name) = name else { continue };
+            let written = written_name(parameter);
+            let passing = Passing::new(&name, &parameter.ty, types, depth);
+            labels.push(match written {
+                "" => name.to_string(),
+                written => written.to_owned(),
+            });
+            borrows |= passing.borrows;
+            inputs.extend(passing.ty.map(|ty| quote!(#name: #ty)));
+            values.push(passing.value);
+        }
+        let checked = self.contract.as_ref().map(|planned| {
+            let PlannedContract { contract, item } = planned;
+            let checked = contract.check(self.kernel, item, types, depth);
+            checked.map_err(|wrong| errors.extend(wrong)).ok()
+        });
+        let texts = checked.as_ref().map(|checked| {
+            let texts = checked.as_ref().map(|checked| &*checked.texts);
+            texts.unwrap_or_default()
+        });
+        let (ident, doc) = (&self.ident, self.doc(constant, texts));
+        let count = Literal::usize_unsuffixed(values.len());
+        // Buffers must live as long as the launch; without one there is nothing to name.
+        let (generics, this, lifetime) = if borrows {
+            (quote!(<'a>), quote!(&'a self), quote!('a))
+        } else {
+            (quote!(), quote!(&self), quote!('_))
+        };
+        let visibility = match &self.visibility {
+            Some(visibility) => quote!(#visibility),
+            None => quote!(pub),
+        };
+        let mut launch = quote! {
+            ::syclbin_rt::Launch::new(&self.#ident, &[#(#labels),*], [#(#values),*])
+        };
+        let mut range = TokenStream::new();
+        if let Some(size) = &self.kernel.required_local_size {
+            let dimensions = Literal::usize_unsuffixed(size.len());
+            range = quote!(, ::syclbin_rt::GlobalRange<#dimensions>);
+            launch = quote!(#launch.with_range());
+        }
+        let mut ty = quote!(::syclbin_rt::Launch);
+        if let Some(checked) = checked {
+            let check = match checked {
+                Some(checked) => checked.function,
+                None => quote!(|_| ::core::result::Result::Ok(())),
+            };
+            ty = quote!(::syclbin_rt::SafeLaunch);
+            launch = quote! {
+                let launch = #launch;
+                unsafe { ::syclbin_rt::SafeLaunch::new(launch, #check) }
+            };
+        }
+        quote! {
+            #doc
+            #visibility fn #ident #generics(#this #(, #inputs)*) -> #ty<#lifetime, #count #range> {
+                #launch
+            }
+        }
+    }
+
+    /// The C++ signature, what the file does not tell, and what a launch asks of the caller.
+    /// `conditions` are those of a safe launch.
+    fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
+        let name = cpp_name::of(self.kernel);
+        let [heading, safety] = self.safety(conditions);
+        let signature = match &self.kernel.declaration {
+            Some(declaration) => doc::cpp(&declaration.to_string()),
+            None => format!("Kernel `{name}`; the file does not tell its C++ signature."),
+        };
+        doc::paragraphs([
+            signature,
+            self.vectors_of_three(),
+            self.note(
+                |parameter| !parameter.sign_known,
+                "Whether these are signed is not known; taken for signed",
+            ),
+            self.note(
+                |parameter| matches!(pointee(&parameter.ty), Some(Pointee::Unknown(_))),
+                "What these point to is not known; buffers of any type are taken",
+            ),
+            self.work_group(constant),
+            heading,
+            safety,
+        ])
+    }
+
+    fn vectors_of_three(&self) -> String {
+        let three = |parameter: &Parameter| match &parameter.ty {
+            Type::Vector { count, .. } => *count == 3,
+            ty => matches!(
+                pointee(ty),
+                Some(Pointee::Element(Element::Vector { count: 3, .. }))
+            ),
+        };
+        if self.parameters.iter().any(three) {
+            "A vector of three has the size of four; the last element is not used.".into()
+        } else {
+            String::new()
+        }
+    }
+
+    /// `text` and the parameters it is true of.
+    fn note(&self, is: impl Fn(&Parameter) -> bool, text: &str) -> String {
+        let numbered = self.parameters.iter().enumerate();
+        let names = numbered.filter(|(_, parameter)| is(parameter));
+        let names: Vec<String> = names
+            .map(|(index, parameter)| format!("`{}`", label(index, parameter)))
+            .collect();
+        match names.as_slice() {
+            [] => String::new(),
+            names => format!("{text}: {}.", names.join(", ")),
+        }
+    }
+
+    fn work_group(&self, constant: Option<&Ident>) -> String {
+        let (Some(size), Some(constant)) = (&self.kernel.required_local_size, constant) else {
+            return String::new();
+        };
+        format!(
+            "It is compiled for work-groups of `{size:?}` ([`Self::{constant}`]), which every launch gets; \
+             the range must be a multiple of that."
+        )
+    }
+
+    /// A heading and what stands under it.
+    fn safety(&self, conditions: Option<&[String]>) -> [String; 2] {
+        if let Some(conditions) = conditions {
+            let list = conditions.iter().map(|text| format!("- `{text}`"));
+            return match list.collect::<Vec<String>>().as_slice() {
+                [] => ["# Contract".into(), "None: every launch is safe.".into()],
+                conditions => [
+                    "# Contract".into(),
+                    format!("A launch is an error unless\n\n{}", conditions.join("\n")),
+                ],
+            };
+        }
+        let numbered = self.parameters.iter().enumerate();
+        let reached = numbered.filter(|(_, parameter)| {
+            matches!(
+                parameter.ty,
+                Type::Pointer { .. }
+                    | Type::Accessor { .. }
+                    | Type::LocalAccessor { .. }
+                    | Type::LocalMemory { size: None, .. }
+            )
+        });
+        let reached: Vec<String> = reached
+            .map(|(index, parameter)| label(index, parameter))
+            .collect();
+        let unchecked = match reached.as_slice() {
+            [] => "what the kernel does".to_owned(),
+            reached => format!("that the kernel stays inside of {}", doc::list(reached)),
+        };
+        let text = format!(
+            "To launch it is unsafe: nothing checks {unchecked}, nor that its work-items do not race. \
+             [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for."
+        );
+        ["# Safety".into(), text]
+    }
+}
+
+fn written_name(parameter: &Parameter) -> &str {
+    parameter.name.as_deref().unwrap_or_default()
+}
+
+fn pointee(ty: &Type) -> Option<&Pointee> {
+    match ty {
+        Type::Pointer { pointee, .. } => Some(pointee),
+        Type::Accessor { element, .. } | Type::LocalMemory { element, .. } => Some(element),
+        _ => None,
+    }
+}

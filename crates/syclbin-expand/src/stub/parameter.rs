@@ -1,0 +1,148 @@
+//! A parameter: what Rust takes for it, and the argument that this becomes.
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+use syclbin::signature::{Access, Parameter, Pointee, Scalar, Type};
+
+use crate::types::{Types, array, number, vector};
+
+/// How a parameter is passed.
+pub(crate) struct Passing {
+    /// The Rust type; `None` for what the caller has no choice in.
+    pub(crate) ty: Option<TokenStream>,
+    /// The argument it becomes.
+    pub(crate) value: TokenStream,
+    /// Whether something must live as long as the launch.
+    pub(crate) borrows: bool,
+}
+
+/// Why a parameter, at its index, has no Rust type.
+pub(crate) fn unsupported((index, parameter): (usize, &Parameter)) -> Option<String> {
+    let what = match &parameter.ty {
+        Type::LocalAccessor {
+            element: Pointee::Void | Pointee::Unknown(_),
+            ..
+        } => "the file does not tell what the local accessor holds",
+        _ => return None,
+    };
+    let name = parameter.name.clone();
+    let name = name.unwrap_or_else(|| index.to_string());
+    Some(format!("parameter {name}: {what}"))
+}
+
+impl Passing {
+    /// How `name`, of the type `ty`, is passed by a method `depth` modules deep. Parameters that the
+    /// compiler removed from the code are passed all the same: the runtime passes over them.
+    pub(crate) fn new(name: &Ident, ty: &Type, types: &Types<'_>, depth: usize) -> Self {
+        let rt = quote!(::syclbin_rt);
+        let given = |ty: TokenStream, value: TokenStream| Self {
+            ty: Some(ty),
+            value,
+            borrows: false,
+        };
+        let borrowed = |ty, value| Self {
+            borrows: true,
+            ..given(ty, value)
+        };
+        let hidden = |value| Self {
+            ty: None,
+            value,
+            borrows: false,
+        };
+        let by_value = quote!(#rt::Arg::value(#name));
+        match ty {
+            Type::Scalar(Scalar::Bool) => given(quote!(bool), quote!(#rt::Arg::bool(#name))),
+            Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16)) => given(number(*scalar), by_value),
+            Type::Scalar(scalar) => given(number(*scalar), quote!(#rt::Arg::scalar(#name))),
+            // Passed as its number: what C++ calls the values is not in the file.
+            Type::Enum(of) => given(number(of.of), quote!(#rt::Arg::scalar(#name))),
+            Type::Vector { of, count } => given(vector(*of, *count), by_value),
+            Type::Array { of, count } => given(array(&types.of(of, depth), *count), by_value),
+            Type::Struct(id) => given(types.structure(*id, depth), by_value),
+            Type::Pointer { pointee, access } => {
+                let pointee = types.pointee(pointee, depth);
+                match access {
+                    Access::Read => borrowed(
+                        quote!(&'a #rt::DeviceSlice<#pointee>),
+                        quote!(#rt::Arg::read(#name)),
+                    ),
+                    Access::ReadWrite => borrowed(
+                        quote!(&'a mut #rt::DeviceSlice<#pointee>),
+                        quote!(#rt::Arg::write(#name)),
+                    ),
+                }
+            }
+            Type::LocalMemory {
+                size: Some(bytes), ..
+            } => {
+                let bytes = Literal::u64_unsuffixed(*bytes);
+                hidden(quote!(#rt::Arg::local(#bytes)))
+            }
+            Type::LocalMemory {
+                element,
+                size: None,
+            } => {
+                let element = types.pointee(element, depth);
+                given(
+                    quote!(#rt::LocalMemory<#element>),
+                    quote!(#rt::Arg::from(#name)),
+                )
+            }
+            Type::LocalAccessor {
+                element,
+                dimensions,
+            } => {
+                let element = types.pointee(element, depth);
+                let ty = match dimensions {
+                    Some(1) => quote!(usize),
+                    Some(dimensions) => extent(*dimensions),
+                    None => quote!(impl ::core::convert::Into<#rt::Extent>),
+                };
+                given(ty, quote!(#rt::Arg::local_accessor::<#element>(#name)))
+            }
+            Type::Accessor {
+                element,
+                dimensions,
+                access,
+            } => {
+                let element = types.pointee(element, depth);
+                let (buffer, constructor) = match access {
+                    Access::Read => (
+                        quote!(&'a #rt::DeviceSlice<#element>),
+                        quote!(#rt::Arg::read_accessor),
+                    ),
+                    Access::ReadWrite => (
+                        quote!(&'a mut #rt::DeviceSlice<#element>),
+                        quote!(#rt::Arg::write_accessor),
+                    ),
+                };
+                match (dimensions, access) {
+                    // All of the buffer, which is what an accessor without range means in C++ too.
+                    (1, Access::Read) => borrowed(buffer, quote!(#constructor(#name, #name.len()))),
+                    (1, Access::ReadWrite) => borrowed(
+                        buffer,
+                        quote!({
+                            let all = #name.len();
+                            #constructor(#name, all)
+                        }),
+                    ),
+                    _ => {
+                        let extent = extent(*dimensions);
+                        borrowed(
+                            quote!((#buffer, #extent)),
+                            quote!(#constructor(#name.0, #name.1)),
+                        )
+                    }
+                }
+            }
+            Type::Sampler => borrowed(quote!(&'a #rt::Sampler), quote!(#rt::Arg::sampler(#name))),
+            Type::KernelHandler => hidden(quote!(#rt::Arg::kernel_handler())),
+        }
+    }
+}
+
+/// Sizes in so many dimensions.
+fn extent(dimensions: u8) -> TokenStream {
+    let dimensions = Literal::u8_unsuffixed(dimensions);
+    quote!([usize; #dimensions])
+}

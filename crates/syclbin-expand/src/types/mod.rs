@@ -1,0 +1,226 @@
+//! What C++ has in memory, as types of Rust.
+
+pub(crate) mod structs;
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
+
+/// What `repr(align)` takes.
+const MOST_ALIGN: u64 = 1 << 29;
+
+/// What structs are in Rust.
+pub(crate) struct Types<'f> {
+    pub(crate) layouts: &'f Layouts,
+    /// What each is called.
+    pub(crate) paths: BTreeMap<StructId, TypePath>,
+    facts: BTreeMap<StructId, Facts>,
+}
+
+/// What follows from the members of a struct.
+#[derive(Clone, Copy)]
+struct Facts {
+    /// Whether a member stands where Rust would not put one of its type.
+    packed: bool,
+    /// The alignment of the struct in Rust.
+    align: u64,
+    /// Whether that is more than its members have (`alignas`).
+    over_aligned: bool,
+    /// Whether it is or holds such a struct, which Rust allows in no packed one.
+    holds_over_aligned: bool,
+    /// Whether it holds addresses of the device.
+    holds_pointer: bool,
+    /// Whether it holds a `bool`.
+    holds_bool: bool,
+}
+
+pub(crate) enum TypePath {
+    /// A type of the user's.
+    Own(syn::Path),
+    /// A generated one: modules and name, from the generated module on.
+    Generated(Vec<Ident>),
+}
+
+impl<'f> Types<'f> {
+    pub(crate) fn new(layouts: &'f Layouts) -> Self {
+        let mut types = Self {
+            layouts,
+            paths: BTreeMap::new(),
+            facts: BTreeMap::new(),
+        };
+        let aligned = types.measure_all(true);
+        if !aligned {
+            types.measure_all(false);
+        }
+        types
+    }
+
+    /// Whether Rust allows all structs. `over_align`: they have the alignment that `alignas` gives them.
+    fn measure_all(&mut self, over_align: bool) -> bool {
+        let mut allowed = true;
+        // A struct stands behind those it holds.
+        for (id, layout) in self.layouts.iter() {
+            let facts = self.measure(layout, over_align);
+            allowed &= !(facts.packed && facts.holds_over_aligned);
+            self.facts.insert(id, facts);
+        }
+        allowed
+    }
+
+    /// `element` as it is named `depth` modules deep.
+    pub(crate) fn of(&self, element: &Element, depth: usize) -> TokenStream {
+        match element {
+            Element::Scalar(scalar) => number(*scalar),
+            Element::Enum(number_) => number(number_.of),
+            Element::Vector { of, count } => vector(*of, *count),
+            Element::Array { of, count } => array(&self.of(of, depth), *count),
+            Element::Struct(id) => self.structure(*id, depth),
+            Element::Pointer(pointee) => {
+                let pointee = match &**pointee {
+                    Pointee::Element(element) => self.of(element, depth),
+                    // What the file does not describe; `cast` makes it of any type.
+                    Pointee::Void | Pointee::Unknown(_) => quote!(()),
+                };
+                quote!(::syclbin_rt::DevicePointer<#pointee>)
+            }
+            Element::Bytes(count) => array(&quote!(u8), *count),
+        }
+    }
+
+    pub(crate) fn structure(&self, id: StructId, depth: usize) -> TokenStream {
+        match self.paths.get(&id) {
+            Some(TypePath::Own(path)) => quote!(#path),
+            Some(TypePath::Generated(path)) => {
+                let up = std::iter::repeat_n(quote!(super::), depth);
+                quote!(#(#up)* #(#path)::*)
+            }
+            // Every struct of a planned kernel has a path.
+            None => quote!(()),
+        }
+    }
+
+    /// What stands behind a pointer; anything where that is not known.
+    pub(crate) fn pointee(&self, pointee: &Pointee, depth: usize) -> TokenStream {
+        match pointee {
+            Pointee::Element(element) => self.of(element, depth),
+            Pointee::Void | Pointee::Unknown(_) => quote!(impl ::syclbin_rt::Pod),
+        }
+    }
+
+    /// Whether values of it hold addresses of the device.
+    pub(crate) fn holds_pointer(&self, element: &Element) -> bool {
+        self.facts_of(element).holds_pointer
+    }
+
+    /// Whether values of it hold a `bool`.
+    pub(crate) fn holds_bool(&self, element: &Element) -> bool {
+        self.facts_of(element).holds_bool
+    }
+
+    /// Whether the struct `id` is packed.
+    pub(crate) fn is_packed(&self, id: StructId) -> bool {
+        self.facts.get(&id).is_some_and(|facts| facts.packed)
+    }
+
+    /// The alignment of the struct `id`, where it is more than its members have.
+    pub(crate) fn over_alignment(&self, id: StructId) -> Option<u64> {
+        let facts = self.facts.get(&id).filter(|facts| facts.over_aligned);
+        facts.map(|facts| facts.align)
+    }
+
+    /// The alignment is that of the type in Rust: less than that in C++ for vectors.
+    fn facts_of(&self, element: &Element) -> Facts {
+        let number = |align| Facts {
+            packed: false,
+            align,
+            over_aligned: false,
+            holds_over_aligned: false,
+            holds_pointer: false,
+            holds_bool: false,
+        };
+        let scalar = |of: Scalar| Facts {
+            holds_bool: of == Scalar::Bool,
+            ..number(of.size())
+        };
+        match element {
+            Element::Scalar(of) | Element::Vector { of, .. } => scalar(*of),
+            Element::Enum(of) => scalar(of.of),
+            Element::Array { count: 0, of } => number(self.facts_of(of).align),
+            Element::Array { of, .. } => self.facts_of(of),
+            Element::Pointer(_) => Facts {
+                holds_pointer: true,
+                ..number(8)
+            },
+            Element::Bytes(_) => number(1),
+            Element::Struct(id) => self.facts.get(id).copied().unwrap_or(number(1)),
+        }
+    }
+
+    fn measure(&self, layout: &Layout, over_align: bool) -> Facts {
+        let fields = layout.fields.iter();
+        let fields: Vec<(u64, Facts)> = fields
+            .map(|field| (field.offset, self.facts_of(&field.ty)))
+            .collect();
+        let align = fields
+            .iter()
+            .map(|(_, facts)| facts.align)
+            .max()
+            .unwrap_or(1);
+        let mut misplaced = fields.iter();
+        let packed = misplaced.any(|(offset, facts)| !offset.is_multiple_of(facts.align))
+            || !layout.size.is_multiple_of(align);
+        let in_cpp = layout
+            .fields
+            .iter()
+            .map(|field| self.layouts.align(&field.ty));
+        let over_aligned = over_align
+            && layout.described
+            && !packed
+            && layout.align > in_cpp.max().unwrap_or(1).max(align)
+            && layout.align <= MOST_ALIGN
+            && layout.size.is_multiple_of(layout.align);
+        Facts {
+            packed,
+            align: match (packed, over_aligned) {
+                (true, _) => 1,
+                (false, true) => layout.align,
+                (false, false) => align,
+            },
+            over_aligned,
+            holds_over_aligned: over_aligned
+                || fields.iter().any(|(_, facts)| facts.holds_over_aligned),
+            holds_pointer: fields.iter().any(|(_, facts)| facts.holds_pointer),
+            holds_bool: fields.iter().any(|(_, facts)| facts.holds_bool),
+        }
+    }
+}
+
+pub(crate) fn array(of: &TokenStream, count: u64) -> TokenStream {
+    let count = Literal::u64_unsuffixed(count);
+    quote!([#of; #count])
+}
+
+/// `sycl::vec`: one of three elements has the size of four.
+pub(crate) fn vector(of: Scalar, count: u32) -> TokenStream {
+    array(&number(of), u64::from(if count == 3 { 4 } else { count }))
+}
+
+/// A number in memory; a `bool` there is a byte.
+pub(crate) fn number(scalar: Scalar) -> TokenStream {
+    match scalar {
+        Scalar::Bool | Scalar::U8 => quote!(u8),
+        Scalar::I8 => quote!(i8),
+        Scalar::I16 => quote!(i16),
+        Scalar::U16 => quote!(u16),
+        Scalar::I32 => quote!(i32),
+        Scalar::U32 => quote!(u32),
+        Scalar::I64 => quote!(i64),
+        Scalar::U64 => quote!(u64),
+        Scalar::F32 => quote!(f32),
+        Scalar::F64 => quote!(f64),
+        Scalar::F16 => quote!(::syclbin_rt::half::f16),
+        Scalar::BF16 => quote!(::syclbin_rt::half::bf16),
+    }
+}

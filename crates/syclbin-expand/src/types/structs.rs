@@ -1,0 +1,299 @@
+//! Structs of C++ as structs of Rust, with every byte in its place.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syclbin::signature::{Field, Layout, StructId};
+use syn::spanned::Spanned;
+
+use crate::doc;
+use crate::names::{self, Scope};
+use crate::types::Types;
+
+/// Namespaces and name for a struct: `ns::Pair<int, 2>` is `Pair_int_2` in `ns`.
+pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
+    let mut parts = names::path(&layout.name);
+    let base = parts.pop().unwrap_or_else(|| "Struct".into());
+    (parts, base)
+}
+
+/// A field, as Rust has it.
+struct Member<'f> {
+    name: Ident,
+    field: &'f Field,
+}
+
+fn members<'f>(layout: &'f Layout) -> Vec<Member<'f>> {
+    let fields = layout.fields.iter();
+    let written = fields.map(|field| field.name.as_deref().unwrap_or_default());
+    let names = Scope::default().claim_each(written, "field");
+    let named = names.into_iter().zip(&layout.fields);
+    named
+        .filter_map(|(name, field)| Some(Member { name: name?, field }))
+        .collect()
+}
+
+/// The member that C++ or, where it has no name there, Rust calls `name`.
+pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<&'f Field> {
+    let mut members = members(layout).into_iter();
+    let found = members.find(|member| match &member.field.name {
+        Some(written) => written == name,
+        None => names::plain(&member.name) == name,
+    });
+    found.map(|member| member.field)
+}
+
+/// The definition of a generated struct, and the proof that it is laid out as in C++.
+pub(crate) fn definition(
+    id: StructId,
+    ident: &Ident,
+    types: &Types<'_>,
+    depth: usize,
+) -> TokenStream {
+    let Some(layout) = types.layouts.get(id) else {
+        return TokenStream::new();
+    };
+    let rt = quote!(::syclbin_rt);
+    let (mut fields, mut offsets) = (TokenStream::new(), Vec::new());
+    let mut end = 0;
+    let members = members(layout);
+    let pad = |from: u64, to: u64| {
+        let count = to.checked_sub(from).filter(|count| *count > 0)?;
+        let mut name = format_ident!("_padding{from}");
+        while members.iter().any(|member| member.name == name) {
+            name = format_ident!("{name}_");
+        }
+        let count = Literal::u64_unsuffixed(count);
+        Some(quote! {
+            #[doc(hidden)]
+            pub #name: #rt::Padding<#count>,
+        })
+    };
+    for Member { name, field } in &members {
+        fields.extend(pad(end, field.offset));
+        let ty = types.of(&field.ty, depth);
+        let doc = field_doc(field, types);
+        fields.extend(quote! {
+            #doc
+            pub #name: #ty,
+        });
+        let size = types.layouts.size(&field.ty).unwrap_or(0);
+        end = field.offset.saturating_add(size);
+        offsets.push((name, Literal::u64_unsuffixed(field.offset)));
+    }
+    fields.extend(pad(end, layout.size));
+    let packed = types.is_packed(id).then(|| quote!(, packed));
+    let align = types.over_alignment(id).map(|align| {
+        let align = Literal::u64_unsuffixed(align);
+        quote!(, align(#align))
+    });
+    let doc = struct_doc(layout, id, types);
+    let size = Literal::u64_unsuffixed(layout.size);
+    let names = offsets.iter().map(|(name, _)| name);
+    let values = offsets.iter().map(|(_, value)| value);
+    quote! {
+        #doc
+        #[derive(Clone, Copy, Debug, PartialEq, #rt::bytemuck::Pod, #rt::bytemuck::Zeroable)]
+        #[bytemuck(crate = "::syclbin_rt::bytemuck")]
+        #[repr(C #packed #align)]
+        pub struct #ident {
+            #fields
+        }
+
+        impl ::core::default::Default for #ident {
+            /// All bytes are zero.
+            fn default() -> Self {
+                #rt::bytemuck::Zeroable::zeroed()
+            }
+        }
+
+        const _: () = {
+            const SIZE: usize = ::core::mem::size_of::<#ident>();
+            ::core::assert!(SIZE == #size);
+            #(::core::assert!(::core::mem::offset_of!(#ident, #names) == #values);)*
+        };
+    }
+}
+
+fn struct_doc(layout: &Layout, id: StructId, types: &Types<'_>) -> TokenStream {
+    let (size, align) = (layout.size, layout.align);
+    doc::paragraphs([
+        doc::cpp(&spelled(id, types)),
+        format!("{size} bytes, aligned to {align} on the device."),
+        unknown(layout).to_owned(),
+    ])
+}
+
+/// What the file does not tell of the members.
+fn unknown(layout: &Layout) -> &'static str {
+    let unnamed = layout.fields.iter().any(|field| field.name.is_none());
+    let unsigned = layout.fields.iter().any(|field| !field.sign_known);
+    match (unnamed, unsigned) {
+        (false, false) => "",
+        (true, false) => "The file does not tell the names of all members.",
+        (false, true) => "The file does not tell which integers are signed; taken for signed.",
+        (true, true) => {
+            "The file tells neither the names of all members nor which integers are signed; taken \
+             for signed."
+        }
+    }
+}
+
+/// The definition in C++, a line for each member.
+fn spelled(id: StructId, types: &Types<'_>) -> String {
+    let text = types.layouts.describe(id);
+    // One line, `struct P { float x; /* 0 */ } /* size 4, align 4 */`, as files record it.
+    let members = text
+        .rsplit_once(" } /* size ")
+        .map_or(&*text, |(members, _)| members);
+    let Some((head, members)) = members.split_once(" {") else {
+        return text;
+    };
+    let lines = members.split(" */").filter(|line| !line.trim().is_empty());
+    let lines: String = lines
+        .map(|line| format!("    {} */\n", line.trim()))
+        .collect();
+    format!("{head} {{\n{lines}}};")
+}
+
+/// What the type of a field does not tell.
+fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
+    use syclbin::signature::{Element, Pointee, Scalar};
+    let innermost = |mut element: &Element| {
+        while let Element::Array { of, .. } = element {
+            element = of;
+        }
+        element.clone()
+    };
+    let text = match innermost(&field.ty) {
+        Element::Scalar(Scalar::Bool) => "A `bool`: 0 or 1.".to_owned(),
+        Element::Enum(of) => format!("A value of the enumeration `{}`.", of.name),
+        Element::Vector { count: 3, .. } => {
+            "A vector of three has the size of four; the last element is not used.".to_owned()
+        }
+        Element::Bytes(_) => "Bytes of which no more is known: a union or bit-fields.".to_owned(),
+        Element::Pointer(pointee) => match *pointee {
+            Pointee::Unknown(Some(name)) => format!("Points to `{name}`."),
+            Pointee::Unknown(None) => "Points to what the file does not describe.".to_owned(),
+            Pointee::Void => "Points to anything.".to_owned(),
+            _ => types.layouts.spell(&field.ty),
+        },
+        _ => match &field.name {
+            Some(name) => format!("`{name}` at byte {}.", field.offset),
+            None => format!("At byte {}.", field.offset),
+        },
+    };
+    doc::comment(&text)
+}
+
+/// The proof that a type of the user's is laid out like the struct `id`; errors point at its path.
+pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenStream {
+    let Some(layout) = types.layouts.get(id) else {
+        return TokenStream::new();
+    };
+    let span = path.span().resolved_at(Span::call_site());
+    let (cpp, rust) = (&layout.name, names::spelled_path(path));
+    let size = Literal::u64_unsuffixed(layout.size);
+    let wrong_size = as_format(&format!(
+        "`{rust}` has another size than the {} bytes of `{cpp}` in C++: {}",
+        layout.size,
+        types.layouts.describe(id)
+    ));
+    let fields = members(layout)
+        .into_iter()
+        .filter(|member| member.field.name.is_some());
+    let fields = fields.map(|Member { mut name, field }| {
+        name.set_span(span);
+        let offset = Literal::u64_unsuffixed(field.offset);
+        let size = types.layouts.size(&field.ty).unwrap_or(0);
+        let wrong_offset = as_format(&format!(
+            "`{rust}::{name}` is not at byte {} as in C++: {}",
+            field.offset,
+            types.layouts.describe(id)
+        ));
+        let wrong_size = as_format(&format!(
+            "`{rust}::{name}` has not the {size} bytes of `{}` in C++",
+            types.layouts.spell(&field.ty)
+        ));
+        let size = Literal::u64_unsuffixed(size);
+        quote_spanned! {span=>
+            ::core::assert!(::core::mem::offset_of!(#path, #name) == #offset, #wrong_offset);
+            ::core::assert!(
+                ::syclbin_rt::size_of_field(|value: #path| value.#name) == #size,
+                #wrong_size,
+            );
+        }
+    });
+    quote_spanned! {span=>
+        const _: () = {
+            const fn is_pod<T: ::syclbin_rt::Pod>() {}
+            is_pod::<#path>();
+            ::core::assert!(::core::mem::size_of::<#path>() == #size, #wrong_size);
+            #(#fields)*
+        };
+    }
+}
+
+/// The text for an `assert!`, which takes it for a format.
+fn as_format(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::signature::{Element, Layouts, Pointee, Scalar};
+
+    fn field(name: Option<&str>, sign_known: bool) -> Field {
+        Field {
+            name: name.map(str::to_owned),
+            offset: 0,
+            ty: Element::Scalar(Scalar::I32),
+            sign_known,
+        }
+    }
+
+    #[test]
+    fn a_struct_says_what_is_unknown() {
+        let (name, sign) = ("names of all members", "integers are signed");
+        for (first, second, expected) in [
+            (
+                field(Some("a"), true),
+                field(Some("b"), true),
+                [false, false],
+            ),
+            (field(Some("a"), true), field(None, true), [true, false]),
+            (
+                field(Some("a"), true),
+                field(Some("b"), false),
+                [false, true],
+            ),
+            (field(None, true), field(Some("b"), false), [true, true]),
+        ] {
+            let layout = Layout {
+                name: "S".into(),
+                size: 4,
+                align: 4,
+                fields: vec![first, second],
+                described: false,
+            };
+            let text = unknown(&layout);
+            assert_eq!(
+                [name, sign].map(|part| text.contains(part)),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pointer_without_description_says_so() {
+        let layouts = Layouts::default();
+        let mut pointer = field(Some("p"), true);
+        pointer.ty = Element::Pointer(Box::new(Pointee::Unknown(None)));
+        let doc = field_doc(&pointer, &Types::new(&layouts)).to_string();
+        assert!(
+            doc.contains("Points to what the file does not describe."),
+            "{doc}"
+        );
+    }
+}

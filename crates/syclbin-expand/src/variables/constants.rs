@@ -1,0 +1,180 @@
+//! The builder of a module: a method for each specialization constant, and one to link other files.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syclbin::signature::mangled::KernelName;
+use syclbin::signature::{Element, Scalar, SpecializationConstant};
+
+use crate::doc;
+use crate::names::{self, Scope};
+use crate::types::Types;
+
+/// The builder of the module: files to link, and a method for each constant that Rust can set.
+pub(crate) fn builder(
+    constants: &[SpecializationConstant],
+    builder: &Ident,
+    file: &str,
+    types: &Types<'_>,
+) -> TokenStream {
+    let mut scope = Scope::reserving(["link", "load"]);
+    let mut methods = TokenStream::new();
+    let mut unset = Vec::new();
+    for constant in constants {
+        match method(constant, &mut scope, types) {
+            Ok(method) => methods.extend(method),
+            Err(reason) => unset.push(format!("- `{}`: {reason}", called(constant))),
+        }
+    }
+    let unset = match unset.as_slice() {
+        [] => String::new(),
+        unset => format!("# Left out\n\n{}", unset.join("\n")),
+    };
+    let doc = doc::paragraphs([
+        match constants {
+            [] => format!("The kernels of `{file}`, to be linked with other files."),
+            _ => format!(
+                "The kernels of `{file}` with values for its specialization constants, or linked with other files. Constants that get no value keep their defaults."
+            ),
+        },
+        unset,
+    ]);
+    let link = doc::comment(
+        "Looks in `file`, such as `other::Module::FILE`, for the functions and variables that the kernels import.",
+    );
+    let load = doc::comment(
+        "Compiles the kernels with these values and files.\n\n# Errors\n\nAs of [`Module::load`].",
+    );
+    quote! {
+        #doc
+        #[derive(Clone, Debug)]
+        #[must_use = "nothing is loaded before `load`"]
+        pub struct #builder<'q> {
+            module: ::syclbin_rt::ModuleBuilder<'q>,
+        }
+
+        impl<'q> #builder<'q> {
+            #methods
+
+            #link
+            pub fn link(self, file: ::syclbin_rt::Embedded) -> Self {
+                Self { module: self.module.link_embedded(file) }
+            }
+
+            #load
+            pub fn load(self) -> ::syclbin_rt::Result<Module> {
+                let module = unsafe { self.module.load_embedded(Module::FILE)? };
+                ::core::result::Result::Ok(Module::new(&module))
+            }
+        }
+    }
+}
+
+fn called(constant: &SpecializationConstant) -> String {
+    let name = constant.name.as_ref().map(KernelName::qualified);
+    name.unwrap_or_else(|| constant.symbol.clone())
+}
+
+fn method(
+    constant: &SpecializationConstant,
+    scope: &mut Scope,
+    types: &Types<'_>,
+) -> Result<TokenStream, String> {
+    let element = constant.ty.as_ref().map_err(ToString::to_string)?;
+    let name = called(constant);
+    let ident = scope
+        .claim(&names::words(&name))
+        .ok_or("its name is no Rust identifier")?;
+    let ty = match element {
+        Element::Scalar(Scalar::Bool) => quote!(bool),
+        element => types.of(element, 0),
+    };
+    let default = constant
+        .default
+        .as_deref()
+        .and_then(|bytes| shown(element, bytes));
+    let doc = doc::paragraphs([
+        match default {
+            Some(default) => format!("`{name}`; {default} if it is not set."),
+            None => format!("`{name}`; the file has its default."),
+        },
+        if constant.sign_known {
+            String::new()
+        } else {
+            "Whether it is signed is not known; taken for signed.".into()
+        },
+    ]);
+    let symbol = &constant.symbol;
+    Ok(quote! {
+        #doc
+        pub fn #ident(self, value: #ty) -> Self {
+            Self { module: self.module.specialization_constant(#symbol, value) }
+        }
+    })
+}
+
+/// A default as people write it; `None` for what is no number.
+fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
+    let scalar = match element {
+        Element::Scalar(scalar) => *scalar,
+        Element::Enum(of) => of.of,
+        _ => return None,
+    };
+    Some(match scalar {
+        Scalar::Bool => (*bytes.first()? != 0).to_string(),
+        Scalar::I8 => i8::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U8 => u8::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I16 => i16::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U16 => u16::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I32 => i32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U32 => u32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I64 => i64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U64 => u64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F32 => f32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F64 => f64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F16 | Scalar::BF16 => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::signature::Enum;
+
+    #[test]
+    fn defaults_are_shown_as_numbers() {
+        let half = 0.5f32.to_le_bytes();
+        let wide = (-2.25f64).to_le_bytes();
+        for (scalar, bytes, expected) in [
+            (Scalar::Bool, &[0][..], "false"),
+            (Scalar::Bool, &[1], "true"),
+            (Scalar::I8, &[0xff], "-1"),
+            (Scalar::U8, &[0xff], "255"),
+            (Scalar::I16, &[0xfe, 0xff], "-2"),
+            (Scalar::U16, &[0xfe, 0xff], "65534"),
+            (Scalar::I32, &[3, 0, 0, 0x80], "-2147483645"),
+            (Scalar::U32, &[3, 0, 0, 0x80], "2147483651"),
+            (Scalar::I64, &[0xff; 8], "-1"),
+            (Scalar::U64, &[0xff; 8], "18446744073709551615"),
+            (Scalar::F32, &half, "0.5"),
+            (Scalar::F64, &wide, "-2.25"),
+        ] {
+            let found = shown(&Element::Scalar(scalar), bytes);
+            assert_eq!(found.as_deref(), Some(expected), "{scalar:?}");
+            let name = "Mode".into();
+            let of = Enum { name, of: scalar };
+            assert_eq!(shown(&Element::Enum(of), bytes), found, "{scalar:?}");
+            assert_eq!(shown(&Element::Scalar(scalar), &[]), None, "{scalar:?}");
+        }
+    }
+
+    #[test]
+    fn other_defaults_are_not_shown() {
+        for element in [
+            Element::Scalar(Scalar::F16),
+            Element::Scalar(Scalar::BF16),
+            Element::Bytes(2),
+        ] {
+            assert_eq!(shown(&element, &[0, 0]), None, "{element:?}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! One OffloadBinary: its header is checked when it is opened, its entries when they are read.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::{Entry, ImageKind, OffloadKind, Strings};
+use crate::error::{Error, ErrorKind};
+use crate::raw::offload_binary::{self as raw, HEADER_SIZE, HEADER_SIZE_V3};
+use crate::raw::{Budget, slice};
+
+/// One OffloadBinary: its header is checked, its entries are read when asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Binary<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) version: u32,
+    pub(crate) entry_offset: u64,
+    pub(crate) count: usize,
+}
+
+impl<'a> Binary<'a> {
+    /// The OffloadBinary at the start of `bytes`; what follows it is ignored.
+    #[inline]
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        const RECORD: &str = raw::Header::RECORD;
+        let header = raw::Header::read(bytes)?;
+        if header.inflated_size != 0 {
+            let remedy = "it is compressed, which is not read; unpack it with llvm-offload-binary, or \
+                          build without --offload-compress";
+            return Err(Error::new(RECORD, 32, ErrorKind::Unsupported(remedy)));
+        }
+        let whole = slice(bytes, (0, header.size), "file", || RECORD.into(), 8)?;
+        let count = match header.version {
+            1 if header.entry_size_or_count == raw::Entry::SIZE as u64 => 1,
+            1 => {
+                let kind = ErrorKind::Range {
+                    start: header.entry_offset,
+                    size: header.entry_size_or_count,
+                    what: "entry",
+                    available: raw::Entry::SIZE as u64,
+                };
+                return Err(Error::new(RECORD, 24, kind));
+            }
+            _ => header.entry_size_or_count,
+        };
+        let header_size = match header.version {
+            3 => HEADER_SIZE_V3,
+            _ => HEADER_SIZE,
+        };
+        let size = count.saturating_mul(raw::Entry::SIZE as u64);
+        let entries = slice(
+            whole,
+            (header.entry_offset, size),
+            "file",
+            || RECORD.into(),
+            16,
+        )?;
+        if header.entry_offset < header_size as u64 {
+            let problem = format!(
+                "the entries start at {:#x}, in the header",
+                header.entry_offset
+            );
+            return Err(Error::new(RECORD, 16, ErrorKind::Record(problem.into())));
+        }
+        Ok(Self {
+            bytes: whole,
+            version: header.version,
+            entry_offset: header.entry_offset,
+            count: entries.len() / raw::Entry::SIZE,
+        })
+    }
+
+    /// Where entry `index` lies.
+    pub(crate) fn entry_at(&self, index: usize) -> u64 {
+        // `parse` has shown that the entries lie in the file.
+        self.entry_offset + (index * raw::Entry::SIZE) as u64
+    }
+
+    #[inline]
+    pub(crate) fn raw_entry(&self, index: usize) -> Result<raw::Entry, Error> {
+        // An offset beyond `usize` is beyond the file as well.
+        let at = usize::try_from(self.entry_at(index)).unwrap_or(usize::MAX);
+        raw::Entry::read(self.bytes, at)
+    }
+
+    /// The image of an entry.
+    #[inline]
+    pub(crate) fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
+        let range = (entry.image_offset, entry.image_size);
+        let record = || format!("{} {index}", raw::Entry::RECORD);
+        slice(self.bytes, range, "file", record, self.entry_at(index))
+    }
+
+    pub(crate) fn entries(&self) -> Entries<'a> {
+        Entries {
+            binary: *self,
+            next: 0,
+            // Writers let entries share a text, such as a key. This allows hundreds of bytes for
+            // each string of any real file and still bounds the work by the size of the file.
+            text: Budget::new("string bytes", (self.bytes.len() as u64).saturating_mul(16)),
+            images: Budget::new("image bytes", self.bytes.len() as u64),
+            records: Budget::new(
+                "string entries",
+                (self.bytes.len() / raw::StringEntry::size(self.version)) as u64,
+            ),
+        }
+    }
+}
+
+/// The entries of a [`Binary`].
+pub(crate) struct Entries<'a> {
+    binary: Binary<'a>,
+    next: usize,
+    text: Budget,
+    records: Budget,
+    images: Budget,
+}
+
+impl<'a> Entries<'a> {
+    #[inline]
+    fn read(&mut self, index: usize) -> Result<Entry<'a>, Error> {
+        let entry = self.binary.raw_entry(index)?;
+        let record = || format!("{} {index}", raw::Entry::RECORD);
+        let at = self.binary.entry_at(index);
+        self.images.spend(entry.image_size, record, at)?;
+        let strings = match entry.string_count {
+            0 => Vec::new(), // the offset of nothing may be anything
+            _ => self.strings(&entry, index)?,
+        };
+        Ok(Entry {
+            image_kind: ImageKind(entry.image_kind),
+            offload_kind: OffloadKind(entry.offload_kind),
+            flags: entry.flags,
+            strings,
+            image: Cow::Borrowed(self.binary.image(&entry, index)?),
+        })
+    }
+
+    fn strings(&mut self, entry: &raw::Entry, index: usize) -> Result<Strings<'a>, Error> {
+        let Binary { bytes, version, .. } = self.binary;
+        let record = || format!("{} {index}", raw::Entry::RECORD);
+        let at = self.binary.entry_at(index);
+        let size = raw::StringEntry::size(version);
+        let table = (
+            entry.string_offset,
+            entry.string_count.saturating_mul(size as u64),
+        );
+        let table = slice(bytes, table, "file", record, at)?;
+        self.records.spend(entry.string_count, record, at)?;
+        let mut strings = Vec::with_capacity(table.len() / size);
+        for number in 0..table.len() / size {
+            let place = entry.string_offset + (number * size) as u64;
+            let string = raw::StringEntry::read(table, number * size, version)?;
+            let key = until_nul(bytes, string.key_offset, record, place)?;
+            let value = match string.value_size {
+                Some(size) => slice(bytes, (string.value_offset, size), "file", record, place)?,
+                None => until_nul(bytes, string.value_offset, record, place)?,
+            };
+            self.text
+                .spend((key.len() + value.len()) as u64, record, place)?;
+            let key = core::str::from_utf8(key)
+                .map_err(|_| Error::new(record(), string.key_offset, ErrorKind::Utf8))?;
+            strings.push((Cow::Borrowed(key), Cow::Borrowed(value)));
+        }
+        Ok(strings)
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<Entry<'a>, Error>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next == self.binary.count {
+            return None;
+        }
+        let index = self.next;
+        self.next += 1;
+        Some(self.read(index))
+    }
+}
+
+/// The text at `start`, without the NUL that ends it.
+fn until_nul(
+    bytes: &[u8],
+    start: u64,
+    record: impl Fn() -> alloc::string::String,
+    at: u64,
+) -> Result<&[u8], Error> {
+    let rest = usize::try_from(start)
+        .ok()
+        .and_then(|from| bytes.get(from..));
+    let rest = rest.ok_or_else(|| {
+        let kind = ErrorKind::Range {
+            start,
+            size: 1,
+            what: "file",
+            available: bytes.len() as u64,
+        };
+        Error::new(record(), at, kind)
+    })?;
+    let end = rest.iter().position(|byte| *byte == 0).ok_or_else(|| {
+        let problem = "no NUL ends a string".into();
+        Error::new(record(), start, ErrorKind::Record(problem))
+    })?;
+    Ok(&rest[..end])
+}

@@ -1,0 +1,207 @@
+//! OffloadBinary files: any device code in LLVM's wrapper, SYCLBIN or not.
+//!
+//! ```
+//! use syclbin::offload::{self, Entry, ImageKind, OffloadKind};
+//!
+//! let entry = Entry {
+//!     image_kind: ImageKind::SPIRV,
+//!     offload_kind: OffloadKind::SYCL,
+//!     flags: 0,
+//!     strings: vec![("triple".into(), b"spir64-unknown-unknown".into())],
+//!     image: b"\x03\x02\x23\x07".into(),
+//! };
+//! let bytes = offload::write(&[entry.clone()])?;
+//! assert_eq!(offload::read(&bytes)?, [entry]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod binary;
+pub(crate) mod encode;
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use crate::error::Error;
+pub(crate) use binary::Binary;
+use encode::Outgoing;
+
+/// The strings of an entry: keys with values, which may be any bytes.
+pub type Strings<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
+
+/// What an image is, by number; any number survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ImageKind(pub u16);
+
+impl ImageKind {
+    /// Not told.
+    pub const NONE: Self = Self(0);
+    /// A native object.
+    pub const OBJECT: Self = Self(1);
+    /// LLVM bitcode.
+    pub const BITCODE: Self = Self(2);
+    /// NVIDIA machine code.
+    pub const CUBIN: Self = Self(3);
+    /// A fat binary of CUDA or HIP.
+    pub const FATBINARY: Self = Self(4);
+    /// PTX text.
+    pub const PTX: Self = Self(5);
+    /// SPIR-V. Before mid-2025, DPC++ had this number for SYCLBIN.
+    pub const SPIRV: Self = Self(6);
+    /// SYCLBIN, in DPC++ since mid-2025; LLVM itself does not know it.
+    pub const SYCLBIN: Self = Self(7);
+
+    /// The name, if the kind is known.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "none",
+            1 => "object",
+            2 => "bitcode",
+            3 => "cubin",
+            4 => "fatbinary",
+            5 => "ptx",
+            6 => "spirv",
+            7 => "syclbin",
+            _ => return None,
+        })
+    }
+}
+
+/// The offloading model an image is for, by number; any number survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OffloadKind(pub u16);
+
+impl OffloadKind {
+    /// Not told.
+    pub const NONE: Self = Self(0);
+    /// OpenMP.
+    pub const OPENMP: Self = Self(1);
+    /// CUDA.
+    pub const CUDA: Self = Self(2);
+    /// HIP. Before 2025 its number was 3.
+    pub const HIP: Self = Self(4);
+    /// SYCL. Before 2025 its number was 4.
+    pub const SYCL: Self = Self(8);
+
+    /// The name, if the number is one of today's.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "none",
+            1 => "openmp",
+            2 => "cuda",
+            4 => "hip",
+            8 => "sycl",
+            _ => return None,
+        })
+    }
+}
+
+/// One image of an OffloadBinary, and what is said of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// What the image is.
+    pub image_kind: ImageKind,
+    /// The offloading model.
+    pub offload_kind: OffloadKind,
+    /// Flags; 1 marks an entry without an image.
+    pub flags: u32,
+    /// Keys such as `triple` and `arch`, with values.
+    pub strings: Strings<'a>,
+    /// The image.
+    pub image: Cow<'a, [u8]>,
+}
+
+pub(crate) fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
+    strings
+        .into_iter()
+        .map(|(key, value)| (key.into_owned().into(), value.into_owned().into()))
+        .collect()
+}
+
+impl Entry<'_> {
+    /// The same entry, borrowed from nowhere.
+    #[must_use]
+    pub fn into_owned(self) -> Entry<'static> {
+        Entry {
+            strings: owned_strings(self.strings),
+            image: Cow::Owned(self.image.into_owned()),
+            ..self
+        }
+    }
+
+    /// The value of `key`, if it is text.
+    #[must_use]
+    pub fn string(&self, key: &str) -> Option<&str> {
+        let (_, value) = self.strings.iter().find(|(name, _)| name == key)?;
+        core::str::from_utf8(value).ok()
+    }
+}
+
+/// All entries of one OffloadBinary or of several, one after the other, as compilers leave them in
+/// object files. Zeros may precede and follow each: linkers add them. The images are borrowed.
+///
+/// # Errors
+///
+/// When a record does not hold together; offsets count from the start of `bytes`.
+pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
+    let mut entries = Vec::new();
+    let mut start = 0;
+    while let Some(zeros) = bytes[start..].iter().position(|byte| *byte != 0) {
+        start += zeros;
+        let fail = |error: Error| error.moved(start as u64);
+        let binary = Binary::parse(&bytes[start..]).map_err(fail)?;
+        if entries.is_empty() {
+            // Most files are one OffloadBinary. Its table of entries was found to lie in the file.
+            entries = Vec::with_capacity(binary.count);
+        }
+        for entry in binary.entries() {
+            entries.push(entry.map_err(fail)?);
+        }
+        start += binary.bytes.len();
+    }
+    Ok(entries)
+}
+
+/// Writes one OffloadBinary of version 2 with these entries. The same entries always give the same
+/// bytes.
+///
+/// # Errors
+///
+/// When a key has a NUL, which would end it.
+pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Error> {
+    let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
+    encode::version_2(&entries)
+}
+
+#[cfg(test)]
+mod kind_tests {
+    use super::*;
+
+    /// The names of `llvm-offload-binary`.
+    #[test]
+    fn known_kinds_have_names() {
+        let names = [
+            "none",
+            "object",
+            "bitcode",
+            "cubin",
+            "fatbinary",
+            "ptx",
+            "spirv",
+            "syclbin",
+        ];
+        for (number, name) in (0..).zip(names) {
+            assert_eq!(ImageKind(number).name(), Some(name));
+        }
+        assert_eq!(ImageKind(8).name(), None);
+    }
+
+    #[test]
+    fn producers_have_the_names_of_2025() {
+        let named: Vec<_> = (0..=9).map(|number| OffloadKind(number).name()).collect();
+        let [none, openmp, cuda, hip, sycl] = ["none", "openmp", "cuda", "hip", "sycl"].map(Some);
+        let expected = [none, openmp, cuda, None, hip, None, None, None, sycl, None];
+        assert_eq!(named, expected);
+    }
+}

@@ -1,0 +1,301 @@
+//! Memory maps: which numbers and pointers lie at which bytes.
+//!
+//! Two descriptions of the same memory agree where both have the same number or pointer. Padding and
+//! unknown bytes agree with everything.
+
+use alloc::vec::Vec;
+
+use super::spirv::Module;
+use super::spirv::types::{Record, TypeId};
+use super::types::{Element, Layouts, Scalar};
+
+/// Types nest, and repeat each other: what is beyond so many steps is not compared. Kernels take four
+/// kilobytes of arguments at most, and an array of numbers is one step.
+const MAX_STEPS: usize = 1024;
+const MAX_DEPTH: usize = 32;
+
+/// Equal numbers or pointers, one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Its first byte.
+    start: u64,
+    /// The first byte behind it.
+    end: u64,
+    /// Bytes of one.
+    size: u64,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Integer,
+    Float,
+    Pointer,
+}
+
+/// What memory holds where, in order.
+#[derive(Debug, Default)]
+pub(super) struct MemoryMap {
+    runs: Vec<Run>,
+    steps: usize,
+}
+
+impl MemoryMap {
+    /// What `element` says.
+    pub(super) fn of_element(element: &Element, layouts: &Layouts) -> Self {
+        let mut memory = Self::default();
+        memory.element(0, element, layouts, MAX_DEPTH);
+        memory
+    }
+
+    /// What the type `ty` of the code says.
+    pub(super) fn of_code(ty: TypeId, module: &Module) -> Self {
+        let mut memory = Self::default();
+        memory.code(0, ty.0, module, MAX_DEPTH);
+        memory
+    }
+
+    /// Adds a number.
+    pub(super) fn scalar(&mut self, start: u64, scalar: Scalar) {
+        let kind = if scalar.is_float() {
+            Kind::Float
+        } else {
+            Kind::Integer
+        };
+        self.one(start, scalar.size(), kind);
+    }
+
+    /// The first byte at which `self` and `other` differ.
+    pub(super) fn difference(&self, other: &Self) -> Option<u64> {
+        let (mut left, mut right) = (self.runs.iter().peekable(), other.runs.iter().peekable());
+        while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+            if a.end <= b.start {
+                left.next();
+                continue;
+            }
+            if b.end <= a.start {
+                right.next();
+                continue;
+            }
+            // Code keeps a number of 16 bits in an integer where devices have no such numbers.
+            let same = a.kind == b.kind
+                || (a.size == 2 && a.kind != Kind::Pointer && b.kind != Kind::Pointer);
+            if !same || a.size != b.size || !a.start.abs_diff(b.start).is_multiple_of(a.size) {
+                return Some(a.start.max(b.start));
+            }
+            if a.end <= b.end {
+                left.next()
+            } else {
+                right.next()
+            };
+        }
+        None
+    }
+
+    /// What it took to make it.
+    pub(super) const fn steps(&self) -> usize {
+        self.steps
+    }
+
+    fn one(&mut self, start: u64, size: u64, kind: Kind) {
+        if let Some(end) = start.checked_add(size).filter(|end| *end > start) {
+            self.runs.push(Run {
+                start,
+                end,
+                size,
+                kind,
+            });
+        }
+    }
+
+    /// Repeats what was added since there were `from` runs: an element of `size` bytes at `start`.
+    fn repeat(&mut self, from: usize, start: u64, size: u64, count: u64) {
+        if count == 0 {
+            return self.runs.truncate(from);
+        }
+        match &mut self.runs[from..] {
+            [] => {}
+            [run] if run.start == start && run.end - start == size => {
+                let end = size
+                    .checked_mul(count)
+                    .and_then(|all| start.checked_add(all));
+                run.end = end.unwrap_or(u64::MAX);
+            }
+            own => {
+                let own = own.to_vec();
+                for index in 1..count {
+                    let Some(by) = index.checked_mul(size) else {
+                        return;
+                    };
+                    for run in &own {
+                        let place = (run.start.checked_add(by), run.end.checked_add(by));
+                        let (Some(start), Some(end), Some(_)) = (place.0, place.1, self.step(1))
+                        else {
+                            return;
+                        };
+                        self.runs.push(Run { start, end, ..*run });
+                    }
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, depth: usize) -> Option<usize> {
+        if self.steps >= MAX_STEPS {
+            return None;
+        }
+        self.steps += 1;
+        depth.checked_sub(1)
+    }
+
+    fn element(&mut self, start: u64, element: &Element, layouts: &Layouts, depth: usize) {
+        let Some(depth) = self.step(depth) else {
+            return;
+        };
+        match element {
+            Element::Scalar(scalar) => self.scalar(start, *scalar),
+            Element::Enum(of) => self.scalar(start, of.of),
+            Element::Pointer(_) => self.one(start, 8, Kind::Pointer),
+            Element::Bytes(_) => {}
+            Element::Vector { of, count } => {
+                let from = self.runs.len();
+                self.scalar(start, *of);
+                self.repeat(from, start, of.size(), u64::from(*count));
+            }
+            Element::Array { of, count } => {
+                let from = self.runs.len();
+                self.element(start, of, layouts, depth);
+                let size = layouts.size(of).unwrap_or(0);
+                self.repeat(from, start, size, *count);
+            }
+            Element::Struct(id) => {
+                for field in layouts
+                    .get(*id)
+                    .into_iter()
+                    .flat_map(|layout| &layout.fields)
+                {
+                    if self.steps >= MAX_STEPS {
+                        return;
+                    }
+                    if let Some(start) = start.checked_add(field.offset) {
+                        self.element(start, &field.ty, layouts, depth);
+                    }
+                }
+            }
+        }
+    }
+
+    fn code(&mut self, start: u64, id: u32, module: &Module, depth: usize) {
+        let Some(depth) = self.step(depth) else {
+            return;
+        };
+        let types = &module.types;
+        let from = self.runs.len();
+        let size = |id: u32| types.size(id).map_or(0, |(size, _)| size);
+        match types.get(id) {
+            Some(Record::Int(_)) => self.one(start, size(id), Kind::Integer),
+            Some(Record::Float(_)) => self.one(start, size(id), Kind::Float),
+            Some(Record::Pointer { .. }) => self.one(start, 8, Kind::Pointer),
+            Some(Record::Vector { of, count }) => {
+                self.code(start, *of, module, depth);
+                self.repeat(from, start, size(*of), u64::from(*count));
+            }
+            // What the compiler fills room with.
+            Some(Record::Array { of, .. }) if matches!(types.get(*of), Some(Record::Int(8))) => {}
+            Some(Record::Array { of, count }) => {
+                self.code(start, *of, module, depth);
+                self.repeat(from, start, size(*of), count.unwrap_or(0));
+            }
+            // Of a union the code has one member.
+            Some(Record::Struct { .. }) if module.type_name(TypeId(id)).starts_with("union.") => {}
+            Some(Record::Struct { members, packed }) => {
+                let mut end = start;
+                for member in members {
+                    if self.steps >= MAX_STEPS {
+                        return;
+                    }
+                    let Some((size, align)) = types.size(*member) else {
+                        return;
+                    };
+                    let align = if *packed { 1 } else { align };
+                    // Alignment counts from the beginning of the struct.
+                    let Some(place) = (end - start).checked_next_multiple_of(align) else {
+                        return;
+                    };
+                    let Some(place) = start.checked_add(place) else {
+                        return;
+                    };
+                    self.code(place, *member, module, depth);
+                    let Some(next) = place.checked_add(size) else {
+                        return;
+                    };
+                    end = next;
+                }
+            }
+            Some(Record::Bool | Record::Sampler) | None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::types::{Field, Layout};
+    use alloc::boxed::Box;
+    use alloc::string::String;
+    use alloc::vec;
+
+    fn array(of: Element, count: u64) -> Element {
+        let of = Box::new(of);
+        Element::Array { of, count }
+    }
+
+    fn pair(first: Element, second: Element, at: u64, layouts: &mut Layouts) -> Element {
+        let field = |ty, offset| Field {
+            name: None,
+            offset,
+            ty,
+            sign_known: true,
+        };
+        Element::Struct(layouts.insert(Layout {
+            name: String::new(),
+            size: at * 2,
+            align: 4,
+            fields: vec![field(first, 0), field(second, at)],
+            described: true,
+        }))
+    }
+
+    const INT: Element = Element::Scalar(Scalar::I32);
+    const FLOAT: Element = Element::Scalar(Scalar::F32);
+
+    #[test]
+    fn arrays_are_compared_whole_and_arrays_of_structs_one_by_one() {
+        let mut layouts = Layouts::default();
+        let mixed = pair(INT, FLOAT, 4, &mut layouts);
+        let memory = |element| MemoryMap::of_element(&element, &layouts);
+        let ints = memory(array(INT, 1 << 60));
+        assert_eq!(ints.runs.len(), 1);
+        assert_eq!(ints.difference(&memory(array(array(INT, 5), 7))), None);
+        assert_eq!(ints.difference(&memory(array(FLOAT, 1))), Some(0));
+        assert_eq!(ints.difference(&memory(array(mixed.clone(), 3))), Some(4));
+        let all = memory(array(mixed.clone(), 3));
+        assert_eq!(all.difference(&memory(array(mixed, 2))), None);
+        assert_eq!(all.runs.len(), 6);
+    }
+
+    #[test]
+    fn what_repeats_itself_without_end_is_compared_for_a_bounded_number_of_steps() {
+        let mut layouts = Layouts::default();
+        for leaf in [INT, Element::Bytes(4)] {
+            let (mut nested, mut size) = (pair(leaf, FLOAT, 4, &mut layouts), 8);
+            for _ in 0..30 {
+                nested = pair(nested.clone(), nested, size, &mut layouts);
+                size *= 2;
+            }
+            let memory = MemoryMap::of_element(&array(nested, u64::MAX), &layouts);
+            assert!(memory.steps <= MAX_STEPS && memory.runs.len() <= MAX_STEPS);
+            assert_eq!(memory.difference(&memory), None);
+        }
+    }
+}

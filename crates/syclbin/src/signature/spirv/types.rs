@@ -1,0 +1,144 @@
+//! The types that a SPIR-V module declares, with their sizes.
+//!
+//! SPIR-V declares a type before it is used, but behind a pointer. Sizes are computed as types are
+//! declared, from those declared before, so a type that contains itself has no size.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// A type of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeId(pub(crate) u32);
+
+/// A declaration of a type.
+#[derive(Debug)]
+pub(crate) enum Record {
+    /// It has no size in memory: variables have a byte instead.
+    Bool,
+    Int(u32),
+    Float(u32),
+    Vector {
+        of: u32,
+        count: u32,
+    },
+    Array {
+        of: u32,
+        count: Option<u64>,
+    },
+    Struct {
+        members: Vec<u32>,
+        packed: bool,
+    },
+    Pointer {
+        storage: u32,
+        pointee: u32,
+    },
+    Sampler,
+}
+
+/// TypeTable by their id.
+#[derive(Debug, Default)]
+pub(crate) struct TypeTable {
+    records: BTreeMap<u32, Record>,
+    /// Bytes and alignment.
+    sizes: BTreeMap<u32, (u64, u64)>,
+    /// Alignments in C++, which the declaration of a type does not have.
+    alignments: BTreeMap<u32, u64>,
+    /// The bits of an integer in the type that is wider than any of C++.
+    wide: BTreeMap<u32, u32>,
+}
+
+impl TypeTable {
+    /// Adds a type; the first of an id counts.
+    pub(crate) fn add(&mut self, id: u32, record: Record) {
+        if self.records.contains_key(&id) {
+            return;
+        }
+        if let Some(size) = self.measure(&record) {
+            self.sizes.insert(id, size);
+        }
+        if let Some(bits) = self.find_wide(&record) {
+            self.wide.insert(id, bits);
+        }
+        self.records.insert(id, record);
+    }
+
+    fn find_wide(&self, record: &Record) -> Option<u32> {
+        match record {
+            Record::Int(bits @ 65..) => Some(*bits),
+            Record::Array { of, .. } => self.wide.get(of).copied(),
+            Record::Struct { members, .. } => {
+                let mut found = members.iter().filter_map(|member| self.wide.get(member));
+                found.next().copied()
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&Record> {
+        self.records.get(&id)
+    }
+
+    /// Says that C++ aligns the type `id` to so many bytes.
+    pub(crate) fn align(&mut self, id: u32, align: u32) {
+        let align = u64::from(align);
+        if align.is_power_of_two() {
+            let known = self.alignments.entry(id).or_insert(align);
+            *known = align.max(*known);
+        }
+    }
+
+    /// The alignment in C++ of the type `id`, where something says it.
+    pub(crate) fn alignment(&self, id: u32) -> Option<u64> {
+        self.alignments.get(&id).copied()
+    }
+
+    /// Bytes and alignment of the type `id`.
+    pub(crate) fn size(&self, id: u32) -> Option<(u64, u64)> {
+        self.sizes.get(&id).copied()
+    }
+
+    /// The bits of an integer in the type `id` that is wider than any of C++.
+    pub(crate) fn wide_integer(&self, id: u32) -> Option<u32> {
+        self.wide.get(&id).copied()
+    }
+
+    /// The count and the element of the type `id`, if it is an array.
+    pub(crate) fn array(&self, id: u32) -> Option<(u64, u32)> {
+        match self.get(id)? {
+            Record::Array { of, count } => Some(((*count)?, *of)),
+            _ => None,
+        }
+    }
+
+    fn measure(&self, record: &Record) -> Option<(u64, u64)> {
+        let number = |bits: u32| {
+            let size = u64::from(bits / 8);
+            matches!(bits, 8 | 16 | 32 | 64).then_some((size, size))
+        };
+        match record {
+            Record::Int(bits) | Record::Float(bits) => number(*bits),
+            Record::Vector { of, count } => {
+                let room = u64::from(count.checked_next_power_of_two()?);
+                let size = self.size(*of)?.0.checked_mul(room)?;
+                Some((size, size.max(1)))
+            }
+            Record::Array { of, count } => {
+                let (size, align) = self.size(*of)?;
+                Some((size.checked_mul((*count)?)?, align))
+            }
+            Record::Struct { members, packed } => {
+                let (mut end, mut whole) = (0u64, 1);
+                for member in members {
+                    let (size, align) = self.size(*member)?;
+                    let align = if *packed { 1 } else { align };
+                    whole = whole.max(align);
+                    end = end.checked_next_multiple_of(align)?.checked_add(size)?;
+                }
+                Some((end.checked_next_multiple_of(whole)?, whole))
+            }
+            Record::Pointer { .. } => Some((8, 8)),
+            Record::Bool | Record::Sampler => None,
+        }
+    }
+}
