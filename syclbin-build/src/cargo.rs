@@ -1,4 +1,4 @@
-//! What a build script says to Cargo, and what Cargo says to it.
+//! Talks to Cargo: every variable and file that a build depends on is reported, once.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -1,13 +1,13 @@
-//! What can go wrong in a build, each with the way out.
+//! Errors of a build. Each says what failed, why, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::search::{Origin, PassedOver};
+use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
+use crate::search::{Failure, Origin, PassedOver};
 
 /// Why no SYCLBIN file was made.
 #[derive(Debug, thiserror::Error)]
@@ -121,7 +121,7 @@ pub enum Error {
         "the compiler did not end within {} s while compiling {} and was stopped; allow more time with {}. To repeat it:\n  {command}",
         .limit.as_secs(),
         .source_file.display(),
-        crate::compiler::LIMIT_VARIABLE
+        COMPILE_LIMIT_VARIABLE
     )]
     Hangs {
         /// The source.
@@ -206,6 +206,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns what makes an error of a failure to write `path`.
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Write { path, source }
+    }
+
     /// What the compiler said, in its own words and over many lines; empty where it said nothing. The
     /// message of the error does not have it.
     ///
@@ -231,6 +237,16 @@ impl Error {
     }
 }
 
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Unusable(only) => Self::Unusable(only),
+            Failure::NotFound { home, passed_over } => Self::NoCompiler { home, passed_over },
+            Failure::NoHome(problem) => Self::NoHome(problem),
+        }
+    }
+}
+
 /// A symbol that device code imports, and nothing exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -246,14 +262,14 @@ pub struct Undefined {
 /// Where a kernel is defined, and what to do.
 fn twice(first: &Path, second: &Path) -> String {
     let first_name = first.display();
-    match first == second {
-        true => format!("{first_name}, which is given twice; give each source once"),
-        false => format!(
-            "{first_name} and again in {}; rename one, or leave `extern \"C\"` out and put each into a \
-             namespace of its own",
-            second.display()
-        ),
+    if first == second {
+        return format!("{first_name}, which is given twice; give each source once");
     }
+    format!(
+        "{first_name} and again in {}; rename one, or leave `extern \"C\"` out and put each into a \
+         namespace of its own",
+        second.display()
+    )
 }
 
 fn undefined(all: &[Undefined]) -> String {
@@ -261,9 +277,10 @@ fn undefined(all: &[Undefined]) -> String {
     for one in all {
         let sources = one.sources.iter().map(|path| path.display().to_string());
         let sources = sources.collect::<Vec<_>>().join(", ");
-        text.push_str(&match one.name == one.symbol {
-            true => format!("\n  {}, used in {sources}", one.name),
-            false => format!("\n  {} ({}), used in {sources}", one.name, one.symbol),
+        text.push_str(&if one.name == one.symbol {
+            format!("\n  {}, used in {sources}", one.name)
+        } else {
+            format!("\n  {} ({}), used in {sources}", one.name, one.symbol)
         });
     }
     text.push_str(
@@ -295,28 +312,6 @@ fn listed(passed_over: &[PassedOver]) -> String {
     }
     let each = passed_over.iter().map(|one| format!("\n  {one}"));
     format!(". These do not do:{}", each.collect::<String>())
-}
-
-/// How a process ended that did not exit by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended(pub(crate) ExitStatus);
-
-impl std::fmt::Display for Ended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        #[cfg(unix)]
-        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&self.0) {
-            let name = match signal {
-                4 => " (SIGILL)",
-                6 => " (SIGABRT)",
-                9 => " (SIGKILL)",
-                11 => " (SIGSEGV)",
-                15 => " (SIGTERM)",
-                _ => "",
-            };
-            return write!(f, "was killed by signal {signal}{name}");
-        }
-        write!(f, "crashed ({})", self.0)
-    }
 }
 
 /// The result of a build.

@@ -61,9 +61,9 @@
 //! 4. The installed one, in the user's cache folder or `SYCLBIN_HOME`.
 //! 5. Any `icpx`, then any `clang++`, in `PATH`, and last in `/opt/intel/oneapi`.
 //!
-//! So a compiler that somebody named comes first; next the installed one, which is the same on every
-//! machine and stays when a system is updated; what merely lies around comes last. `cargo syclbin
-//! doctor` shows which one a build takes, and what was passed over and why.
+//! So a compiler that you named comes first; next the installed one, which is the same on every machine
+//! and stays when a system is updated; finally, any compiler on `PATH`. `cargo syclbin doctor` shows which
+//! compiler a build takes, which candidates it ignores, and why.
 //!
 //! A candidate is asked for its version and for `-fsyclbin` once; its answer is kept in `OUT_DIR` until
 //! its size or time changes. It has 30 seconds for each question, or `SYCLBIN_PROBE_SECONDS`.
@@ -175,38 +175,32 @@
 // A build script speaks to Cargo on its standard output.
 #![allow(clippy::print_stdout)]
 
-mod abandoned;
+mod action;
 mod build;
 #[doc(hidden)]
 pub mod cache;
 mod cargo;
-mod compiled;
+mod compile;
 mod compiler;
-#[doc(hidden)]
-pub mod default_targets;
-#[doc(hidden)]
-pub mod depfile;
-mod diagnostics;
 mod error;
 #[doc(hidden)]
 pub mod file;
 #[doc(hidden)]
-pub mod headers;
-mod imports;
-mod jobs;
-#[doc(hidden)]
-pub mod listing;
-#[doc(hidden)]
 pub mod manifest;
-#[doc(hidden)]
-pub mod orders;
+mod out_dir;
 mod prebuilt;
 mod process;
+mod request;
 #[doc(hidden)]
 pub mod search;
-mod sources;
-mod tokens;
 
 pub use build::Build;
-pub use error::{Ended, Error, Result, Undefined};
+#[doc(hidden)]
+pub use compiler::{default_targets, depfile, headers};
+pub use error::{Error, Result, Undefined};
 pub use manifest::Manifest;
+#[doc(hidden)]
+pub use out_dir::listing;
+#[doc(hidden)]
+pub use prebuilt::orders;
+pub use process::Ended;

@@ -1,5 +1,6 @@
 //! A process that is watched: what it says goes to a file, and it ends in time, with all it started.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,6 +8,39 @@ use std::time::{Duration, Instant};
 
 /// What a program says beyond this is left out: it is no diagnostic any more.
 const MOST_SAID: u64 = 16 << 20;
+
+/// Names how many seconds a compile may take.
+pub(crate) const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
+
+/// Returns the limit that the value of a variable sets in seconds, else `default`.
+pub(crate) fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
+    value
+        .and_then(|value| value.to_str()?.trim().parse().ok())
+        .filter(|seconds| *seconds > 0)
+        .map_or(default, Duration::from_secs)
+}
+
+/// How a process ended that did not exit by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended(pub(crate) ExitStatus);
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&self.0) {
+            let name = match signal {
+                4 => " (SIGILL)",
+                6 => " (SIGABRT)",
+                9 => " (SIGKILL)",
+                11 => " (SIGSEGV)",
+                15 => " (SIGTERM)",
+                _ => "",
+            };
+            return write!(f, "was killed by signal {signal}{name}");
+        }
+        write!(f, "crashed ({})", self.0)
+    }
+}
 
 /// A running program. It is stopped when this is dropped.
 pub(crate) struct Process {

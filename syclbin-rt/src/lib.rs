@@ -35,20 +35,17 @@
 //!
 //! The map, in the order in which a program meets it:
 //!
-//! - [`Device`]: what there is; `select` chooses, by how well a file fits (`fit`), `search` and `places` look
-//!   for it, `aspects` tells what it can do, [`Partition`] divides it,
-//! - [`Queue`] ([`QueueOptions`]), [`Buffer`], [`DeviceArray`], [`SharedArray`]: memory on a device, used as a
-//!   [`DeviceSlice`]; `copy` fills and moves it, `map` lets the host see it,
-//! - [`Module`], [`Kernel`], [`Global`]: a file on a device; `load` builds it, `requirements`,
-//!   `image` and `native` decide which of its images fit ([`ImageChoice`]), `link` finds what they
-//!   import, `programs` and `cache` keep what was built, `save` writes it to a file; [`ModuleBuilder`] adds constants and files,
-//! - [`Launch`], [`Arg`], [`NdRange`], [`GlobalRange`]: a kernel at work; `check` and `work_group` check,
-//! - [`Prepared`], [`Recording`]: launches that are repeated, over `fixed`,
-//! - [`Event`] (`future` has its [`EventFuture`]), [`Profile`], [`Transfer`]: what is under way, and
-//!   when it ends,
-//! - [`SafeLaunch`]: the same with a contract; `contract` is what generated code is written against,
-//! - [`LocalMemory`], [`AccessorRange`], [`Sampler`]: what arguments are made of,
-//! - [`Padding`], [`DevicePointer`]: what structs are made of,
+//! - `device`: finds [`Device`]s and chooses among them; [`Partition`] divides them,
+//! - `queue`: [`Queue`] and its [`QueueOptions`]; [`Event`], [`EventFuture`] and [`Profile`] of a command; copies, and
+//!   a [`Transfer`] that owns the memory of the host,
+//! - `memory`: [`Buffer`], [`DeviceArray`], [`SharedArray`], used as a [`DeviceSlice`]; [`Mapped`] is the host's view;
+//!   [`Padding`] and [`DevicePointer`] are parts of structs,
+//! - `module`: [`Module`], [`Kernel`] and [`Global`]; [`ModuleBuilder`] adds constants and files,
+//! - `load`: selects the images of a file that fit ([`ImageChoice`]), links and builds them; `program_cache` keeps what
+//!   was built,
+//! - `launch`: [`Launch`] with [`Arg`]s over an [`NdRange`] or a [`GlobalRange`]; [`Prepared`] and [`Recording`] repeat
+//!   launches; [`SafeLaunch`] has a contract,
+//! - `contract`: what generated code is written against,
 //! - `backend`: the only unsafe code, under safe wrappers.
 //!
 //! With the feature `log` the crate `log` is told, under the target `syclbin_rt`, which device was chosen
@@ -58,67 +55,18 @@
 //! Out of scope in this version: images (pictures), streams, and devices that neither OpenCL nor CUDA
 //! reaches.
 
-mod accessor;
-mod ahead_of_time;
-mod arg;
-mod array;
-mod aspects;
 mod backend;
-mod buffer;
-mod build_options;
-mod builder;
-mod cache;
-mod call;
-mod check;
-mod choice;
-mod code;
 #[doc(hidden)]
 pub mod contract;
-mod copy;
-mod cpu_target;
 mod device;
-mod driver_settings;
 mod error;
-mod event;
-mod fit;
-mod fixed;
-mod future;
-mod global;
-mod image;
-mod kernel;
-mod kind;
 mod launch;
-mod link;
 mod load;
-mod local;
 mod log;
-mod map;
+mod memory;
 mod module;
-mod native;
-#[cfg(feature = "cuda")]
-mod native_cuda;
-mod number;
-mod padding;
-mod partition;
-mod places;
-mod prepared;
-mod profile;
-mod programs;
+mod program_cache;
 mod queue;
-mod queue_options;
-mod range;
-mod recording;
-mod requirements;
-mod safe_launch;
-mod sampler;
-mod save;
-mod search;
-mod select;
-mod slice;
-mod specialization;
-mod suggest;
-mod transfer;
-mod work_group;
 
 pub use syclbin_macros::include_syclbin;
 
@@ -131,40 +79,43 @@ pub use syclbin::architecture::Architecture;
 #[doc(hidden)]
 pub use include_bytes_aligned::include_bytes_aligned;
 
-pub use accessor::AccessorRange;
-#[doc(hidden)]
-pub use ahead_of_time::{build_native, native_cpu};
-pub use arg::{Arg, Scalar};
-pub use array::{DeviceArray, HostArray, SharedArray};
 pub use backend::slice::DeviceSlice;
 pub use backend::{DevicePointer, Mapped, MappedMut};
-pub use buffer::Buffer;
-pub use builder::{Embedded, ModuleBuilder};
 pub use bytemuck::{self, NoUninit, Pod};
-pub use choice::ImageChoice;
 pub use contract::Broken as BrokenContract;
-pub use copy::After;
-pub use device::{Device, DeviceChoice, DeviceKind};
-pub use error::{Error, ErrorKind, LaunchProblem, Result};
-pub use event::Event;
-pub use future::{EventFuture, TransferFuture};
-pub use global::Global;
-pub use kernel::Kernel;
+pub use device::facts::DeviceKind;
+pub use device::partition::{Affinity, Partition};
+pub use device::{Device, DeviceChoice};
+pub use error::launch_problem::LaunchProblem;
+pub use error::{Error, ErrorKind, Result};
 pub use launch::Launch;
-pub use local::LocalMemory;
+pub use launch::accessor::AccessorRange;
+pub use launch::arg::{Arg, Scalar};
+pub use launch::local_memory::LocalMemory;
+pub use launch::prepared::{Prepared, SafePrepared};
+pub use launch::range::{Extent, GlobalRange, NdRange};
+pub use launch::recording::{Recorder, Recording};
+pub use launch::safe_launch::SafeLaunch;
+pub use launch::sampler::Sampler;
+pub use launch::sampler::modes::{Addressing, Filtering};
+#[doc(hidden)]
+pub use load::ahead_of_time::{build_native, native_cpu};
+pub use load::image_choice::ImageChoice;
+pub use memory::array::{DeviceArray, HostArray, SharedArray};
+pub use memory::buffer::Buffer;
+pub use memory::padding::{Padding, size_of_field};
+pub use memory::slice::{SliceMut, SliceRef};
 pub use module::Module;
-pub use padding::{Padding, size_of_field};
-pub use partition::{Affinity, Partition};
-pub use prepared::{Prepared, SafePrepared};
-pub use profile::Profile;
+pub use module::builder::{Embedded, ModuleBuilder};
+pub use module::global::Global;
+pub use module::kernel::Kernel;
 pub use queue::Queue;
-pub use queue_options::QueueOptions;
-pub use range::{Extent, GlobalRange, NdRange};
-pub use recording::{Recorder, Recording};
-pub use safe_launch::SafeLaunch;
-pub use sampler::{Addressing, Filtering, Sampler};
-pub use slice::{SliceMut, SliceRef};
-pub use transfer::Transfer;
+pub use queue::copy::After;
+pub use queue::event::Event;
+pub use queue::future::{EventFuture, TransferFuture};
+pub use queue::options::QueueOptions;
+pub use queue::profile::Profile;
+pub use queue::transfer::Transfer;
 
 // The tests of this crate and those in `tests/` ask for a device in one way.
 #[cfg(test)]

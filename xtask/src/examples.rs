@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::simulated_cuda;
-use crate::steps::{Result, cargo, step, target_folder};
+use crate::steps::{Result, cargo, step, target_folder, timed};
 
 /// An example.
 pub(crate) struct Example {
@@ -63,10 +63,10 @@ pub(crate) const EXAMPLES: [Example; 8] = [
 /// try them.
 pub(crate) fn run() -> Result<()> {
     build(None)?;
-    for example in &EXAMPLES {
-        example.check(&mut example.command()?, None)?;
-    }
-    Ok(())
+    timed("running examples", || {
+        let mut examples = EXAMPLES.iter();
+        examples.try_for_each(|example| example.check(&mut example.command()?, None))
+    })
 }
 
 /// Runs all examples on a machine that has an NVIDIA GPU, which is a simulation, beside the CPU device:
@@ -80,14 +80,17 @@ pub(crate) fn run_on_simulated_cuda() -> Result<()> {
         (Some("spir64"), "", cpu),
     ] {
         build(targets)?;
-        for example in &EXAMPLES {
+        let check = |example: &Example| {
             let mut command = simulated_cuda::with(&example.command()?)?;
             command.args(example.small);
             command.env(simulated_cuda::SETTINGS, settings);
             // Where somebody chose a device for the other tests, that is not the question here.
             command.env_remove("SYCLBIN_DEVICE");
-            example.check(&mut command, Some(device))?;
-        }
+            example.check(&mut command, Some(device))
+        };
+        timed("running examples beside simulated CUDA", || {
+            EXAMPLES.iter().try_for_each(check)
+        })?;
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use cargo_metadata::MetadataCommand;
 use syclbin_toolchain::Component;
@@ -28,17 +29,24 @@ pub(crate) fn examples() -> Result<()> {
     examples::run_on_simulated_cuda()
 }
 
-/// All that a change must pass.
+/// All that a change must pass, and how long each step took.
 pub(crate) fn test() -> Result<()> {
     let start = Instant::now();
+    let outcome = test_all();
+    let total = start.elapsed();
+    eprintln!("\n{}", table(&taken(), total));
+    outcome?;
+    eprintln!("all passed in {total:.0?}");
+    Ok(())
+}
+
+fn test_all() -> Result<()> {
     lint_sources()?;
     install_toolchain()?;
     lint_code()?;
     // A test that cannot run where it stands says so; where this is set, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
     tests(&device)?;
-    let log = "test --package syclbin-rt --features log --test log";
-    step("what is said to loggers", cargo().args(log.split(' ')))?;
     examples::run()?;
     examples::run_on_simulated_cuda()?;
     judge()?;
@@ -50,19 +58,20 @@ pub(crate) fn test() -> Result<()> {
         &mut simulated_cuda::with(&demo)?,
     )?;
     // Tests on simulated CUDA and the short stress run are a part of it.
-    crate::gpu::check()?;
-    eprintln!("\nall passed in {:.0?}", start.elapsed());
-    Ok(())
+    crate::gpu::check()
 }
+
+/// The packages and features of every step. Cargo compiles a library again where other packages want other features.
+/// `log` is the only feature of ours that is off by default and has tests.
+const SELECTION: [&str; 3] = ["--workspace", "--features", "syclbin-rt/log"];
 
 /// All tests of the workspace.
 fn tests(device: &OsStr) -> Result<()> {
     /// It runs one compiler after the other for minutes, so the other tests run beside it.
     const LONG: &str = "programs_compile_or_fail_as_expected";
-    // Of all packages at once: Cargo compiles a library again where other packages want other features.
     let cargo_test = |arguments: &[&str]| {
         let mut command = cargo();
-        command.args(["test", "--workspace"]).args(arguments);
+        command.arg("test").args(SELECTION).args(arguments);
         command.env("SYCLBIN_REQUIRE_DEVICE", device);
         command
     };
@@ -133,8 +142,8 @@ pub(crate) fn nvcc() -> Result<()> {
 }
 
 fn judge() -> Result<()> {
-    eprintln!("== the reference runtime as a judge");
-    oracle::run(&target_folder()?)
+    let target = target_folder()?;
+    timed("the reference runtime as a judge", || oracle::run(&target))
 }
 
 fn lint_sources() -> Result<()> {
@@ -172,14 +181,17 @@ fn lint_code() -> Result<()> {
     lint_library()?;
     step(
         "lints",
-        cargo().args("clippy --workspace --all-targets -- --deny warnings".split(' ')),
+        cargo()
+            .arg("clippy")
+            .args(SELECTION)
+            .args(["--all-targets", "--", "--deny", "warnings"]),
     )?;
-    let log = "clippy --package syclbin-rt --features log --all-targets -- --deny warnings";
-    step("lints with a logger", cargo().args(log.split(' ')))?;
     step(
         "documentation",
         cargo()
-            .args("doc --workspace --no-deps --document-private-items".split(' '))
+            .arg("doc")
+            .args(SELECTION)
+            .args(["--no-deps", "--document-private-items"])
             .env("RUSTDOCFLAGS", "--deny warnings"),
     )
 }
@@ -222,16 +234,47 @@ pub(crate) fn cargo() -> Command {
 }
 
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
-    eprintln!("== {name}");
-    let start = Instant::now();
-    match command.status() {
-        Ok(status) if status.success() => {
-            eprintln!("== {name}: {:.0?}", start.elapsed());
-            Ok(())
-        }
+    timed(name, || match command.status() {
+        Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{name}: `{}` ended with {status}", line(command))),
         Err(error) => Err(format!("{name}: `{}`: {error}", line(command))),
+    })
+}
+
+/// Every step so far, with the time it took.
+static TAKEN: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
+
+fn taken() -> Vec<(String, Duration)> {
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Does `work`, says so before and after, and notes the time for the table of [`test`].
+pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    eprintln!("== {name}");
+    let start = Instant::now();
+    let outcome = work();
+    let time = start.elapsed();
+    if outcome.is_ok() {
+        eprintln!("== {name}: {time:.0?}");
     }
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    taken.push((name.to_owned(), time));
+    outcome
+}
+
+/// The steps of at least a second, a line each, and the total.
+fn table(steps: &[(String, Duration)], total: Duration) -> String {
+    let long = steps.iter().filter(|(_, time)| time.as_secs() > 0);
+    let total = [("total".to_owned(), total)];
+    long.chain(&total)
+        .map(|(name, time)| {
+            format!(
+                "{:>6} s  {name}
+",
+                time.as_secs()
+            )
+        })
+        .collect()
 }
 
 fn line(command: &Command) -> String {
@@ -240,4 +283,17 @@ fn line(command: &Command) -> String {
         .map(OsStr::to_string_lossy)
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_lists_long_steps_and_the_total() {
+        let steps = [("lints", 61_999), ("formatting", 900)];
+        let steps = steps.map(|(name, time)| (name.to_owned(), Duration::from_millis(time)));
+        let table = table(&steps, Duration::from_secs(1234));
+        assert_eq!(table, "    61 s  lints\n  1234 s  total\n");
+    }
 }

@@ -119,10 +119,14 @@ impl Step {
         );
     }
 
-    /// Says on standard error what `output` says, and whether it failed. What `like` said is not said again,
+    /// Copies to `stderr` what `output` says, and whether it failed. What `like` said is not said again,
     /// nor anything where that one failed: the source is wrong then.
-    fn finish(&self, output: &Output, like: Option<&Output>) -> Result<()> {
-        let mut stderr = std::io::stderr().lock();
+    fn finish(
+        &self,
+        output: &Output,
+        like: Option<&Output>,
+        stderr: &mut impl std::io::Write,
+    ) -> Result<()> {
         // The library says some of it past its log.
         let words = |output: &Output| {
             if self.is_own() {
@@ -236,7 +240,7 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
                 step.warn(output, like);
                 Ok(())
             }
-            Ok(output) => step.finish(output, like),
+            Ok(output) => step.finish(output, like, &mut std::io::stderr().lock()),
             Err(Failure::Own(text)) => own(text.clone()),
             Err(_) => Err(Failure::Reported(1)),
         };
@@ -306,6 +310,16 @@ mod tests {
         let copy = Path::new(&again.arguments[0]);
         assert_eq!(std::fs::read(copy).unwrap(), b"code");
         std::fs::remove_file(copy).unwrap();
+    }
+
+    #[test]
+    fn a_failed_program_is_named_after_its_output() {
+        let step = shell("echo hint; echo bad >&2; exit 3");
+        let mut said = Vec::new();
+        let outcome = step.finish(&step.run().unwrap(), None, &mut said);
+        assert_eq!(outcome, Err(Failure::Reported(3)));
+        let expected = "bad\nhint\nsyclbin-clang: error: /bin/sh ended with 3 on k.cpp\n";
+        assert_eq!(String::from_utf8(said).unwrap(), expected);
     }
 
     #[test]

@@ -282,6 +282,11 @@ mod tests {
     }
 
     #[test]
+    fn versions_are_ordered_by_number() {
+        assert_eq!(version_order("2026.10.0-rc2"), [2026, 10, 0, 2]);
+    }
+
+    #[test]
     fn a_folder_without_manifest_is_no_installation() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::locate(Some(folder.path().as_os_str())).unwrap();

@@ -54,7 +54,14 @@ fn entries_are_read_under_their_names() {
 fn names_stay_within_the_directory() {
     let (parent, store) = store(4000);
     let long = format!("../{}.kind", "0".repeat(61));
-    for name in ["../out", "lock", "size", "new", "", &long] {
+    let [letters, short, upper] = [
+        format!("{}.kind", "z".repeat(DIGITS)),
+        format!("{}.kind", "0".repeat(DIGITS - 1)),
+        format!("{}.KIND", "0".repeat(DIGITS)),
+    ];
+    for name in [
+        "../out", "lock", "size", "new", "", &long, &letters, &short, &upper,
+    ] {
         store.write(name, b"content");
         assert_eq!(store.read(name), None);
     }
@@ -124,6 +131,32 @@ fn least_recently_used_entries_go_first() {
     // A process with a lower limit.
     Store::new(store.directory.clone(), 1000).write(&name(7), &[7; 900]);
     assert_eq!(left(&store), [name(6), name(99), "other".to_owned()]);
+}
+
+#[test]
+fn an_entry_may_take_a_quarter_of_the_limit() {
+    let (_parent, store) = store(4000);
+    store.write(&name(1), &[1; 1000 - HEADER]);
+    store.write(&name(2), &[2; 1001 - HEADER]);
+    assert_eq!(left(&store), [name(1)]);
+}
+
+#[test]
+fn entries_are_counted_only_beyond_the_limit() {
+    let (_parent, store) = store(4000);
+    for number in 0..4 {
+        store.write(&name(number), &[number; 1000 - HEADER]);
+    }
+    assert_eq!(left(&store).len(), 4, "the limit itself is not too much");
+    // With a note that says less, nothing is counted and nothing removed.
+    fs::write(store.directory.join("size"), "0").unwrap();
+    store.write(&name(4), &[4; 1000 - HEADER]);
+    assert_eq!(left(&store).len(), 5);
+    // Exactly the limit is kept even where it is counted.
+    store.remove(&name(4));
+    fs::write(store.directory.join("size"), "nonsense").unwrap();
+    store.write(&name(3), &[3; 1000 - HEADER]);
+    assert_eq!(left(&store).len(), 4);
 }
 
 #[test]

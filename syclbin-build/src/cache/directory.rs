@@ -11,7 +11,7 @@ pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
 /// How large the cache may become: bytes, or with K, M or G behind.
 pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 
-/// How large it may become where nobody says.
+/// How large the cache may become by default.
 pub const LIMIT: u64 = 1 << 30;
 
 /// Where the cache is: in the folder that [`SYCLBIN_CACHE`](CACHE_VARIABLE) names, else in that of the

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use syclbin::{AbstractModule, Container, State, Syclbin};
 
-use crate::compiled::Compiled;
+use crate::compiler::output::Compiled;
 
 /// Everything but the files that were read, which manifests have. `None` where the modules do not fit
 /// the format.

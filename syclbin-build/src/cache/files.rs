@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::text::Text;
+use super::contents::Contents;
 
 /// A file that was read for a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Read {
+pub(crate) struct Dependency {
     pub(crate) path: PathBuf,
     /// SHA-256 of all bytes, in hexadecimal.
     pub(crate) hash: String,
@@ -22,7 +22,7 @@ pub(crate) struct Read {
 /// Files as they are at one moment.
 #[derive(Default)]
 pub(crate) struct Files {
-    texts: HashMap<PathBuf, Option<Text>>,
+    contents: HashMap<PathBuf, Option<Contents>>,
     states: HashMap<PathBuf, Option<State>>,
     listings: HashMap<PathBuf, Option<Rc<BTreeSet<OsString>>>>,
 }
@@ -34,13 +34,13 @@ struct State {
 }
 
 impl Files {
-    pub(crate) fn text(&mut self, path: &Path) -> Option<&Text> {
+    pub(crate) fn contents(&mut self, path: &Path) -> Option<&Contents> {
         let read = || {
             let bytes = syclbin_toolchain::file::read(path).ok()?;
-            Some(Text::read(&bytes))
+            Some(Contents::read(&bytes))
         };
-        let text = self.texts.entry(path.to_owned()).or_insert_with(read);
-        text.as_ref()
+        let contents = self.contents.entry(path.to_owned()).or_insert_with(read);
+        contents.as_ref()
     }
 
     pub(crate) fn exists(&mut self, path: &Path) -> bool {
@@ -64,18 +64,18 @@ impl Files {
     }
 
     /// Whether every file has the bytes that it had.
-    pub(crate) fn hold(&mut self, all: &[Read]) -> bool {
+    pub(crate) fn hold(&mut self, all: &[Dependency]) -> bool {
         all.iter().all(|read| {
             let state = self.state(&read.path);
             state.is_some_and(|state| state.stamp == read.stamp)
-                || (self.text(&read.path)).is_some_and(|text| text.hash == read.hash)
+                || (self.contents(&read.path)).is_some_and(|contents| contents.hash == read.hash)
         })
     }
 
     /// The file as it is now.
-    pub(crate) fn read(&mut self, path: PathBuf) -> Option<Read> {
-        Some(Read {
-            hash: self.text(&path)?.hash.clone(),
+    pub(crate) fn read(&mut self, path: PathBuf) -> Option<Dependency> {
+        Some(Dependency {
+            hash: self.contents(&path)?.hash.clone(),
             stamp: self.state(&path)?.stamp.clone(),
             path,
         })

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
-use super::files::Read;
-use crate::headers::{local, portable};
-use crate::search::hex;
+use super::files::Dependency;
+use crate::compiler::headers::{local, portable};
 
 /// Beyond this many, the oldest goes: a header that has had as many states is being worked on.
 const MOST: usize = 16;
@@ -19,7 +18,7 @@ pub(crate) struct Record {
     /// The name of its entry.
     pub(crate) id: String,
     /// All files that were read, the source first.
-    pub(crate) read: Vec<Read>,
+    pub(crate) read: Vec<Dependency>,
     /// The names of files that were asked for and may not exist.
     pub(crate) asked: BTreeSet<String>,
     /// The hash of the paths of all [`candidates`](super::candidates).
@@ -30,7 +29,7 @@ impl Record {
     /// The id is a hash of all that decides. `None` where a path or name is no text of one line.
     pub(crate) fn new(
         key: &str,
-        read: Vec<Read>,
+        read: Vec<Dependency>,
         asked: BTreeSet<String>,
         candidates: String,
     ) -> Option<Self> {
@@ -43,7 +42,7 @@ impl Record {
             hash.update([0]);
         }
         asked.iter().all(|name| is_line(name)).then(|| Self {
-            id: hex(&hash.finalize()),
+            id: format!("{:x}", hash.finalize()),
             read,
             asked,
             candidates,
@@ -72,7 +71,7 @@ impl Manifest {
         let mut text = String::new();
         for record in &self.records {
             let _ = writeln!(text, "result {} {}", record.id, record.candidates);
-            for Read { path, hash, stamp } in &record.read {
+            for Dependency { path, hash, stamp } in &record.read {
                 let _ = writeln!(text, "file {hash} {stamp} {}", portable(path).display());
             }
             for name in &record.asked {
@@ -102,7 +101,7 @@ impl Manifest {
                 continue;
             }
             let mut fields = rest.splitn(3, ' ').map(str::to_owned);
-            record.read.push(Read {
+            record.read.push(Dependency {
                 hash: fields.next()?,
                 stamp: fields.next()?,
                 path: local(PathBuf::from(fields.next()?)),
@@ -123,7 +122,7 @@ mod tests {
             "/usr/include/x",
             "inc/gr\u{fc}n.hpp",
         ];
-        let read = read.map(|path| Read {
+        let read = read.map(|path| Dependency {
             path: path.into(),
             hash: format!("{number:064x}"),
             stamp: "1-2-3".to_owned(),

@@ -9,7 +9,7 @@
 //!
 //! | module | noun |
 //! |---|---|
-//! | `text` | the hash of a file, and what it asks for beside files that were read |
+//! | `contents` | the hash of a file, and what it asks for beside files that were read |
 //! | `files` | files as they are at one moment |
 //! | `candidates` | the files that a compiler could take for the names of headers |
 //! | `setting` | all that decides but for files: compiler, arguments, environment |
@@ -22,12 +22,12 @@
 
 mod arguments;
 mod candidates;
+mod contents;
 mod directory;
 mod entry;
 mod files;
 mod manifest;
 mod setting;
-mod text;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -39,10 +39,9 @@ use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
-use crate::compiled::Compiled;
 use crate::compiler::Compiler;
-use crate::headers;
-use crate::search::hex;
+use crate::compiler::headers;
+use crate::compiler::output::Compiled;
 pub use directory::{CACHE_VARIABLE, LIMIT, SIZE_VARIABLE, folder};
 use files::Files;
 use manifest::{Manifest, Record};
@@ -56,18 +55,18 @@ pub(crate) struct Cache {
     before: Files,
 }
 
-/// What is known of a source.
-pub(crate) enum Known {
+/// What the cache has of a source.
+pub(crate) enum Lookup {
     /// What compiling it would make.
-    Compiled(Compiled),
+    Hit(Compiled),
     /// Where it belongs once it is compiled.
-    NotYet(Box<Slot>),
+    Miss(Box<Pending>),
     /// What is made of it cannot be kept.
-    Never,
+    Uncacheable,
 }
 
 /// A source that is to be compiled, and where the result belongs.
-pub(crate) struct Slot {
+pub(crate) struct Pending {
     key: String,
     /// The hash of the source.
     source: String,
@@ -112,13 +111,13 @@ impl Cache {
     }
 
     /// What compiling `source` would make, if that is known.
-    pub(crate) fn look_up(&mut self, source: &Path) -> Known {
-        let text = self.before.text(source);
-        let Some(text) = text.filter(|text| text.asked.is_some()) else {
-            return Known::Never;
+    pub(crate) fn look_up(&mut self, source: &Path) -> Lookup {
+        let contents = self.before.contents(source);
+        let Some(contents) = contents.filter(|contents| contents.asked.is_some()) else {
+            return Lookup::Uncacheable;
         };
-        let content = text.hash.clone();
-        let key = self.setting.key(source, &content);
+        let hash = contents.hash.clone();
+        let key = self.setting.key(source, &hash);
         let found = self.manifest(&key).and_then(|manifest| {
             let mut records = manifest.records.into_iter();
             let record = records.find(|record| self.holds(record))?;
@@ -127,10 +126,10 @@ impl Cache {
             entry::decode(&bytes, files.collect())
         });
         match found {
-            Some(compiled) => Known::Compiled(compiled),
-            None => Known::NotYet(Box::new(Slot {
+            Some(compiled) => Lookup::Hit(compiled),
+            None => Lookup::Miss(Box::new(Pending {
                 key,
-                source: content,
+                source: hash,
                 started: SystemTime::now(),
             })),
         }
@@ -138,8 +137,14 @@ impl Cache {
 
     /// Keeps what compiling `source` made, unless something changed meanwhile or depends on more than
     /// files.
-    pub(crate) fn keep(&self, slot: &Slot, source: &Path, compiled: &Compiled, after: &mut Files) {
-        let Some(record) = self.record(slot, source, compiled, after) else {
+    pub(crate) fn keep(
+        &self,
+        pending: &Pending,
+        source: &Path,
+        compiled: &Compiled,
+        after: &mut Files,
+    ) {
+        let Some(record) = self.record(pending, source, compiled, after) else {
             return;
         };
         let Some(bytes) = entry::encode(compiled) else {
@@ -147,7 +152,7 @@ impl Cache {
         };
         // The result first: a manifest that names none is of no use.
         self.store.write(&result_name(&record.id), &bytes);
-        self.store.update(&manifest_name(&slot.key), |old| {
+        self.store.update(&manifest_name(&pending.key), |old| {
             let mut manifest = old.and_then(decoded).unwrap_or_default();
             manifest.add(record);
             manifest.encode().into_bytes()
@@ -170,7 +175,7 @@ impl Cache {
     /// What has to be as it is for `compiled` to hold; `None` where that cannot be known.
     fn record(
         &self,
-        slot: &Slot,
+        pending: &Pending,
         source: &Path,
         compiled: &Compiled,
         after: &mut Files,
@@ -179,16 +184,16 @@ impl Cache {
         let mut read = Vec::new();
         let mut asked = BTreeSet::new();
         for path in std::iter::once(source).chain(headers.map(PathBuf::as_path)) {
-            asked.extend(after.text(path)?.asked.clone()?);
+            asked.extend(after.contents(path)?.asked.clone()?);
             read.push(after.read(path.to_owned())?);
         }
         let candidates = self.setting.candidates(&read, &asked, after);
         // A file that changed or came while the compiler ran may have been read before or after.
         let read_paths = read.iter().map(|read| &read.path);
         let mut all = read_paths.chain(&candidates);
-        let is_settled = all.all(|path| after.is_older(path, slot.started));
-        (is_settled && read[0].hash == slot.source)
-            .then(|| Record::new(&slot.key, read, asked, hash_of(&candidates)))?
+        let is_settled = all.all(|path| after.is_older(path, pending.started));
+        (is_settled && read[0].hash == pending.source)
+            .then(|| Record::new(&pending.key, read, asked, hash_of(&candidates)))?
     }
 
     /// The files as they are once all is compiled.
@@ -217,5 +222,5 @@ fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
         hash.update(path.as_os_str().as_encoded_bytes());
         hash.update([0]);
     }
-    hex(&hash.finalize())
+    format!("{:x}", hash.finalize())
 }

@@ -8,10 +8,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::arguments::Named;
 use super::candidates::candidates;
-use super::files::{Files, Read, stamp};
-use super::text;
+use super::contents;
+use super::files::{Dependency, Files, stamp};
 use crate::compiler::{self, Compiler};
-use crate::search::hex;
 
 /// Changes when entries mean something else.
 const FORMAT: &str = "syclbin kernels 2";
@@ -84,15 +83,15 @@ impl Setting {
         }
         for text in &arguments {
             // A macro may ask for the time or for a file.
-            text::asked(text).filter(BTreeSet::is_empty)?;
+            contents::asked(text).filter(BTreeSet::is_empty)?;
             // Our headers are compared where a source reads them.
-            let word = crate::headers::portable(Path::new(text));
+            let word = crate::compiler::headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
         if arguments.iter().any(|text| text.starts_with("-g")) {
             // Debug information names the folder of the compile, and those of headers.
             let current = std::env::current_dir().ok()?;
-            for folder in [crate::headers::folder(), current] {
+            for folder in [crate::compiler::headers::folder(), current] {
                 field(&mut hash, folder.as_os_str().as_encoded_bytes());
             }
         }
@@ -115,13 +114,13 @@ impl Setting {
         let mut hash = self.hash.clone();
         field(&mut hash, source.as_os_str().as_encoded_bytes());
         field(&mut hash, content.as_bytes());
-        hex(&hash.finalize())
+        format!("{:x}", hash.finalize())
     }
 
     /// The [`candidates`] for a source that reads the files `read`, which ask for the names `asked`.
     pub(crate) fn candidates(
         &self,
-        read: &[Read],
+        read: &[Dependency],
         asked: &BTreeSet<String>,
         files: &mut Files,
     ) -> BTreeSet<PathBuf> {
@@ -215,7 +214,7 @@ mod tests {
         assert!(code(&paths).is_some());
         for (folder, file) in paths
             .iter()
-            .zip(["src/compiled.rs", "src/signature/mod.rs"])
+            .zip(["src/compiler/output.rs", "src/signature/mod.rs"])
         {
             assert!(folder.join(file).is_file(), "{file}");
         }

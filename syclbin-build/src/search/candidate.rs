@@ -28,7 +28,7 @@ pub enum Origin {
     },
     /// It lies in a folder of `PATH`.
     Path,
-    /// It lies where oneAPI is installed to if nobody says otherwise.
+    /// It lies in the default directory of oneAPI.
     Default,
 }
 
@@ -86,10 +86,10 @@ impl fmt::Display for Candidate {
             Origin::Chosen => write!(f, ".compiler(\"{program}\")"),
             Origin::Variable { name, value } => {
                 write!(f, "{name}={}", value.display())?;
-                match value.as_os_str() == OsStr::new(&self.program) || !self.exists() {
-                    true => Ok(()),
-                    false => write!(f, " ({program})"),
+                if value.as_os_str() == OsStr::new(&self.program) || !self.exists() {
+                    return Ok(());
                 }
+                write!(f, " ({program})")
             }
             Origin::Folder(variable) => write!(f, "{program} ({variable})"),
             Origin::Installed { version, .. } => write!(f, "{program} (installed, {version})"),

@@ -1,4 +1,4 @@
-//! Which compiler a build takes: the places in their order, and what speaks against each candidate.
+//! Search: the first candidate that has `-fsyclbin`, and why each candidate before it was rejected.
 //!
 //! Shared with `cargo syclbin doctor`, which shows what a build would do.
 //!
@@ -8,9 +8,9 @@
 //! 4. The installed one: it was put there for this, and is the same on every machine.
 //! 5. `PATH`, then `/opt/intel/oneapi`: what happens to be there.
 
+mod answers;
 mod candidate;
-mod memory;
-mod places;
+mod locations;
 mod probe;
 
 use std::ffi::OsString;
@@ -19,13 +19,12 @@ use std::time::Duration;
 
 use syclbin_toolchain::NoHome;
 
+pub use answers::Answers;
 pub use candidate::{Candidate, Origin};
-pub use memory::Memory;
-pub(crate) use memory::hex;
 pub use probe::Problem;
 
-use crate::error::Error;
-use places::Place;
+use crate::process;
+use locations::Location;
 
 /// Names a compiler; it is then the only one that is tried.
 pub const VARIABLE: &str = "SYCLBIN_CLANG";
@@ -36,7 +35,7 @@ pub const LIMIT_VARIABLE: &str = "SYCLBIN_PROBE_SECONDS";
 /// The limit where none is set: compilers answer in milliseconds, but may lie on a slow disk.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Where to look, and whom to ask for variables.
+/// What a search depends on beside the file system.
 pub struct Search<'s> {
     /// The value of an environment variable; a build script tells Cargo of it.
     pub variable: &'s dyn Fn(&str) -> Option<OsString>,
@@ -45,24 +44,24 @@ pub struct Search<'s> {
     /// The triple that Cargo compiles on.
     pub host: Option<String>,
     /// Where answers of compilers are kept.
-    pub memory: Memory,
+    pub answers: Answers,
 }
 
 /// A compiler that has `-fsyclbin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Detected {
     /// Where it is, and how it was found.
     pub candidate: Candidate,
     /// What it says it is.
     pub version: String,
 }
 
-/// A candidate that does not do.
+/// A candidate that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedOver {
     /// Where it is, and how it was found.
     pub candidate: Candidate,
-    /// What speaks against it.
+    /// Why it was rejected.
     pub problem: Problem,
 }
 
@@ -72,33 +71,55 @@ impl std::fmt::Display for PassedOver {
     }
 }
 
-/// What a search came to.
+/// Why a search found no compiler. [`Error`](crate::Error) says so, with the way out.
 #[derive(Debug)]
-pub struct Outcome {
+pub enum Failure {
+    /// The only candidate that was tried was rejected.
+    Unusable(Box<PassedOver>),
+    /// Every candidate was rejected.
+    NotFound {
+        /// The folder that installed compilers would lie in.
+        home: Option<PathBuf>,
+        /// All candidates.
+        passed_over: Vec<PassedOver>,
+    },
+    /// The folder of installed compilers is unknown.
+    NoHome(NoHome),
+}
+
+impl From<NoHome> for Failure {
+    fn from(problem: NoHome) -> Self {
+        Self::NoHome(problem)
+    }
+}
+
+/// The compiler that a search chose, and the candidates that it rejected.
+#[derive(Debug)]
+pub struct SearchResult {
     /// The compiler, or why there is none.
-    pub taken: Result<Found, Error>,
-    /// Candidates before it that do not do.
+    pub taken: Result<Detected, Failure>,
+    /// The candidates before it, which were rejected.
     pub passed_over: Vec<PassedOver>,
 }
 
 impl Search<'_> {
     /// The first candidate that has `-fsyclbin`; none behind it is asked.
     #[must_use]
-    pub fn run(&self, forced: Option<&Path>) -> Outcome {
+    pub fn run(&self, forced: Option<&Path>) -> SearchResult {
         let mut passed_over = Vec::new();
         let taken = self.find(forced, &mut passed_over);
-        Outcome { taken, passed_over }
+        SearchResult { taken, passed_over }
     }
 
     /// Candidates that a search does not come to, because it found one before them.
     #[must_use]
-    pub fn behind(&self, found: &Found) -> Vec<Candidate> {
+    pub fn behind(&self, found: &Detected) -> Vec<Candidate> {
         let mut all = Vec::new();
         if let Some(value) = (self.variable)(VARIABLE) {
             all.push(self.named(VARIABLE, value));
         }
-        for place in Place::ALL {
-            all.extend(place.candidates(self).unwrap_or_default());
+        for location in Location::ALL {
+            all.extend(location.candidates(self).unwrap_or_default());
         }
         let taken = all.iter().position(|one| *one == found.candidate);
         let mut behind = all.split_off(taken.map_or(0, |index| index + 1));
@@ -116,7 +137,7 @@ impl Search<'_> {
         &self,
         forced: Option<&Path>,
         passed_over: &mut Vec<PassedOver>,
-    ) -> Result<Found, Error> {
+    ) -> Result<Detected, Failure> {
         let only = match forced {
             Some(path) => Some(Candidate::program(
                 Origin::Chosen,
@@ -127,15 +148,15 @@ impl Search<'_> {
         };
         if let Some(only) = only {
             return self.ask(&only).map_err(|problem| {
-                Error::Unusable(Box::new(PassedOver {
+                Failure::Unusable(Box::new(PassedOver {
                     candidate: only,
                     problem,
                 }))
             });
         }
         let mut seen: Vec<Candidate> = Vec::new();
-        for place in Place::ALL {
-            for candidate in place.candidates(self)? {
+        for location in Location::ALL {
+            for candidate in location.candidates(self)? {
                 // A folder of a variable is mostly in PATH too.
                 if seen.iter().any(|one| one.is_same_program(&candidate)) {
                     continue;
@@ -150,32 +171,29 @@ impl Search<'_> {
                 seen.push(candidate);
             }
         }
-        Err(Error::NoCompiler {
+        Err(Failure::NotFound {
             home: self.home().ok().map(|home| home.path().to_owned()),
             passed_over: passed_over.clone(),
         })
     }
 
-    /// Whether a candidate does, from memory if it was asked before.
-    fn ask(&self, candidate: &Candidate) -> Result<Found, Problem> {
+    /// Whether a candidate does, from the kept answers if it was asked before.
+    fn ask(&self, candidate: &Candidate) -> Result<Detected, Problem> {
         if !candidate.exists() {
             return Err(Problem::NotFound);
         }
         let limit = self.limit();
         let answer = self
-            .memory
+            .answers
             .recall_or(candidate, || probe::ask(candidate, limit))?;
-        answer.into_version().map(|version| Found {
+        answer.into_version().map(|version| Detected {
             candidate: candidate.clone(),
             version,
         })
     }
 
     fn limit(&self) -> Duration {
-        (self.variable)(LIMIT_VARIABLE)
-            .and_then(|value| value.to_str()?.trim().parse().ok())
-            .filter(|seconds| *seconds > 0)
-            .map_or(LIMIT, Duration::from_secs)
+        process::time_limit((self.variable)(LIMIT_VARIABLE), LIMIT)
     }
 
     /// The program that a variable names, which is a path or a name on `PATH`, whatever blanks are in

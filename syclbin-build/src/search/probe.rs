@@ -5,8 +5,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use super::{Candidate, LIMIT_VARIABLE};
-use crate::error::Ended;
-use crate::process::{self, Process};
+use crate::process::{self, Ended, Process};
 
 /// What speaks against a candidate, with the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,11 +87,12 @@ pub(crate) struct Answer {
 impl Answer {
     /// The version of a program that does.
     pub(super) fn into_version(self) -> Result<String, Problem> {
-        match self.has_option {
-            true => Ok(self.version),
-            false => Err(Problem::NoOption {
+        if self.has_option {
+            Ok(self.version)
+        } else {
+            Err(Problem::NoOption {
                 version: self.version,
-            }),
+            })
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Failure;
-use super::opencl::Sampler;
-use super::slice::Place;
+use crate::backend::dispatch::sampler::Sampler;
+use crate::backend::failure::Failure;
+use crate::backend::slice::Place;
 
 /// The value of one argument.
 #[derive(Clone, Copy)]

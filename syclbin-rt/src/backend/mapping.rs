@@ -1,6 +1,5 @@
 //! What the host sees of memory: a view that nothing on the device changes meanwhile.
 
-use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -8,9 +7,11 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::memory::Raw;
-use super::slice::{DeviceSlice, Place};
-use super::{Failure, Memory, Queue};
+use crate::backend::dispatch::host_view::HostView;
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::dispatch::queue::Queue;
+use crate::backend::failure::{Failure, NoView, Rejection};
+use crate::backend::slice::{DeviceSlice, Place};
 
 /// Elements on a device, for the host to read, made by [`Queue::map`](crate::Queue::map).
 ///
@@ -36,37 +37,18 @@ pub struct MappedMut<'a, T> {
 struct View {
     queue: Queue,
     memory: Arc<Memory>,
-    pointer: *mut c_void,
+    /// Nothing where there are no elements, and when it was given back.
+    host: Option<HostView>,
     /// In elements.
     len: usize,
-    #[cfg(feature = "cuda")]
-    bytes: usize,
     writing: bool,
-    /// What the host sees of memory that only the device reaches, and where it begins there.
-    #[cfg(feature = "cuda")]
-    copy: Option<(Vec<Unit>, usize)>,
 }
-
-/// What copies are made of, so that they are aligned for nearly all types.
-#[cfg(feature = "cuda")]
-#[repr(C, align(64))]
-#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
-struct Unit([u8; 64]);
 
 // SAFETY: the view is of memory, not of a thread, and drivers let queues be used from every thread
 // (OpenCL 3.0, appendix A.2; a context of CUDA is made current on the thread by each call).
 unsafe impl Send for View {}
 // SAFETY: as for Send.
 unsafe impl Sync for View {}
-
-/// Why the host has no view of memory.
-pub(crate) enum NoView {
-    /// A prepared launch or a recording has it.
-    Held,
-    /// It is the device's own.
-    OutOfReach,
-    Failed(Failure),
-}
 
 impl<'a, T: Pod> Mapped<'a, T> {
     /// A view of `slice`, when all is done that was put into any queue of the device.
@@ -98,13 +80,9 @@ impl View {
         let mut view = Self {
             queue: queue.clone(),
             memory: Arc::clone(memory),
-            pointer: std::ptr::null_mut(),
+            host: None,
             len: place.len,
-            #[cfg(feature = "cuda")]
-            bytes: place.bytes(),
             writing,
-            #[cfg(feature = "cuda")]
-            copy: None,
         };
         if memory.is_held(writing) {
             return Err(NoView::Held);
@@ -113,70 +91,26 @@ impl View {
         if place.bytes() == 0 {
             return Ok(view);
         }
-        view.pointer = view.begin(place)?;
-        if view.pointer.cast::<T>().is_aligned() {
+        let host = view.host.insert(HostView::new(queue, place, writing)?);
+        if host.pointer().cast::<T>().is_aligned() {
             return Ok(view);
         }
         // Drivers align for all types of kernels, so this is one that asks for more than any of them.
-        let (call, code) = ("viewing memory", super::UNALIGNED);
-        Err(NoView::Failed(Failure { call, code }))
-    }
-
-    /// Where the host sees a place.
-    fn begin(&mut self, place: &Place<[()]>) -> Result<*mut c_void, NoView> {
-        match (&self.queue, place.memory.raw()) {
-            (Queue::OpenCl(queue), Raw::OpenCl(memory)) => {
-                queue.map(memory, place.offset, place.bytes(), self.writing)
-            }
-            #[cfg(feature = "cuda")]
-            (_, Raw::Cuda(memory)) => {
-                if let Some(pointer) = memory.host_pointer() {
-                    // SAFETY: the place is inside of the memory.
-                    return Ok(unsafe { pointer.byte_add(place.offset) }.cast());
-                }
-                if memory.is_out_of_reach() {
-                    return Err(NoView::OutOfReach);
-                }
-                let mut units = vec![Unit([0; 64]); place.bytes().div_ceil(size_of::<Unit>())];
-                let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut units);
-                let bytes = bytes.get_mut(..place.bytes()).unwrap_or_default();
-                let read = self.queue.read(&place.memory, place.offset, bytes);
-                read.map_err(NoView::Failed)?;
-                let (units, _) = self.copy.insert((units, place.offset));
-                Ok(units.as_mut_ptr().cast())
-            }
-            #[cfg(feature = "cuda")]
-            _ => Err(NoView::OutOfReach),
-        }
+        Err(NoView::Failed(Failure::Rejected(Rejection::Unaligned)))
     }
 
     fn elements<T>(&self) -> *mut T {
-        if self.pointer.is_null() {
-            std::ptr::NonNull::dangling().as_ptr()
-        } else {
-            self.pointer.cast()
+        match &self.host {
+            None => std::ptr::NonNull::dangling().as_ptr(),
+            Some(host) => host.pointer().cast(),
         }
     }
-}
 
-impl View {
     /// Gives the memory back, once.
     fn end(&mut self) -> Result<(), Failure> {
-        let pointer = std::mem::replace(&mut self.pointer, std::ptr::null_mut());
-        if pointer.is_null() {
-            return Ok(());
-        }
-        match (&self.queue, self.memory.raw()) {
-            (Queue::OpenCl(queue), Raw::OpenCl(memory)) => queue.unmap(memory, pointer),
-            #[cfg(feature = "cuda")]
-            (queue, _) => match self.copy.take() {
-                Some((units, offset)) if self.writing => {
-                    let bytes: &[u8] = bytemuck::cast_slice(&units);
-                    let bytes = bytes.get(..self.bytes).unwrap_or(bytes);
-                    queue.write(&self.memory, offset, bytes)
-                }
-                _ => Ok(()),
-            },
+        match self.host.take() {
+            None => Ok(()),
+            Some(host) => host.end(&self.queue, &self.memory),
         }
     }
 }

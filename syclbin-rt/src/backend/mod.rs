@@ -10,59 +10,32 @@
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+#[cfg(not(feature = "cuda"))]
+pub(crate) mod cuda_absent;
+#[cfg(not(feature = "cuda"))]
+pub(crate) use cuda_absent as cuda;
 pub(crate) mod opencl;
 
-mod argument;
-mod context;
-mod device;
-mod event;
-mod failure;
-mod gate;
-mod kernel;
-mod loader;
-mod mapping;
-mod memory;
-mod pointer;
-mod program;
-mod queue;
-mod recording;
+pub(crate) mod argument;
+pub(crate) mod dispatch;
+pub(crate) mod failure;
+pub(crate) mod mapping;
+pub(crate) mod pattern;
+pub(crate) mod pointer;
+pub(crate) mod process;
+pub(crate) mod reach;
 pub(crate) mod slice;
-mod transfer;
-mod wakers;
+pub(crate) mod slot;
+pub(crate) mod source;
+pub(crate) mod times;
+pub(crate) mod transfer;
 
-pub(crate) use argument::{Argument, Arguments, Values};
-pub(crate) use context::Context;
-pub(crate) use device::{Found, Library};
+pub(crate) use dispatch::context::Context;
+pub(crate) use dispatch::event::Event;
+pub(crate) use dispatch::kernel::Kernel;
+pub(crate) use dispatch::queue::Queue;
 #[cfg(test)]
-pub(crate) use event::held;
-pub(crate) use event::{End, Event, Times, WaitList};
-pub(crate) use failure::{Failure, ends_context};
-pub(crate) use gate::Passage;
-pub(crate) use kernel::{Kernel, KernelObject, Slot};
-pub(crate) use mapping::NoView;
+pub(crate) use dispatch::queue::held;
+pub(crate) use dispatch::sampler::Sampler;
 pub use mapping::{Mapped, MappedMut};
-pub(crate) use memory::{Held, Memory, Reach};
 pub use pointer::DevicePointer;
-pub(crate) use program::{BuildError, Program};
-pub(crate) use queue::{Queue, QueueAbilities};
-pub(crate) use recording::{CommandBuffer, pattern};
-pub(crate) use transfer::{Lent, Unstarted};
-
-/// What a command answers that is given things of two backends: `CL_INVALID_CONTEXT`, whichever they
-/// are. Those above have seen to it that this does not happen.
-const FOREIGN: i32 = opencl3::error_codes::CL_INVALID_CONTEXT;
-
-/// What a view answers that is not aligned for its elements: `CL_INVALID_OPERATION`.
-const UNALIGNED: i32 = opencl3::error_codes::CL_INVALID_OPERATION;
-
-/// The same of whichever backend `$of` is.
-macro_rules! each {
-    ($name:ident, $of:expr, $inner:ident => $same:expr) => {
-        match $of {
-            $name::OpenCl($inner) => $same,
-            #[cfg(feature = "cuda")]
-            $name::Cuda($inner) => $same,
-        }
-    };
-}
-use each;

@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::Memory;
+use crate::backend::dispatch::memory::Memory;
 
 /// Some elements of `T` in memory of a device: to a [`Buffer`](crate::Buffer) what `[T]` is to a
 /// `Vec<T>`.

@@ -4,8 +4,10 @@ use std::mem::ManuallyDrop;
 
 use bytemuck::Pod;
 
-use super::slice::Place;
-use super::{Event, Failure, Queue, WaitList};
+use crate::backend::dispatch::event::{Event, WaitList};
+use crate::backend::dispatch::queue::Queue;
+use crate::backend::failure::{Failure, Unstarted};
+use crate::backend::slice::Place;
 
 /// Elements that a queued command reads or writes. Nobody sees them before it has ended; dropping
 /// this waits for that. If it is forgotten instead, its memory is never freed.
@@ -13,20 +15,6 @@ pub(crate) struct Lent<T> {
     /// Moving a `Vec` leaves its elements where they are.
     data: ManuallyDrop<Vec<T>>,
     event: Event,
-}
-
-/// A copy that was not started, as far as the driver tells.
-pub(crate) struct Unstarted {
-    pub(crate) failure: Failure,
-    /// Whether it may run all the same.
-    pub(crate) may_run: bool,
-}
-
-impl From<Failure> for Unstarted {
-    fn from(failure: Failure) -> Self {
-        let may_run = false;
-        Self { failure, may_run }
-    }
 }
 
 impl<T> Lent<T> {

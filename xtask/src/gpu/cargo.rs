@@ -9,7 +9,7 @@ use cargo_metadata::{Artifact, Message, TargetKind};
 use super::elf::GLIBC;
 use super::zig::Zig;
 use crate::examples::EXAMPLES;
-use crate::steps::Result;
+use crate::steps::{Result, timed};
 
 /// What the examples are compiled for beside SPIR-V and PTX: native code for the two generations of GPUs
 /// that are common in data centres. The tests keep the default targets, so that drivers compile PTX, too;
@@ -55,7 +55,12 @@ pub(super) fn build(zig: &Zig) -> Result<Vec<Executable>> {
 
 /// What one run of Cargo builds, with kernels for `targets` or for the default ones.
 fn artifacts(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifact>> {
-    eprintln!("== cargo {arguments}");
+    timed(&format!("cargo {arguments}"), || {
+        built(zig, arguments, targets)
+    })
+}
+
+fn built(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifact>> {
     let mut command = zig.cargo();
     command
         .args(arguments.split_whitespace())

@@ -13,7 +13,7 @@ use syclbin_toolchain::{HOME_VARIABLE, Home};
 use super::pack::SCRIPT;
 use super::{at, pack};
 use crate::simulated_cuda;
-use crate::steps::Result;
+use crate::steps::{Result, timed};
 
 /// The program that gives a process another network, of nothing.
 const UNSHARE: &str = "/usr/bin/unshare";
@@ -70,8 +70,9 @@ impl Machine {
 
     /// Runs the pack and reads its report, which must agree with the exit status.
     fn run(&self, command: &mut Command) -> Result<Report> {
-        eprintln!("== the pack, with nothing of this machine");
-        let status = command.status().map_err(|error| at(&self.script, error))?;
+        let status = timed("running the pack without this machine", || {
+            command.status().map_err(|error| at(&self.script, error))
+        })?;
         let report = Report::read(&self.directory.join("report.json"));
         let report = report.map_err(|error| error.to_string())?;
         if status.success() == report.passed {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
-use syclbin_build::search::{Found, Memory, Origin, Search};
+use syclbin_build::search::{Answers, Detected, Failure, Origin, Search};
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
@@ -206,14 +206,14 @@ fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
 }
 
 /// What a build script of a crate without `.compiler(..)` would come to.
-fn compilers() -> (Compilers, Option<Found>) {
+fn compilers() -> (Compilers, Option<Detected>) {
     let host = host();
     let search = Search {
         variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
         target: host.clone(),
         host,
         // Asked anew: whoever calls the doctor wants to know how it is now.
-        memory: Memory::default(),
+        answers: Answers::default(),
     };
     let outcome = search.run(None);
     let found = outcome.taken.as_ref().ok().cloned();
@@ -233,8 +233,8 @@ fn compilers() -> (Compilers, Option<Found>) {
                 is_installed: matches!(found.candidate.origin, Origin::Installed { .. }),
             }),
             // What was passed over has lines of its own.
-            Err(syclbin_build::Error::NoCompiler { .. }) => Err("none found".to_owned()),
-            Err(error) => Err(error.to_string()),
+            Err(Failure::NotFound { .. }) => Err("none found".to_owned()),
+            Err(failure) => Err(syclbin_build::Error::from(failure).to_string()),
         },
         passed_over: outcome
             .passed_over

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use syclbin_build::default_targets;
-use syclbin_build::search::Found;
+use syclbin_build::search::Detected;
 use syclbin_rt::DeviceChoice;
 
 /// A kernel that asks for the headers of both SYCL and the C++ standard library.
@@ -80,7 +80,7 @@ impl Ran {
 /// # Errors
 ///
 /// What the compiler says, or why it could not be asked.
-pub(super) fn compile(compiler: &Found) -> Result<Compiled, String> {
+pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     let start = Instant::now();
     let folder = directory()?;
     let source = folder.path().join("trial.cpp");
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn compile(program: &str) -> Result<Compiled, String> {
-        super::compile(&Found {
+        super::compile(&Detected {
             candidate: Candidate {
                 origin: Origin::Path,
                 program: PathBuf::from(program),

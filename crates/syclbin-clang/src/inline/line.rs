@@ -94,6 +94,7 @@ impl<'l> Line<'l> {
         let name = name.split_once('[').map_or(name, |(name, _)| name);
         match directive {
             ".reg" => Self::Registers(rest.trim()),
+            ".local" | ".param" if rest.contains(',') => Self::Odd,
             ".local" if is_word(name) => Self::Local(name),
             ".param" if is_word(name) => Self::Parameter(name),
             ".pragma" | ".loc" => Self::Remark,
@@ -277,4 +278,22 @@ pub(super) fn bits(ty: &str) -> Option<u32> {
     let size = ty.strip_prefix(['b', 'u', 's', 'f'])?;
     let size = size.parse().ok();
     size.filter(|size| matches!(size, 8 | 16 | 32 | 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_of_several_names_are_odd() {
+        let read = |text| matches!(Line::of(text), Line::Local("a") | Line::Parameter("a"));
+        assert!(read(".local .align 8 .b8 a[16];") && read(".param .b32 a;"));
+        for text in [
+            ".local .b8 a[4],b[4];",
+            ".local .b32 a,b;",
+            ".param .b32 a,b;",
+        ] {
+            assert!(matches!(Line::of(text), Line::Odd), "{text}");
+        }
+    }
 }

@@ -456,6 +456,25 @@ fn symbols_are_followed_through_local_variables_of_unoptimized_code() {
 }
 
 #[test]
+fn calls_with_other_effects_stay() {
+    let mut builder = Builder::of(INT);
+    let id = builder.text("_Z1a");
+    let default = builder.global(op::CONSTANT, INT, &[5]);
+    let value = builder.variable(default);
+    let other_function = 30;
+    let buffer = builder.inside(op::FUNCTION_CALL, TO_BYTE, &[other_function]);
+    builder.inside(op::FUNCTION_CALL, INT, &[READ, id, value, buffer]);
+    let lowered = builder.lower().unwrap();
+    assert_eq!(count(&lowered.code, op::FUNCTION_CALL), 1);
+}
+
+#[test]
+fn a_pointer_type_uses_only_its_pointee() {
+    let pointer = Instruction::new(op::TYPE_POINTER, [TO_BYTE, GENERIC, BYTE]);
+    assert_eq!(pointer.uses(), [BYTE]);
+}
+
+#[test]
 fn code_without_constants_and_what_is_no_code_stay_as_they_are() {
     let lowered = lower(&reference()).unwrap().unwrap();
     assert!(lower(&lowered.code).unwrap().is_none());

@@ -25,8 +25,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
     check(options, &inputs)?;
     let codes = parts::codes(options)?;
-    let makes_ptx = codes.iter().any(Option::is_some) && inputs.iter().any(Input::is_source);
-    if makes_ptx {
+    if parts::makes_ptx(&codes, &inputs) {
         nvidia::check(&options.clang)?;
     }
     let backends = Backend::all(options)?;

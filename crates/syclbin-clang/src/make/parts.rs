@@ -38,6 +38,11 @@ pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     Ok(spirv.into_iter().chain(nvidia.map(Some)).collect())
 }
 
+/// Whether a source is compiled to PTX.
+pub(crate) fn makes_ptx(codes: &[Option<Ptx>], inputs: &[Input]) -> bool {
+    codes.iter().any(Option::is_some) && inputs.iter().any(Input::is_source)
+}
+
 /// Whether the only input is a source that this process compiles. PTX is always made by another: the
 /// library may crash on what others take.
 pub(crate) fn is_compiled_here(options: &Options, inputs: &[Input]) -> bool {
@@ -215,4 +220,23 @@ pub(crate) fn compile(
     }
     parts.sort_by_key(|(index, _)| *index);
     Ok((parts.into_iter().map(|(_, part)| part).collect(), read))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nvidia::gpu::NvidiaGpu;
+
+    #[test]
+    fn only_sources_are_compiled_to_ptx() {
+        let ptx = Ptx::requested(NvidiaGpu::named("sm_80").unwrap()).unwrap();
+        let [source, file] = [
+            Input::Source("k.cpp".into()),
+            Input::Syclbin("k.syclbin".into()),
+        ];
+        let inputs = [file.clone(), source.clone()];
+        assert!(makes_ptx(&[None, Some(ptx)], &inputs));
+        assert!(!makes_ptx(&[None], &[source]));
+        assert!(!makes_ptx(&[Some(ptx)], &[file]));
+    }
 }

@@ -1,4 +1,9 @@
 //! Merging: what a source was compiled to for NVIDIA's GPUs joins what it was compiled to for all others.
+//!
+//! PTX joins a module only where both have the same kernels and symbols, the same arguments removed, and ask the same of
+//! a device. It follows the SPIR-V: the reference runtime (2026.2) takes the first IR image of each module for SPIR-V,
+//! and rejects the whole file where that is PTX. It skips later images, and native code for other devices, so PTX
+//! without SPIR-V is stored as native code of its target.
 
 use std::collections::BTreeSet;
 

@@ -196,4 +196,12 @@ mod kind_tests {
         }
         assert_eq!(ImageKind(8).name(), None);
     }
+
+    #[test]
+    fn producers_have_the_names_of_2025() {
+        let named: Vec<_> = (0..=9).map(|number| OffloadKind(number).name()).collect();
+        let [none, openmp, cuda, hip, sycl] = ["none", "openmp", "cuda", "hip", "sycl"].map(Some);
+        let expected = [none, openmp, cuda, None, hip, None, None, None, sycl, None];
+        assert_eq!(named, expected);
+    }
 }

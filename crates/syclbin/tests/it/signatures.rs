@@ -53,6 +53,19 @@ fn a_struct_holds_structs_and_enumerations() {
 }
 
 #[test]
+fn only_rounded_ranges_of_the_runtime_are_left_to_it() {
+    let [runtimes, users, other] = [
+        "_ZTSN4sycl18RoundedRangeKernelE",
+        "_ZTSN3foo18RoundedRangeKernelE",
+        "_ZTSN4sycl6KernelE",
+    ]
+    .map(|symbol| file(&[(symbol, "void k(int n)", &[])]));
+    assert!(reason(&runtimes, 0).starts_with("it is the runtime's own form"));
+    assert!(users.kernels[0].parameters.is_ok());
+    assert!(other.kernels[0].parameters.is_ok());
+}
+
+#[test]
 fn two_structs_of_one_name_are_both_shown() {
     let outer = "struct O { P p; /* 0 */ } /* size 4, align 4 */";
     let found = file(&[

@@ -2,23 +2,12 @@
 
 use std::ffi::c_int;
 
-use super::Failure;
-
 pub(super) const SUCCESS: c_int = 0;
 pub(super) const INVALID_VALUE: c_int = 1;
 pub(super) const NO_DEVICE: c_int = 100;
-pub(super) const INVALID_CONTEXT: c_int = 201;
 pub(super) const NOT_FOUND: c_int = 500;
 pub(super) const NOT_READY: c_int = 600;
 pub(super) const NOT_SUPPORTED: c_int = 801;
-
-/// Turns the number that a call returned into a result.
-pub(super) fn check(call: &'static str, code: c_int) -> Result<(), Failure> {
-    match code {
-        SUCCESS => Ok(()),
-        code => Err(Failure { call, code }),
-    }
-}
 
 /// Whether the context is lost after this error: every later call in it returns the same.
 ///
@@ -174,7 +163,6 @@ mod tests {
             (SUCCESS, CUresult::CUDA_SUCCESS),
             (INVALID_VALUE, CUresult::CUDA_ERROR_INVALID_VALUE),
             (NO_DEVICE, CUresult::CUDA_ERROR_NO_DEVICE),
-            (INVALID_CONTEXT, CUresult::CUDA_ERROR_INVALID_CONTEXT),
             (NOT_FOUND, CUresult::CUDA_ERROR_NOT_FOUND),
             (NOT_READY, CUresult::CUDA_ERROR_NOT_READY),
             (NOT_SUPPORTED, CUresult::CUDA_ERROR_NOT_SUPPORTED),
@@ -198,7 +186,7 @@ mod tests {
             SUCCESS,
             INVALID_VALUE,
             NO_DEVICE,
-            INVALID_CONTEXT,
+            CUresult::CUDA_ERROR_INVALID_CONTEXT as c_int,
             NOT_FOUND,
             NOT_READY,
             NOT_SUPPORTED,

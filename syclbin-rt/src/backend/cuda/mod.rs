@@ -1,6 +1,6 @@
 //! CUDA: the functions of NVIDIA's driver ([`sys`]), and owners of the handles they return.
 //!
-//! A launch costs what the driver's own call costs: see [`stream`].
+//! A launch costs what the driver's own call costs: see [`context::stream`].
 //!
 //! All calls are made with the context of what they are about ([`Context::enter`]). One that a kernel
 //! has ended makes no calls any more.
@@ -9,57 +9,41 @@
     reason = "CUDA is a C interface; its wrappers are the only unsafe code of this crate"
 )]
 
-mod blocks;
-mod clock;
-mod command_buffer;
 mod context;
-mod copy;
-mod end;
-mod errors;
-mod event;
-mod fill;
-mod jit;
+mod device;
+pub(in crate::backend) mod errors;
 mod kernel;
-mod kernel_object;
-mod library;
-mod link;
-mod mark;
 mod memory;
-mod platform;
 mod program;
 mod queue;
-mod stream;
 mod sys;
 #[cfg(test)]
 mod tests;
-mod values;
-mod variable;
-mod wait_list;
 
-pub(crate) use command_buffer::CommandBuffer;
 pub(crate) use context::Context;
-pub(crate) use end::End;
-pub(crate) use errors::{error_name, is_sticky};
-pub(crate) use event::Event;
+pub(crate) use device::Found;
+pub(crate) use device::library::Library;
 pub(crate) use kernel::Kernel;
-pub(crate) use kernel_object::KernelObject;
-pub(crate) use library::Library;
+pub(crate) use kernel::object::KernelObject;
+pub(crate) use kernel::sampler::Sampler;
 pub(crate) use memory::Memory;
-pub(crate) use platform::Found;
-pub(crate) use program::{Kind, Module, Program};
+pub(crate) use memory::mapping::HostView;
+pub(crate) use program::Program;
 pub(crate) use queue::Queue;
-pub(crate) use wait_list::WaitList;
+pub(crate) use queue::command_buffer::CommandBuffer;
+pub(crate) use queue::end::End;
+pub(crate) use queue::event::Event;
+pub(crate) use queue::wait_list::WaitList;
 
-use super::slice::Place;
-use super::{Argument, Arguments, BuildError, Failure, QueueAbilities, Reach, Slot, Times};
+use std::ffi::c_int;
 
-/// The memory of a place.
-///
-/// # Errors
-///
-/// When it is of another driver.
-#[inline]
-fn memory_of<'p>(call: &'static str, place: &'p Place<[()]>) -> Result<&'p Memory, Failure> {
-    let code = errors::INVALID_CONTEXT;
-    place.memory.cuda().ok_or(Failure { call, code })
+use crate::backend::cuda::errors::SUCCESS;
+use crate::backend::failure::Failure;
+
+/// Turns the number that a call returned into a result.
+fn check(call: &'static str, code: c_int) -> Result<(), Failure> {
+    match code {
+        SUCCESS => Ok(()),
+        code => Err(Failure::cuda(call, code)),
+    }
 }

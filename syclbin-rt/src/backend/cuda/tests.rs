@@ -5,10 +5,16 @@ use std::sync::{Arc, mpsc};
 use std::task::{Poll, Wake, Waker};
 
 use super::*;
-use crate::backend;
+use crate::backend::argument::{Argument, Arguments as _};
+use crate::backend::cuda::program::{Kind, Module};
+use crate::backend::dispatch::memory::Memory as AnyMemory;
+use crate::backend::failure::{BuildError, Code, Failure, Rejection};
+use crate::backend::reach::Reach;
+use crate::backend::slice::Place;
+use crate::backend::slot::Slot;
 use crate::common::{on_cuda, say_skipped};
-use crate::queue_options::QueueOptions;
-use crate::range::{Grid, NdRange};
+use crate::launch::range::{Grid, NdRange};
+use crate::queue::options::QueueOptions;
 
 const PTX: &[u8] = include_bytes!("tests.ptx");
 /// How many elements most tests have.
@@ -37,9 +43,9 @@ fn found() -> Option<&'static Found> {
 }
 
 fn build(context: &Arc<Context>, modules: &[Module<'_>]) -> Result<Arc<Program>, Failure> {
-    match Program::build(context, modules) {
+    match Program::of(context, modules) {
         Ok(program) => Ok(Arc::new(program)),
-        Err(BuildError { failure, log }) => {
+        Err(BuildError { failure, log, .. }) => {
             assert_eq!(log, "", "{failure:?}");
             Err(failure)
         }
@@ -50,7 +56,7 @@ fn module(code: &[u8]) -> Module<'_> {
     Module {
         code,
         kind: Kind::Ptx,
-        settings: Vec::new(),
+        settings: &[],
         max_registers: None,
     }
 }
@@ -73,15 +79,23 @@ fn bench() -> Result<Option<Bench>, Failure> {
 /// `LEN` numbers on the device.
 struct Numbers(Place);
 
+/// Bytes of memory.
+fn place(memory: Memory, offset: usize, size: usize) -> Place {
+    Place::new(Arc::new(AnyMemory::from(memory)), offset, size, 1)
+}
+
+fn raw(place: &Place) -> &Memory {
+    place.memory.raw().cuda().expect("memory of CUDA")
+}
+
 impl Numbers {
     fn new(queue: &Queue) -> Result<Self, Failure> {
         let memory = queue.zeroed(LEN * 4)?;
-        let memory = Arc::new(backend::Memory::from(memory));
-        Ok(Self(Place::new(memory, 0, LEN, 4)))
+        Ok(Self(place(memory, 0, LEN * 4)))
     }
 
     fn memory(&self) -> &Memory {
-        self.0.memory.cuda().expect("memory of CUDA")
+        raw(&self.0)
     }
 
     fn read(&self, queue: &Queue) -> Result<Vec<u32>, Failure> {
@@ -135,6 +149,11 @@ impl Bench {
         unsafe { object.set(0, Argument::Memory(&out.0, true)) }?;
         Ok(object)
     }
+}
+
+/// The name of what the driver answered.
+fn name(failure: Failure) -> &'static str {
+    failure.code().map_or("", Code::name)
 }
 
 fn grid(range: NdRange) -> Grid {
@@ -226,7 +245,7 @@ fn work_group_memory_has_its_place_beside_other_memory() -> Tested {
     let expected: Vec<u32> = (0..10).flat_map(backwards).collect();
     // The second time there is more than a kernel may have without asking.
     for before in [12, 60 << 10] {
-        queue.start_fill(out.memory(), 0, LEN * 4, &[0], WaitList::NOTHING)?;
+        queue.start_fill(&out.0, &[0], WaitList::NOTHING)?;
         // SAFETY: the kernel takes a pointer to as many numbers, and memory for its groups.
         unsafe {
             object.set(0, Argument::Memory(&out.0, true))?;
@@ -246,24 +265,18 @@ fn what_does_not_fit_a_kernel_is_refused_before_the_driver_sees_it() -> Tested {
     };
     let mut object = bench.kernel("iota", &[8, 4])?.object()?;
     let code = errors::INVALID_VALUE;
-    let refused = Failure {
-        call: "cuLaunchKernel",
-        code,
-    };
+    let refused = Failure::cuda("cuLaunchKernel", code);
     // SAFETY: nothing is launched.
     unsafe {
         assert_eq!(object.set(1, Argument::Bytes(&[0; 8])), Err(refused));
         assert_eq!(object.set(2, Argument::Bytes(&[0; 8])), Err(refused));
         let range = grid(NdRange::new(LEN).local(7));
         let launched = object.enqueue(&bench.queue, &range, WaitList::NOTHING);
-        let message = launched.err().map(|failure| failure.call);
-        assert!(message.is_some_and(|call| call.contains("cutting the range")));
+        let refused = Failure::Rejected(Rejection::TooManyGroups);
+        assert_eq!(launched.err(), Some(refused));
     }
     let missing = Kernel::new(&bench.program, c"nothing".to_owned(), None);
-    assert_eq!(
-        missing.err().map(Failure::name),
-        Some("CUDA_ERROR_NOT_FOUND")
-    );
+    assert_eq!(missing.err().map(name), Some("CUDA_ERROR_NOT_FOUND"));
     Ok(())
 }
 
@@ -273,7 +286,7 @@ fn parameters_are_asked_of_the_driver_where_nobody_knows_them() -> Tested {
         return Ok(());
     };
     let kernel = match Kernel::new(&bench.program, c"reverse".to_owned(), None) {
-        Err(failure) if failure.code == errors::NOT_SUPPORTED => {
+        Err(failure) if failure.code() == Some(Code::Cuda(errors::NOT_SUPPORTED)) => {
             say_skipped("the driver does not tell");
             return Ok(());
         }
@@ -303,17 +316,18 @@ fn memory_is_copied_and_filled_at_any_place() -> Tested {
         };
         assert_eq!(memory.address().is_some(), reach.is_some());
         queue.write(&memory, 3, &bytes)?;
-        let copy = queue.upload(&[9; 512])?;
-        queue.start_copy(&memory, 3, &copy, 5, 256, WaitList::NOTHING)?;
-        let event = queue.start_fill(&copy, 7, 24, b"sycl-rs!", WaitList::NOTHING)?;
+        let memory = place(memory, 3, 256);
+        let copy = place(queue.upload(&[9; 512])?, 5, 256);
+        queue.start_copy(&memory, &copy, WaitList::NOTHING)?;
+        let event = queue.start_fill(&copy.part(2, 24), b"sycl-rs!", WaitList::NOTHING)?;
         let mut read = vec![0; 512];
-        queue.read(&copy, 0, &mut read)?;
+        queue.read(raw(&copy), 0, &mut read)?;
         assert!(event.is_complete()?);
         let mut expected = vec![9; 512];
         expected[5..261].copy_from_slice(&bytes);
         expected[7..31].copy_from_slice(&b"sycl-rs!".repeat(3));
         assert_eq!(read, expected, "{reach:?}");
-        if let Some(pointer) = memory.host_pointer() {
+        if let Some(pointer) = raw(&memory).host_pointer() {
             // SAFETY: nothing is in the queue, and the host may see this memory.
             let seen = unsafe { std::slice::from_raw_parts(pointer.add(3), 256) };
             assert_eq!(seen, bytes);
@@ -321,13 +335,9 @@ fn memory_is_copied_and_filled_at_any_place() -> Tested {
     }
     let memory = queue.upload(&[])?;
     queue.read(&memory, 0, &mut [])?;
-    let code = errors::INVALID_VALUE;
     assert_eq!(
-        queue
-            .write(&memory, 0, &[1, 2])
-            .err()
-            .map(|failure| failure.code),
-        Some(code)
+        queue.write(&memory, 0, &[1, 2]).err(),
+        Some(Failure::Rejected(Rejection::OutOfBounds("cuMemcpyAsync")))
     );
     Ok(())
 }
@@ -344,15 +354,11 @@ fn transfers_end_with_their_events() -> Tested {
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut to);
     // SAFETY: both are waited for before they go.
     unsafe {
-        let written = queue.write_later(
-            out.memory(),
-            0,
-            from.as_ptr().cast(),
-            LEN * 4,
-            WaitList::NOTHING,
-        )?;
+        let written = queue.start_write(&out.0, from.as_ptr().cast(), WaitList::NOTHING);
+        let written = written.map_err(|unstarted| unstarted.failure)?;
         let after = WaitList::new([&written].into_iter());
-        let read = queue.read_later(out.memory(), 0, bytes.as_mut_ptr(), LEN * 4, &after)?;
+        let read = queue.start_read(&out.0, bytes.as_mut_ptr().cast(), &after);
+        let read = read.map_err(|unstarted| unstarted.failure)?;
         assert!(read.has_ended());
     }
     assert_eq!(to, from);
@@ -382,7 +388,7 @@ fn variables_are_read_and_written_by_name() -> Tested {
         queue.write_variable(program, c"nothing", &[1]),
         queue.write_variable(program, c"table", &[1; 17]),
     ];
-    let names = names.map(|written| written.err().map_or("", Failure::name));
+    let names = names.map(|written| written.err().map_or("", name));
     assert_eq!(names, ["CUDA_ERROR_NOT_FOUND", "CUDA_ERROR_INVALID_VALUE"]);
     Ok(())
 }
@@ -393,10 +399,9 @@ fn constants_have_the_values_that_were_set() -> Tested {
         return Ok(());
     };
     let mut set = module(PTX);
-    for (name, value) in [("__syclbin_constant_by", 11u32), ("nobody reads it", 5)] {
-        set.settings
-            .push((name.to_owned(), value.to_le_bytes().to_vec()));
-    }
+    let settings = [("__syclbin_constant_by", 11u32), ("nobody reads it", 5)]
+        .map(|(name, value)| (name.to_owned(), value.to_le_bytes().to_vec()));
+    set.settings = &settings;
     bench.program = build(bench.queue.context(), &[set])?;
     let out = Numbers::new(&bench.queue)?;
     bench.iota(&bench.queue, &out, 0, WaitList::NOTHING)?;
@@ -418,14 +423,14 @@ fn recorded_commands_run_one_after_the_other_each_time() -> Tested {
     let (out, copy) = (Numbers::new(queue)?, Numbers::new(queue)?);
     let object = bench.doubling(&out)?;
     let range = grid(NdRange::new(LEN));
-    buffer.add_fill(out.memory(), 0, LEN * 4, &[1, 0, 0, 0, 2, 0, 0, 0])?;
+    buffer.add_fill(&out.0, &[1, 0, 0, 0, 2, 0, 0, 0])?;
     // SAFETY: the memory has as many numbers, and lives as long as the buffer.
     unsafe {
         buffer.add_kernel(&object, &range)?;
         buffer.add_kernel(&object, &range)?;
     }
-    buffer.add_copy(out.memory(), 0, copy.memory(), 0, LEN * 4)?;
-    buffer.add_fill(out.memory(), 0, LEN * 4, &[7])?;
+    buffer.add_copy(&out.0, &copy.0)?;
+    buffer.add_fill(&out.0, &[7])?;
     buffer.finish()?;
     let expected = [13, 17].repeat(LEN / 2);
     for _ in 0..3 {
@@ -433,7 +438,7 @@ fn recorded_commands_run_one_after_the_other_each_time() -> Tested {
         unsafe { buffer.enqueue(WaitList::NOTHING) }?.wait()?;
         assert_eq!(copy.read(queue)?, expected);
         assert_eq!(out.read(queue)?, [0x0707_0707; LEN]);
-        queue.start_fill(copy.memory(), 0, LEN * 4, &[0], WaitList::NOTHING)?;
+        queue.start_fill(&copy.0, &[0], WaitList::NOTHING)?;
     }
     Ok(())
 }
@@ -513,10 +518,7 @@ fn a_child_loses_its_context() -> Tested {
     let object = bench.kernel("fault", &[])?.object()?;
     // SAFETY: it is to fail.
     let event = unsafe { object.enqueue(queue, &grid(NdRange::new(1)), WaitList::NOTHING) }?;
-    let fault = Failure {
-        call: "cuLaunchKernel",
-        code: 700,
-    };
+    let fault = Failure::cuda("cuLaunchKernel", 700);
     assert_eq!(event.wait(), Err(fault));
     assert!(queue.context().is_lost());
     // All of it answers with what it died of.
@@ -528,10 +530,7 @@ fn a_child_loses_its_context() -> Tested {
         event.is_complete().map(drop),
         queue.context().finish_all(),
     ] {
-        assert_eq!(
-            answer.map_err(Failure::name),
-            Err("CUDA_ERROR_ILLEGAL_ADDRESS")
-        );
+        assert_eq!(answer.map_err(name), Err("CUDA_ERROR_ILLEGAL_ADDRESS"));
     }
     let mut end = End::default();
     let polled = event.poll(&mut end, Waker::noop());
@@ -542,7 +541,7 @@ fn a_child_loses_its_context() -> Tested {
     drop(bench);
     // While anything of the old one is left there is no new one: it might be in use.
     let refused = Context::shared(device).err();
-    assert_eq!(refused.map(|failure| failure.code), Some(fault.code));
+    assert_eq!(refused.map(Failure::code), Some(fault.code()));
     drop(out);
     let context = Context::shared(device)?;
     assert!(!context.is_lost());
@@ -565,14 +564,14 @@ fn code_that_the_driver_refuses_comes_with_its_words() -> Tested {
     let code = PTX.to_vec();
     let text = String::from_utf8(code).unwrap();
     let broken = text.replace("add.s32", "bad.s32");
-    let error = Program::build(context, &[module(broken.as_bytes())]).err();
-    let BuildError { failure, log } = error.expect("no such instruction");
-    assert_eq!(failure.name(), "CUDA_ERROR_INVALID_PTX");
+    let error = Program::of(context, &[module(broken.as_bytes())]).err();
+    let BuildError { failure, log, .. } = error.expect("no such instruction");
+    assert_eq!(name(failure), "CUDA_ERROR_INVALID_PTX");
     assert!(!log.is_empty());
     let newer = text.replace(".version 6.3", ".version 99.0");
-    let error = Program::build(context, &[module(newer.as_bytes())]).err();
+    let error = Program::of(context, &[module(newer.as_bytes())]).err();
     let failure = error.expect("no such version").failure;
-    assert_eq!(failure.name(), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION");
+    assert_eq!(name(failure), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION");
     // The context is as it was.
     assert!(!context.is_lost());
     bench.queue.finish()

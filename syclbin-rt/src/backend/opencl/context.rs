@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use opencl3::types::{cl_context, cl_context_properties};
 
-use super::platform::Found;
-use super::queue::Handle;
-use super::sys::Functions;
-use super::{Failure, check_handle};
-use crate::backend::gate::{self, Passage, Stage};
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check_handle;
+use crate::backend::opencl::device::Found;
+use crate::backend::opencl::driver::sys::Functions;
+use crate::backend::opencl::queue::handle::Handle;
+use crate::backend::process::gate::{self, Passage, Stage};
 
 /// An owned context of one device.
 pub(crate) struct Context {

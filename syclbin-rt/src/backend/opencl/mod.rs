@@ -1,4 +1,4 @@
-//! OpenCL: a table of functions per library ([`sys`]), and owners of the handles they return.
+//! OpenCL: a table of functions per library ([`driver::sys`]), and owners of the handles they return.
 //!
 //! Types, constants and the names of errors come from `opencl3` and `opencl-sys`. Their calls do
 //! not: `cl3` keeps one library for the whole process and lets an environment variable choose it.
@@ -11,60 +11,42 @@
     reason = "OpenCL is a C interface; its wrappers are the only unsafe code of this crate"
 )]
 
-mod command_buffer;
 mod context;
-mod copy;
-mod end;
-mod event;
-mod extensions;
-mod info;
+mod device;
+mod driver;
 mod kernel;
-mod kernel_object;
-mod library;
-mod mapping;
 mod memory;
-mod pace;
-mod partition;
-mod platform;
 mod program;
 mod queue;
-mod sampler;
-mod suggest;
-mod sys;
-mod transfer;
-#[cfg(test)]
-mod user_event;
-mod variable;
-mod wait_list;
+pub(in crate::backend) mod quirks;
 
-pub(crate) use command_buffer::CommandBuffer;
 pub(crate) use context::Context;
-pub(crate) use end::End;
-pub(crate) use event::Event;
+pub(crate) use device::Found;
+pub(crate) use device::library::Library;
 pub(crate) use kernel::Kernel;
-pub(crate) use kernel_object::{KernelObject, PassedObject};
-pub(crate) use library::Library;
+pub(crate) use kernel::object::KernelObject;
+pub(crate) use kernel::sampler::Sampler;
 pub(crate) use memory::Memory;
-pub(crate) use partition::affinity;
-pub(crate) use platform::Found;
-pub(crate) use program::{Ir, Program};
+pub(crate) use memory::mapping::HostView;
+pub(crate) use program::Program;
 pub(crate) use queue::Queue;
-pub(crate) use sampler::Sampler;
+pub(crate) use queue::command_buffer::CommandBuffer;
+pub(crate) use queue::end::End;
+pub(crate) use queue::event::Event;
 #[cfg(test)]
-pub(crate) use user_event::UserEvent;
-pub(crate) use wait_list::WaitList;
+pub(crate) use queue::user_event::UserEvent;
+pub(crate) use queue::wait_list::WaitList;
 
 use opencl3::types::cl_int;
 
-use super::slice::Place;
-use super::{BuildError, Failure};
+use crate::backend::failure::Failure;
 
 /// Turns the status that a call returned into a result.
 fn check(call: &'static str, code: cl_int) -> Result<(), Failure> {
     if code == opencl3::error_codes::CL_SUCCESS {
         Ok(())
     } else {
-        Err(Failure { call, code })
+        Err(Failure::opencl(call, code))
     }
 }
 
@@ -75,16 +57,7 @@ fn check_handle<T>(call: &'static str, handle: *mut T, code: cl_int) -> Result<*
     check(call, code)?;
     if handle.is_null() {
         let code = opencl3::error_codes::CL_INVALID_VALUE;
-        return Err(Failure { call, code });
+        return Err(Failure::opencl(call, code));
     }
     Ok(handle)
-}
-
-/// The memory that a place lies in, which is refused if it is not one of OpenCL.
-fn memory_of<'p, T: ?Sized>(
-    call: &'static str,
-    place: &'p Place<T>,
-) -> Result<&'p Memory, Failure> {
-    let code = opencl3::error_codes::CL_INVALID_MEM_OBJECT;
-    place.memory.opencl().ok_or(Failure { call, code })
 }

@@ -1,7 +1,5 @@
 //! `cargo syclbin inspect`.
 
-use std::fmt::Write as _;
-
 use syclbin::property::set;
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, Value, write};
 
@@ -194,11 +192,16 @@ fn long_names_and_lists_are_cut() {
     let mut module = AbstractModule::default();
     module.add_kernel_name("k".repeat(50_000));
     for index in 0..100 {
-        let mut name = String::new();
-        write!(name, "symbol{index}").unwrap();
+        let name = format!("symbol{index}");
         module
             .metadata
             .insert(set::EXPORTED_SYMBOLS, name, Value::U32(1));
+    }
+    for index in 0..8 {
+        let name = format!("import{index}");
+        module
+            .metadata
+            .insert(set::IMPORTED_SYMBOLS, name, Value::U32(1));
     }
     let mut file = Syclbin::new(State::Object);
     file.modules.push(module);
@@ -206,6 +209,7 @@ fn long_names_and_lists_are_cut() {
     let text = stdout(&run_with(&["inspect", "-"], &bytes));
     assert!(text.contains("kkk... (50.0 kB)"), "{text}");
     assert!(text.contains("symbol7 and 92 more\n"), "{text}");
+    assert!(text.contains("import7\n"), "{text}");
     assert!(text.len() < 2_000, "{}", text.len());
 }
 

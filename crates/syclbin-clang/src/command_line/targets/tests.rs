@@ -39,6 +39,20 @@ fn targets_are_known_by_their_names_and_triples_each_once_and_spirv_first() {
 }
 
 #[test]
+fn optional_ptx_is_added_once() {
+    let mut targets = Targets {
+        ptx_is_optional: true,
+        ..Targets::default()
+    };
+    let any_gpu = Target::Nvidia { gpu: None };
+    assert_eq!(targets.all(), [Target::Spirv, any_gpu]);
+    targets.list("spir64,nvidia_gpu_sm_80").unwrap();
+    let all = targets.all();
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert_ne!(all[1], Target::Nvidia { gpu: None });
+}
+
+#[test]
 fn other_targets_are_refused_by_name_with_the_way_out() {
     for name in ["amdgcn-amd-amdhsa", "amd_gpu_gfx90a", "native_cpu", "x"] {
         let text = said(listed(&format!("spir64,{name}")));

@@ -9,7 +9,7 @@ use super::types::{
     CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph,
     CUgraphExec, CUgraphNode, CUjit_option, CUjitInputType, CUlinkState, CUmodule, CUstream,
 };
-use crate::backend::gate::Gated;
+use crate::backend::process::gate::Gated;
 
 /// Expands `$with` over the functions and the types of their arguments. Each returns an error code.
 ///

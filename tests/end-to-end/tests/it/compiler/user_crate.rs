@@ -38,7 +38,12 @@ impl UserCrate {
         let mut manifest = manifest.to_owned();
         manifest.push_str("\n[patch.crates-io]\n");
         for name in CRATES {
-            let path = workspace.join(name);
+            let named_by_users = workspace.join(name);
+            let path = if named_by_users.is_dir() {
+                named_by_users
+            } else {
+                workspace.join("crates").join(name)
+            };
             manifest.push_str(&format!("{name} = {{ path = {path:?} }}\n"));
         }
         user.write("Cargo.toml", &manifest);

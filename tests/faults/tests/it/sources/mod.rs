@@ -21,12 +21,20 @@ pub(crate) fn named(code: &str) -> BTreeSet<String> {
 /// Those in the backend of the runtime.
 pub(crate) fn named_by_the_runtime() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../syclbin-rt/src/backend/opencl");
-    let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{error}"));
     let mut names = BTreeSet::new();
-    for file in files {
-        let path = file.expect("a file").path();
-        names.append(&mut named(&std::fs::read_to_string(&path).expect("text")));
-    }
+    name_all_below(&folder, &mut names);
     assert!(names.len() > 30, "the backend is not where this looks");
     names
+}
+
+fn name_all_below(directory: &Path, names: &mut BTreeSet<String>) {
+    let entries = std::fs::read_dir(directory).unwrap_or_else(|error| panic!("{error}"));
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            name_all_below(&path, names);
+        } else {
+            names.append(&mut named(&std::fs::read_to_string(&path).expect("text")));
+        }
+    }
 }

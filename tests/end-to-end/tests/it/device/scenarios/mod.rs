@@ -18,8 +18,8 @@
 //! | native objects without imports; native objects that import, loaded only | `link::*`, `load::*` |
 //! | what a dump says of a simple kernel | `load::a_file_says_its_state_and_has_one_image_for_each_module` |
 //! | indirect access | `compiler::parameters` and `device::structs`: pointers inside of structs |
-//! | exceptions: bytes, states, devices | `refused::*`; damaged files: `syclbin-rt/tests/it/module.rs` |
-//! | errors of compiling and linking | `compiler::linking`, `compiler::clang`, `syclbin-rt/tests/it/link.rs` |
+//! | exceptions: bytes, states, devices | `refused::*`; damaged files: `syclbin-rt/tests/it/module/loading.rs` |
+//! | errors of compiling and linking | `compiler::linking`, `compiler::clang`, `syclbin-rt/tests/it/module/link.rs` |
 //! | malformed input of tools | `cargo-syclbin/tests/it/files` |
 //!
 //! Not here:

@@ -1,0 +1,176 @@
+//! [`Action`]: what one build does. A build does exactly one action, chosen before anything is compiled.
+
+use std::path::{Path, PathBuf};
+
+use syclbin::metadata::Sources;
+use syclbin::{Container, Syclbin};
+use syclbin_toolchain::INSTALL_COMMAND;
+
+use crate::cargo;
+use crate::compile;
+use crate::compiler::Compiler;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::out_dir::Paths;
+use crate::prebuilt::orders::{self, Order, Orders, Outcome, Report};
+use crate::prebuilt::{self, Prebuilt};
+use crate::request::Request;
+
+/// Why a placeholder has no kernels where files are only checked.
+const CHECKED: &str = "`cargo syclbin build --check` compiles nothing";
+
+/// What a build does.
+pub(crate) enum Action<'r> {
+    /// Compiles the sources.
+    Compile(Compiler),
+    /// Uses the kept file, because of this error no compiler was found.
+    TakePrebuilt(&'r Path, Error),
+    /// Reports whether the kept file is stale, for `cargo syclbin build --check`.
+    Check(Option<&'r Path>),
+    /// Compiles the sources and writes the kept file, for `cargo syclbin build --commit`.
+    Commit(&'r Path, Compiler),
+    /// Uses the kept file, else a placeholder, on docs.rs.
+    Document(Option<&'r Path>),
+}
+
+/// Whether docs.rs runs the build script.
+pub(crate) fn is_on_docs_rs() -> bool {
+    cargo::env("DOCS_RS").is_some()
+}
+
+impl<'r> Action<'r> {
+    /// Chooses the action by the environment, the orders of `cargo syclbin build` and the compilers found.
+    pub(crate) fn choose(request: &'r Request, paths: &Paths) -> Result<Self> {
+        let kept = request.prebuilt.as_deref();
+        if is_on_docs_rs() {
+            return Ok(Self::Document(kept));
+        }
+        let orders = cargo::env(orders::VARIABLE);
+        let order = orders.and_then(|folder| Orders::read(Path::new(&folder), &paths.package));
+        if let Some(kept) = kept.filter(|kept| kept.exists()) {
+            cargo::rerun_if_changed(kept);
+        }
+        let find = || Compiler::find(request.compiler.as_deref(), &paths.directory);
+        Ok(match (order, kept) {
+            (Some(Order::Check), kept) => Self::Check(kept),
+            (Some(Order::Commit), Some(kept)) => Self::Commit(kept, find()?),
+            (None, Some(kept)) => match find() {
+                Err(none @ Error::NoCompiler { .. }) => Self::TakePrebuilt(kept, none),
+                // Other errors are about a compiler that the user named.
+                compiler => Self::Compile(compiler?),
+            },
+            (_, None) => Self::Compile(find()?),
+        })
+    }
+
+    /// Does it, and returns the bytes of the file for `OUT_DIR`.
+    pub(crate) fn run(self, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
+        match self {
+            Self::Compile(compiler) => {
+                let (whole, _) = compile::compile(&compiler, request, &paths.directory)?;
+                to_bytes(&whole)
+            }
+            Self::TakePrebuilt(path, none) => take(path, none, request, paths),
+            Self::Check(Some(path)) => check(path, request, paths),
+            Self::Check(None) => {
+                // There is nothing to check, and perhaps no compiler.
+                report(Outcome::NotKept, request, paths)?;
+                prebuilt::placeholder(CHECKED)
+            }
+            Self::Commit(path, compiler) => commit(path, &compiler, request, paths),
+            Self::Document(kept) => {
+                if let Some(path) = kept {
+                    cargo::rerun_if_changed(path);
+                    if let Some(kept) = Prebuilt::read(path)? {
+                        return Ok(kept.bytes);
+                    }
+                }
+                prebuilt::placeholder("DOCS_RS is set")
+            }
+        }
+    }
+}
+
+/// Returns the kept file, with a warning where it is stale.
+fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
+    let Some(kept) = Prebuilt::read(path)? else {
+        return Err(Error::PrebuiltMissing {
+            path: path.to_owned(),
+            compiler: Box::new(none),
+        });
+    };
+    for file in kept.files(&paths.package) {
+        cargo::rerun_if_changed(&file);
+    }
+    if let Some(stale) = kept.stale(&paths.package, &recorded_arguments(request, paths)) {
+        cargo::warning(&format!(
+            "the sources were not compiled, as no compiler was found, and {} is stale: {stale}; \
+             install a compiler with `{INSTALL_COMMAND}`, or run `cargo syclbin build --commit` \
+             where there is one",
+            path.display()
+        ));
+    }
+    Ok(kept.bytes)
+}
+
+/// Reports whether the kept file is stale, which needs no compiler.
+fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
+    let problem = match Prebuilt::read(path) {
+        Ok(Some(kept)) => {
+            let stale = kept.stale(&paths.package, &recorded_arguments(request, paths));
+            let outcome = stale.map_or(Outcome::Fresh, |stale| Outcome::Stale(stale.to_string()));
+            report(outcome, request, paths)?;
+            return Ok(kept.bytes);
+        }
+        Ok(None) => "it is not there".to_owned(),
+        Err(Error::Prebuilt { problem, .. }) => format!("it {problem}"),
+        Err(error) => return Err(error),
+    };
+    report(Outcome::Stale(problem), request, paths)?;
+    prebuilt::placeholder(CHECKED)
+}
+
+/// Compiles, and keeps the file with a record of its sources.
+fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
+    let begun = prebuilt::begin();
+    let (mut whole, files) = compile::compile(compiler, request, &paths.directory)?;
+    let made = to_bytes(&whole)?;
+    let sources = Sources {
+        arguments: recorded_arguments(request, paths),
+        compiler: compiler.version().to_owned(),
+        ..Sources::default()
+    };
+    let folders = (&*paths.package, &*paths.out_dir);
+    prebuilt::record(&mut whole, begun, folders, &files, sources)?;
+    let bytes = to_bytes(&whole)?;
+    let is_new = std::fs::read(path).map_or(true, |old| old != bytes);
+    file::replace(path, &bytes).map_err(Error::write(path))?;
+    let outcome = if is_new {
+        Outcome::Written
+    } else {
+        Outcome::Fresh
+    };
+    report(outcome, request, paths)?;
+    Ok(made)
+}
+
+/// Leaves a report for `cargo syclbin build`.
+fn report(outcome: Outcome, request: &Request, paths: &Paths) -> Result<()> {
+    let Some(folder) = cargo::env(orders::VARIABLE).map(PathBuf::from) else {
+        return Ok(());
+    };
+    let report = Report {
+        package: paths.package.clone(),
+        file: request.prebuilt.clone().unwrap_or_default(),
+        outcome,
+    };
+    report.leave(&folder).map_err(Error::write(&folder))
+}
+
+fn recorded_arguments(request: &Request, paths: &Paths) -> Vec<String> {
+    request.recorded_arguments(&paths.package, &paths.out_dir)
+}
+
+fn to_bytes(file: &Syclbin<'_>) -> Result<Vec<u8>> {
+    Ok(syclbin::write::to_vec(file, Container::default())?)
+}

@@ -1,0 +1,248 @@
+//! Diagnostics: messages of compilers, unchanged, each shown once, and a summary of the failures.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Whether whoever reads this build's standard error sees colours. Cargo captures it and shows it as it
+/// is when a build fails, so a terminal cannot be asked: only who forces colours is known to have
+/// them. Warnings go through Cargo and have none.
+pub(crate) fn has_colour() -> bool {
+    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
+    let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if is("CARGO_TERM_COLOR", "always") {
+        return true;
+    }
+    let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    terminal && !no && !is("CARGO_TERM_COLOR", "never")
+}
+
+/// The text without colours: escape, bracket, numbers, and a letter.
+pub(crate) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        let end = after.find(|c: char| !(c.is_ascii_digit() || c == ';'));
+        rest = end.map_or("", |end| {
+            let letter = after[end..].chars().next().map_or(0, char::len_utf8);
+            &after[end + letter..]
+        });
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// What the compilers of several sources said, each thing once.
+#[derive(Default)]
+pub(crate) struct Diagnostics {
+    text: String,
+    said: BTreeSet<String>,
+    errors: usize,
+    warnings: usize,
+}
+
+impl Diagnostics {
+    /// Adds what the compiler of one source said; the part of it that is new.
+    pub(crate) fn add(&mut self, said: &str) -> String {
+        let mut new = String::new();
+        for one in split(said) {
+            if !self.said.insert(one.key()) {
+                continue;
+            }
+            match one.kind {
+                Kind::Error => self.errors += 1,
+                Kind::Warning => self.warnings += 1,
+                Kind::Other => {}
+            }
+            new.push_str(&one.text);
+        }
+        self.text.push_str(&new);
+        new
+    }
+
+    /// All that was new.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// "3 errors and 1 warning in 2 of 5 sources: a.cpp, b.cpp"
+    pub(crate) fn summary<'p>(&self, of: usize, failed: impl Iterator<Item = &'p Path>) -> String {
+        let failed: Vec<_> = failed.map(|path| path.display().to_string()).collect();
+        let many = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            _ => format!("{count} {what}s"),
+        };
+        let mut text = match (self.errors, self.warnings) {
+            (0, 0) => "failed".to_owned(),
+            (errors, 0) => many(errors, "error"),
+            (0, warnings) => many(warnings, "warning"),
+            (errors, warnings) => {
+                format!(
+                    "{} and {}",
+                    many(errors, "error"),
+                    many(warnings, "warning")
+                )
+            }
+        };
+        let _ = write!(
+            text,
+            " in {} of {}: {}",
+            failed.len(),
+            many(of, "source"),
+            failed.join(", ")
+        );
+        text
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Error,
+    Warning,
+    Other,
+}
+
+/// One error or warning, with the lines that belong to it.
+struct One {
+    kind: Kind,
+    text: String,
+    /// Where the lines about includes end: they differ from source to source.
+    place: usize,
+}
+
+impl One {
+    fn key(&self) -> String {
+        plain(&self.text[self.place..])
+    }
+}
+
+/// Takes apart what clang wrote. Its own counts ("2 errors generated.") are left out, as they would not
+/// add up.
+fn split(said: &str) -> Vec<One> {
+    let mut all: Vec<One> = Vec::new();
+    // The last one is of lines about includes only, and waits for its diagnostic.
+    let mut waits = false;
+    for line in said.split_inclusive('\n') {
+        let bare = plain(line);
+        let bare = bare.trim_end();
+        if is_count(bare) {
+            continue;
+        }
+        let includes = bare.starts_with("In file included from ") || bare.starts_with("In module ");
+        let kind = kind(bare);
+        if !waits && (includes || kind.is_some() || all.is_empty()) {
+            all.push(One {
+                kind: Kind::Other,
+                text: String::new(),
+                place: 0,
+            });
+        }
+        if let Some(last) = all.last_mut() {
+            if waits && !includes && !bare.starts_with("                 from ") {
+                last.place = last.text.len();
+                waits = false;
+            } else {
+                waits |= includes;
+            }
+            if let Some(kind) = kind {
+                last.kind = kind;
+            }
+            last.text.push_str(line);
+        }
+    }
+    if let Some(last) = all.last_mut()
+        && !last.text.ends_with('\n')
+    {
+        last.text.push('\n');
+    }
+    all
+}
+
+/// What a line begins, if it begins one: `a.cpp:3:7: error: ...`, `clang++: warning: ...`.
+fn kind(line: &str) -> Option<Kind> {
+    // The line of the source below a diagnostic is set in.
+    if line.starts_with(' ') {
+        return None;
+    }
+    let at = |word: &str| match line.strip_prefix(word) {
+        Some(_) => Some(0),
+        None => line.find(&format!(" {word}")),
+    };
+    let error = [at("error: "), at("fatal error: ")];
+    let error = error.into_iter().flatten().min();
+    match (error, at("warning: ")) {
+        (None, None) => None,
+        (Some(error), Some(warning)) if warning < error => Some(Kind::Warning),
+        (Some(_), _) => Some(Kind::Error),
+        (None, Some(_)) => Some(Kind::Warning),
+    }
+}
+
+/// "1 warning and 2 errors generated."
+fn is_count(line: &str) -> bool {
+    line.strip_suffix(" generated.").is_some_and(|counts| {
+        let words = ["error", "errors", "warning", "warnings", "and"];
+        let is_known = |word: &str| word.parse::<u32>().is_ok() || words.contains(&word);
+        counts.split(' ').all(is_known)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OF_A_HEADER: &str = "h.hpp:1:2: warning: hello\n    1 | #warning hello\n      |  ^\n";
+
+    #[test]
+    fn colours_are_taken_off_and_nothing_else() {
+        let text = "\u{1b}[1ma.cpp:1:1: \u{1b}[0m\u{1b}[0;1;31merror: \u{1b}[0mno [x] here\u{1b}[K";
+        assert_eq!(plain(text), "a.cpp:1:1: error: no [x] here");
+        assert_eq!(plain("\u{1b}["), "");
+        assert_eq!(plain("a\u{1b}[31\u{e4}b"), "ab");
+    }
+
+    #[test]
+    fn a_warning_of_a_header_is_said_once_and_those_of_the_sources_each() {
+        let from = |name: &str| {
+            format!(
+                "In file included from {name}:3:\nIn file included from both.hpp:1:\n{OF_A_HEADER}\
+                 {name}:9:1: error: expected '}}'\n{name}:3:1: note: to match this\n    3 | {{\n\
+                 1 warning and 1 error generated.\n"
+            )
+        };
+        let mut all = Diagnostics::default();
+        let first = all.add(&from("a.cpp"));
+        assert_eq!(
+            first,
+            from("a.cpp").replace("1 warning and 1 error generated.\n", "")
+        );
+        let second = all.add(&from("b.cpp"));
+        assert!(second.starts_with("b.cpp:9:1: error"), "{second}");
+        assert!(
+            second.ends_with("b.cpp:3:1: note: to match this\n    3 | {\n"),
+            "{second}"
+        );
+        assert_eq!(all.add(&from("b.cpp")), "");
+        let failed = ["a.cpp", "b.cpp"].map(Path::new);
+        assert_eq!(
+            all.summary(5, failed.into_iter()),
+            "2 errors and 1 warning in 2 of 5 sources: a.cpp, b.cpp"
+        );
+    }
+
+    #[test]
+    fn what_is_no_diagnostic_stays() {
+        let mut all = Diagnostics::default();
+        let said = "Stack dump:\n0. Program arguments: x\nPLEASE submit";
+        assert_eq!(all.add(said), format!("{said}\n"));
+        assert_eq!(
+            all.summary(2, [Path::new("a.cpp")].into_iter()),
+            "failed in 1 of 2 sources: a.cpp"
+        );
+        assert_eq!(all.add("clang++: error: no\n"), "clang++: error: no\n");
+        assert_eq!(all.add("3 apples generated.\n"), "3 apples generated.\n");
+        let text = "  the source says error: here\n";
+        assert!(kind(text).is_none());
+    }
+}

@@ -1,0 +1,111 @@
+//! Imports: every device function that one source uses is defined by another, or the build fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use syclbin::property::set;
+use syclbin::signature::mangled;
+use syclbin::signature::spirv::Import;
+use syclbin::{State, Syclbin};
+
+use crate::compiler::output::{exports, symbols};
+use crate::error::Undefined;
+
+/// The state that tells the truth of `file`, whose modules come from the sources of these numbers: an
+/// object while modules need one another, as then somebody has to link them.
+///
+/// # Errors
+///
+/// When something is used that no module defines.
+pub(crate) fn state(
+    file: &Syclbin<'_>,
+    origins: &[usize],
+    sources: &[PathBuf],
+) -> Result<State, Vec<Undefined>> {
+    let exported: BTreeSet<&str> = file.modules.iter().flat_map(exports).collect();
+    let mut undefined: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    let mut state = State::Executable;
+    for (module, origin) in file.modules.iter().zip(origins) {
+        for symbol in symbols(module, set::IMPORTED_SYMBOLS) {
+            if exported.contains(symbol) {
+                state = State::Object;
+            } else if Import::of(symbol) == Import::Symbol {
+                undefined.entry(symbol).or_default().insert(*origin);
+            }
+        }
+    }
+    if undefined.is_empty() {
+        return Ok(state);
+    }
+    let each = undefined.into_iter().map(|(symbol, origins)| Undefined {
+        symbol: symbol.to_owned(),
+        name: name(symbol),
+        sources: origins
+            .iter()
+            .map(|origin| sources[*origin].clone())
+            .collect(),
+    });
+    Err(each.collect())
+}
+
+/// `twice(float)` of `_Z5twicef`; the symbol where it cannot be read.
+fn name(symbol: &str) -> String {
+    let Some(read) = mangled::parse(symbol) else {
+        return symbol.to_owned();
+    };
+    match &read.parameters {
+        Some(parameters) => format!("{}({})", read.qualified(), parameters.join(", ")),
+        None => read.qualified(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syclbin::AbstractModule;
+
+    use super::*;
+
+    fn module(exported: &[&str], imported: &[&str]) -> AbstractModule<'static> {
+        let mut module = AbstractModule::default();
+        for (set, symbols) in [
+            (set::EXPORTED_SYMBOLS, exported),
+            (set::IMPORTED_SYMBOLS, imported),
+        ] {
+            for symbol in symbols {
+                module.metadata.insert(set, (*symbol).to_owned(), 1u32);
+            }
+        }
+        module
+    }
+
+    fn state_of(modules: Vec<AbstractModule<'static>>) -> Result<State, Vec<Undefined>> {
+        let mut file = Syclbin::new(State::Executable);
+        file.modules = modules;
+        super::state(&file, &[0, 1], &["a.cpp", "b.cpp"].map(PathBuf::from))
+    }
+
+    #[test]
+    fn a_file_is_executable_only_when_nothing_is_left_to_link() {
+        let alone = vec![module(&["_Z5twicef"], &[]), module(&[], &[])];
+        assert_eq!(state_of(alone), Ok(State::Executable));
+        let linked = vec![module(&["_Z5twicef"], &[]), module(&[], &["_Z5twicef"])];
+        assert_eq!(state_of(linked), Ok(State::Object));
+        // The device's own library is no source of anybody's.
+        let library = vec![module(&[], &["__devicelib_assert_fail"]), module(&[], &[])];
+        assert_eq!(state_of(library), Ok(State::Executable));
+    }
+
+    #[test]
+    fn what_nobody_defines_is_named_in_cpp_with_all_who_use_it() {
+        let undefined = state_of(vec![
+            module(&[], &["_ZN2ns5twiceEfPi", "half"]),
+            module(&["other"], &["_ZN2ns5twiceEfPi"]),
+        ])
+        .unwrap_err();
+        let text = crate::Error::Undefined(undefined).to_string();
+        let expected = "device code uses what no source defines:\n  \
+             ns::twice(float, int *) (_ZN2ns5twiceEfPi), used in a.cpp, b.cpp\n  half, used in a.cpp\n";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("SYCL_EXTERNAL"), "{text}");
+    }
+}

@@ -1,0 +1,267 @@
+//! Compiles all sources of a request, and returns their kernels with every file that was read for them.
+
+mod diagnostics;
+mod imports;
+mod jobs;
+mod tokens;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use syclbin::{AbstractModule, State, Syclbin};
+
+use crate::cache::{Cache, Lookup, Pending};
+use crate::cargo;
+use crate::compiler::default_targets;
+use crate::compiler::headers;
+use crate::compiler::output::{Compiled, NO_KERNEL, Outputs};
+use crate::compiler::{Compiler, Job};
+use crate::error::{Error, Result};
+use crate::request::Request;
+use diagnostics::Diagnostics;
+use jobs::{JobResult, Task};
+use tokens::Tokens;
+
+/// The kernels of all sources, and the files that these were read from.
+pub(crate) fn compile(
+    compiler: &Compiler,
+    request: &Request,
+    folder: &Path,
+) -> Result<(Syclbin<'static>, BTreeSet<PathBuf>)> {
+    let sources = &request.sources;
+    sweep(folder);
+    let work = tempfile::Builder::new()
+        .prefix(&own_work())
+        .tempdir_in(folder)
+        .map_err(Error::write(folder))?;
+    let flags = flags(compiler, request);
+    let results = compile_each(compiler, sources, &flags, work.path())?;
+    let compiled = all_or_error(sources, results)?;
+    let mut files: BTreeSet<PathBuf> = sources.iter().cloned().collect();
+    for one in &compiled {
+        for path in &one.files {
+            cargo::rerun_if_changed(path);
+        }
+        files.extend(one.files.iter().cloned());
+    }
+    Ok((link(compiled, request)?, files))
+}
+
+/// What every source is compiled with. Several may use one another's functions, which code that is to
+/// be executed as it is cannot; `-fsyclbin=object` has the compiler keep them linkable.
+fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
+    let is_linked = request.sources.len() > 1 || request.links_at_load;
+    let state = if is_linked {
+        "-fsyclbin=object"
+    } else {
+        "-fsyclbin=executable"
+    };
+    let own = [
+        "-fsycl",
+        state,
+        // Drivers whose default is the old way of offloading ignore `-fsyclbin` without.
+        "--offload-new-driver",
+        // Keeps the names of parameters.
+        "-fno-discard-value-names",
+        "-O2",
+    ];
+    let mut flags: Vec<OsString> = own.map(OsString::from).into();
+    flags.extend(request.arguments.iter().cloned());
+    if !default_targets::are_named(request.arguments.iter()) {
+        flags.extend(compiler.default_targets());
+    }
+    flags.extend(headers::arguments());
+    flags
+}
+
+/// What each source comes to, from the cache or from the compiler.
+fn compile_each(
+    compiler: &Compiler,
+    sources: &[PathBuf],
+    flags: &[OsString],
+    work: &Path,
+) -> Result<Vec<Result<Compiled>>> {
+    let mut cache = Cache::open(compiler, flags);
+    let mut results: Vec<Option<Result<Compiled>>> = Vec::new();
+    let mut missing: Vec<(usize, Option<Box<Pending>>)> = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let known = cache.as_mut().map(|cache| cache.look_up(source));
+        let pending = match known {
+            Some(Lookup::Hit(compiled)) => {
+                results.push(Some(Ok(compiled)));
+                continue;
+            }
+            Some(Lookup::Miss(pending)) => Some(pending),
+            Some(Lookup::Uncacheable) | None => None,
+        };
+        missing.push((index, pending));
+        results.push(None);
+    }
+    let to_compile: Vec<&Path> = missing.iter().map(|(i, _)| sources[*i].as_path()).collect();
+    let compiled = run(compiler, &to_compile, flags, work)?;
+    let mut after = Cache::after();
+    for ((index, pending), result) in missing.into_iter().zip(compiled) {
+        if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result) {
+            cache.keep(pending, &sources[index], compiled, &mut after);
+        }
+        results[index] = Some(result);
+    }
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// Compiles each source twice, all at once as far as there are tokens: the code that runs, and what is
+/// only read: debug information turns optimization off, but it alone tells `unsigned n` from `int n`.
+fn run(
+    compiler: &Compiler,
+    sources: &[&Path],
+    flags: &[OsString],
+    work: &Path,
+) -> Result<Vec<Result<Compiled>>> {
+    let has_colour = diagnostics::has_colour();
+    let mut outputs = Vec::new();
+    let mut tasks = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let work = work.join(index.to_string());
+        std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
+        let output = Outputs::in_folder(&work);
+        let code = Job {
+            flags: flags.to_vec(),
+            source: source.to_path_buf(),
+            output: output.code.clone(),
+            depfile: Some(output.dependencies.clone()),
+            has_colour,
+        };
+        let mut debug = Job {
+            output: output.described.clone(),
+            depfile: None,
+            ..code.clone()
+        };
+        // Only SPIR-V tells, whatever else is wanted.
+        debug.flags = default_targets::without(&debug.flags);
+        // Also of structs that stand in template arguments only, as in work_group_memory<Pair[]>.
+        debug
+            .flags
+            .extend(["-g", "-fstandalone-debug"].map(OsString::from));
+        let only_with = Some(tasks.len());
+        tasks.push(Task {
+            job: code,
+            only_with: None,
+        });
+        tasks.push(Task {
+            job: debug,
+            only_with,
+        });
+        outputs.push(output);
+    }
+    let mut outcomes = jobs::run(compiler, &tasks, &mut Tokens::of_environment()).into_iter();
+    let mut results = Vec::new();
+    for (source, output) in sources.iter().zip(outputs) {
+        let (code, debug) = (outcomes.next(), outcomes.next());
+        let diagnostics = said(code.flatten()).and_then(|said_of_code| {
+            said(debug.flatten())?;
+            Ok(diagnostics::plain(&said_of_code))
+        });
+        results.push(diagnostics.and_then(|text| output.read(compiler.program(), source, text)));
+    }
+    Ok(results)
+}
+
+/// A compile that was not tried is one whose error is told elsewhere.
+fn said(outcome: JobResult) -> Result<String> {
+    outcome.unwrap_or_else(|| Ok(String::new()))
+}
+
+/// All sources, with their warnings told; or what is wrong with each of those that do not compile.
+fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<Vec<Compiled>> {
+    let mut said = Diagnostics::default();
+    let mut failures = Vec::new();
+    let mut failed = Vec::new();
+    let mut compiled = Vec::new();
+    for (source, result) in sources.iter().zip(results) {
+        match result {
+            Ok(one) => compiled.push((source, one)),
+            Err(error) => {
+                failed.push(source.as_path());
+                failures.push(error);
+            }
+        }
+    }
+    for failure in &failures {
+        said.add(failure.diagnostics());
+    }
+    let summary = said.summary(sources.len(), failed.into_iter());
+    let diagnostics = said.text().to_owned();
+    for (source, one) in &compiled {
+        cargo::warning(&said.add(&one.diagnostics));
+        if !one.is_of_use {
+            cargo::warning(&format!("{}: {NO_KERNEL}", source.display()));
+        }
+    }
+    match (failures.pop(), sources.len()) {
+        (None, _) => Ok(compiled.into_iter().map(|(_, one)| one).collect()),
+        (Some(only), 1) => Err(only),
+        (Some(last), _) => {
+            failures.push(last);
+            Err(Error::Sources {
+                failures,
+                diagnostics,
+                summary,
+            })
+        }
+    }
+}
+
+/// One file of all modules.
+fn link(compiled: Vec<Compiled>, request: &Request) -> Result<Syclbin<'static>> {
+    let sources = &request.sources;
+    let mut whole = Syclbin::new(State::Executable);
+    let mut kernels = BTreeMap::new();
+    let mut origins = Vec::new();
+    for (index, one) in compiled.into_iter().enumerate() {
+        for symbol in one.modules.iter().flat_map(AbstractModule::kernel_names) {
+            // Twice in one source is one kernel, compiled for two targets.
+            if let Some(first) = kernels.insert(symbol.to_owned(), index)
+                && first != index
+            {
+                return Err(Error::Duplicate {
+                    symbol: symbol.into(),
+                    first: sources[first].clone(),
+                    second: sources[index].clone(),
+                });
+            }
+        }
+        origins.extend(one.modules.iter().map(|_| index));
+        whole.modules.extend(one.modules);
+    }
+    let state = if request.links_at_load {
+        State::Object
+    } else {
+        imports::state(&whole, &origins, sources).map_err(Error::Undefined)?
+    };
+    let mut linked = Syclbin::new(state);
+    linked.modules = whole.modules;
+    Ok(linked)
+}
+
+/// What the names of working folders begin with.
+const WORK: &str = ".compile-";
+
+/// The same for this process, which may run several builds at once.
+fn own_work() -> String {
+    format!("{WORK}{}-", std::process::id())
+}
+
+/// Removes what build scripts that were killed left behind. Cargo runs one at a time in `OUT_DIR`.
+fn sweep(folder: &Path) {
+    let own = own_work();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(WORK) && !name.starts_with(&own) {
+            // What cannot be removed only takes room.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Tokens: limit how many compilers run at once, by Cargo's jobserver or else by the number of cores.
+//!
+//! Crate `jobserver` is not used: reading the jobserver of the environment is an unsafe function of it,
+//! as it takes over file descriptors by number. Here they are opened once more, by their path.
+
+use std::ffi::OsStr;
+use std::num::NonZero;
+
+/// What a build may run beside its first process. A build script has one token of its own, by being
+/// run; all others are asked for and given back.
+pub(crate) struct Tokens {
+    source: Source,
+    /// Those that are out, but for the own one.
+    held: Vec<u8>,
+}
+
+enum Source {
+    #[cfg(unix)]
+    Jobserver(unix::Pipe),
+    /// As many as this, beside the own one.
+    Count(usize),
+}
+
+/// The variables that tell of a jobserver, and the last resort of a script that nobody tells.
+const VARIABLES: [&str; 3] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"];
+
+impl Tokens {
+    /// Those of the environment. Cargo is not told: how many processes compile changes nothing.
+    pub(crate) fn of_environment() -> Self {
+        let flags = VARIABLES.into_iter().find_map(std::env::var_os);
+        let jobs = std::env::var("NUM_JOBS").ok();
+        Self::new(flags.as_deref(), jobs.as_deref())
+    }
+
+    fn new(flags: Option<&OsStr>, jobs: Option<&str>) -> Self {
+        #[cfg(unix)]
+        if let Some(jobserver) = flags.and_then(OsStr::to_str).and_then(jobserver) {
+            return Self::from(match unix::Pipe::open(jobserver) {
+                Some(pipe) => Source::Jobserver(pipe),
+                // Somebody counts processes, and does not let us ask: the own token is ours.
+                None => Source::Count(0),
+            });
+        }
+        #[cfg(not(unix))]
+        let _ = flags;
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let jobs = jobs.and_then(|text| text.parse().ok());
+        Self::from(Source::Count(jobs.unwrap_or_else(cores).saturating_sub(1)))
+    }
+
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            held: Vec::new(),
+        }
+    }
+
+    /// One more token, if there is one now. This never waits.
+    pub(crate) fn take(&mut self) -> bool {
+        let token = match &mut self.source {
+            #[cfg(unix)]
+            Source::Jobserver(pipe) => pipe.take(),
+            Source::Count(count) => (self.held.len() < *count).then_some(0),
+        };
+        self.held.extend(token);
+        token.is_some()
+    }
+
+    /// Gives tokens back until no more than `count` are out, beside the own one.
+    pub(crate) fn keep(&mut self, count: usize) {
+        while self.held.len() > count {
+            let Some(token) = self.held.pop() else { return };
+            match &mut self.source {
+                #[cfg(unix)]
+                Source::Jobserver(pipe) => pipe.give_back(token),
+                Source::Count(_) => {}
+            }
+        }
+    }
+}
+
+impl Drop for Tokens {
+    fn drop(&mut self) {
+        self.keep(0);
+    }
+}
+
+/// What `MAKEFLAGS` says of a jobserver: `fifo:PATH`, or two file descriptors.
+#[cfg(unix)]
+fn jobserver(flags: &str) -> Option<&str> {
+    // What comes after are variables of the makefile.
+    let flags = flags.split(" -- ").next().unwrap_or_default();
+    let words = flags.split_whitespace().rev();
+    let mut named = words.filter_map(|word| {
+        word.strip_prefix("--jobserver-auth=")
+            .or_else(|| word.strip_prefix("--jobserver-fds="))
+    });
+    named.next()
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::{File, OpenOptions};
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+    use std::path::PathBuf;
+
+    use rustix::fs::OFlags;
+
+    /// A pipe with a byte in it for every token.
+    pub(super) struct Pipe {
+        read: File,
+        write: File,
+    }
+
+    impl Pipe {
+        /// Opens it anew, so that reading does not wait here and still waits elsewhere: whether it does
+        /// belongs to the open file, which make and others share with us.
+        pub(super) fn open(named: &str) -> Option<Self> {
+            let (read, write) = match named.strip_prefix("fifo:") {
+                Some(path) => (PathBuf::from(path), PathBuf::from(path)),
+                None => {
+                    let (read, write) = named.split_once(',')?;
+                    (descriptor(read)?, descriptor(write)?)
+                }
+            };
+            let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
+            // The other end may be away for now, which opening would wait for.
+            let read = OpenOptions::new()
+                .read(true)
+                .custom_flags(no_wait)
+                .open(read)
+                .ok()?;
+            let write = OpenOptions::new()
+                .write(true)
+                .custom_flags(no_wait)
+                .open(write)
+                .ok()?;
+            // A number that is out of date may name any file by now.
+            let is_pipe = |file: &File| {
+                let metadata = file.metadata();
+                metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
+            };
+            (is_pipe(&read) && is_pipe(&write)).then_some(Self { read, write })
+        }
+
+        pub(super) fn take(&mut self) -> Option<u8> {
+            let mut token = [0];
+            match self.read.read(&mut token) {
+                Ok(1) => Some(token[0]),
+                _ => None,
+            }
+        }
+
+        pub(super) fn give_back(&mut self, token: u8) {
+            // There was room for it when it was taken; a pipe that is gone has nobody waiting.
+            let _ = self.write.write_all(&[token]);
+        }
+    }
+
+    /// The path of an open file of this process. Where it opens the same file once more and not anew,
+    /// as outside of Linux, taking a token might wait for ever.
+    fn descriptor(number: &str) -> Option<PathBuf> {
+        let number: u32 = number.parse().ok()?;
+        cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{number}")))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd as _;
+
+    #[test]
+    fn without_a_jobserver_there_is_a_process_for_each_job_that_cargo_allows() {
+        for (jobs, expected) in [("1", 0), ("3", 2), ("0", 0)] {
+            let mut tokens = Tokens::new(None, Some(jobs));
+            for _ in 0..expected {
+                assert!(tokens.take(), "{jobs}");
+            }
+            assert!(!tokens.take(), "{jobs}");
+            tokens.keep(0);
+            assert_eq!(tokens.take(), expected > 0, "{jobs}");
+        }
+        let none = Tokens::new(Some(OsStr::new("-j4 V=1")), Some("nonsense"));
+        let cores = std::thread::available_parallelism().unwrap().get();
+        assert!(matches!(none.source, Source::Count(count) if count + 1 == cores));
+    }
+
+    #[test]
+    fn tokens_of_a_pipe_are_taken_and_the_same_ones_given_back() {
+        use std::io::{Read as _, Write as _};
+        let (mut read, mut write) = std::io::pipe().unwrap();
+        write.write_all(b"ab").unwrap();
+        let flags = format!(
+            "-j --jobserver-fds=90,91 --jobserver-auth={},{} -- X=--jobserver-auth=1,2",
+            read.as_raw_fd(),
+            write.as_raw_fd()
+        );
+        let mut tokens = Tokens::new(Some(OsStr::new(&flags)), Some("64"));
+        assert!(tokens.take() && tokens.take());
+        assert!(!tokens.take(), "it does not wait for a third");
+        drop(tokens);
+        let mut back = [0; 2];
+        read.read_exact(&mut back).unwrap();
+        back.sort_unstable();
+        assert_eq!(&back, b"ab");
+    }
+
+    #[test]
+    fn a_jobserver_that_cannot_be_asked_leaves_the_own_token() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let number = file.as_file().as_raw_fd();
+        for named in [
+            "-2,-2".to_owned(),
+            "9999,9998".to_owned(),
+            "fifo:/nowhere".to_owned(),
+            format!("fifo:{}", file.path().display()),
+            format!("{number},{number}"),
+            "nonsense".to_owned(),
+        ] {
+            let flags = format!("--jobserver-auth={named}");
+            let mut tokens = Tokens::new(Some(OsStr::new(&flags)), Some("64"));
+            assert!(!tokens.take(), "{named}");
+        }
+        assert_eq!(file.as_file().metadata().unwrap().len(), 0);
+    }
+}

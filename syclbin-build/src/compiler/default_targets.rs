@@ -1,0 +1,160 @@
+//! Default targets: what a build that names none compiles for.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
+
+use crate::search::Detected;
+
+/// Names the targets of builds that name none, separated by commas.
+pub const VARIABLE: &str = "SYCLBIN_TARGETS";
+
+/// The option of `syclbin-clang` for a target that a source may do without: where it cannot be compiled for
+/// that, a warning says why.
+pub(crate) const OPTIONAL: &str = "--optional-target=";
+
+/// The option that names targets.
+pub(crate) const TARGETS: &str = "-fsycl-targets=";
+
+/// PTX, for every NVIDIA GPU.
+const NVIDIA: &str = "nvptx64-nvidia-cuda";
+
+/// The arguments of `found` for the targets that a build compiles for by default: those that
+/// `SYCLBIN_TARGETS` names, else SPIR-V, and PTX where `syclbin-clang` has component `nvidia` beside it.
+///
+/// `variable` gives the value of an environment variable.
+pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<OsString> {
+    if let Some(targets) = variable(VARIABLE) {
+        let mut argument = OsString::from(TARGETS);
+        argument.push(targets);
+        return vec![argument];
+    }
+    let nvidia = homes(found, variable)
+        .into_iter()
+        .any(|home| home.newest(Component::Nvidia).is_some());
+    let target = nvidia.then(|| OsString::from(format!("{OPTIONAL}{NVIDIA}")));
+    target.into_iter().collect()
+}
+
+/// The files and directories that decide whether `found` makes PTX, and what PTX: those that exist.
+pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let mut parts = Vec::new();
+    for home in homes(found, variable) {
+        parts.push(home.versions(Component::Nvidia));
+        let installed = home.newest(Component::Nvidia);
+        parts.extend(installed.map(|installed| installed.folder.join(CUDA_MATHEMATICS)));
+    }
+    parts.retain(|part| part.exists());
+    parts
+}
+
+/// Whether arguments of a compiler name targets, or are for the compiler of one.
+pub(crate) fn are_named(mut arguments: impl Iterator<Item = impl AsRef<OsStr>>) -> bool {
+    arguments.any(|argument| {
+        let text = argument.as_ref().to_string_lossy();
+        [TARGETS, OPTIONAL, "--offload-arch", "-Xs"]
+            .iter()
+            .any(|option| text.starts_with(option))
+    })
+}
+
+/// Returns `flags` without those that name targets or are for the compilers of these.
+pub(crate) fn without(flags: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        let text = flag.to_string_lossy();
+        let is_backend = text == "-Xs" || text.starts_with("-Xsycl-target-backend");
+        // `-XsOPTION` is joined with its value.
+        let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
+        if text == "--offload-arch" || is_backend {
+            flags.next(); // its value
+        } else if ![TARGETS, OPTIONAL, "--offload-arch="]
+            .iter()
+            .any(|option| text.starts_with(option))
+            && !is_joined
+        {
+            kept.push(flag.clone());
+        }
+    }
+    kept
+}
+
+/// Where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.
+fn homes(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Home> {
+    if !found.version.starts_with("syclbin-clang ") {
+        return Vec::new();
+    }
+    let program = &found.candidate.program;
+    let program = program.canonicalize().unwrap_or_else(|_| program.clone());
+    Home::of_compiler(&program, variable(HOME_VARIABLE).as_deref()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{Candidate, Origin};
+
+    fn compiler(home: &Home, version: &str) -> Detected {
+        Detected {
+            candidate: Candidate {
+                origin: Origin::Path,
+                program: home
+                    .folder(Component::Compiler, "1")
+                    .join("bin/syclbin-clang"),
+                leading: Vec::new(),
+                wrapped: None,
+            },
+            version: version.to_owned(),
+        }
+    }
+
+    #[test]
+    fn ptx_is_a_default_where_its_component_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::locate(Some(folder.path().as_os_str())).unwrap();
+        let ours = compiler(&home, "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)");
+        let set = |name: &str| (name == HOME_VARIABLE).then(|| folder.path().into());
+        assert_eq!(arguments(&ours, &set), [""; 0]);
+        assert!(parts(&ours, &set).is_empty());
+
+        let nvidia = home.folder(Component::Nvidia, "13.5.37");
+        std::fs::create_dir_all(nvidia.join("bin")).unwrap();
+        for file in [Component::Nvidia.entry(), syclbin_toolchain::MANIFEST] {
+            std::fs::write(nvidia.join(file), "").unwrap();
+        }
+        assert_eq!(
+            arguments(&ours, &set),
+            ["--optional-target=nvptx64-nvidia-cuda"]
+        );
+        assert!(parts(&ours, &set).contains(&home.versions(Component::Nvidia)));
+        let other = compiler(&home, "clang version 23.0.0");
+        assert_eq!(arguments(&other, &set), [""; 0]);
+    }
+
+    #[test]
+    fn variable_decides_over_targets() {
+        let home = Home::locate(Some(OsStr::new("/nowhere"))).unwrap();
+        let set =
+            |name: &str| (name == VARIABLE).then(|| OsString::from("spir64,nvidia_gpu_sm_90"));
+        let found = compiler(&home, "clang version 23.0.0");
+        assert_eq!(
+            arguments(&found, &set),
+            ["-fsycl-targets=spir64,nvidia_gpu_sm_90"]
+        );
+    }
+
+    #[test]
+    fn named_targets_are_recognized() {
+        for named in [
+            "-fsycl-targets=spir64",
+            "--offload-arch=sm_80",
+            "-Xsycl-target-backend",
+            "-Xs",
+        ] {
+            assert!(are_named(["-O2", named].iter()), "{named}");
+        }
+        assert!(!are_named(["-O2", "-DX"].iter()));
+    }
+}

@@ -1,0 +1,119 @@
+//! Jobs: one compilation each. A job ends within its time limit, and its diagnostics are never lost.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use crate::cargo;
+use crate::error::{Error, Result};
+use crate::process::{self, COMPILE_LIMIT_VARIABLE, Ended, Process};
+
+/// The limit where none is set: far beyond what kernels take, and short of a lost night.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// One compilation.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) flags: Vec<OsString>,
+    pub(crate) source: PathBuf,
+    pub(crate) output: PathBuf,
+    pub(crate) depfile: Option<PathBuf>,
+    pub(crate) has_colour: bool,
+}
+
+/// How long a compilation may take.
+pub(crate) fn limit() -> Duration {
+    // Cargo is not told: the limit changes nothing that is made, and a build that failed runs again.
+    process::time_limit(cargo::env_again(COMPILE_LIMIT_VARIABLE), LIMIT)
+}
+
+/// A compilation under way.
+pub(crate) struct Running {
+    pub(super) process: Process,
+    pub(super) program: PathBuf,
+    pub(super) source: PathBuf,
+    pub(super) log: PathBuf,
+    /// A command that repeats it.
+    pub(super) line: String,
+}
+
+impl Running {
+    /// The diagnostics, once it compiled; `None` as long as it runs. One that runs for longer than
+    /// `limit` is stopped.
+    pub(crate) fn poll(&mut self, limit: Duration) -> Option<Result<String>> {
+        match self.process.ended() {
+            Ok(Some(status)) => Some(self.outcome(status)),
+            Ok(None) if self.process.runs_for() < limit => None,
+            Ok(None) => {
+                self.process.stop();
+                Some(Err(Error::Hangs {
+                    source_file: self.source.clone(),
+                    limit,
+                    command: self.line.clone(),
+                    diagnostics: self.process.said().unwrap_or_default(),
+                }))
+            }
+            Err(error) => Some(Err(self.lost(error))),
+        }
+    }
+
+    fn outcome(&mut self, status: ExitStatus) -> Result<String> {
+        let diagnostics = self.process.said().map_err(|error| self.lost(error))?;
+        match status.code() {
+            Some(0) => Ok(diagnostics),
+            // clang's own code for errors in the source.
+            Some(1) => Err(Error::Compile {
+                source_file: self.source.clone(),
+                diagnostics,
+            }),
+            _ => Err(Error::Crash {
+                source_file: self.source.clone(),
+                how: Ended(status),
+                command: self.line.clone(),
+                diagnostics,
+            }),
+        }
+    }
+
+    fn lost(&self, source: std::io::Error) -> Error {
+        Error::Lost {
+            program: self.program.clone(),
+            source_file: self.source.clone(),
+            log: self.log.clone(),
+            source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_compiler_whose_words_cannot_be_read_did_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("a.log");
+        // For writing only.
+        let stderr = std::fs::File::create(&log).unwrap();
+        let mut running = Running {
+            process: Process::start(Command::new("true"), Stdio::null(), stderr).unwrap(),
+            program: "icpx".into(),
+            source: "a.cpp".into(),
+            log: log.clone(),
+            line: String::new(),
+        };
+        let result = loop {
+            if let Some(result) = running.poll(LIMIT) {
+                break result;
+            }
+        };
+        let said = result.unwrap_err().to_string();
+        let begin = "icpx ran, but it cannot be told what became of a.cpp: ";
+        assert!(said.starts_with(begin), "{said}");
+        assert!(said.contains(log.to_str().unwrap()), "{said}");
+    }
+}

@@ -1,0 +1,229 @@
+//! The compiler of a build. Cargo hears of every file and variable that decides which one it is.
+
+pub mod default_targets;
+pub mod depfile;
+pub mod headers;
+mod job;
+pub(crate) mod output;
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
+
+use crate::cargo;
+use crate::error::{Error, Result};
+use crate::process::Process;
+use crate::search::{Answers, Detected, Origin, Problem, Search, SearchResult};
+pub(crate) use job::{Job, Running, limit};
+
+/// What clang, icpx, gcc's part of them and `syclbin-clang` read of the environment.
+const READ_BY_CLANG: [&str; 11] = [
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "C_INCLUDE_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "SDKROOT",
+    "SYSROOT",
+    "CCC_OVERRIDE_OPTIONS",
+    "__INTEL_PRE_CFLAGS",
+    "__INTEL_POST_CFLAGS",
+    "SYCLBIN_PTX_INLINE",
+];
+
+/// Variables that name a file with arguments, or a folder of such.
+const CONFIGURATIONS: [&str; 4] = [
+    "CLANG_CONFIG_FILE_SYSTEM_DIR",
+    "CLANG_CONFIG_FILE_USER_DIR",
+    "ICPXCFG",
+    "ICXCFG",
+];
+
+/// All variables that a compiler reads.
+pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
+    READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
+}
+
+/// A program that takes clang's command line and has `-fsyclbin`.
+#[derive(Clone, Debug)]
+pub(crate) struct Compiler {
+    found: Detected,
+    /// What it is made of: when one of these changes, kernels are compiled again.
+    parts: Vec<PathBuf>,
+}
+
+impl Compiler {
+    /// The compiler that `forced` names, else the first that [`Search`] finds; `folder` keeps the
+    /// answers of compilers. Cargo is told what decides.
+    pub(crate) fn find(forced: Option<&Path>, folder: &Path) -> Result<Self> {
+        for variable in variables() {
+            cargo::env(variable);
+        }
+        let search = Search {
+            variable: &cargo::env,
+            target: std::env::var("TARGET").ok(),
+            host: std::env::var("HOST").ok(),
+            answers: Answers::in_folder(folder),
+        };
+        let compiler = Self::from_search(search.run(forced))?;
+        for part in compiler.parts() {
+            cargo::rerun_if_changed(part);
+        }
+        Ok(compiler)
+    }
+
+    fn from_search(result: SearchResult) -> Result<Self> {
+        let found = result.taken?;
+        for passed_over in result.passed_over {
+            // Only a candidate that hangs deserves a warning, because it delays every build.
+            if matches!(passed_over.problem, Problem::Hangs { .. }) {
+                cargo::warning(&passed_over.to_string());
+            }
+        }
+        let mut parts: Vec<PathBuf> = Vec::new();
+        match &found.candidate.origin {
+            Origin::Installed { folder, .. } => {
+                // A newer version beside this one is the one to use, once it is there.
+                parts.extend(folder.parent().map(Path::to_owned));
+                parts.push(folder.join(COMPILER_LIBRARY));
+            }
+            // One that is installed later comes before these.
+            Origin::Path | Origin::Default => {
+                let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref());
+                let versions = home.ok().map(|home| home.versions(Component::Compiler));
+                parts.extend(versions.filter(|versions| versions.exists()));
+            }
+            _ => {}
+        }
+        parts.extend(default_targets::parts(&found, &cargo::env));
+        parts.extend(found.candidate.files().map(Path::to_owned));
+        parts.extend(configurations(found.candidate.files()));
+        Ok(Self { found, parts })
+    }
+
+    /// The arguments for what a build compiles for by default. Cargo is told of the variables that decide.
+    pub(crate) fn default_targets(&self) -> Vec<OsString> {
+        default_targets::arguments(&self.found, &cargo::env)
+    }
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.found.candidate.program
+    }
+
+    /// What it says it is.
+    pub(crate) fn version(&self) -> &str {
+        &self.found.version
+    }
+
+    /// The program to start, with what comes before all other arguments.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &OsStr> {
+        let leading = self.found.candidate.leading.iter();
+        std::iter::once(self.program().as_os_str()).chain(leading.map(OsString::as_os_str))
+    }
+
+    pub(crate) fn parts(&self) -> &[PathBuf] {
+        &self.parts
+    }
+
+    /// Starts a compilation; its diagnostics are kept in a file beside its output.
+    pub(crate) fn start(&self, job: &Job) -> Result<Running> {
+        let mut command: Command = self.found.candidate.command();
+        command.args(&job.flags);
+        if job.has_colour {
+            command.arg("-fcolor-diagnostics");
+        }
+        if let Some(depfile) = &job.depfile {
+            command.args([OsStr::new("-MD"), OsStr::new("-MF"), depfile.as_os_str()]);
+        }
+        command
+            .args([OsStr::new("-o"), job.output.as_os_str()])
+            .arg(&job.source);
+        let log = job.output.with_extension("log");
+        let stderr = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&log)
+            .map_err(Error::write(&log))?;
+        let process =
+            Process::start(command, Stdio::null(), stderr).map_err(|source| Error::Start {
+                program: self.program().to_owned(),
+                source,
+            })?;
+        Ok(Running {
+            process,
+            program: self.program().to_owned(),
+            source: job.source.clone(),
+            log,
+            line: self.line_to_repeat(job),
+        })
+    }
+
+    /// A line for a shell, in any folder, that compiles the same. The files of this build are gone
+    /// by then, so it writes to the folder of Cargo.toml.
+    fn line_to_repeat(&self, job: &Job) -> String {
+        let output = OsStr::new("crash.syclbin");
+        let arguments = job.flags.iter().map(OsString::as_os_str);
+        let line = self
+            .words()
+            .chain(arguments)
+            .chain([OsStr::new("-o"), output, job.source.as_os_str()])
+            .map(quoted)
+            .collect::<Vec<_>>()
+            .join(" ");
+        match std::env::current_dir() {
+            Ok(folder) => format!("cd {} && {line}", quoted(folder.as_os_str())),
+            Err(_) => line,
+        }
+    }
+}
+
+/// The files with arguments that programs read by themselves: beside them, and where variables say.
+fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<PathBuf> {
+    let mut folders = BTreeSet::new();
+    for program in programs {
+        let real = program.canonicalize().ok();
+        let both = [Some(program), real.as_deref()].into_iter().flatten();
+        folders.extend(both.filter_map(Path::parent).map(Path::to_owned));
+    }
+    let named = CONFIGURATIONS
+        .iter()
+        .filter_map(|name| cargo::env_again(name));
+    let (files, more): (Vec<PathBuf>, Vec<PathBuf>) =
+        named.map(PathBuf::from).partition(|path| path.is_file());
+    folders.extend(more);
+    let entries = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok());
+    let paths = entries.flatten().flatten().map(|entry| entry.path());
+    let beside = paths.filter(|path| path.extension().is_some_and(|end| end == "cfg"));
+    beside.chain(files).collect()
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &OsStr) -> String {
+    let text = argument.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./+:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_quoted_for_a_shell() {
+        let quote = |text: &str| quoted(OsStr::new(text));
+        assert_eq!(quote("-DN=3"), "-DN=3");
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's"), r"'it'\''s'");
+        assert_eq!(quote(""), "''");
+    }
+}

@@ -1,0 +1,130 @@
+//! Output: what compiling one source made. It is whole, or an error: modules, list of files read, diagnostics.
+
+use std::path::{Path, PathBuf};
+
+use syclbin::property::set;
+use syclbin::signature::{self, debug_info, spirv};
+use syclbin::{AbstractModule, Image, PropertySet, Syclbin};
+
+use crate::compiler::depfile;
+use crate::error::{Error, Result};
+
+/// What compiling one source came to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Compiled {
+    /// With the declarations of their kernels, the types of their variables and the structs these name.
+    pub(crate) modules: Vec<AbstractModule<'static>>,
+    /// All that were read, as far as they exist: those inside a compiler do not.
+    pub(crate) files: Vec<PathBuf>,
+    /// Warnings, without colours.
+    pub(crate) diagnostics: String,
+    /// Whether there is a kernel or a function for others in it.
+    pub(crate) is_of_use: bool,
+}
+
+/// The files that the two compiles of a source leave.
+pub(crate) struct Outputs {
+    pub(crate) code: PathBuf,
+    pub(crate) described: PathBuf,
+    pub(crate) dependencies: PathBuf,
+}
+
+impl Outputs {
+    /// Those of one source, in a folder of its own: what one compile leaves is never taken for the
+    /// output of another.
+    pub(crate) fn in_folder(work: &Path) -> Self {
+        Self {
+            code: work.join("code.syclbin"),
+            described: work.join("debug.syclbin"),
+            dependencies: work.join("code.d"),
+        }
+    }
+
+    /// Reads them.
+    pub(crate) fn read(
+        &self,
+        program: &Path,
+        source: &Path,
+        diagnostics: String,
+    ) -> Result<Compiled> {
+        let unusable = |problem: String| Error::Output {
+            program: program.to_owned(),
+            source_file: source.to_owned(),
+            problem,
+        };
+        let bytes = std::fs::read(&self.code).map_err(|error| unusable(error.to_string()))?;
+        let code = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
+        let bytes = std::fs::read(&self.described).map_err(|error| unusable(error.to_string()))?;
+        let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
+        let described = describe(&debug).map_err(|error| unusable(error.to_string()))?;
+        // Without the list of headers, kernels would go stale in silence.
+        let list = std::fs::read(&self.dependencies).map_err(|error| {
+            unusable(format!("no list of the files it read (-MD -MF): {error}"))
+        })?;
+        let files = depfile::prerequisites(&String::from_utf8_lossy(&list));
+        let has_kernel = has_kernel(&code).map_err(|error| unusable(error.to_string()))?;
+        let exports = code.modules.iter().flat_map(exports).count();
+        let modules = code.modules.into_iter().map(|module| {
+            let mut module = module.into_owned();
+            signature::record(&mut module, &described.declarations);
+            signature::record_variables(&mut module, &described.variables);
+            signature::record_layouts(&mut module, described.definitions.values());
+            module
+        });
+        Ok(Compiled {
+            modules: modules.collect(),
+            files: files.into_iter().filter(|path| path.exists()).collect(),
+            diagnostics,
+            is_of_use: has_kernel || exports > 0,
+        })
+    }
+}
+
+/// The likely causes, as measured: both are silent in the compiler.
+pub(crate) const NO_KERNEL: &str = "no kernel was found in it. A free function becomes a kernel by \
+    SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) before it; \
+    two properties in one macro, ((a, b)), are a C++ comma expression and make none: give each its own macro";
+
+/// Whether there is a kernel in the code. The names alone do not tell: exported functions are
+/// among them.
+fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
+    for image in file.modules.iter().flat_map(|module| &module.images) {
+        let kernels = match image.spirv() {
+            Some(code) => spirv::Module::parse(code)?.kernels().count(),
+            None => file.kernel_names().count(),
+        };
+        if kernels > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The symbols that a module offers to others.
+pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
+    symbols(module, set::EXPORTED_SYMBOLS)
+}
+
+/// The symbols in a property set of a module.
+pub(crate) fn symbols<'m>(
+    module: &'m AbstractModule<'_>,
+    set: &str,
+) -> impl Iterator<Item = &'m str> {
+    let set = module.metadata.set(set);
+    let all = set.into_iter().flat_map(PropertySet::iter);
+    all.filter(|(_, value)| value.as_u32() != Some(0))
+        .map(|(symbol, _)| symbol)
+}
+
+/// What the debug information in `file` tells of its kernels.
+fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error> {
+    let mut found = debug_info::Described::default();
+    let images = file.modules.iter().flat_map(|module| &module.images);
+    for code in images.filter_map(Image::spirv) {
+        let mut described = debug_info::describe(&spirv::Module::parse(code)?);
+        found.declarations.append(&mut described.declarations);
+        found.variables.append(&mut described.variables);
+        found.definitions.append(&mut described.definitions);
+    }
+    Ok(found)
+}

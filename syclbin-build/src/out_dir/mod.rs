@@ -1,0 +1,33 @@
+//! `OUT_DIR`: the paths of the file that a build makes there.
+
+pub(crate) mod abandoned;
+pub mod listing;
+
+use std::path::{Path, PathBuf};
+
+use crate::cargo;
+use crate::error::{Error, Result};
+
+/// Where a build happens, and the file that it makes.
+pub(crate) struct Paths {
+    /// The directory of Cargo.toml, in which build scripts run.
+    pub(crate) package: PathBuf,
+    pub(crate) out_dir: PathBuf,
+    /// The directory of our files in `OUT_DIR`.
+    pub(crate) directory: PathBuf,
+    /// The file to make.
+    pub(crate) file: PathBuf,
+}
+
+impl Paths {
+    /// Returns the paths for the file called `name`.
+    pub(crate) fn of(name: &str) -> Result<Self> {
+        let out_dir = PathBuf::from(cargo::env("OUT_DIR").ok_or(Error::NoOutDir)?);
+        Ok(Self {
+            package: std::env::current_dir().map_err(Error::write(Path::new(".")))?,
+            directory: listing::folder(&out_dir),
+            file: listing::file(&out_dir, name),
+            out_dir,
+        })
+    }
+}

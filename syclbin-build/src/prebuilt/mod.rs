@@ -1,0 +1,322 @@
+//! Prebuilt: the file that is kept beside its sources. It is used whole, and its record shows when it is stale.
+
+pub mod orders;
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest as _, Sha256};
+use syclbin::metadata::Sources;
+use syclbin::property::set;
+use syclbin::verify::Severity;
+use syclbin::{Container, State, Syclbin, Value};
+
+use crate::error::{Error, Result};
+
+/// Why a kept file does not hold what its sources say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stale {
+    /// It does not say what it was compiled from.
+    Unknown,
+    /// The arguments or the list of sources are others.
+    Arguments,
+    /// This source or header is another.
+    Changed(String),
+    /// This source or header cannot be read.
+    Gone(String),
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("it does not say what it was compiled from"),
+            Self::Arguments => f.write_str("its arguments or the list of its sources changed"),
+            Self::Changed(path) => write!(f, "{path} changed"),
+            Self::Gone(path) => write!(f, "{path} cannot be read"),
+        }
+    }
+}
+
+/// A kept file that is whole.
+pub(crate) struct Prebuilt {
+    pub(crate) bytes: Vec<u8>,
+    sources: Option<Sources>,
+}
+
+impl Prebuilt {
+    /// Reads and verifies the file; `None` where there is none.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
+        let damaged = |problem: String| Error::Prebuilt {
+            path: path.to_owned(),
+            problem,
+        };
+        let bytes = match syclbin_toolchain::file::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(damaged(format!("cannot be read: {error}"))),
+        };
+        let findings = syclbin::verify::verify(&bytes);
+        let fault = findings
+            .iter()
+            .find(|finding| finding.severity == Severity::Error);
+        if let Some(fault) = fault {
+            return Err(damaged(format!(
+                "is damaged: {}: {}",
+                fault.record, fault.reason
+            )));
+        }
+        let file = syclbin::read::parse(&bytes);
+        let file = file.map_err(|error| damaged(format!("is damaged: {error}")))?;
+        let sources = Sources::read(&file.global);
+        let sources = sources.map_err(|error| damaged(format!("is damaged: {error}")))?;
+        Ok(Some(Self { sources, bytes }))
+    }
+
+    /// Whether it was compiled from something else than the files and arguments are now.
+    pub(crate) fn stale(&self, root: &Path, arguments: &[String]) -> Option<Stale> {
+        let Some(recorded) = &self.sources else {
+            return Some(Stale::Unknown);
+        };
+        if recorded.arguments != arguments {
+            return Some(Stale::Arguments);
+        }
+        recorded.files.iter().find_map(|(path, expected)| {
+            match syclbin_toolchain::file::read(&root.join(path)) {
+                Err(_) => Some(Stale::Gone(path.clone())),
+                Ok(bytes) if hash(&bytes) != *expected => Some(Stale::Changed(path.clone())),
+                Ok(_) => None,
+            }
+        })
+    }
+
+    /// The files it was compiled from, as far as they are there.
+    pub(crate) fn files(&self, root: &Path) -> Vec<PathBuf> {
+        let files = self.sources.iter().flat_map(|sources| sources.files.keys());
+        files
+            .map(|path| root.join(path))
+            .filter(|path| path.exists())
+            .collect()
+    }
+}
+
+/// The time that a compile begins, for [`record`]: what is written before this is called has an older
+/// time, and what is written after it returns a newer one.
+pub(crate) fn begin() -> SystemTime {
+    let now = SystemTime::now();
+    // Kernels stamp files with a clock that is behind by up to a tick.
+    std::thread::sleep(Duration::from_millis(20));
+    now
+}
+
+/// What `file` was compiled from since `begun`: `files` as the compiler names them, from the folder
+/// `root`.
+///
+/// The files are read after the compiler read them, so one that changed meanwhile is an error: the
+/// record would say of old kernels that they are those of the new text.
+pub(crate) fn record(
+    file: &mut Syclbin<'_>,
+    begun: SystemTime,
+    (root, out_dir): (&Path, &Path),
+    files: &BTreeSet<PathBuf>,
+    mut sources: Sources,
+) -> Result<()> {
+    // What this crate brings along is of no package.
+    let own = crate::compiler::headers::folder();
+    for path in files.iter().filter(|path| !path.starts_with(&own)) {
+        let Some(name) = of_package(path, root, out_dir) else {
+            continue;
+        };
+        let unreadable = |source| Error::Source {
+            path: path.clone(),
+            source,
+        };
+        let bytes = syclbin_toolchain::file::read(path).map_err(unreadable)?;
+        // After it was read, so nothing happens in between.
+        let metadata = path.metadata().map_err(unreadable)?;
+        let now = SystemTime::now();
+        // What has a time to come got it from somebody who set it, or from another clock.
+        if times(&metadata).any(|time| begun < time && time <= now) {
+            return Err(Error::Changed(path.clone()));
+        }
+        sources.files.insert(name, hash(&bytes));
+    }
+    sources.write(&mut file.global);
+    Ok(())
+}
+
+/// When a file was written, and when it came to its name: one that replaces another may have been
+/// written long before.
+fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
+    #[cfg(unix)]
+    let changed = {
+        use std::os::unix::fs::MetadataExt as _;
+        let seconds = u64::try_from(metadata.ctime()).ok();
+        let rest = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();
+        let since = |seconds| Duration::from_secs(seconds) + Duration::from_nanos(rest);
+        seconds.and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(since(seconds)))
+    };
+    #[cfg(not(unix))]
+    let changed = None;
+    metadata.modified().ok().into_iter().chain(changed)
+}
+
+/// SHA-256 of a text, whose lines may end as version control likes it.
+fn hash(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if index > 0 {
+            hash.update(b"\n");
+        }
+        hash.update(line.strip_suffix(b"\r").unwrap_or(line));
+    }
+    hash.finalize().into()
+}
+
+/// The name of a file that belongs to the package: what lies in its folder, and what is named from
+/// there, such as `../shared/k.hpp`. Headers of compiler and system differ between machines, and
+/// what a build script wrote is gone on another.
+fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
+    let whole = std::path::absolute(root.join(path)).ok()?;
+    if whole.starts_with(out_dir) {
+        return None;
+    }
+    let inside = if path.is_absolute() {
+        path.strip_prefix(root).ok()?
+    } else {
+        path
+    };
+    let mut name: Vec<String> = Vec::new();
+    for part in inside.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if name.last().is_some_and(|last| last != "..") => {
+                name.pop();
+            }
+            other => name.push(other.as_os_str().to_string_lossy().into_owned()),
+        }
+    }
+    Some(name.join("/"))
+}
+
+/// An argument as it is on every machine.
+pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String {
+    let mut text = argument.to_string_lossy().into_owned();
+    // Cargo's spelling may have links in it, which the current folder never has.
+    let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(std::path::PathBuf::from);
+    let root = [Some(root), spelled.as_deref()];
+    // OUT_DIR first: it mostly lies in the other.
+    let folders = std::iter::once((out_dir, "$OUT_DIR")).chain(
+        root.into_iter()
+            .flatten()
+            .map(|root| (root, "$CARGO_MANIFEST_DIR")),
+    );
+    for (folder, name) in folders {
+        text = replaced(&text, &folder.to_string_lossy(), name);
+    }
+    // What is written to a file has no line breaks in it.
+    text.replace(['\n', '\r'], " ")
+}
+
+/// `text` with `name` for each path to `folder` or into it. `/p` is neither in `/p2` nor in `/home/p`.
+fn replaced(text: &str, folder: &str, name: &str) -> String {
+    let folder = folder.trim_end_matches(std::path::is_separator);
+    if folder.is_empty() {
+        // Each path leads into the root.
+        return text.to_owned();
+    }
+    let ends_path = |c: char| c.is_whitespace() || "=,:;\"'()".contains(c);
+    let mut replaced = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(folder) {
+        replaced.push_str(before);
+        // An option such as `-I` may stand right before a path.
+        let begins = replaced
+            .rsplit(ends_path)
+            .next()
+            .is_none_or(|before| !before.contains(std::path::is_separator));
+        let ends = after
+            .chars()
+            .next()
+            .is_none_or(|next| std::path::is_separator(next) || ends_path(next));
+        replaced.push_str(if begins && ends { name } else { folder });
+        rest = after;
+    }
+    replaced + rest
+}
+
+/// The file that stands for kernels where nothing is compiled, for this reason.
+pub(crate) fn placeholder(reason: &str) -> Result<Vec<u8>> {
+    let mut file = Syclbin::new(State::Executable);
+    let reason = Value::from(reason);
+    file.global.insert(set::PLACEHOLDER, "reason", reason);
+    Ok(syclbin::write::to_vec(&file, Container::default())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_package_are_named_from_its_folder() {
+        let (root, out) = (Path::new("/home/me/p"), Path::new("/home/me/p/target/out"));
+        for (path, name) in [
+            ("kernels/a.cpp", Some("kernels/a.cpp")),
+            ("./kernels/../include/a.hpp", Some("include/a.hpp")),
+            ("../shared/../both/k.hpp", Some("../both/k.hpp")),
+            ("../../k.hpp", Some("../../k.hpp")),
+            ("/home/me/p/include/b.hpp", Some("include/b.hpp")),
+            ("/home/me/p/target/out/made.hpp", None),
+            ("target/out/made.hpp", None),
+            ("/usr/include/c++/12/cmath", None),
+        ] {
+            assert_eq!(
+                of_package(Path::new(path), root, out).as_deref(),
+                name,
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn arguments_name_no_folder_of_this_machine() {
+        let (root, out) = (Path::new("/home/me/p"), Path::new("/home/me/p/target/out"));
+        let argument = |text: &str| argument(OsStr::new(text), root, out);
+        assert_eq!(argument("-I/home/me/p/inc"), "-I$CARGO_MANIFEST_DIR/inc");
+        assert_eq!(argument("-I/home/me/p/target/out/h"), "-I$OUT_DIR/h");
+        assert_eq!(argument("-DTEXT=a\nb"), "-DTEXT=a b");
+        let map = argument("-fdebug-prefix-map=/home/me/p=/home/me/p/a");
+        let expected = "-fdebug-prefix-map=$CARGO_MANIFEST_DIR=$CARGO_MANIFEST_DIR/a";
+        assert_eq!(map, expected);
+        assert_eq!(argument("/home/me/p"), "$CARGO_MANIFEST_DIR");
+    }
+
+    #[test]
+    fn a_folder_that_only_begins_or_ends_like_the_package_is_another() {
+        let (root, out) = (Path::new("/home/me/p"), Path::new("/"));
+        for text in [
+            "-I/home/me/project2/inc",
+            "-I/home/me/p-2",
+            "-I/home/me/p.old/inc",
+            "-I/mnt/home/me/p/inc",
+            "-DPATHS=/a:/mnt/home/me/p",
+        ] {
+            assert_eq!(argument(OsStr::new(text), root, out), text);
+        }
+        let text = OsStr::new("-DPATHS=/a:/home/me/p");
+        let named = "-DPATHS=/a:$CARGO_MANIFEST_DIR";
+        assert_eq!(argument(text, root, out), named);
+    }
+
+    #[test]
+    fn ends_of_lines_do_not_count_and_all_else_does() {
+        assert_eq!(hash(b"a\r\nb\r\n"), hash(b"a\nb\n"));
+        assert_eq!(hash(b"a\nb\n"), <[u8; 32]>::from(Sha256::digest(b"a\nb\n")));
+        let others: [&[u8]; 5] = [b"a\nb", b"a\n\nb\n", b"a\rb\n", b"ab\n", b"a\nb\n\n"];
+        for other in others {
+            assert_ne!(hash(b"a\nb\n"), hash(other), "{other:?}");
+        }
+    }
+}

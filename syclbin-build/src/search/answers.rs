@@ -1,0 +1,163 @@
+//! Answers of compilers, kept in a directory: an unchanged compiler is not asked again.
+
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use sha2::{Digest as _, Sha256};
+
+use super::Candidate;
+use super::probe::{Answer, Problem};
+use crate::file;
+
+/// What the names of the files begin with.
+pub(crate) const PREFIX: &str = ".compiler-";
+
+/// Changes when other questions are asked.
+const QUESTIONS: &str = "syclbin-build 1";
+
+/// A folder of answers, or none.
+#[derive(Clone, Debug, Default)]
+pub struct Answers(Option<PathBuf>);
+
+impl Answers {
+    /// Answers are kept in `folder`.
+    #[must_use]
+    pub fn in_folder(folder: &Path) -> Self {
+        Self(Some(folder.to_owned()))
+    }
+
+    /// The answer of `candidate`: the one that is kept, if its files are of the same size and time
+    /// as then.
+    pub(super) fn recall_or(
+        &self,
+        candidate: &Candidate,
+        ask: impl FnOnce() -> Result<Answer, Problem>,
+    ) -> Result<Answer, Problem> {
+        let Some(folder) = &self.0 else { return ask() };
+        let Some((name, key)) = identity(candidate) else {
+            return ask();
+        };
+        let path = folder.join(format!("{PREFIX}{name}"));
+        let kept = syclbin_toolchain::file::read(&path).ok();
+        let kept = kept.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(answer) = kept.and_then(|text| decode(&text, &key)) {
+            return Ok(answer);
+        }
+        let answer = ask()?;
+        // Where nothing can be kept, it is asked again.
+        let _ = file::replace(&path, encode(&answer, &key).as_bytes());
+        Ok(answer)
+    }
+}
+
+/// A name for the program, and a key that differs when the program does.
+fn identity(candidate: &Candidate) -> Option<(String, String)> {
+    let mut name = Sha256::new();
+    let words = std::iter::once(candidate.program.as_os_str())
+        .chain(candidate.leading.iter().map(std::ffi::OsString::as_os_str));
+    for word in words {
+        name.update(word.as_encoded_bytes());
+        name.update([0]);
+    }
+    let mut key = name.clone();
+    key.update(QUESTIONS);
+    for file in candidate.files() {
+        let metadata = file.metadata().ok()?;
+        let time = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        key.update(file.as_os_str().as_encoded_bytes());
+        key.update(metadata.len().to_le_bytes());
+        key.update(time.as_nanos().to_le_bytes());
+    }
+    let mut name = format!("{:x}", name.finalize());
+    name.truncate(16);
+    Some((name, format!("{:x}", key.finalize())))
+}
+
+fn encode(answer: &Answer, key: &str) -> String {
+    let has = if answer.has_option { "yes" } else { "no" };
+    format!("{key}\n{has}\n{}\n", answer.version)
+}
+
+/// `None` for what is not whole, too: it is asked again then.
+fn decode(text: &str, expected: &str) -> Option<Answer> {
+    let (key, rest) = text.split_once('\n')?;
+    let (has, version) = rest.split_once('\n')?;
+    let version = version.strip_suffix('\n')?;
+    if key != expected || version.is_empty() || version.contains('\n') {
+        return None;
+    }
+    Some(Answer {
+        version: version.to_owned(),
+        has_option: match has {
+            "yes" => true,
+            "no" => false,
+            _ => return None,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Origin;
+
+    fn answer(version: &str) -> Answer {
+        Answer {
+            version: version.to_owned(),
+            has_option: true,
+        }
+    }
+
+    #[test]
+    fn a_program_is_asked_again_when_it_changed_and_only_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("icpx");
+        std::fs::write(&program, "one").unwrap();
+        let candidate = Candidate::program(Origin::Path, program.clone());
+        let answers = Answers::in_folder(folder.path());
+        let ask = |version| answers.recall_or(&candidate, || Ok(answer(version)));
+        assert_eq!(ask("first").unwrap().version, "first");
+        assert_eq!(ask("second").unwrap().version, "first");
+        std::fs::write(&program, "other").unwrap();
+        assert_eq!(ask("third").unwrap().version, "third");
+        assert_eq!(ask("fourth").unwrap().version, "third");
+    }
+
+    #[test]
+    fn a_damaged_answer_is_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("icpx");
+        std::fs::write(&program, "one").unwrap();
+        let candidate = Candidate::program(Origin::Path, program);
+        let answers = Answers::in_folder(folder.path());
+        let ask = |version| answers.recall_or(&candidate, || Ok(answer(version)));
+        ask("first").unwrap();
+        let entries = std::fs::read_dir(folder.path()).unwrap().flatten();
+        let kept = entries
+            .map(|entry| entry.path())
+            .find(|path| !path.ends_with("icpx"))
+            .unwrap();
+        let text = std::fs::read_to_string(&kept).unwrap();
+        for length in 0..text.len() {
+            std::fs::write(&kept, &text[..length]).unwrap();
+            let again = ask("again").unwrap().version;
+            assert_eq!(again, "again", "{length} of {} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("icpx");
+        std::fs::write(&program, "one").unwrap();
+        let candidate = Candidate::program(Origin::Path, program);
+        let answers = Answers::in_folder(folder.path());
+        assert!(
+            answers
+                .recall_or(&candidate, || Err(Problem::NoVersion))
+                .is_err()
+        );
+        let later = answers.recall_or(&candidate, || Ok(answer("later")));
+        assert_eq!(later.unwrap().version, "later");
+    }
+}

@@ -1,0 +1,253 @@
+//! Locations: where a search looks for candidates, always in the same order.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use syclbin_toolchain::{Component, NoHome};
+
+use super::{Candidate, Origin, Search};
+
+/// Compilers that may have `-fsyclbin`: oneAPI's, and the one that DPC++ builds from its sources.
+const NAMES: [&str; 2] = ["icpx", "clang++"];
+
+/// The default directory of oneAPI.
+const ONEAPI: &str = "/opt/intel/oneapi";
+
+/// Programs that crate `cc` takes for wrappers of a compiler.
+const WRAPPERS: [&str; 7] = [
+    "ccache",
+    "distcc",
+    "sccache",
+    "icecc",
+    "cachepot",
+    "buildcache",
+    "kache",
+];
+
+/// Where candidates are looked for; [`Self::ALL`] has the order.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Location {
+    /// `CXX` and its variants.
+    Cxx,
+    /// `CMPLR_ROOT`, `ONEAPI_ROOT`.
+    OneApi,
+    /// The installed toolchain.
+    Installed,
+    /// `PATH`.
+    Path,
+    /// `/opt/intel/oneapi`.
+    Default,
+}
+
+impl Location {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Cxx,
+        Self::OneApi,
+        Self::Installed,
+        Self::Path,
+        Self::Default,
+    ];
+
+    /// What lies there, best first; nothing is asked.
+    pub(super) fn candidates(self, search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
+        let variable = search.variable;
+        Ok(match self {
+            Self::Cxx => cxx_variables(search.target.as_deref(), search.host.as_deref())
+                .into_iter()
+                .filter_map(|name| {
+                    let value = variable(&name)?;
+                    search.command_line(name, &value)
+                })
+                .collect(),
+            Self::OneApi => {
+                let mut found = Vec::new();
+                if let Some(root) = variable("CMPLR_ROOT") {
+                    found.extend(compilers_of(
+                        Path::new(&root),
+                        &Origin::Folder("CMPLR_ROOT"),
+                    ));
+                }
+                if let Some(root) = variable("ONEAPI_ROOT") {
+                    found.extend(versions_of(
+                        Path::new(&root),
+                        &Origin::Folder("ONEAPI_ROOT"),
+                    ));
+                }
+                found
+            }
+            Self::Installed => {
+                let home = match search.home() {
+                    Ok(home) => home,
+                    // Nothing can be installed there, which is no reason to look no further.
+                    Err(NoHome::Unknown) => return Ok(Vec::new()),
+                    Err(relative) => return Err(relative),
+                };
+                home.newest(Component::Compiler)
+                    .map(|installed| {
+                        let program = installed.entry();
+                        let origin = Origin::Installed {
+                            folder: installed.folder,
+                            version: installed.version,
+                        };
+                        Candidate::program(origin, program)
+                    })
+                    .into_iter()
+                    .collect()
+            }
+            Self::Path => {
+                let path = variable("PATH").unwrap_or_default();
+                let folders: Vec<_> = std::env::split_paths(&path)
+                    // An empty entry means the current folder to a shell.
+                    .filter(|folder| folder.is_absolute())
+                    .collect();
+                let programs = NAMES
+                    .iter()
+                    .flat_map(|name| folders.iter().map(move |folder| folder.join(program(name))));
+                programs
+                    .filter(|program| program.is_file())
+                    .map(|program| Candidate::program(Origin::Path, program))
+                    .collect()
+            }
+            Self::Default => match variable("ONEAPI_ROOT") {
+                Some(_) => Vec::new(),
+                None => versions_of(Path::new(ONEAPI), &Origin::Default),
+            },
+        })
+    }
+}
+
+/// The variables that crate `cc` reads for a C++ compiler, in its order, then those of the host: code
+/// for a device comes from a compiler of either.
+pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<String> {
+    let mut names = Vec::new();
+    let crosses = target != host;
+    let mut of = |triple: Option<&str>, kind: &str| {
+        if let Some(triple) = triple {
+            names.push(format!("CXX_{triple}"));
+            names.push(format!("CXX_{}", triple.replace(['-', '.'], "_")));
+        }
+        names.push(format!("{kind}_CXX"));
+        names.push("CXX".to_owned());
+    };
+    of(target, if crosses { "TARGET" } else { "HOST" });
+    if crosses {
+        of(host, "HOST");
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
+}
+
+/// The compilers in `root/bin`. oneAPI keeps its `clang++` one folder deeper.
+fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
+    let folders = ["bin", "bin/compiler"];
+    NAMES
+        .iter()
+        .flat_map(|name| folders.map(|folder| root.join(folder).join(program(name))))
+        .filter(|program| program.is_file())
+        .map(|program| Candidate::program(origin.clone(), program))
+        .collect()
+}
+
+/// The compilers in `root/compiler/VERSION/bin`, `latest` first, then by version.
+fn versions_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
+    let entries = std::fs::read_dir(root.join("compiler"))
+        .into_iter()
+        .flatten();
+    let mut folders: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    folders.sort_by_key(|folder| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let numbers: Vec<u64> = name
+            .split(|c: char| !c.is_ascii_digit())
+            .filter_map(|part| part.parse().ok())
+            .collect();
+        std::cmp::Reverse((name == "latest", numbers))
+    });
+    let compilers = folders.iter().map(|folder| compilers_of(folder, origin));
+    compilers.flatten().collect()
+}
+
+fn program(name: &str) -> String {
+    format!("{name}{}", std::env::consts::EXE_SUFFIX)
+}
+
+impl Search<'_> {
+    /// The value of `CXX` as crate `cc` reads it: a path, else a program with arguments, of which the
+    /// first is the compiler if the program is a known wrapper.
+    fn command_line(&self, name: String, value: &OsStr) -> Option<Candidate> {
+        let text = value.to_string_lossy();
+        let text = text.trim();
+        let origin = Origin::Variable {
+            name,
+            value: value.to_owned(),
+        };
+        let mut words = text.split_whitespace();
+        let first = words.next()?;
+        let rest: Vec<&str> = words.collect();
+        // Blanks of a path that is there are its own.
+        if rest.is_empty() || self.on_path(text.as_ref()).is_some() {
+            return Some(self.candidate(origin, value.to_owned().as_os_str(), text));
+        }
+        let mut found = self.candidate(origin, OsStr::new(first), first);
+        let custom = (self.variable)("CC_KNOWN_WRAPPER_CUSTOM");
+        let stem = Path::new(first).file_stem().unwrap_or_default();
+        let is_wrapper = |known: &OsStr| known.eq_ignore_ascii_case(stem);
+        if WRAPPERS.iter().any(|known| is_wrapper(OsStr::new(known)))
+            || custom.is_some_and(|known| is_wrapper(&known))
+        {
+            let compiler = OsStr::new(rest[0]);
+            found.wrapped = Some(self.on_path(compiler).unwrap_or_else(|| compiler.into()));
+        }
+        found.leading = rest.iter().map(OsString::from).collect();
+        Some(found)
+    }
+
+    fn candidate(&self, origin: Origin, whole: &OsStr, text: &str) -> Candidate {
+        let found = self.on_path(whole).or_else(|| self.on_path(text.as_ref()));
+        Candidate::program(origin, found.unwrap_or_else(|| PathBuf::from(text)))
+    }
+
+    /// The program itself, or the one of that name on `PATH`.
+    pub(super) fn on_path(&self, program: &OsStr) -> Option<PathBuf> {
+        let program = Path::new(program);
+        if program.components().count() > 1 {
+            return program.is_file().then(|| program.to_owned());
+        }
+        let with_suffix = format!("{}{}", program.display(), std::env::consts::EXE_SUFFIX);
+        let path = (self.variable)("PATH")?;
+        std::env::split_paths(&path)
+            .flat_map(|folder| [folder.join(program), folder.join(&with_suffix)])
+            .find(|candidate| candidate.is_file())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_come_in_the_order_of_crate_cc() {
+        let (here, there) = ("x86_64-unknown-linux-gnu", "thumbv8m.main-none-eabi");
+        assert_eq!(
+            cxx_variables(Some(here), Some(here)),
+            [
+                "CXX_x86_64-unknown-linux-gnu",
+                "CXX_x86_64_unknown_linux_gnu",
+                "HOST_CXX",
+                "CXX"
+            ]
+        );
+        assert_eq!(
+            cxx_variables(Some(there), Some(here)),
+            [
+                "CXX_thumbv8m.main-none-eabi",
+                "CXX_thumbv8m_main_none_eabi",
+                "TARGET_CXX",
+                "CXX",
+                "CXX_x86_64-unknown-linux-gnu",
+                "CXX_x86_64_unknown_linux_gnu",
+                "HOST_CXX"
+            ]
+        );
+    }
+}

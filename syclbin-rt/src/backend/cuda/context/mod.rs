@@ -1,0 +1,219 @@
+//! A context: what memory, programs and queues of one device have in common.
+//!
+//! A kernel that faults ends the context for the whole process. From then on a lost context makes no calls: everything
+//! in it returns that error, and nothing of it is freed. Once no call and no host view can use it any more, the next
+//! queue resets the device and creates a new context.
+
+pub(super) mod clock;
+pub(super) mod mark;
+pub(super) mod stream;
+
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use crate::backend::cuda::check;
+use crate::backend::cuda::context::clock::Clock;
+use crate::backend::cuda::context::mark::Pool;
+use crate::backend::cuda::context::stream::Stream;
+use crate::backend::cuda::device::Found;
+use crate::backend::cuda::sys::{CUcontext, CUstream, Functions};
+use crate::backend::failure::{Code, Failure};
+use crate::backend::process::gate::{self, Passage, Stage};
+
+/// An owned context of one device.
+pub(crate) struct Context {
+    device: &'static Found,
+    pub(in crate::backend::cuda) handle: CUcontext,
+    /// What it died of.
+    lost: OnceLock<Failure>,
+    /// Its queues, and maybe some that are gone.
+    queues: Mutex<Vec<Weak<Stream>>>,
+    pub(in crate::backend::cuda) pool: Pool,
+    pub(in crate::backend::cuda) clock: Clock,
+}
+
+// SAFETY: contexts may be current on any number of threads at once (CUDA driver API, "Context
+// Management"), and all functions of the driver are safe to call from several threads.
+unsafe impl Send for Context {}
+// SAFETY: as for Send.
+unsafe impl Sync for Context {}
+
+/// The context of each device that was used. Kept until the process ends: making one takes a tenth of
+/// a second and more.
+static IN_USE: Mutex<Vec<(&'static Found, Arc<Context>)>> = Mutex::new(Vec::new());
+
+impl Context {
+    /// The context that everything on `device` shares: the device's primary one, which other CUDA
+    /// libraries of the process use too.
+    ///
+    /// One that is lost is replaced, when nothing of it is left: the device is reset. Before, whoever
+    /// still has a queue, memory or a module of it might be in a call just now, or have a view of memory
+    /// that the reset takes away. NVIDIA's reference has no such way back (it says to end the process),
+    /// so a driver may refuse; what other libraries have in the primary context is gone with it, though
+    /// it was lost before.
+    ///
+    /// # Errors
+    ///
+    /// With what the old one died of, while anything of it is left; and when the driver refuses.
+    pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
+        let _passage = Passage::new();
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = in_use
+            .iter()
+            .position(|(other, _)| std::ptr::eq(*other, device));
+        if let Some((_, context)) = position.and_then(|position| in_use.get(position))
+            && !context.is_lost()
+        {
+            return Ok(Arc::clone(context));
+        }
+        if let Some(position) = position {
+            if let Some((_, context)) = in_use.get(position)
+                && let Some(failure) = context.lost.get()
+                && Arc::strong_count(context) > 1
+            {
+                return Err(*failure);
+            }
+            // SAFETY: the device is one of the driver. Nothing of the context is left but the handle
+            // here, which nobody else gets while the list is locked: all that is made in it keeps it.
+            check("cuDevicePrimaryCtxReset", unsafe {
+                (device.functions.cuDevicePrimaryCtxReset_v2.pass())(device.device)
+            })?;
+            in_use.swap_remove(position);
+        }
+        let context = Arc::new(Self::new(device)?);
+        in_use.push((device, Arc::clone(&context)));
+        Ok(context)
+    }
+
+    /// The primary context of `device`, as one of its own.
+    ///
+    /// Programs use [`Context::shared`]; tests use this one to stand for another device.
+    pub(crate) fn new(device: &'static Found) -> Result<Self, Failure> {
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the device is one of the driver; one handle is written.
+        check("cuDevicePrimaryCtxRetain", unsafe {
+            (device.functions.cuDevicePrimaryCtxRetain.pass())(&raw mut handle, device.device)
+        })?;
+        gate::close_at_exit(&raw const *device.functions, Stage::FirstContext);
+        Ok(Self {
+            device,
+            handle,
+            lost: OnceLock::new(),
+            queues: Mutex::default(),
+            pool: Pool::default(),
+            clock: Clock::default(),
+        })
+    }
+
+    /// The device it is for.
+    pub(crate) fn device(&self) -> &'static Found {
+        self.device
+    }
+
+    /// Whether a kernel has ended it: nothing works in it any more.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
+    /// The functions of the driver, for calls in this context: it is the current one of this thread
+    /// from here on. Which one was before is not restored, as NVIDIA's runtime library does not either.
+    ///
+    /// # Errors
+    ///
+    /// With what it died of, if it is lost.
+    #[inline]
+    pub(in crate::backend::cuda) fn enter(&self) -> Result<&'static Functions, Failure> {
+        if let Some(failure) = self.lost.get() {
+            return Err(*failure);
+        }
+        let functions = self.device.functions;
+        let mut current = std::ptr::null_mut();
+        // SAFETY: one handle is written.
+        let code = unsafe { (functions.cuCtxGetCurrent.pass())(&raw mut current) };
+        // Asked each time: others may have set theirs. Setting it costs more than asking.
+        if code != 0 || current != self.handle {
+            // SAFETY: the context is alive: it is not lost.
+            let code = unsafe { (functions.cuCtxSetCurrent.pass())(self.handle) };
+            self.check("cuCtxSetCurrent", code)?;
+        }
+        Ok(functions)
+    }
+
+    /// Turns what a call in this context returned into a result, and remembers what ends the context.
+    #[inline]
+    pub(in crate::backend::cuda) fn check(
+        &self,
+        call: &'static str,
+        code: c_int,
+    ) -> Result<(), Failure> {
+        match code {
+            0 => Ok(()),
+            code => Err(self.failed(Failure::cuda(call, code))),
+        }
+    }
+
+    #[cold]
+    fn failed(&self, failure: Failure) -> Failure {
+        match failure.code().is_some_and(Code::ends_context) {
+            true => *self.lost.get_or_init(|| failure),
+            false => failure,
+        }
+    }
+
+    /// Waits for what is in `stream`, a copy from or to memory of the host that is only borrowed. A
+    /// driver that fails to wait is asked again, as the copy may go on, and also where the context was
+    /// lost meanwhile: nothing of that is reset while anybody has it. If the driver then says what it was
+    /// lost of, it has stopped.
+    ///
+    /// # Safety
+    ///
+    /// The stream is a live one of this context, or null: the one that every context has.
+    pub(in crate::backend::cuda) unsafe fn settle(&self, stream: CUstream) -> Result<(), Failure> {
+        const TIMES: usize = 100;
+        // Current on this thread, which has just queued the copy.
+        let functions = match self.enter() {
+            Ok(functions) => functions,
+            Err(_) => self.device.functions,
+        };
+        let wait = || {
+            // SAFETY: as the caller says.
+            let code = unsafe { (functions.cuStreamSynchronize.pass())(stream) };
+            self.check("cuStreamSynchronize", code)
+        };
+        let waited = wait();
+        // Not for ever: memory that is not pinned has been copied from or to when the call that queued
+        // the copy returned (CUDA driver API, "API synchronization behavior").
+        let _ = waited.is_ok() || (0..TIMES).any(|_| self.is_lost() || wait().is_ok());
+        waited
+    }
+
+    /// Remembers a queue of this context as long as it lives.
+    pub(in crate::backend::cuda) fn register(&self, queue: &Arc<Stream>) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue));
+    }
+
+    /// Waits for everything that was put into any queue of this context before. Threads that put
+    /// more into one meanwhile may have to wait or not: whoever needs more is to keep them away.
+    pub(crate) fn finish_all(&self) -> Result<(), Failure> {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let live: Vec<Arc<Stream>> = queues.iter().filter_map(Weak::upgrade).collect();
+        // Waiting may take long, and nobody is to wait for that who makes a queue.
+        drop(queues);
+        // All are waited for, whatever one of them says.
+        let finished = live.iter().map(|queue| queue.finish());
+        finished.fold(Ok(()), Result::and)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let Ok(functions) = self.enter() else {
+            return;
+        };
+        self.pool.clear(functions);
+        // SAFETY: it was retained once; whatever was made in it is gone, as it keeps the context.
+        unsafe { (functions.cuDevicePrimaryCtxRelease_v2.pass())(self.device.device) };
+    }
+}

@@ -1,0 +1,191 @@
+//! Streams: what is in them, and how far they have come.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::context::mark::Mark;
+use crate::backend::cuda::queue::told::Told;
+use crate::backend::cuda::sys::{CUstream, CUstream_flags};
+use crate::backend::failure::Failure;
+use crate::backend::process::gate::Passage;
+
+/// How many marks of a stream are kept. Of a command between two that are gone and kept, the later
+/// one tells.
+const KEPT: usize = 8;
+
+/// A mark, and who is told when it is reached.
+type Waiting = (Arc<Mark>, Told);
+
+/// An owned stream: the context knows it too, to wait for it.
+///
+/// Its commands are counted. An event is the number of one, and a mark is only recorded when somebody
+/// wants to know whether it has ended: a launch then costs the host nothing beside the launch.
+pub(in crate::backend::cuda) struct Stream {
+    pub(in crate::backend::cuda) context: Arc<Context>,
+    pub(in crate::backend::cuda) handle: CUstream,
+    /// How many commands were put in.
+    queued: AtomicU64,
+    /// The highest number of a command that is known to have ended.
+    ended: AtomicU64,
+    /// Marks, and up to which number they stand for all commands; in ascending order.
+    marks: Mutex<Vec<(u64, Arc<Mark>)>>,
+    /// The thread that waits for those who poll, once there are some.
+    waiter: Mutex<Option<mpsc::Sender<Waiting>>>,
+}
+
+// SAFETY: streams are of a context, not of a thread, and all functions of the driver are safe to call
+// from several threads.
+unsafe impl Send for Stream {}
+// SAFETY: as for Send.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// An empty one, which does not wait for the stream that programs have without asking.
+    pub(in crate::backend::cuda) fn new(context: Arc<Context>) -> Result<Arc<Self>, Failure> {
+        let functions = context.enter()?;
+        let mut handle = std::ptr::null_mut();
+        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
+        // SAFETY: the context is current; one handle is written.
+        let code = unsafe { (functions.cuStreamCreate.pass())(&raw mut handle, flags) };
+        context.check("cuStreamCreate", code)?;
+        let stream = Arc::new(Self {
+            context,
+            handle,
+            queued: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            marks: Mutex::default(),
+            waiter: Mutex::default(),
+        });
+        stream.context.register(&stream);
+        Ok(stream)
+    }
+
+    /// Counts a command that was put in, and gives its number.
+    #[inline]
+    pub(in crate::backend::cuda) fn count(&self) -> u64 {
+        // Release: who sees the number sees that the command is in the stream.
+        self.queued.fetch_add(1, Ordering::Release) + 1
+    }
+
+    /// The number of the last command.
+    fn last(&self) -> u64 {
+        self.queued.load(Ordering::Acquire)
+    }
+
+    fn ended_up_to(&self, number: u64) {
+        self.ended.fetch_max(number, Ordering::AcqRel);
+    }
+
+    pub(in crate::backend::cuda) fn has_ended(&self, number: u64) -> bool {
+        self.ended.load(Ordering::Acquire) >= number
+    }
+
+    /// Waits for everything in it.
+    pub(in crate::backend::cuda) fn finish(&self) -> Result<(), Failure> {
+        let functions = self.context.enter()?;
+        // Read before: what comes later may not be waited for.
+        let last = self.last();
+        // SAFETY: the stream is alive.
+        let code = unsafe { (functions.cuStreamSynchronize.pass())(self.handle) };
+        self.context.check("cuStreamSynchronize", code)?;
+        self.ended_up_to(last);
+        Ok(())
+    }
+
+    /// Waits for everything in it, the last of which is a copy from or to memory of the host that is
+    /// only borrowed.
+    pub(in crate::backend::cuda) fn settle(&self) -> Result<(), Failure> {
+        let last = self.last();
+        // SAFETY: the stream is alive and of the context.
+        unsafe { self.context.settle(self.handle) }?;
+        self.ended_up_to(last);
+        Ok(())
+    }
+
+    /// A mark after command `number`, and up to which command it stands for all; none if that has
+    /// ended.
+    ///
+    /// One that is recorded only now comes after everything that was put in meanwhile.
+    pub(in crate::backend::cuda) fn mark(
+        &self,
+        number: u64,
+    ) -> Result<Option<(u64, Arc<Mark>)>, Failure> {
+        if self.has_ended(number) {
+            return Ok(None);
+        }
+        let _passage = Passage::new();
+        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((upto, mark)) = marks.iter().find(|(upto, _)| *upto >= number) {
+            return Ok(Some((*upto, Arc::clone(mark))));
+        }
+        // Read before it is recorded, so that it comes after all of these.
+        let last = self.last();
+        // SAFETY: the stream is alive and of this context.
+        let mark = Arc::new(unsafe { Mark::record(&self.context, self.handle, false) }?);
+        marks.retain(|(upto, _)| !self.has_ended(*upto));
+        if marks.len() >= KEPT {
+            marks.remove(0);
+        }
+        marks.push((last, Arc::clone(&mark)));
+        Ok(Some((last, mark)))
+    }
+
+    /// Whether command `number` has ended.
+    pub(in crate::backend::cuda) fn is_at(&self, number: u64) -> Result<bool, Failure> {
+        let Some((upto, mark)) = self.mark(number)? else {
+            return Ok(true);
+        };
+        let reached = mark.is_reached()?;
+        if reached {
+            self.ended_up_to(upto);
+        }
+        Ok(reached)
+    }
+
+    /// Blocks until command `number` has ended.
+    pub(in crate::backend::cuda) fn wait(&self, number: u64) -> Result<(), Failure> {
+        if self.has_ended(number) {
+            return Ok(());
+        }
+        if self.last() == number {
+            // Nothing is behind it, so this is the same and one call less.
+            return self.finish();
+        }
+        if let Some((upto, mark)) = self.mark(number)? {
+            mark.wait()?;
+            self.ended_up_to(upto);
+        }
+        Ok(())
+    }
+
+    /// Has `told` be told when `mark`, one of this stream, is reached. `false` if no thread can be
+    /// had for that.
+    pub(in crate::backend::cuda) fn tell(&self, mark: Arc<Mark>, told: Told) -> bool {
+        let mut waiter = self.waiter.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiter.is_none() {
+            let (sender, receiver) = mpsc::channel::<Waiting>();
+            let thread = std::thread::Builder::new().name("syclbin-wakers".to_owned());
+            // It ends with the stream. The marks of a stream are reached one after the other, so it
+            // is enough to wait for one at a time.
+            let spawned = thread.spawn(move || {
+                for (mark, told) in receiver {
+                    told.tell(mark.sleep());
+                }
+            });
+            *waiter = spawned.is_ok().then_some(sender);
+        }
+        let sent = waiter.as_ref().map(|waiter| waiter.send((mark, told)));
+        sent.is_some_and(|sent| sent.is_ok())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Ok(functions) = self.context.enter() {
+            // SAFETY: the stream is owned. Should something still be in it, the driver keeps it until
+            // that has ended (CUDA driver API, cuStreamDestroy).
+            unsafe { (functions.cuStreamDestroy_v2.pass())(self.handle) };
+        }
+    }
+}

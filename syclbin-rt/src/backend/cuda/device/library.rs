@@ -1,0 +1,125 @@
+//! The CUDA driver: loaded once, never unloaded.
+
+use std::ffi::{OsStr, c_int};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::backend::cuda::check;
+use crate::backend::cuda::device::Found;
+use crate::backend::cuda::errors::NO_DEVICE;
+use crate::backend::cuda::sys::Functions;
+use crate::backend::process::gate::{self, Passage, Stage};
+use crate::backend::process::loader;
+
+/// File names of the library, in the order they are tried. The driver installs the first. On Linux the
+/// second can also be a stub of the CUDA toolkit, whose functions only return errors.
+const NAMES: &[&str] = if cfg!(windows) {
+    &["nvcuda.dll"]
+} else {
+    &["libcuda.so.1", "libcuda.so"]
+};
+
+/// The driver.
+pub(crate) struct Library {
+    /// The file name it was found by.
+    pub(in crate::backend::cuda) name: &'static str,
+    pub(in crate::backend::cuda) functions: Functions,
+    /// What it takes: 12040 is CUDA 12.4.
+    pub(in crate::backend::cuda) version: c_int,
+    /// Whether it says that there is a device.
+    pub(in crate::backend::cuda) has_devices: bool,
+    /// Filled by [`Library::devices`]: a device must stay the same value however often it is asked
+    /// for.
+    pub(in crate::backend::cuda) devices: OnceLock<Vec<Found>>,
+}
+
+static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
+
+impl Library {
+    /// The driver of this machine.
+    ///
+    /// # Errors
+    ///
+    /// In words, when there is none, or one that this cannot use. That is not remembered: it may be
+    /// installed later.
+    pub(crate) fn load() -> Result<&'static Self, String> {
+        let _passage = Passage::new();
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = *loaded {
+            return Ok(library);
+        }
+        let (name, library) = find()?;
+        // SAFETY: its functions have the types of CUDA's header: the system vouches that a library of
+        // this name is NVIDIA's driver.
+        let functions = unsafe { Functions::load(library) }.map_err(|missing| too_old(&missing))?;
+        // SAFETY: 0 is the only flag there is.
+        let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
+            NO_DEVICE => false,
+            code => check("cuInit", code)
+                .map(|()| true)
+                .map_err(|failure| failure.to_string())?,
+        };
+        gate::close_at_exit(std::ptr::null::<Self>(), Stage::Loaded);
+        let mut version = 0;
+        // SAFETY: one number is written.
+        let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
+        check("cuDriverGetVersion", code).map_err(|failure| failure.to_string())?;
+        let library: &'static Self = Box::leak(Box::new(Self {
+            name,
+            functions,
+            version,
+            has_devices,
+            devices: OnceLock::new(),
+        }));
+        *loaded = Some(library);
+        Ok(library)
+    }
+}
+
+/// Loads the library, and returns the name it was found by.
+///
+/// # Errors
+///
+/// In words, when it does not load by any name.
+fn find() -> Result<(&'static str, &'static libloading::Library), String> {
+    let mut first = None;
+    for name in NAMES {
+        // SAFETY: loading runs the initializers of the library. That it is NVIDIA's driver is taken
+        // on trust from the system.
+        match unsafe { loader::load(OsStr::new(name)) } {
+            Ok(library) => return Ok((name, library)),
+            Err(reason) => first.get_or_insert_with(|| format!("cannot load {name}: {reason}")),
+        };
+    }
+    // The driver installs the first name, so that problem is the one to solve.
+    let problem = first.unwrap_or_default();
+    Err(format!("{problem}; it comes with NVIDIA's driver"))
+}
+
+fn too_old(missing: &[&str]) -> String {
+    let missing = missing.join(", ");
+    format!("the driver is too old: it has no {missing}; install a newer one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_is_too_old_says_what_it_lacks() {
+        assert_eq!(
+            too_old(&["cuGraphCreate", "cuGraphLaunch"]),
+            "the driver is too old: it has no cuGraphCreate, cuGraphLaunch; install a newer one"
+        );
+    }
+
+    #[test]
+    fn a_driver_is_there_or_its_absence_is_told_in_words() {
+        match Library::load() {
+            Ok(library) => {
+                assert!(library.version > 0);
+                assert!(std::ptr::eq(library, Library::load().unwrap()));
+            }
+            Err(reason) => assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}"),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! A kernel for all who launch it: arguments are set and the launch is queued under one lock.
+
+pub(super) mod blocks;
+pub(super) mod object;
+pub(super) mod sampler;
+pub(super) mod values;
+
+use std::ffi::{CStr, CString, c_int};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::backend::argument::{Argument, Values};
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::device::WARP;
+use crate::backend::cuda::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
+use crate::backend::cuda::kernel::blocks::Bounds;
+use crate::backend::cuda::kernel::object::{Handles, KernelObject};
+use crate::backend::cuda::program::{Program, TWIN};
+use crate::backend::cuda::queue::Queue;
+use crate::backend::cuda::queue::event::Event;
+use crate::backend::cuda::queue::wait_list::WaitList;
+use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute as Attribute};
+use crate::backend::failure::{Code, Failure};
+use crate::backend::process::gate::Passage;
+use crate::backend::slot::Slot;
+use crate::launch::range::Grid;
+
+/// What queues a kernel.
+const LAUNCH: &str = "cuLaunchKernel";
+
+/// A kernel for all who launch it, with what the driver says of it.
+pub(crate) struct Kernel {
+    object: Mutex<KernelObject>,
+    program: Arc<Program>,
+    handles: Handles,
+    parameters: Vec<Slot>,
+}
+
+impl Kernel {
+    /// The kernel called `symbol`. Its parameters are asked of the driver where they are not known.
+    pub(crate) fn new(
+        program: &Arc<Program>,
+        symbol: CString,
+        parameters: Option<Vec<Slot>>,
+    ) -> Result<Self, Failure> {
+        let plain = find(program, &symbol)?;
+        let twin = [symbol.to_bytes(), TWIN.as_bytes()].concat();
+        let twin = match CString::new(twin) {
+            Ok(twin) => match find(program, &twin) {
+                Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
+                found => Some(found?).filter(|twin| is_twin(program.context(), plain, *twin)),
+            },
+            // No name has a zero byte in it.
+            Err(_) => None,
+        };
+        let parameters = agreed(asked(program.context(), plain), parameters)?;
+        let found = program.context().device();
+        let number = |attribute| attribute_of(program.context(), plain, attribute);
+        let facts = found.facts();
+        let handles = Handles {
+            plain,
+            twin,
+            bounds: Bounds {
+                groups: found.max_grid,
+                items: facts.max_work_item_sizes,
+                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            },
+            fixed_local: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            max_local: usize::try_from(facts.local_memory_bytes).unwrap_or(usize::MAX),
+        };
+        let object = KernelObject::new(program, handles, parameters.clone());
+        Ok(Self {
+            object: Mutex::new(object),
+            program: Arc::clone(program),
+            handles,
+            parameters,
+        })
+    }
+
+    /// Has launches that leave the work-group size out keep to what the file says of it, which the code
+    /// does not say: so many work-items, and in each dimension, x first.
+    pub(crate) fn keep_to(&mut self, all_items: usize, items: Option<[usize; 3]>) {
+        let bounds = &mut self.handles.bounds;
+        bounds.all_items = bounds.all_items.min(all_items);
+        for (most, declared) in bounds
+            .items
+            .iter_mut()
+            .zip(items.unwrap_or([usize::MAX; 3]))
+        {
+            *most = declared.min(*most);
+        }
+        let object = self
+            .object
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        object.keep_to(self.handles.bounds);
+    }
+
+    /// An object of its own, with arguments of its own.
+    pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
+        let parameters = self.parameters.clone();
+        Ok(KernelObject::new(&self.program, self.handles, parameters))
+    }
+
+    /// How many arguments it takes, without those the compiler removed.
+    pub(crate) fn arguments(&self) -> usize {
+        self.parameters.len()
+    }
+
+    /// The one work-group size it was compiled for: the code does not say, only the file does.
+    pub(crate) fn required_local(&self) -> Option<[usize; 3]> {
+        None
+    }
+
+    /// The most work-items of a work-group on this device.
+    pub(crate) fn max_local(&self) -> usize {
+        self.handles.bounds.all_items
+    }
+
+    /// How much work-group memory it uses beside its arguments, in bytes.
+    pub(crate) fn local_memory(&self) -> u64 {
+        self.handles.fixed_local as u64
+    }
+
+    /// Sets all arguments and queues the kernel, to start when all of `after` has finished.
+    ///
+    /// # Errors
+    ///
+    /// With the index of the argument, if it cannot be set.
+    ///
+    /// # Safety
+    ///
+    /// As of [`KernelObject::enqueue`]. The memory of the arguments is alive until this returns: when it
+    /// goes it waits for the queues.
+    pub(crate) unsafe fn launch(
+        &self,
+        queue: &Queue,
+        values: &impl Values,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event, (Option<usize>, Failure)> {
+        let _passage = Passage::new();
+        let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as the caller says.
+        let given = unsafe { values.give(&mut *object) };
+        given.map_err(|(index, failure)| (Some(index), failure))?;
+        // SAFETY: as the caller says.
+        let launched = unsafe { object.enqueue(queue, grid, after) };
+        launched.map_err(|failure| (None, failure))
+    }
+
+    /// Nothing: the driver only knows of sizes in one dimension.
+    pub(crate) fn suggested_local<'a>(
+        &self,
+        _queue: &Queue,
+        _values: impl Iterator<Item = Argument<'a>>,
+        _global: &[usize],
+    ) -> Result<Option<[usize; 3]>, Failure> {
+        Ok(None)
+    }
+
+    /// What number of work-items in a work-group should be a multiple of.
+    pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
+        Ok(WARP)
+    }
+}
+
+/// The kernel called `symbol`.
+fn find(program: &Program, symbol: &CStr) -> Result<CUfunction, Failure> {
+    let context = program.context();
+    let functions = context.enter()?;
+    let mut function = std::ptr::null_mut();
+    // SAFETY: the module is loaded, the name NUL-terminated; one handle is written.
+    let code = unsafe {
+        (functions.cuModuleGetFunction.pass())(&raw mut function, program.handle, symbol.as_ptr())
+    };
+    context.check("cuModuleGetFunction", code)?;
+    Ok(function)
+}
+
+/// What the driver says of a kernel.
+fn attribute_of(
+    context: &Context,
+    function: CUfunction,
+    attribute: Attribute,
+) -> Result<usize, Failure> {
+    let call = "cuFuncGetAttribute";
+    let functions = context.enter()?;
+    let mut value: c_int = 0;
+    // SAFETY: the kernel is alive; one number is written.
+    let code =
+        unsafe { (functions.cuFuncGetAttribute.pass())(&raw mut value, attribute, function) };
+    context.check(call, code)?;
+    let code = INVALID_VALUE;
+    usize::try_from(value).map_err(|_| Failure::cuda(call, code))
+}
+
+/// The most bytes that parameters of a kernel have together (PTX ISA, "Kernel function parameters").
+const MOST: usize = 32_764;
+
+/// The parameters of a kernel as the driver says, which is who reads them, held against what PTX beside
+/// the code says; the latter alone where the driver does not tell.
+fn agreed(
+    told: Result<Vec<Slot>, Failure>,
+    known: Option<Vec<Slot>>,
+) -> Result<Vec<Slot>, Failure> {
+    let call = "cuFuncGetParamInfo";
+    let code = INVALID_VALUE;
+    let sizes = |slots: &[Slot]| -> Vec<usize> { slots.iter().map(|slot| slot.size).collect() };
+    match (told, known) {
+        (Ok(told), Some(known)) if sizes(&told) != sizes(&known) => Err(Failure::cuda(call, code)),
+        (Ok(told), _) => Ok(told),
+        (Err(failure), Some(known)) if failure.code() == Some(Code::Cuda(NOT_SUPPORTED)) => {
+            let mut ends = known.iter().map(|slot| slot.offset.checked_add(slot.size));
+            let fit = ends.all(|end| end.is_some_and(|end| end <= MOST));
+            fit.then_some(known).ok_or(Failure::cuda(call, code))
+        }
+        (Err(failure), _) => Err(failure),
+    }
+}
+
+/// Whether a kernel takes what another takes, and an offset. A driver that does not tell is believed to
+/// have no other kernel of that name.
+fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
+    match (asked(context, plain), asked(context, twin)) {
+        (Ok(plain), Ok(twin)) => match twin.split_last() {
+            Some((last, rest)) => last.size == 12 && rest == plain,
+            None => false,
+        },
+        (Err(failure), _) => failure.code() == Some(Code::Cuda(NOT_SUPPORTED)),
+        _ => false,
+    }
+}
+
+/// The parameters of a kernel, as the driver says; drivers before CUDA 12.4 do not.
+fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> {
+    let call = "cuFuncGetParamInfo";
+    let functions = context.enter()?;
+    let code = NOT_SUPPORTED;
+    let ask = functions
+        .cuFuncGetParamInfo
+        .ok_or(Failure::cuda(call, code))?;
+    let mut parameters = Vec::new();
+    loop {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the kernel is alive; two numbers are written.
+        let code =
+            unsafe { (ask.pass())(function, parameters.len(), &raw mut offset, &raw mut size) };
+        match context.check(call, code) {
+            Ok(()) => parameters.push(Slot { offset, size }),
+            // There are no more.
+            Err(failure) if failure.code() == Some(Code::Cuda(INVALID_VALUE)) => {
+                return Ok(parameters);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What a queue copies to and from variables of programs.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use crate::backend::cuda::errors::INVALID_VALUE;
+use crate::backend::cuda::program::Program;
+use crate::backend::cuda::queue::Queue;
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::failure::Failure;
+
+/// What finds a variable.
+const FIND: &str = "cuModuleGetGlobal";
+
+impl Queue {
+    /// Whether the driver has functions that read and write variables.
+    pub(crate) fn reaches_variables(&self) -> bool {
+        true
+    }
+
+    /// Whether the driver knows variables by their names in the code, and not by their unique
+    /// identifiers.
+    pub(crate) fn names_variables_as_code(&self) -> bool {
+        true
+    }
+
+    /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
+    /// memory from then on.
+    pub(crate) fn point_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        memory: &Arc<Memory>,
+    ) -> Result<(), Failure> {
+        let raw = memory.raw().cuda().ok_or(Failure::foreign(FIND))?;
+        if !Arc::ptr_eq(raw.context(), program.context()) {
+            return Err(Failure::foreign(FIND));
+        }
+        // Kept first: a pointer to memory that is gone must never be in the program.
+        program.keep(memory);
+        self.write_variable(program, name, &raw.pointer.to_ne_bytes())
+    }
+
+    /// Copies `bytes` to the start of the variable `name`, after everything queued before. The name
+    /// is the one in the code.
+    pub(crate) fn write_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        bytes: &[u8],
+    ) -> Result<(), Failure> {
+        let address = self.variable(program, name, bytes.len())?;
+        if bytes.is_empty() {
+            return self.finish();
+        }
+        let from = bytes.as_ptr().expose_provenance() as u64;
+        // SAFETY: the variable has that many bytes, and lives as long as the program; `bytes` outlive
+        // the copy, which is waited for.
+        unsafe { self.copy_now(address, from, bytes.len()) }
+    }
+
+    /// Copies the start of the variable `name` into `bytes`, after everything queued before.
+    pub(crate) fn read_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        bytes: &mut [u8],
+    ) -> Result<(), Failure> {
+        let address = self.variable(program, name, bytes.len())?;
+        if bytes.is_empty() {
+            return self.finish();
+        }
+        let to = bytes.as_mut_ptr().expose_provenance() as u64;
+        // SAFETY: as above; `bytes` may be written.
+        unsafe { self.copy_now(to, address, bytes.len()) }
+    }
+
+    /// Where the variable is, if it has `size` bytes at least.
+    fn variable(&self, program: &Program, name: &CStr, size: usize) -> Result<u64, Failure> {
+        let call = FIND;
+        if !Arc::ptr_eq(self.context(), program.context()) {
+            return Err(Failure::foreign(call));
+        }
+        let (address, has) = program.variable(name)?;
+        if size > has {
+            let code = INVALID_VALUE;
+            return Err(Failure::cuda(call, code));
+        }
+        Ok(address)
+    }
+}

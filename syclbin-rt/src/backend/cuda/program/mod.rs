@@ -1,0 +1,369 @@
+//! A program: a module that is loaded into a context.
+
+pub(super) mod jit;
+mod link;
+
+use std::ffi::{CStr, CString, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
+use crate::backend::cuda::program::jit::Jit;
+use crate::backend::cuda::program::link::link;
+use crate::backend::cuda::sys::{CUdeviceptr, CUmodule};
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::failure::{BuildError, Code as DriverCode, Failure};
+use crate::backend::process::gate::{self, Stage};
+use crate::backend::source::{Constants, Source};
+use crate::log;
+
+/// An owned, loaded program.
+pub(crate) struct Program {
+    context: Arc<Context>,
+    pub(super) handle: CUmodule,
+    code: Code,
+    max_registers: Option<u32>,
+    /// What its variables point to.
+    memory: Mutex<Vec<Arc<Memory>>>,
+}
+
+/// What it was made of.
+enum Code {
+    /// As a driver takes it, with a zero byte at its end.
+    Ptx(Vec<u8>),
+    Binary(Vec<u8>),
+}
+
+/// What the code of a module is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::backend::cuda) enum Kind {
+    Ptx,
+    /// A cubin or a fat binary.
+    Binary,
+}
+
+/// Code, and what is set in it.
+pub(in crate::backend::cuda) struct Module<'m> {
+    pub(crate) code: &'m [u8],
+    pub(crate) kind: Kind,
+    /// What variables are to hold before the first launch: values of specialization constants. One
+    /// that the code does not have is passed over: the compiler saw that nobody reads it.
+    pub(crate) settings: &'m [(String, Vec<u8>)],
+    pub(crate) max_registers: Option<u32>,
+}
+
+impl<'m> Module<'m> {
+    fn new(source: &'m Source<'_>, kind: Kind) -> Self {
+        Self {
+            code: source.code,
+            kind,
+            settings: match &source.constants {
+                Constants::Named(settings) => settings,
+                Constants::Numbered(_) => &[],
+            },
+            max_registers: None,
+        }
+    }
+}
+
+// SAFETY: modules are of a context, not of a thread, and all functions of the driver are safe to call
+// from several threads.
+unsafe impl Send for Program {}
+// SAFETY: as for Send.
+unsafe impl Sync for Program {}
+
+impl Program {
+    /// Compiles PTX and loads it: one module by itself, several linked to each other.
+    pub(crate) fn build(
+        context: &Arc<Context>,
+        sources: &[Source<'_>],
+    ) -> Result<Self, BuildError> {
+        let modules = sources.iter().map(|source| Module::new(source, Kind::Ptx));
+        Self::of(context, &modules.collect::<Vec<_>>())
+    }
+
+    /// Loads native code of a file.
+    pub(crate) fn from_file(
+        context: &Arc<Context>,
+        source: &Source<'_>,
+    ) -> Result<Self, BuildError> {
+        Self::of(context, &[Module::new(source, Kind::Binary)])
+    }
+
+    /// None: nothing is kept, as the driver does that itself.
+    pub(crate) fn from_cache(
+        _context: &Arc<Context>,
+        _binary: &[u8],
+    ) -> Result<Option<Self>, BuildError> {
+        Ok(None)
+    }
+
+    /// Loads code: one module by itself, several linked to each other. PTX is compiled first.
+    pub(in crate::backend::cuda) fn of(
+        context: &Arc<Context>,
+        modules: &[Module<'_>],
+    ) -> Result<Self, BuildError> {
+        // One program is one native code. As of other backends the first module decides.
+        let max_registers = modules.first().and_then(|module| module.max_registers);
+        let code = match modules {
+            [module] => match module.kind {
+                Kind::Ptx => Code::Ptx(terminated(module.code)),
+                Kind::Binary => Code::Binary(module.code.to_vec()),
+            },
+            modules => Code::Binary(link(context, modules, max_registers)?),
+        };
+        let program = Self::load(context, code, max_registers)?;
+        for (name, bytes) in modules.iter().flat_map(|module| module.settings) {
+            program.set(name, bytes)?;
+        }
+        Ok(program)
+    }
+
+    fn load(
+        context: &Arc<Context>,
+        code: Code,
+        max_registers: Option<u32>,
+    ) -> Result<Self, BuildError> {
+        let functions = context.enter()?;
+        let mut jit = Jit::new(max_registers);
+        let mut handle = std::ptr::null_mut();
+        let bytes = match &code {
+            Code::Ptx(text) => aligned(text),
+            Code::Binary(binary) => aligned(binary),
+        };
+        // SAFETY: the context is current; code begins at a multiple of eight, text ends with a zero
+        // byte, and what else the driver reads says itself how long it is; there are as many options
+        // and values as it says, and the logs that they name are alive.
+        let loaded = context.check("cuModuleLoadDataEx", unsafe {
+            (functions.cuModuleLoadDataEx.pass())(
+                &raw mut handle,
+                bytes.as_ptr().cast::<c_void>(),
+                jit.count(),
+                jit.names(),
+                jit.values(),
+            )
+        });
+        gate::close_at_exit(&raw const *functions, Stage::FirstProgram);
+        if let Err(failure) = loaded {
+            let log = jit.errors();
+            return Err(BuildError {
+                failure,
+                log,
+                advice: None,
+            });
+        }
+        warn(context, &jit.remarks());
+        Ok(Self {
+            context: Arc::clone(context),
+            handle,
+            code,
+            max_registers,
+            memory: Mutex::default(),
+        })
+    }
+
+    /// Gives a variable its value before any kernel runs.
+    fn set(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let call = "cuModuleGetGlobal";
+        let code = INVALID_VALUE;
+        let name = CString::new(name).map_err(|_| Failure::cuda(call, code))?;
+        let (address, size) = match self.variable(&name) {
+            Err(failure) if failure.code() == Some(DriverCode::Cuda(NOT_FOUND)) => return Ok(()),
+            found => found?,
+        };
+        if bytes.len() > size {
+            return Err(Failure::cuda(call, code));
+        }
+        let functions = self.context.enter()?;
+        let (null, from) = (std::ptr::null_mut(), bytes.as_ptr().expose_provenance());
+        // SAFETY: the context is current; the variable has that many bytes. The stream that every
+        // context has is waited for, so `bytes` outlive the copy, and every queue sees it.
+        unsafe {
+            let code = (functions.cuMemcpyAsync.pass())(address, from as u64, bytes.len(), null);
+            let queued = self.context.check("cuMemcpyAsync", code);
+            queued.and(self.context.settle(null))
+        }
+    }
+
+    /// Where the variable `name` of its code is, and how many bytes it has.
+    pub(super) fn variable(&self, name: &CStr) -> Result<(CUdeviceptr, usize), Failure> {
+        let functions = self.context.enter()?;
+        let (mut address, mut size) = (0, 0);
+        // SAFETY: the module is loaded, the name NUL-terminated; an address and a size are written.
+        let code = unsafe {
+            (functions.cuModuleGetGlobal_v2.pass())(
+                &raw mut address,
+                &raw mut size,
+                self.handle,
+                name.as_ptr(),
+            )
+        };
+        self.context.check("cuModuleGetGlobal", code)?;
+        Ok((address, size))
+    }
+
+    /// Its native code: what was loaded, or what the driver makes of the PTX. Specialization constants
+    /// have their defaults in it.
+    pub(crate) fn binary(&self) -> Result<Vec<u8>, Failure> {
+        match &self.code {
+            Code::Binary(binary) => Ok(binary.clone()),
+            Code::Ptx(text) => {
+                let module = Module {
+                    code: text.strip_suffix(&[0]).unwrap_or(text),
+                    kind: Kind::Ptx,
+                    settings: &[],
+                    max_registers: None,
+                };
+                let linked = link(&self.context, &[module], self.max_registers);
+                linked.map_err(|error| error.failure)
+            }
+        }
+    }
+
+    /// The symbols of its kernels, without those that only begin elsewhere than at 0.
+    ///
+    /// # Errors
+    ///
+    /// When the driver is older than CUDA 12.4 and does not tell.
+    pub(crate) fn kernel_names(&self) -> Result<Vec<String>, Failure> {
+        let functions = self.context.enter()?;
+        let (Some(count), Some(enumerate), Some(name)) = (
+            functions.cuModuleGetFunctionCount,
+            functions.cuModuleEnumerateFunctions,
+            functions.cuFuncGetName,
+        ) else {
+            let call = "cuModuleEnumerateFunctions";
+            let code = NOT_SUPPORTED;
+            return Err(Failure::cuda(call, code));
+        };
+        let mut found = 0;
+        // SAFETY: the module is loaded; one number is written.
+        let code = unsafe { (count.pass())(&raw mut found, self.handle) };
+        self.context.check("cuModuleGetFunctionCount", code)?;
+        let mut kernels = vec![std::ptr::null_mut(); found as usize];
+        // SAFETY: as above; as many handles are written as there are places.
+        let code = unsafe { (enumerate.pass())(kernels.as_mut_ptr(), found, self.handle) };
+        self.context.check("cuModuleEnumerateFunctions", code)?;
+        let mut names = Vec::with_capacity(kernels.len());
+        for kernel in kernels {
+            let mut text = std::ptr::null();
+            // SAFETY: the kernel is one of the module; one pointer is written.
+            let code = unsafe { (name.pass())(&raw mut text, kernel) };
+            self.context.check("cuFuncGetName", code)?;
+            if !text.is_null() {
+                // SAFETY: the driver's names end with a zero byte, and live as long as the module.
+                let text = unsafe { CStr::from_ptr(text) };
+                names.push(text.to_string_lossy().into_owned());
+            }
+        }
+        Ok(without_twins(names))
+    }
+
+    /// Keeps `memory` as long as the program.
+    pub(super) fn keep(&self, memory: &Arc<Memory>) {
+        let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(Arc::clone(memory));
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+}
+
+impl Context {
+    /// Whether code that the driver made can be kept: it does that itself.
+    pub(crate) fn keeps_programs(&self) -> bool {
+        false
+    }
+
+    /// What decides over the code that the driver makes, beside the sources and the device: nothing.
+    pub(crate) fn variant(&self) -> Option<[u8; 4]> {
+        None
+    }
+
+    /// The variant that `code`, which was compiled here, is of: all of it is the same.
+    pub(crate) fn variant_of_own(&self, _code: &[u8]) -> Option<Option<[u8; 4]>> {
+        Some(None)
+    }
+
+    /// The processor that native code is for, where the driver takes no two in one process.
+    pub(crate) fn processor_of(&self, _code: &[u8]) -> Option<[u8; 4]> {
+        None
+    }
+}
+
+/// What the compiler adds to the name of a kernel for its twin that takes an offset.
+pub(super) const TWIN: &str = "_with_offset";
+
+/// `names` without the twins of others.
+fn without_twins(names: Vec<String>) -> Vec<String> {
+    let is_twin = |name: &String| {
+        name.strip_suffix(TWIN)
+            .is_some_and(|plain| names.iter().any(|other| other == plain))
+    };
+    let kernels = names.iter().filter(|name| !is_twin(name));
+    kernels.cloned().collect()
+}
+
+/// Tells a logger what the driver warns of.
+pub(super) fn warn(context: &Context, said: &str) {
+    if log::hears_warnings() && said.to_ascii_lowercase().contains("warning") {
+        let device = &context.device().facts().name;
+        log::warn(format_args!("the driver of {device} warns:\n{said}"));
+    }
+}
+
+/// Text as drivers take it.
+pub(super) fn terminated(text: &[u8]) -> Vec<u8> {
+    // What is behind a zero byte would not be read.
+    let end = text.iter().position(|byte| *byte == 0);
+    let mut text = text
+        .get(..end.unwrap_or(text.len()))
+        .unwrap_or(text)
+        .to_vec();
+    text.push(0);
+    text
+}
+
+/// The bytes at an address that is a multiple of eight, as binaries want it. In a file they may lie
+/// anywhere.
+pub(super) fn aligned(bytes: &[u8]) -> Vec<u64> {
+    let mut words = vec![0; bytes.len().div_ceil(8)];
+    let places = bytemuck::cast_slice_mut::<u64, u8>(&mut words);
+    places[..bytes.len()].copy_from_slice(bytes);
+    words
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // A kernel of it may still run. Where that cannot be waited for, it stays.
+        if self.context.finish_all().is_ok()
+            && let Ok(functions) = self.context.enter()
+        {
+            // SAFETY: the module is owned; kernels made from it keep it.
+            unsafe { (functions.cuModuleUnload.pass())(self.handle) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_twin_is_no_kernel_of_its_own() {
+        let names = ["copy", "copy_with_offset", "other_with_offset"].map(str::to_owned);
+        let kernels = without_twins(names.to_vec());
+        assert_eq!(kernels, ["copy", "other_with_offset"]);
+    }
+
+    #[test]
+    fn code_is_passed_whole_and_text_with_an_end() {
+        assert_eq!(terminated(b".version"), b".version\0");
+        assert_eq!(terminated(b".version\0more"), b".version\0");
+        let bytes: Vec<u8> = (1..=11).collect();
+        let words = aligned(&bytes);
+        let passed = bytemuck::cast_slice::<u64, u8>(&words);
+        assert_eq!(passed, [&bytes[..], &[0; 5]].concat());
+    }
+}

@@ -1,0 +1,234 @@
+//! What stands in for the backend of CUDA in a program without it: no device is found, so nothing else ever exists.
+//!
+//! Each type has the methods of its namesake in `backend/cuda/`, and no value.
+
+use std::ffi::{CStr, CString, c_void};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use crate::backend::argument::{Argument, Arguments, Values};
+use crate::backend::dispatch::memory::Memory as AnyMemory;
+use crate::backend::failure::{BuildError, Failure, NoView, Unstarted};
+use crate::backend::reach::Reach;
+use crate::backend::slice::Place;
+use crate::backend::slot::Slot;
+use crate::backend::source::Source;
+use crate::backend::times::Times;
+use crate::device::facts::Facts;
+use crate::device::partition::{Part, Partition};
+use crate::launch::range::Grid;
+use crate::launch::sampler::modes::{Addressing, Filtering};
+use crate::queue::options::{QueueAbilities, QueueOptions};
+
+/// Types without a value, whose methods are never called. The first argument of each method is of such a type.
+macro_rules! absent {
+    ($($name:ident {
+        $($(#[$meta:meta])* $([$unsafe:tt])? fn $method:ident(
+            $this:ident: $receiver:ty $(, $argument:ident: $type:ty)* $(,)?
+        ) $(-> $returned:ty)?;)*
+    })*) => {
+        $(
+            pub(crate) enum $name {}
+
+            #[allow(unused_variables, reason = "nothing calls them")]
+            impl $name {
+                fn never(&self) -> ! {
+                    match *self {}
+                }
+
+                $(
+                    $(#[$meta])*
+                    pub(crate) $($unsafe)? fn $method(
+                        $this: $receiver $(, $argument: $type)*
+                    ) $(-> $returned)? {
+                        $this.never()
+                    }
+                )*
+            }
+        )*
+    };
+}
+
+absent! {
+    Library {
+        fn devices(self: &'static Self) -> Result<&'static [Found], Failure>;
+    }
+    Found {
+        fn facts(self: &Self) -> &Facts;
+        fn library(self: &Self) -> &'static str;
+        fn part(self: &Self) -> Option<Part<&'static Self>>;
+        fn partition(self: &'static Self, how: Partition<'_>) -> Result<&'static [Self], Failure>;
+    }
+    Context {
+        fn shared(device: &'static Found) -> Result<Arc<Self>, Failure>;
+        #[cfg(test)]
+        fn new(device: &'static Found) -> Result<Self, Failure>;
+        fn device(self: &Self) -> &'static Found;
+        fn finish_all(self: &Self) -> Result<(), Failure>;
+        fn keeps_programs(self: &Self) -> bool;
+        fn variant(self: &Self) -> Option<[u8; 4]>;
+        fn variant_of_own(self: &Self, code: &[u8]) -> Option<Option<[u8; 4]>>;
+        fn processor_of(self: &Self, code: &[u8]) -> Option<[u8; 4]>;
+    }
+    Queue {
+        fn abilities(context: &Context) -> Result<QueueAbilities, Failure>;
+        fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure>;
+        fn options(self: &Self) -> QueueOptions;
+        fn context(self: &Self) -> &Arc<Context>;
+        fn barrier(self: &Self, events: &WaitList<'_>) -> Result<Event, Failure>;
+        fn in_order(self: &Self) -> Result<(), Failure>;
+        fn finish(self: &Self) -> Result<(), Failure>;
+        fn flush(self: &Self) -> Result<(), Failure>;
+        fn flush_after(self: &Self, commands: usize) -> Result<(), Failure>;
+        fn flushed(self: &Self) -> Result<(), Failure>;
+        fn is_faster_one_by_one(self: &Self) -> bool;
+        fn has_addresses(self: &Self) -> bool;
+        fn upload(self: &Self, bytes: &[u8]) -> Result<Memory, Failure>;
+        fn zeroed(self: &Self, size: usize) -> Result<Memory, Failure>;
+        fn zeroed_at_address(self: &Self, reach: Reach, size: usize) -> Result<Memory, Failure>;
+        fn read(self: &Self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<(), Failure>;
+        fn write(self: &Self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<(), Failure>;
+        fn start_fill(
+            self: &Self, place: &Place<[()]>, pattern: &[u8], after: &WaitList<'_>
+        ) -> Result<Event, Failure>;
+        fn start_copy(
+            self: &Self, from: &Place<[()]>, to: &Place<[()]>, after: &WaitList<'_>
+        ) -> Result<Event, Failure>;
+        [unsafe] fn start_read(
+            self: &Self, place: &Place<[()]>, to: *mut c_void, after: &WaitList<'_>
+        ) -> Result<Event, Unstarted>;
+        [unsafe] fn start_write(
+            self: &Self, place: &Place<[()]>, from: *const c_void, after: &WaitList<'_>
+        ) -> Result<Event, Unstarted>;
+        fn reaches_variables(self: &Self) -> bool;
+        fn names_variables_as_code(self: &Self) -> bool;
+        fn point_variable(
+            self: &Self, program: &Program, name: &CStr, memory: &Arc<AnyMemory>
+        ) -> Result<(), Failure>;
+        fn write_variable(self: &Self, program: &Program, name: &CStr, bytes: &[u8]) -> Result<(), Failure>;
+        fn read_variable(
+            self: &Self, program: &Program, name: &CStr, bytes: &mut [u8]
+        ) -> Result<(), Failure>;
+    }
+    Memory {
+        fn part_alignment(self: &Self) -> Option<usize>;
+        fn place(self: &Self) -> Option<u64>;
+        fn least_alignment(self: &Self) -> u64;
+        fn context(self: &Self) -> &Arc<Context>;
+        fn address(self: &Self) -> Option<u64>;
+    }
+    HostView {
+        fn new(
+            queue: &Queue, memory: &Memory, offset: usize, size: usize, writing: bool
+        ) -> Result<Self, NoView>;
+        fn pointer(self: &Self) -> *mut c_void;
+        fn end(self: Self, queue: &Queue, memory: &Memory) -> Result<(), Failure>;
+    }
+    Sampler {
+        fn new(
+            context: &Arc<Context>, addressing: Addressing, filtering: Filtering, normalized: bool
+        ) -> Result<Self, Failure>;
+        fn context(self: &Self) -> &Arc<Context>;
+    }
+    Program {
+        fn build(context: &Arc<Context>, sources: &[Source<'_>]) -> Result<Self, BuildError>;
+        fn from_file(context: &Arc<Context>, source: &Source<'_>) -> Result<Self, BuildError>;
+        fn from_cache(context: &Arc<Context>, binary: &[u8]) -> Result<Option<Self>, BuildError>;
+        fn binary(self: &Self) -> Result<Vec<u8>, Failure>;
+        fn kernel_names(self: &Self) -> Result<Vec<String>, Failure>;
+    }
+    Kernel {
+        fn new(program: &Arc<Program>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<Self, Failure>;
+        fn keep_to(self: &mut Self, all_items: usize, items: Option<[usize; 3]>);
+        fn object(self: &Self) -> Result<KernelObject, Failure>;
+        fn arguments(self: &Self) -> usize;
+        fn required_local(self: &Self) -> Option<[usize; 3]>;
+        fn max_local(self: &Self) -> usize;
+        fn local_memory(self: &Self) -> u64;
+        fn preferred_multiple(self: &Self) -> Result<usize, Failure>;
+        fn suggested_local(
+            self: &Self, queue: &Queue, values: impl Iterator, global: &[usize]
+        ) -> Result<Option<[usize; 3]>, Failure>;
+        [unsafe] fn launch(
+            self: &Self, queue: &Queue, values: &impl Values, grid: &Grid, after: &WaitList<'_>
+        ) -> Result<Event, (Option<usize>, Failure)>;
+    }
+    KernelObject {
+        [unsafe] fn enqueue(
+            self: &Self, queue: &Queue, grid: &Grid, after: &WaitList<'_>
+        ) -> Result<Event, Failure>;
+        [unsafe] fn enqueue_without_event(
+            self: &Self, queue: &Queue, grid: &Grid, after: &WaitList<'_>
+        ) -> Result<(), Failure>;
+    }
+    CommandBuffer {
+        fn new(queue: &Arc<Queue>) -> Result<Option<Self>, Failure>;
+        [unsafe] fn add_kernel(self: &mut Self, kernel: &KernelObject, grid: &Grid) -> Result<(), Failure>;
+        fn add_copy(self: &mut Self, from: &Place<[()]>, to: &Place<[()]>) -> Result<bool, Failure>;
+        fn add_fill(self: &mut Self, place: &Place<[()]>, pattern: &[u8]) -> Result<bool, Failure>;
+        fn finish(self: &mut Self) -> Result<(), Failure>;
+        [unsafe] fn enqueue(self: &Self, after: &WaitList<'_>) -> Result<Event, Failure>;
+    }
+    Event {
+        fn shared(self: &Self) -> Result<Self, Failure>;
+        fn wait(self: &Self) -> Result<(), Failure>;
+        fn has_ended(self: &Self) -> bool;
+        fn is_complete(self: &Self) -> Result<bool, Failure>;
+        fn times(self: &Self) -> Result<Times, Failure>;
+        fn poll(self: &Self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>>;
+    }
+}
+
+/// What an event would keep.
+#[derive(Default)]
+pub(crate) struct End;
+
+/// A list that nothing is in.
+pub(crate) struct WaitList<'a>(PhantomData<&'a Event>);
+
+impl WaitList<'static> {
+    pub(crate) const NOTHING: &Self = &Self(PhantomData);
+}
+
+impl<'a> WaitList<'a> {
+    pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
+        match events.next() {
+            Some(event) => event.never(),
+            None => Self(PhantomData),
+        }
+    }
+}
+
+impl Library {
+    /// # Errors
+    ///
+    /// Always.
+    pub(crate) fn load() -> Result<&'static Self, String> {
+        Err("this program is built without feature `cuda` of syclbin-rt".to_owned())
+    }
+}
+
+impl Arguments for KernelObject {
+    unsafe fn set(&mut self, _index: usize, _value: Argument<'_>) -> Result<(), Failure> {
+        self.never()
+    }
+
+    unsafe fn set_any(&mut self, _index: usize, _value: Argument<'_>) -> Result<(), Failure> {
+        self.never()
+    }
+}
+
+pub(in crate::backend) mod errors {
+    //! Errors of a driver that there is not.
+
+    /// The name of an error: there are none.
+    pub(in crate::backend) fn error_name(_code: i32) -> &'static str {
+        "an unknown error"
+    }
+
+    /// Whether an error ends a context: there are no contexts.
+    pub(in crate::backend) fn is_sticky(_code: i32) -> bool {
+        false
+    }
+}

@@ -1,0 +1,51 @@
+//! Host views: where the host sees memory of a device until it gives it back.
+
+use std::ffi::c_void;
+
+use crate::backend::dispatch::memory::{Memory, Raw};
+use crate::backend::dispatch::queue::Queue;
+use crate::backend::dispatch::{each, either};
+use crate::backend::failure::{Failure, NoView};
+use crate::backend::slice::Place;
+use crate::backend::{cuda, opencl};
+
+either! {
+    /// Memory in the hand of the host, until [`HostView::end`].
+    HostView: opencl::HostView, cuda::HostView
+}
+
+impl HostView {
+    /// A view of `place`, which is not empty.
+    pub(crate) fn new(queue: &Queue, place: &Place<[()]>, writing: bool) -> Result<Self, NoView> {
+        let (offset, size) = (place.offset, place.bytes());
+        match (queue, place.memory.raw()) {
+            (Queue::OpenCl(queue), Raw::OpenCl(memory)) => {
+                opencl::HostView::new(queue, memory, offset, size, writing).map(Self::OpenCl)
+            }
+            (Queue::Cuda(queue), Raw::Cuda(memory)) => {
+                cuda::HostView::new(queue, memory, offset, size, writing).map(Self::Cuda)
+            }
+            _ => Err(NoView::Failed(Failure::foreign("viewing memory"))),
+        }
+    }
+
+    /// Where the host sees it.
+    pub(crate) fn pointer(&self) -> *mut c_void {
+        each!(Self, self, view => view.pointer())
+    }
+
+    /// Gives the memory back.
+    pub(crate) fn end(self, queue: &Queue, memory: &Memory) -> Result<(), Failure> {
+        let foreign = Err(Failure::foreign("viewing memory"));
+        match self {
+            Self::OpenCl(view) => match (queue, memory.raw()) {
+                (Queue::OpenCl(queue), Raw::OpenCl(memory)) => view.end(queue, memory),
+                _ => foreign,
+            },
+            Self::Cuda(view) => match (queue, memory.raw()) {
+                (Queue::Cuda(queue), Raw::Cuda(memory)) => view.end(queue, memory),
+                _ => foreign,
+            },
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Memory of a device, and who uses it beyond a borrow.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::backend::dispatch::context::Context;
+use crate::backend::dispatch::device::Found;
+use crate::backend::dispatch::{each, either, narrow};
+use crate::backend::{cuda, opencl};
+
+/// Owned memory.
+pub(crate) struct Memory {
+    raw: Raw,
+    /// Prepared launches and recordings that have it.
+    held: Uses,
+    /// Views of the host.
+    mapped: Uses,
+}
+
+either! {
+    /// The memory of a backend.
+    Raw: opencl::Memory, cuda::Memory
+}
+
+narrow!(Raw: opencl::Memory, cuda::Memory);
+
+/// How many there are that use memory beyond the borrow that they were made with.
+#[derive(Default)]
+struct Uses {
+    all: AtomicUsize,
+    /// Those of them that write.
+    writing: AtomicUsize,
+}
+
+impl Memory {
+    pub(in crate::backend) fn raw(&self) -> &Raw {
+        &self.raw
+    }
+
+    /// What the byte where a part begins must be a multiple of for a kernel to get it; none where it
+    /// may begin anywhere.
+    pub(crate) fn part_alignment(&self) -> Option<usize> {
+        each!(Raw, &self.raw, memory => memory.part_alignment())
+    }
+
+    /// The largest power of two that the address of byte `offset` is known to be a multiple of.
+    pub(crate) fn alignment(&self, offset: usize) -> u64 {
+        let of = |address: u64| 1 << address.trailing_zeros().min(63);
+        match each!(Raw, &self.raw, memory => memory.place()) {
+            Some(address) => of(address.wrapping_add(offset as u64)),
+            // The driver alone knows where it is.
+            None => self.least_alignment().min(of(offset as u64)),
+        }
+    }
+
+    /// What the device aligns all memory to.
+    pub(crate) fn least_alignment(&self) -> u64 {
+        let alignment = each!(Raw, &self.raw, memory => memory.least_alignment());
+        1 << alignment.max(1).ilog2()
+    }
+
+    /// The context it lies in.
+    pub(crate) fn context(&self) -> Context {
+        each!(Raw, &self.raw, memory => Arc::clone(memory.context()).into())
+    }
+
+    /// The device it is of.
+    pub(crate) fn device(&self) -> Found {
+        self.context().device()
+    }
+
+    /// Its address on the device, if kernels find it by one that a program can know.
+    pub(crate) fn address(&self) -> Option<u64> {
+        each!(Raw, &self.raw, memory => memory.address())
+    }
+
+    /// Whether a prepared launch or a recording can still start a kernel that uses it; one that
+    /// writes it, unless `any` counts.
+    pub(crate) fn is_held(&self, any: bool) -> bool {
+        self.held.some(any)
+    }
+
+    /// Whether the host has a view of it; one that it writes through, unless `any` counts.
+    pub(crate) fn is_mapped(&self, any: bool) -> bool {
+        self.mapped.some(any)
+    }
+
+    pub(in crate::backend) fn map_begins(&self, writing: bool) {
+        self.mapped.begin(writing);
+    }
+
+    pub(in crate::backend) fn map_ends(&self, writing: bool) {
+        self.mapped.end(writing);
+    }
+}
+
+impl<M: Into<Raw>> From<M> for Memory {
+    fn from(raw: M) -> Self {
+        Self {
+            raw: raw.into(),
+            held: Uses::default(),
+            mapped: Uses::default(),
+        }
+    }
+}
+
+impl Uses {
+    fn begin(&self, writing: bool) {
+        self.all.fetch_add(1, Ordering::AcqRel);
+        if writing {
+            self.writing.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    fn end(&self, writing: bool) {
+        if writing {
+            self.writing.fetch_sub(1, Ordering::AcqRel);
+        }
+        self.all.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn some(&self, any: bool) -> bool {
+        let count = if any { &self.all } else { &self.writing };
+        count.load(Ordering::Acquire) > 0
+    }
+}
+
+/// Memory that a prepared launch or a recording has.
+pub(crate) struct Held {
+    memory: Arc<Memory>,
+    written: bool,
+}
+
+impl Held {
+    pub(crate) fn new(memory: &Arc<Memory>, written: bool) -> Self {
+        memory.held.begin(written);
+        let memory = Arc::clone(memory);
+        Self { memory, written }
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.memory.held.end(self.written);
+    }
+}

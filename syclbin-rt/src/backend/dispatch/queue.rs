@@ -1,0 +1,298 @@
+//! Queues: what is done on a device, in the order in which it was put there.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+use crate::backend::dispatch::context::Context;
+use crate::backend::dispatch::event::{Event, WaitList};
+use crate::backend::dispatch::memory::{Memory, Raw};
+use crate::backend::dispatch::program::Program;
+use crate::backend::dispatch::{both, each, either};
+use crate::backend::failure::{Failure, Unstarted};
+use crate::backend::reach::Reach;
+use crate::backend::slice::Place;
+use crate::backend::{cuda, opencl};
+use crate::queue::options::{QueueAbilities, QueueOptions};
+
+either! {
+    /// A queue of a context. A clone is the same one.
+    #[derive(Clone)]
+    Queue: Arc<opencl::Queue>, Arc<cuda::Queue>
+}
+
+impl Queue {
+    /// What the device of `context` says of its queues.
+    pub(crate) fn abilities(context: &Context) -> Result<QueueAbilities, Failure> {
+        match context {
+            Context::OpenCl(context) => opencl::Queue::abilities(context),
+            Context::Cuda(context) => cuda::Queue::abilities(context),
+        }
+    }
+
+    /// A queue as `options` say, which the device is able to have.
+    pub(crate) fn new(context: Context, options: QueueOptions) -> Result<Self, Failure> {
+        Ok(match context {
+            Context::OpenCl(context) => Arc::new(opencl::Queue::new(context, options)?).into(),
+            Context::Cuda(context) => Arc::new(cuda::Queue::new(context, options)?).into(),
+        })
+    }
+
+    /// How it was asked for.
+    pub(crate) fn options(&self) -> QueueOptions {
+        each!(Self, self, queue => queue.options())
+    }
+
+    /// The context it belongs to.
+    pub(crate) fn context(&self) -> Context {
+        each!(Self, self, queue => Arc::clone(queue.context()).into())
+    }
+
+    /// Whether both are the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        both!(Self self, Self other; one, other => Arc::ptr_eq(one, other), else false)
+    }
+
+    /// Has everything that is queued later wait for `events`, which are of this context, and for
+    /// everything queued so far.
+    pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+        each!(Self, self, queue => queue.barrier(events.narrow()?).map(Event::from))
+    }
+
+    /// Has what is queued next come after everything queued so far.
+    pub(crate) fn in_order(&self) -> Result<(), Failure> {
+        each!(Self, self, queue => queue.in_order())
+    }
+
+    /// Waits for everything queued so far.
+    pub(crate) fn finish(&self) -> Result<(), Failure> {
+        each!(Self, self, queue => queue.finish())
+    }
+
+    /// Has what is queued start soon, though nobody waits for it. To be called after each command.
+    #[inline]
+    pub(crate) fn flush(&self) -> Result<(), Failure> {
+        each!(Self, self, queue => queue.flush())
+    }
+
+    /// The same after several commands.
+    pub(crate) fn flush_after(&self, commands: usize) -> Result<(), Failure> {
+        each!(Self, self, queue => queue.flush_after(commands))
+    }
+
+    /// Sees to it that what is queued is flushed, before somebody asks whether it has ended or a
+    /// command of another queue waits for it.
+    pub(crate) fn flushed(&self) -> Result<(), Failure> {
+        each!(Self, self, queue => queue.flushed())
+    }
+
+    /// Whether commands that are recorded are better queued one by one than together.
+    pub(crate) fn is_faster_one_by_one(&self) -> bool {
+        each!(Self, self, queue => queue.is_faster_one_by_one())
+    }
+
+    /// Whether the device has memory with addresses.
+    pub(crate) fn has_addresses(&self) -> bool {
+        each!(Self, self, queue => queue.has_addresses())
+    }
+
+    /// New memory that holds `bytes`.
+    pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Memory, Failure> {
+        each!(Self, self, queue => queue.upload(bytes).map(Memory::from))
+    }
+
+    /// New memory that holds `size` zero bytes.
+    pub(crate) fn zeroed(&self, size: usize) -> Result<Memory, Failure> {
+        each!(Self, self, queue => queue.zeroed(size).map(Memory::from))
+    }
+
+    /// New memory with an address that holds `size` zero bytes.
+    pub(crate) fn zeroed_at_address(&self, reach: Reach, size: usize) -> Result<Memory, Failure> {
+        each!(Self, self, queue => queue.zeroed_at_address(reach, size).map(Memory::from))
+    }
+
+    /// Copies `memory` from byte `offset` on into `bytes`, after everything queued before.
+    pub(crate) fn read(
+        &self,
+        memory: &Memory,
+        offset: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), Failure> {
+        both!(Self self, Raw memory.raw(); queue, memory => queue.read(memory, offset, bytes),
+            else Err(Failure::foreign("reading memory")))
+    }
+
+    /// Copies `bytes` to `memory` from byte `offset` on, after everything queued before.
+    pub(crate) fn write(
+        &self,
+        memory: &Memory,
+        offset: usize,
+        bytes: &[u8],
+    ) -> Result<(), Failure> {
+        both!(Self self, Raw memory.raw(); queue, memory => queue.write(memory, offset, bytes),
+            else Err(Failure::foreign("writing memory")))
+    }
+
+    /// Starts to fill a place with its element again and again. `pattern` is the bytes of one.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses; [`pattern`](crate::backend::pattern) tells which elements none takes.
+    pub(crate) fn start_fill(
+        &self,
+        place: &Place<[()]>,
+        pattern: &[u8],
+        after: &WaitList<'_>,
+    ) -> Result<Event, Failure> {
+        each!(Self, self, queue => queue.start_fill(place, pattern, after.narrow()?).map(Event::from))
+    }
+
+    /// Starts to copy one place to another one of the same size and kind of memory, which it does
+    /// not overlap.
+    pub(crate) fn start_copy(
+        &self,
+        from: &Place<[()]>,
+        to: &Place<[()]>,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Failure> {
+        each!(Self, self, queue => queue.start_copy(from, to, after.narrow()?).map(Event::from))
+    }
+
+    /// Starts to copy all of `place` to `to`, after the commands of `after`, which are of this context.
+    ///
+    /// # Safety
+    ///
+    /// `to` is good for writing as many bytes until the command has ended.
+    pub(in crate::backend) unsafe fn start_read(
+        &self,
+        place: &Place<[()]>,
+        to: *mut c_void,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Unstarted> {
+        // SAFETY: as the caller says.
+        each!(Self, self, queue => unsafe { queue.start_read(place, to, after.narrow()?) }.map(Event::from))
+    }
+
+    /// Starts to copy from `from` to all of `place`, as above.
+    ///
+    /// # Safety
+    ///
+    /// `from` is good for reading as many bytes until the command has ended.
+    pub(in crate::backend) unsafe fn start_write(
+        &self,
+        place: &Place<[()]>,
+        from: *const c_void,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Unstarted> {
+        // SAFETY: as the caller says.
+        each!(Self, self, queue => unsafe { queue.start_write(place, from, after.narrow()?) }.map(Event::from))
+    }
+
+    /// Whether the driver has functions that read and write variables.
+    pub(crate) fn reaches_variables(&self) -> bool {
+        each!(Self, self, queue => queue.reaches_variables())
+    }
+
+    /// Whether the driver knows variables by their names in the code, and not by their unique
+    /// identifiers.
+    pub(crate) fn names_variables_as_code(&self) -> bool {
+        each!(Self, self, queue => queue.names_variables_as_code())
+    }
+
+    /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
+    /// memory from then on.
+    pub(crate) fn point_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        memory: &Arc<Memory>,
+    ) -> Result<(), Failure> {
+        both!(Self self, Program program; queue, program => queue.point_variable(program, name, memory),
+            else Err(Failure::foreign("writing a variable")))
+    }
+
+    /// Copies `bytes` to the start of the variable `name`, after everything queued before.
+    pub(crate) fn write_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        bytes: &[u8],
+    ) -> Result<(), Failure> {
+        both!(Self self, Program program; queue, program => queue.write_variable(program, name, bytes),
+            else Err(Failure::foreign("writing a variable")))
+    }
+
+    /// Copies the start of the variable `name` into `bytes`, after everything queued before.
+    pub(crate) fn read_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        bytes: &mut [u8],
+    ) -> Result<(), Failure> {
+        both!(Self self, Program program; queue, program => queue.read_variable(program, name, bytes),
+            else Err(Failure::foreign("reading a variable")))
+    }
+
+    /// Refuses memory of another context, which may be a handle of another driver altogether.
+    pub(in crate::backend) fn same_context(&self, memory: &Memory) -> Result<(), Failure> {
+        if memory.is_for(self) {
+            return Ok(());
+        }
+        Err(Failure::foreign("using memory"))
+    }
+}
+
+impl Memory {
+    /// Whether commands of `queue` can use it. Asked at each launch, so without a count of handles.
+    #[inline]
+    pub(crate) fn is_for(&self, queue: &Queue) -> bool {
+        both!(Raw self.raw(), Queue queue; memory, queue => Arc::ptr_eq(memory.context(), queue.context()), else false)
+    }
+}
+
+impl<'a> WaitList<'a> {
+    /// The list of `events`, which may be empty, for a queue of their context.
+    pub(crate) fn new(queue: &Queue, mut events: impl ExactSizeIterator<Item = &'a Event>) -> Self {
+        if events.len() == 0 {
+            return Self::Nothing;
+        }
+        let mut foreign = false;
+        let list = match queue {
+            Queue::OpenCl(_) => Self::OpenCl(opencl::WaitList::new(own(
+                &mut events,
+                &mut foreign,
+                Event::opencl,
+            ))),
+            Queue::Cuda(_) => Self::Cuda(cuda::WaitList::new(own(
+                &mut events,
+                &mut foreign,
+                Event::cuda,
+            ))),
+        };
+        if foreign { Self::Foreign } else { list }
+    }
+}
+
+/// Those of `events` that are of one backend; and whether others are among them.
+fn own<'a, E: 'a>(
+    events: impl Iterator<Item = &'a Event>,
+    foreign: &mut bool,
+    narrow: impl Fn(&'a Event) -> Option<&'a E>,
+) -> impl Iterator<Item = &'a E> {
+    events.filter_map(move |event| {
+        let own = narrow(event);
+        *foreign |= own.is_none();
+        own
+    })
+}
+
+/// A user event of OpenCL, for tests, and the event that it ends; none where there is no such thing.
+#[cfg(test)]
+pub(crate) fn held(queue: &Queue) -> Option<(opencl::UserEvent, Event)> {
+    match queue {
+        Queue::OpenCl(queue) => {
+            let (user, event) = opencl::UserEvent::new(queue.context());
+            Some((user, Event::OpenCl(event)))
+        }
+        Queue::Cuda(_) => None,
+    }
+}

@@ -1,0 +1,54 @@
+//! Samplers: how a kernel reads images between their pixels.
+
+use std::sync::Arc;
+
+use crate::backend::dispatch::context::Context;
+use crate::backend::dispatch::device::Found;
+use crate::backend::dispatch::queue::Queue;
+use crate::backend::dispatch::{both, each, either};
+use crate::backend::failure::Failure;
+use crate::backend::{cuda, opencl};
+use crate::launch::sampler::modes::{Addressing, Filtering};
+
+either! {
+    /// An owned sampler.
+    Sampler: opencl::Sampler, cuda::Sampler
+}
+
+impl Sampler {
+    /// A sampler for a device that has images. With `normalized`, coordinates go from 0 to 1, else they count
+    /// pixels.
+    pub(crate) fn new(
+        context: &Context,
+        addressing: Addressing,
+        filtering: Filtering,
+        normalized: bool,
+    ) -> Result<Self, Failure> {
+        match context {
+            Context::OpenCl(context) => {
+                opencl::Sampler::new(context, addressing, filtering, normalized).map(Self::OpenCl)
+            }
+            Context::Cuda(context) => {
+                cuda::Sampler::new(context, addressing, filtering, normalized).map(Self::Cuda)
+            }
+        }
+    }
+
+    /// That of OpenCL, if it is.
+    pub(in crate::backend) fn opencl(&self) -> Option<&opencl::Sampler> {
+        match self {
+            Self::OpenCl(sampler) => Some(sampler),
+            Self::Cuda(_) => None,
+        }
+    }
+
+    /// Whether kernels on `queue` can take it.
+    pub(crate) fn is_for(&self, queue: &Queue) -> bool {
+        both!(Self self, Queue queue; sampler, queue => Arc::ptr_eq(sampler.context(), queue.context()), else false)
+    }
+
+    /// The device it is of.
+    pub(crate) fn device(&self) -> Found {
+        each!(Self, self, sampler => sampler.context().device().into())
+    }
+}

@@ -1,0 +1,327 @@
+//! The devices of a library, with everything a program asks of them read once.
+
+pub(super) mod library;
+pub(super) mod partition;
+
+use opencl_sys as cl;
+use opencl3::device::{
+    CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU,
+};
+use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
+use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulong};
+
+use syclbin::architecture::Architecture;
+
+use crate::backend::failure::{Code, Failure};
+use crate::backend::opencl::device::library::Library;
+use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
+use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions};
+use crate::backend::opencl::driver::info;
+use crate::backend::opencl::driver::sys::Functions;
+use crate::backend::process::gate::{self, Stage};
+use crate::device::aspects::{self, Abilities};
+use crate::device::facts::{DeviceKind, Facts};
+use crate::device::partition::{Abilities as PartitionAbilities, Part};
+
+/// A device of a loaded library. It lives as long as the process, like its library.
+pub(crate) struct Found {
+    pub(super) functions: &'static Functions,
+    library: &'static str,
+    pub(super) platform: cl_platform_id,
+    pub(super) id: cl_device_id,
+    facts: Facts,
+    pub(super) extensions: Extensions,
+    /// Whose part it is; none of a root device.
+    pub(super) part: Option<Part<&'static Found>>,
+}
+
+// SAFETY: both handles name devices and their platforms, which exist as long as the library: roots by
+// themselves, parts because they are never released. The library is never unloaded. OpenCL allows
+// every call from every thread, except those that
+// set kernel arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
+unsafe impl Send for Found {}
+// SAFETY: as for Send.
+unsafe impl Sync for Found {}
+
+impl Found {
+    /// What the driver says of the device.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The name of the library it was found through.
+    pub(crate) fn library(&self) -> &'static str {
+        self.library
+    }
+
+    /// Whose part it is.
+    pub(crate) fn part(&self) -> Option<Part<&'static Found>> {
+        self.part
+    }
+
+    /// A part of a device.
+    pub(super) fn of_part(
+        part: Part<&'static Found>,
+        id: cl_device_id,
+        facts: Facts,
+        extensions: Extensions,
+    ) -> Self {
+        Self {
+            id,
+            facts,
+            extensions,
+            part: Some(part),
+            ..*part.parent
+        }
+    }
+}
+
+impl Library {
+    /// Its devices. A list that is not empty is kept: devices compare by identity.
+    pub(crate) fn devices(&'static self) -> Result<&'static [Found], Failure> {
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices);
+        }
+        let mut devices = Vec::new();
+        // A platform or a device that fails must not hide the others.
+        let mut failed = None;
+        for platform in self.platforms()? {
+            let ids = self.device_ids(platform).unwrap_or_else(|failure| {
+                failed.get_or_insert(failure);
+                Vec::new()
+            });
+            for id in ids {
+                match facts(&self.functions, platform, id) {
+                    Ok((facts, extensions)) => devices.push(Found {
+                        functions: &self.functions,
+                        library: self.name(),
+                        platform,
+                        id,
+                        facts,
+                        extensions,
+                        part: None,
+                    }),
+                    Err(failure) => {
+                        failed.get_or_insert(failure);
+                    }
+                }
+            }
+        }
+        gate::close_at_exit(&raw const *self, Stage::Listed);
+        if devices.is_empty() {
+            return failed.map_or(Ok(&[]), Err);
+        }
+        Ok(self.devices.get_or_init(|| devices))
+    }
+
+    fn platforms(&self) -> Result<Vec<cl_platform_id>, Failure> {
+        let platforms = info::list("clGetPlatformIDs", |count, list, found| {
+            // SAFETY: `list` is null or holds `count` handles, `found` is one number.
+            unsafe { (self.functions.clGetPlatformIDs.pass())(count, list, found) }
+        });
+        none_if(CL_PLATFORM_NOT_FOUND_KHR, platforms)
+    }
+
+    fn device_ids(&self, platform: cl_platform_id) -> Result<Vec<cl_device_id>, Failure> {
+        let devices = info::list("clGetDeviceIDs", |count, list, found| {
+            let ty = CL_DEVICE_TYPE_ALL;
+            // SAFETY: `platform` is one of this library; `list` is null or holds `count` handles.
+            unsafe { (self.functions.clGetDeviceIDs.pass())(platform, ty, count, list, found) }
+        });
+        none_if(CL_DEVICE_NOT_FOUND, devices)
+    }
+}
+
+/// Everything a program asks of a device.
+pub(super) fn facts(
+    functions: &Functions,
+    platform: cl_platform_id,
+    id: cl_device_id,
+) -> Result<(Facts, Extensions), Failure> {
+    let device = |name| {
+        move |size, value, returned| {
+            // SAFETY: `id` is a device of this library; `value` is null or holds `size` bytes.
+            unsafe { (functions.clGetDeviceInfo.pass())(id, name, size, value, returned) }
+        }
+    };
+    let text = |name| info::text("clGetDeviceInfo", &device(name));
+    let uint = |name| info::value::<cl_uint>("clGetDeviceInfo", &device(name));
+    let size = |name| info::value::<usize>("clGetDeviceInfo", &device(name));
+
+    let ty: cl_bitfield = info::value("clGetDeviceInfo", &device(cl::CL_DEVICE_TYPE))?;
+    let version = text(cl::CL_DEVICE_VERSION)?;
+    let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
+    let has = |extension| extensions.split_whitespace().any(|name| name == extension);
+    // Devices before OpenCL 1.2 may not know this query; they then have the extension or not.
+    let double_config: cl_bitfield =
+        info::value("clGetDeviceInfo", &device(cl::CL_DEVICE_DOUBLE_FP_CONFIG)).unwrap_or(0);
+    let sizes = info::values(
+        "clGetDeviceInfo",
+        &device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES),
+    )?;
+    let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
+    let has_usm = has("cl_intel_unified_shared_memory");
+    // Each of these is there since OpenCL 1.2 or with an extension; where it is not, the device
+    // cannot do it.
+    let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
+    let bits = |name| info::value::<cl_bitfield>("clGetDeviceInfo", &device(name)).unwrap_or(0);
+    let memory = |name| if has_usm { bits(name) } else { 0 };
+    let kind = kind(ty);
+    let vendor = text(cl::CL_DEVICE_VENDOR)?;
+    let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
+    let aspects = aspects::held(&Abilities {
+        kind,
+        vendor: &vendor,
+        extensions: &extensions,
+        doubles: double_config != 0,
+        images,
+        compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
+        linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
+        profiling: bits(cl::CL_DEVICE_QUEUE_PROPERTIES) & cl::CL_QUEUE_PROFILING_ENABLE != 0,
+        host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
+        device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
+        shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
+        system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
+    });
+    let sub_group_sizes = match has("cl_intel_required_subgroup_size") {
+        true => info::values(
+            "clGetDeviceInfo",
+            &device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL),
+        )
+        .unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let architecture = match kind {
+        DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
+        // The number of the hardware stands in the middle of SYCL's number.
+        DeviceKind::Gpu if has("cl_intel_device_attribute_query") => {
+            let ip = uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok();
+            ip.map(|version| Architecture(u64::from(version) << 8))
+        }
+        _ => None,
+    };
+    let facts = Facts {
+        name: text(cl::CL_DEVICE_NAME)?,
+        vendor,
+        platform: info::text("clGetPlatformInfo", &|size, value, returned| {
+            let name = cl::CL_PLATFORM_NAME;
+            // SAFETY: `platform` is one of this library; `value` is null or holds `size` bytes.
+            unsafe { (functions.clGetPlatformInfo.pass())(platform, name, size, value, returned) }
+        })?,
+        driver_version: text(cl::CL_DRIVER_VERSION)?,
+        kind,
+        ptx: None,
+        takes_spirv: functions.clCreateProgramWithIL.is_some()
+            && version_at_least(&version, (2, 1))
+            // Fails on devices that know no intermediate language at all.
+            && text(cl::CL_DEVICE_IL_VERSION).is_ok_and(|languages| languages.contains("SPIR-V")),
+        sets_constants: functions.clSetProgramSpecializationConstant.is_some()
+            && version_at_least(&version, (2, 2)),
+        version,
+        memory_bytes: info::value::<cl_ulong>(
+            "clGetDeviceInfo",
+            &device(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
+        )?,
+        local_memory_bytes: info::value::<cl_ulong>(
+            "clGetDeviceInfo",
+            &device(cl::CL_DEVICE_LOCAL_MEM_SIZE),
+        )?,
+        images,
+        compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
+        partitions: {
+            // Devices that cannot be divided may not know these queries.
+            let ways = info::values::<isize>(
+                "clGetDeviceInfo",
+                &device(cl::CL_DEVICE_PARTITION_PROPERTIES),
+            )
+            .unwrap_or_default();
+            PartitionAbilities {
+                max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
+                equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
+                counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
+                units: ways.contains(&BY_UNITS),
+                affinities: if ways.contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN) {
+                    affinities(bits(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN))
+                } else {
+                    Vec::new()
+                },
+            }
+        },
+        buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
+        max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?,
+        max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
+        sub_group_sizes,
+        aspects,
+        architecture,
+        extensions,
+    };
+    let command_buffers = facts
+        .has("cl_khr_command_buffer")
+        // SAFETY: `id` is a device of this library.
+        .then(|| unsafe { CommandBufferAbilities::of(functions, id) })
+        .flatten();
+    // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
+    // OpenCL 1.2 may have nothing where the loader forwards the call.
+    let extensions = if version_at_least(&facts.version, (1, 2)) {
+        // SAFETY: `platform` is one of this library.
+        unsafe { Extensions::load(functions, platform, has_usm, command_buffers) }
+    } else {
+        Extensions::default()
+    };
+    Ok((facts, extensions))
+}
+
+/// An empty list where the driver answers "there is none" with an error.
+fn none_if<T>(code: i32, list: Result<Vec<T>, Failure>) -> Result<Vec<T>, Failure> {
+    match list {
+        Err(failure) if failure.code() == Some(Code::OpenCl(code)) => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+fn kind(ty: cl_bitfield) -> DeviceKind {
+    if ty & CL_DEVICE_TYPE_GPU != 0 {
+        DeviceKind::Gpu
+    } else if ty & CL_DEVICE_TYPE_ACCELERATOR != 0 {
+        DeviceKind::Accelerator
+    } else if ty & CL_DEVICE_TYPE_CPU != 0 {
+        DeviceKind::Cpu
+    } else {
+        DeviceKind::Other
+    }
+}
+
+/// Whether `version`, of the form `OpenCL 3.0 anything`, is `wanted` or later.
+fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
+    let number = version.split_whitespace().nth(1).unwrap_or_default();
+    let Some((major, minor)) = number.split_once('.') else {
+        return false;
+    };
+    match (major.parse::<u32>(), minor.parse::<u32>()) {
+        (Ok(major), Ok(minor)) => (major, minor) >= wanted,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_by_number_and_garbage_is_old() {
+        assert!(version_at_least("OpenCL 2.1 Intel", (2, 1)));
+        assert!(version_at_least("OpenCL 3.0 (Build 0)", (2, 1)));
+        assert!(version_at_least("OpenCL 2.10", (2, 9)));
+        assert!(!version_at_least("OpenCL 1.2 old", (2, 1)));
+        assert!(!version_at_least("", (2, 1)));
+    }
+
+    #[test]
+    fn a_device_that_is_several_things_counts_as_the_first_of_gpu_accelerator_cpu() {
+        assert_eq!(
+            kind(CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU),
+            DeviceKind::Gpu
+        );
+        assert_eq!(kind(0), DeviceKind::Other);
+    }
+}

@@ -1,0 +1,208 @@
+//! Memory of a device: buffer objects, and allocations that have an address.
+
+mod copy;
+pub(super) mod mapping;
+pub(super) mod place;
+mod transfer;
+mod variable;
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use opencl3::error_codes::CL_INVALID_OPERATION;
+use opencl3::types::{cl_buffer_region, cl_mem};
+
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check_handle;
+use crate::backend::opencl::context::Context;
+use crate::backend::reach::Reach;
+
+/// Owned memory.
+pub(crate) struct Memory {
+    context: Arc<Context>,
+    pub(super) handle: Handle,
+    size: usize,
+}
+
+/// How the driver calls it.
+#[derive(Clone, Copy)]
+pub(super) enum Handle {
+    /// A buffer object.
+    Object(cl_mem),
+    Address {
+        pointer: *mut c_void,
+        /// Whether it is one for the host too.
+        host: bool,
+    },
+}
+
+// SAFETY: buffer objects may be used from every thread (OpenCL 3.0, appendix A.2), and so may
+// memory with an address: the device touches it through queues, the host by functions that ask
+// for the borrow of it.
+unsafe impl Send for Memory {}
+// SAFETY: as for Send.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// `size` bytes that a kernel may read and write, but never none: OpenCL has no such buffer, and
+    /// a kernel argument needs one. Their content is undefined: whoever allocates fills them before
+    /// anyone else sees them.
+    pub(super) fn object(context: &Arc<Context>, size: usize) -> Result<Self, Failure> {
+        let size = size.max(1);
+        let mut code = 0;
+        let flags = opencl3::memory::CL_MEM_READ_WRITE;
+        let null = std::ptr::null_mut();
+        // SAFETY: the context is alive; without a host pointer only the status is written.
+        let handle = unsafe {
+            (context.functions().clCreateBuffer.pass())(
+                context.handle,
+                flags,
+                size,
+                null,
+                &raw mut code,
+            )
+        };
+        let handle = check_handle("clCreateBuffer", handle, code)?;
+        Ok(Self::new(context, Handle::Object(handle), size))
+    }
+
+    /// `size` bytes that have an address, but never none. Their content is undefined, as above.
+    ///
+    /// # Errors
+    ///
+    /// When the device has no such memory, or not enough of it.
+    pub(super) fn addressed(
+        context: &Arc<Context>,
+        reach: Reach,
+        size: usize,
+    ) -> Result<Self, Failure> {
+        let size = size.max(1);
+        let device = context.device();
+        let call = match reach {
+            Reach::Device => "clDeviceMemAllocINTEL",
+            Reach::Host => "clHostMemAllocINTEL",
+            Reach::Shared => "clSharedMemAllocINTEL",
+        };
+        let code = CL_INVALID_OPERATION;
+        let usm = device.extensions.usm.as_ref();
+        let usm = usm.ok_or(Failure::opencl(call, code))?;
+        let none = std::ptr::null();
+        let mut code = 0;
+        let status = &raw mut code;
+        // SAFETY: the device is the one of the context; no properties; an alignment of 0 is one
+        // that suits every type; only the status is written.
+        let pointer = unsafe {
+            match reach {
+                Reach::Device => {
+                    (usm.device_mem_alloc.pass())(context.handle, device.id, none, size, 0, status)
+                }
+                Reach::Host => (usm.host_mem_alloc.pass())(context.handle, none, size, 0, status),
+                Reach::Shared => {
+                    (usm.shared_mem_alloc.pass())(context.handle, device.id, none, size, 0, status)
+                }
+            }
+        };
+        let pointer = check_handle(call, pointer, code)?;
+        let host = reach != Reach::Device;
+        Ok(Self::new(context, Handle::Address { pointer, host }, size))
+    }
+
+    fn new(context: &Arc<Context>, handle: Handle, size: usize) -> Self {
+        Self {
+            context: Arc::clone(context),
+            handle,
+            size,
+        }
+    }
+
+    /// The part of a buffer object from byte `offset` on, as an object that keeps all of it alive.
+    ///
+    /// # Errors
+    ///
+    /// When the device does not let an object begin there.
+    pub(super) fn part(&self, offset: usize, size: usize) -> Result<Self, Failure> {
+        let call = "clCreateSubBuffer";
+        let Handle::Object(whole) = self.handle else {
+            let code = CL_INVALID_OPERATION;
+            return Err(Failure::opencl(call, code));
+        };
+        let region = cl_buffer_region {
+            origin: offset,
+            size,
+        };
+        let mut code = 0;
+        // SAFETY: the object is alive and no part itself; the region is what this kind of part is
+        // described by, and the driver refuses one that is not inside of the object.
+        let handle = unsafe {
+            (self.context.functions().clCreateSubBuffer.pass())(
+                whole,
+                opencl3::memory::CL_MEM_READ_WRITE,
+                opencl_sys::CL_BUFFER_CREATE_TYPE_REGION,
+                (&raw const region).cast(),
+                &raw mut code,
+            )
+        };
+        let handle = check_handle(call, handle, code)?;
+        Ok(Self::new(&self.context, Handle::Object(handle), size))
+    }
+
+    /// What the byte where a part begins must be a multiple of for a kernel to get it; none where it
+    /// may begin anywhere.
+    pub(crate) fn part_alignment(&self) -> Option<usize> {
+        let alignment = self.context.device().facts().buffer_alignment.max(1);
+        self.address().is_none().then_some(alignment)
+    }
+
+    /// What all memory of the device is aligned to.
+    pub(crate) fn least_alignment(&self) -> u64 {
+        self.context.device().facts().buffer_alignment as u64
+    }
+
+    /// Where it is, if that is known.
+    pub(crate) fn place(&self) -> Option<u64> {
+        self.address()
+    }
+
+    /// The context it lies in.
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Its address on the device, if it has one.
+    pub(crate) fn address(&self) -> Option<u64> {
+        match self.handle {
+            Handle::Address { pointer, .. } => Some(pointer as u64),
+            Handle::Object(_) => None,
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        match self.handle {
+            // SAFETY: the handle is owned. Commands may still use it: the object is deleted when
+            // the reference count is zero *and* the queued commands that use it have finished
+            // (OpenCL 3.0, clReleaseMemObject).
+            Handle::Object(handle) => unsafe {
+                (self.context.functions().clReleaseMemObject.pass())(handle);
+            },
+            Handle::Address { pointer, .. } => {
+                // Unlike a buffer the memory is gone at once. The function that frees it is said to
+                // wait for commands that may use it (cl_intel_unified_shared_memory), but the CPU
+                // driver does not count those that only find its address in a variable. Where a queue
+                // cannot be waited for, the memory stays: a kernel may still write to it.
+                if self.context.finish_all().is_ok()
+                    && let Some(usm) = &self.context.device().extensions.usm
+                {
+                    // SAFETY: the memory is owned, and what uses it has finished.
+                    unsafe { (usm.mem_blocking_free.pass())(self.context.handle, pointer) };
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a queue copies to and from variables of programs.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use opencl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
+use opencl3::types::CL_TRUE;
+
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::failure::Failure;
+use crate::backend::opencl::driver::extensions::{EnqueueGlobalVariable, Globals};
+use crate::backend::opencl::program::Program;
+use crate::backend::opencl::queue::Queue;
+
+use crate::backend::process::gate::Gated;
+
+impl Queue {
+    /// Whether the driver knows variables by their names in the code: by their unique identifiers.
+    pub(crate) fn names_variables_as_code(&self) -> bool {
+        false
+    }
+
+    /// Whether the driver has functions that read and write variables.
+    pub(crate) fn reaches_variables(&self) -> bool {
+        self.context().device().extensions.globals.is_some()
+    }
+
+    /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
+    /// memory from then on.
+    pub(crate) fn point_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        memory: &Arc<Memory>,
+    ) -> Result<(), Failure> {
+        let of = memory.raw().opencl().map(super::Memory::context);
+        if !of.is_some_and(|context| Arc::ptr_eq(context, program.context())) {
+            let call = "clEnqueueWriteGlobalVariableINTEL";
+            return Err(Failure::foreign(call));
+        }
+        let Some(address) = memory.address() else {
+            let call = "clEnqueueWriteGlobalVariableINTEL";
+            let code = CL_INVALID_VALUE;
+            return Err(Failure::opencl(call, code));
+        };
+        // Kept first: a pointer to memory that is gone must never be in the program.
+        program.keep(memory);
+        self.write_variable(program, name, &address.to_ne_bytes())
+    }
+
+    /// Copies `bytes` to the start of the variable `name`, after everything queued before.
+    pub(crate) fn write_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        bytes: &[u8],
+    ) -> Result<(), Failure> {
+        let call = "clEnqueueWriteGlobalVariableINTEL";
+        let write = self.globals(call, program)?.enqueue_write;
+        let from = bytes.as_ptr().cast();
+        // SAFETY: the function reads as many bytes as there are.
+        unsafe { self.copy_variable(call, write, program, name, from, bytes.len()) }
+    }
+
+    /// Copies the start of the variable `name` into `bytes`, after everything queued before.
+    pub(crate) fn read_variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        bytes: &mut [u8],
+    ) -> Result<(), Failure> {
+        let call = "clEnqueueReadGlobalVariableINTEL";
+        let read = self.globals(call, program)?.enqueue_read;
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: the function writes as many bytes as there are.
+        unsafe { self.copy_variable(call, read, program, name, to, bytes.len()) }
+    }
+
+    /// Copies `len` bytes between the start of the variable `name` and `host`.
+    ///
+    /// # Safety
+    ///
+    /// `function` is what [`Queue::globals`] gave for `program`, and `host` good for what it does to
+    /// `len` bytes until this returns.
+    unsafe fn copy_variable<P>(
+        &self,
+        call: &'static str,
+        function: Gated<EnqueueGlobalVariable<P>>,
+        program: &Program,
+        name: &CStr,
+        host: P,
+        len: usize,
+    ) -> Result<(), Failure> {
+        if len == 0 {
+            return self.finish();
+        }
+        self.in_order()?;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver
+        // refuses names and sizes that it does not know; the caller vouches for the bytes of the
+        // host, with which the call is done when it returns: it blocks.
+        let code = unsafe {
+            (function.pass())(
+                self.handle,
+                program.handle,
+                name.as_ptr(),
+                CL_TRUE,
+                len,
+                0,
+                host,
+                0,
+                std::ptr::null(),
+                &raw mut event,
+            )
+        };
+        self.wait_for(call, event, code)
+    }
+
+    /// The functions that read and write the variables of `program`, which is one of this context.
+    fn globals(&self, call: &'static str, program: &Program) -> Result<&'static Globals, Failure> {
+        if !Arc::ptr_eq(self.context(), program.context()) {
+            return Err(Failure::foreign(call));
+        }
+        let globals = self.context().device().extensions.globals.as_ref();
+        let code = CL_INVALID_OPERATION;
+        globals.ok_or(Failure::opencl(call, code))
+    }
+}

@@ -1,0 +1,275 @@
+//! Command buffers: commands that are recorded once and queued together (`cl_khr_command_buffer`).
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opencl_sys::{
+    CL_COMMAND_BUFFER_FLAGS_KHR, cl_command_buffer_khr, cl_command_buffer_properties_khr,
+    cl_sync_point_khr,
+};
+use opencl3::types::{cl_int, cl_uint};
+
+use crate::backend::failure::Failure;
+use crate::backend::opencl::driver::extensions::CommandBuffers;
+use crate::backend::opencl::kernel::object::KernelObject;
+use crate::backend::opencl::memory::Handle;
+use crate::backend::opencl::memory::place::memory_of;
+use crate::backend::opencl::queue::Queue;
+use crate::backend::opencl::queue::event::Event;
+use crate::backend::opencl::queue::wait_list::WaitList;
+use crate::backend::opencl::{check, check_handle};
+use crate::backend::slice::Place;
+use crate::launch::range::Grid;
+
+/// `CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR`, which the bindings do not have.
+const SIMULTANEOUS_USE: cl_command_buffer_properties_khr = 1;
+
+/// An owned command buffer.
+pub(crate) struct CommandBuffer {
+    queue: Arc<Queue>,
+    functions: &'static CommandBuffers,
+    handle: cl_command_buffer_khr,
+    /// The last command, which the next one waits for.
+    last: Option<cl_sync_point_khr>,
+    /// The run that has to end before the next one begins, where the device has only one at a time.
+    running: Option<Mutex<Option<Event>>>,
+}
+
+// SAFETY: a command buffer may be queued from every thread; recording takes `&mut self`
+// (cl_khr_command_buffer: only recording to one from several threads is not safe).
+unsafe impl Send for CommandBuffer {}
+// SAFETY: as for Send.
+unsafe impl Sync for CommandBuffer {}
+
+impl CommandBuffer {
+    /// An empty one for `queue`; none where the device has none.
+    pub(crate) fn new(queue: &Arc<Queue>) -> Result<Option<Self>, Failure> {
+        let device = queue.context().device();
+        let Some(functions) = device.extensions.command_buffers.as_ref() else {
+            return Ok(None);
+        };
+        if queue.options().out_of_order && !functions.out_of_order {
+            return Ok(None);
+        }
+        let flags = [CL_COMMAND_BUFFER_FLAGS_KHR, SIMULTANEOUS_USE, 0];
+        let properties = match functions.simultaneous {
+            true => flags.as_ptr(),
+            false => std::ptr::null(),
+        };
+        let call = "clCreateCommandBufferKHR";
+        let mut code = 0;
+        // SAFETY: one queue, which is alive; the properties are null or end with 0; only the status is
+        // written.
+        let handle = unsafe {
+            (functions.create.pass())(1, &raw const queue.handle, properties, &raw mut code)
+        };
+        Ok(Some(Self {
+            queue: Arc::clone(queue),
+            functions,
+            handle: check_handle(call, handle, code)?,
+            last: None,
+            running: (!functions.simultaneous).then(Mutex::default),
+        }))
+    }
+
+    /// Records a kernel with the arguments it has.
+    ///
+    /// # Safety
+    ///
+    /// As of [`KernelObject::enqueue`], for every time that the buffer is queued.
+    pub(crate) unsafe fn add_kernel(
+        &mut self,
+        kernel: &KernelObject,
+        grid: &Grid,
+    ) -> Result<(), Failure> {
+        let call = "clCommandNDRangeKernelKHR";
+        if !Arc::ptr_eq(kernel.context(), self.queue.context()) {
+            return Err(Failure::foreign(call));
+        }
+        let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
+        self.add(call, |this, count, waits, point| {
+            // SAFETY: kernel and buffer share a context; every slice is as long as `dimensions` says;
+            // the rest is what the caller vouches for.
+            unsafe {
+                (this.functions.kernel.pass())(
+                    this.handle,
+                    std::ptr::null_mut(),
+                    std::ptr::null(),
+                    kernel.handle,
+                    dimensions,
+                    grid.offset().map_or(std::ptr::null(), <[usize]>::as_ptr),
+                    grid.global().as_ptr(),
+                    grid.local().map_or(std::ptr::null(), <[usize]>::as_ptr),
+                    count,
+                    waits,
+                    point,
+                    std::ptr::null_mut(),
+                )
+            }
+        })
+    }
+
+    /// Records a copy between buffer objects. `false` for other memory, which this cannot copy.
+    pub(crate) fn add_copy(
+        &mut self,
+        from: &Place<[()]>,
+        to: &Place<[()]>,
+    ) -> Result<bool, Failure> {
+        let call = "clCommandCopyBufferKHR";
+        let (read, written) = (memory_of(call, from)?, memory_of(call, to)?);
+        let (Handle::Object(source), Handle::Object(target)) = (read.handle, written.handle) else {
+            return Ok(false);
+        };
+        self.queue.inside(call, read, from.offset, from.bytes())?;
+        self.queue.inside(call, written, to.offset, from.bytes())?;
+        self.add(call, |this, count, waits, point| {
+            // SAFETY: all is of one context, and both have that many bytes.
+            unsafe {
+                (this.functions.copy.pass())(
+                    this.handle,
+                    std::ptr::null_mut(),
+                    std::ptr::null(),
+                    source,
+                    target,
+                    from.offset,
+                    to.offset,
+                    from.bytes(),
+                    count,
+                    waits,
+                    point,
+                    std::ptr::null_mut(),
+                )
+            }
+        })?;
+        Ok(true)
+    }
+
+    /// Records that a buffer object is filled. `false` for other memory, which this cannot fill.
+    pub(crate) fn add_fill(
+        &mut self,
+        place: &Place<[()]>,
+        pattern: &[u8],
+    ) -> Result<bool, Failure> {
+        let call = "clCommandFillBufferKHR";
+        let memory = memory_of(call, place)?;
+        let Handle::Object(object) = memory.handle else {
+            return Ok(false);
+        };
+        let size = place.bytes();
+        self.queue.inside(call, memory, place.offset, size)?;
+        self.add(call, |this, count, waits, point| {
+            // SAFETY: all is of one context, the memory has that many bytes, and the driver copies the
+            // pattern before it returns.
+            unsafe {
+                (this.functions.fill.pass())(
+                    this.handle,
+                    std::ptr::null_mut(),
+                    std::ptr::null(),
+                    object,
+                    pattern.as_ptr().cast::<c_void>(),
+                    pattern.len(),
+                    place.offset,
+                    size,
+                    count,
+                    waits,
+                    point,
+                    std::ptr::null_mut(),
+                )
+            }
+        })?;
+        Ok(true)
+    }
+
+    /// Records a command that comes after the last one.
+    fn add(
+        &mut self,
+        call: &'static str,
+        command: impl FnOnce(&Self, cl_uint, *const cl_sync_point_khr, *mut cl_sync_point_khr) -> cl_int,
+    ) -> Result<(), Failure> {
+        // A queue in order keeps the order of what is recorded for it.
+        let ordered = !self.queue.options().out_of_order;
+        let last = self.last.filter(|_| !ordered);
+        let (count, waits) = match &last {
+            Some(last) => (1, std::ptr::from_ref(last)),
+            None => (0, std::ptr::null()),
+        };
+        let mut point = 0;
+        let written = match ordered {
+            true => std::ptr::null_mut(),
+            false => &raw mut point,
+        };
+        check(call, command(self, count, waits, written))?;
+        self.last = (!ordered).then_some(point);
+        Ok(())
+    }
+
+    /// Ends the recording: from here on it can be queued.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        // SAFETY: the buffer is alive.
+        check("clFinalizeCommandBufferKHR", unsafe {
+            (self.functions.finalize.pass())(self.handle)
+        })
+    }
+
+    /// Queues all commands, to start when all of `after` has finished.
+    ///
+    /// # Safety
+    ///
+    /// The recording has ended. What it uses is alive, and what its kernels do is sound. The events
+    /// of `after` are of this context.
+    pub(crate) unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<Event, Failure> {
+        let Some(running) = &self.running else {
+            // SAFETY: as the caller says.
+            return unsafe { self.enqueue_now(after) };
+        };
+        let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(event) = running.take() {
+            // That it failed is for those who have its event.
+            let _ = event.wait();
+        }
+        // SAFETY: as the caller says.
+        let event = unsafe { self.enqueue_now(after) }?;
+        match event.shared() {
+            Ok(shared) => *running = Some(shared),
+            // It is queued, so that is no error; but the next run must not come before its end.
+            Err(_) => _ = event.wait(),
+        }
+        Ok(event)
+    }
+
+    /// # Safety
+    ///
+    /// As of [`CommandBuffer::enqueue`].
+    unsafe fn enqueue_now(&self, after: &WaitList<'_>) -> Result<Event, Failure> {
+        let call = "clEnqueueCommandBufferKHR";
+        let mut event = std::ptr::null_mut();
+        // SAFETY: no queues means the one it was made for, which is alive; the list is as long as it
+        // says; the rest is what the caller vouches for.
+        let code = unsafe {
+            (self.functions.enqueue.pass())(
+                0,
+                std::ptr::null_mut(),
+                self.handle,
+                after.count(),
+                after.pointer(),
+                &raw mut event,
+            )
+        };
+        let event = check_handle(call, event, code)?;
+        // SAFETY: the call handed this reference over.
+        let event = unsafe { Event::from_owned(self.queue.context().functions(), call, event) };
+        // As of a launch: a failure of that is none of the replay, which is queued.
+        let _ = self.queue.flush();
+        Ok(event)
+    }
+}
+
+impl Drop for CommandBuffer {
+    fn drop(&mut self) {
+        // A driver may not count a queued run as a use of the buffer: it stays where nobody can wait.
+        if self.queue.finish().is_ok() {
+            // SAFETY: the handle is owned, and its runs have finished.
+            unsafe { (self.functions.release.pass())(self.handle) };
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Ends of commands: the driver tells, and whoever polled is woken.
+//!
+//! The driver calls back on a thread of its own, where OpenCL allows hardly a call (OpenCL 3.0,
+//! clSetEventCallback) and maybe with locks held. So the callback only hands the waker to a thread of
+//! ours ([`wakers`]).
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use opencl_sys::CL_COMPLETE;
+use opencl3::types::{cl_event, cl_int};
+
+use crate::backend::failure::Failure;
+use crate::backend::opencl::check;
+use crate::backend::opencl::queue::event::Event;
+use crate::backend::process::wakers;
+
+/// What the driver tells of the end of one command, and whom that wakes. Whoever polls an event keeps
+/// one, which begins as the default.
+#[derive(Default)]
+pub(crate) struct End(Option<Arc<Mutex<State>>>);
+
+enum State {
+    Waiting(Waker),
+    /// 0, or the error that ended the command.
+    Ended(cl_int),
+}
+
+impl Event {
+    /// Whether the command has finished; if not, `waker` is woken when it has. Of several polls with
+    /// one `end` the last waker counts. Only commands that were flushed ever finish.
+    pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>> {
+        if let Some(told) = &end.0 {
+            // Cloned and dropped outside of the lock, on which the driver may wait: both run code
+            // of the executor.
+            let waker = waker.clone();
+            let mut state = lock(told);
+            let status = match *state {
+                State::Waiting(ref mut known) => {
+                    let before = std::mem::replace(known, waker);
+                    drop(state);
+                    drop(before);
+                    return Poll::Pending;
+                }
+                State::Ended(status) => status,
+            };
+            drop(state);
+            return Poll::Ready(self.finished(status));
+        }
+        if self.is_complete()? {
+            return Poll::Ready(Ok(()));
+        }
+        if !wakers::are_there() {
+            // No thread can be had, and nobody would wake the task.
+            return Poll::Ready(self.wait());
+        }
+        let told = Arc::new(Mutex::new(State::Waiting(waker.clone())));
+        let data = Arc::into_raw(Arc::clone(&told));
+        // SAFETY: the event is alive. The callback takes over `data`, a reference of its own, and is
+        // called once at most.
+        let code = unsafe {
+            (self.functions.clSetEventCallback.pass())(
+                self.handle,
+                CL_COMPLETE,
+                Some(ended),
+                data.cast_mut().cast(),
+            )
+        };
+        if let Err(failure) = check("clSetEventCallback", code) {
+            // SAFETY: the driver refused it, so the reference is still ours.
+            drop(unsafe { Arc::from_raw(data) });
+            return Poll::Ready(Err(failure));
+        }
+        end.0 = Some(told);
+        // It may have finished before the driver knew of the callback.
+        match self.is_complete()? {
+            true => Poll::Ready(Ok(())),
+            false => Poll::Pending,
+        }
+    }
+}
+
+/// What the driver calls when a command has ended.
+///
+/// # Safety
+///
+/// `data` is a reference to a state that was given to the driver with this function, and this is the
+/// only call for it.
+unsafe extern "C" fn ended(_event: cl_event, status: cl_int, data: *mut c_void) {
+    // SAFETY: the caller vouches for it.
+    let told = unsafe { Arc::from_raw(data.cast_const().cast::<Mutex<State>>()) };
+    let before = std::mem::replace(&mut *lock(&told), State::Ended(status));
+    if let State::Waiting(waker) = before {
+        wakers::wake(waker);
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

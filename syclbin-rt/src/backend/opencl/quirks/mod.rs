@@ -1,0 +1,3 @@
+//! Quirks: what one driver does otherwise than the specification has it, a file for each driver.
+
+pub(crate) mod intel_cpu_target;

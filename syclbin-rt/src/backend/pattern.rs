@@ -1,0 +1,31 @@
+//! Patterns: which elements devices fill memory with.
+
+/// The largest pattern that all devices fill memory with (OpenCL 3.0, clEnqueueFillBuffer), in bytes.
+const LARGEST_PATTERN: usize = 128;
+
+/// Whether devices fill memory with an element of these bytes, and with which of them: those of an
+/// element that says the same thing again and again are fewer.
+pub(crate) fn pattern(element: &[u8]) -> Option<&[u8]> {
+    match element {
+        [first, rest @ ..] if rest.iter().all(|byte| byte == first) => element.get(..1),
+        _ => {
+            (element.len().is_power_of_two() && element.len() <= LARGEST_PATTERN).then_some(element)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_a_power_of_two_or_one_byte() {
+        assert_eq!(pattern(&[1, 2, 3, 4]), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(pattern(&[1, 2, 3]), None);
+        assert_eq!(pattern(&[7, 7, 7]), Some(&[7][..]));
+        assert_eq!(pattern(&[]), None);
+        let large: Vec<u8> = (0..=255).collect();
+        assert_eq!(pattern(&large), None);
+        assert_eq!(pattern(&large[..128]), Some(&large[..128]));
+    }
+}

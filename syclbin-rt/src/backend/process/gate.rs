@@ -1,0 +1,372 @@
+//! The gate that every driver call passes, and that closes when the process exits.
+//!
+//! Drivers destroy their global state inside `exit()`, while other threads still run. A call that runs then, or
+//! starts later, would use destroyed objects. So the tables of driver functions hold [`Gated`] functions, which
+//! can only be called through [`Gated::pass`], and a handler that `exit()` runs before the destructors of the
+//! driver closes the gate: it waits for the calls that are running, and a thread that comes later sleeps for
+//! good.
+//!
+//! A passage costs a few instructions and no locked one. Each thread counts its own calls in a [`Slot`], and the
+//! handler makes its order with them by `membarrier`, a system call that has every running thread execute a
+//! memory barrier. Where that does not exist, each passage has a barrier of its own.
+//!
+//! A thread makes a [`Passage`] before it takes a lock that it holds during calls, so a closed gate leaves no lock taken.
+//!
+//! One gap remains. Drivers register destructors during the first compilation. A process can crash that exits at that
+//! moment from another thread than the main one, or whose main thread has never used the runtime.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long `exit()` waits for calls that are running. A call may wait for a kernel that never ends.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// The gate is open, and the handler can make other threads execute a barrier.
+const OPEN: u8 = 0;
+/// The gate is open, and each passage executes a barrier.
+const FENCED: u8 = 1;
+/// The process exits.
+const CLOSED: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(FENCED);
+
+/// The slot of the thread that runs `exit()`, by address.
+static EXITING: AtomicUsize = AtomicUsize::new(0);
+
+/// The bit that marks the slot of a thread whose thread-local values are already being dropped. Such a slot is
+/// given back with the last call in it.
+const ENDING: usize = 1 << (usize::BITS - 1);
+
+/// When a driver makes global state with destructors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::backend) enum Stage {
+    Loaded,
+    Listed,
+    FirstContext,
+    FirstProgram,
+    FirstCompiled,
+}
+
+/// How many calls a thread is in. Written by that thread alone. Padded: threads must not share a cache line.
+#[repr(align(128))]
+struct Slot(AtomicUsize);
+
+/// All slots, and those that belong to no thread.
+struct Slots {
+    all: Vec<&'static Slot>,
+    free: Vec<&'static Slot>,
+}
+
+static SLOTS: Mutex<Slots> = Mutex::new(Slots {
+    all: Vec::new(),
+    free: Vec::new(),
+});
+
+thread_local! {
+    // Two values, because access to one without a destructor costs a single load.
+    static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) };
+    static GIVES_BACK: GivesBack = const { GivesBack };
+}
+
+/// Gives the slot of a thread back when the thread ends.
+///
+/// That of the main thread is dropped by `exit()`, before any handler, and closes the gate. So it is closed in
+/// time also while another thread is in a driver's first call of a kind, which may register destructors until it
+/// returns.
+struct GivesBack;
+
+impl Drop for GivesBack {
+    fn drop(&mut self) {
+        if system::is_main_thread() {
+            return close();
+        }
+        if let Some(slot) = SLOT.take() {
+            slots().free.push(slot);
+        }
+    }
+}
+
+fn slots() -> std::sync::MutexGuard<'static, Slots> {
+    SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A function of a driver.
+#[derive(Clone, Copy)]
+pub(in crate::backend) struct Gated<F>(F);
+
+/// A thread's way through the gate: while it lives, `exit()` waits.
+///
+/// A thread makes one before it takes a lock that it keeps during driver calls, because a thread that sleeps at the
+/// gate must hold no lock: the exiting thread may want it when it drops what it has. Calls within it do not stop.
+#[must_use = "it ends when it is dropped"]
+pub(crate) struct Passage {
+    slot: &'static Slot,
+    /// The slot is this thread's.
+    not_send: PhantomData<*const ()>,
+}
+
+/// A function of a driver, for one call that has passed the gate. It ends with the statement.
+pub(in crate::backend) struct Passed<F> {
+    function: F,
+    _passage: Passage,
+}
+
+impl<F: Copy> Gated<F> {
+    pub(in crate::backend) const fn new(function: F) -> Self {
+        Self(function)
+    }
+
+    /// The function at `address`.
+    ///
+    /// # Safety
+    ///
+    /// `F` is the type of the function at `address`, a pointer to a function.
+    pub(in crate::backend) unsafe fn at(address: NonNull<c_void>) -> Self {
+        const { assert!(size_of::<F>() == size_of::<NonNull<c_void>>()) };
+        // SAFETY: as the caller says; the size is that of a pointer.
+        Self(unsafe { std::mem::transmute_copy(&address) })
+    }
+
+    /// The function, to be called at once. Never returns on a thread that calls while the process exits.
+    #[inline(always)]
+    pub(in crate::backend) fn pass(self) -> Passed<F> {
+        let function = self.0;
+        let _passage = Passage::new();
+        Passed { function, _passage }
+    }
+
+    /// The function, for a call on a thread that has passed already.
+    #[inline(always)]
+    pub(in crate::backend) fn within<'p>(&'p self, _passage: &'p Passage) -> &'p F {
+        &self.0
+    }
+}
+
+impl Passage {
+    /// Passes the gate. Never returns on a thread that comes while the process exits.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        let slot = match SLOT.get() {
+            Some(slot) => slot,
+            None => Slot::take(),
+        };
+        let calls = slot.0.load(Ordering::Relaxed);
+        slot.0.store(calls + 1, Ordering::Relaxed);
+        // The compiler keeps this order, and the handler's `membarrier` has the processor keep it.
+        compiler_fence(Ordering::SeqCst);
+        if STATE.load(Ordering::Relaxed) != OPEN {
+            slot.stop_if_closed();
+        }
+        let not_send = PhantomData;
+        Self { slot, not_send }
+    }
+}
+
+impl<F> Deref for Passed<F> {
+    type Target = F;
+
+    #[inline(always)]
+    fn deref(&self) -> &F {
+        &self.function
+    }
+}
+
+impl Drop for Passage {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.slot.leave();
+    }
+}
+
+impl Slot {
+    /// A slot for this thread.
+    #[cold]
+    fn take() -> &'static Self {
+        let lasting = GIVES_BACK.try_with(|_| ()).is_ok();
+        let mut slots = slots();
+        let slot = slots.free.pop().unwrap_or_else(|| {
+            let slot: &'static Self = Box::leak(Box::new(Self(AtomicUsize::new(0))));
+            slots.all.push(slot);
+            slot
+        });
+        if !lasting {
+            slot.0.store(ENDING, Ordering::Relaxed);
+        }
+        SLOT.set(Some(slot));
+        slot
+    }
+
+    #[inline(always)]
+    fn leave(&'static self) {
+        let calls = self.0.load(Ordering::Relaxed) - 1;
+        // Release: what the call did happens before the handler sees that it has ended.
+        self.0.store(calls, Ordering::Release);
+        if calls == ENDING {
+            self.give_back();
+        }
+    }
+
+    #[cold]
+    fn give_back(&'static self) {
+        self.0.store(0, Ordering::Relaxed);
+        SLOT.set(None);
+        slots().free.push(self);
+    }
+
+    fn calls(&self) -> usize {
+        self.0.load(Ordering::Acquire) & !ENDING
+    }
+
+    #[cold]
+    fn stop_if_closed(&'static self) {
+        fence(Ordering::SeqCst);
+        // The thread that exits may be in a handler of somebody else, and must not wait for itself.
+        let exits = || EXITING.load(Ordering::Relaxed) == std::ptr::from_ref(self).addr();
+        if STATE.load(Ordering::SeqCst) != CLOSED || exits() {
+            return;
+        }
+        if self.calls() > 1 {
+            return; // the handler waits for what this is a part of
+        }
+        self.leave();
+        loop {
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+    }
+}
+
+/// Has the next `exit()` close the gate before it runs any destructor that exists by now.
+///
+/// A handler runs before the destructors that were registered earlier. Drivers register some at each [`Stage`],
+/// so this is called after each of them. `driver` is an address that stands for the driver; only the first call
+/// for a driver and a stage registers a handler.
+pub(in crate::backend) fn close_at_exit<T>(driver: *const T, stage: Stage) {
+    static REGISTERED: Mutex<Vec<(usize, Stage)>> = Mutex::new(Vec::new());
+    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let entry = (driver.addr(), stage);
+    if registered.contains(&entry) {
+        return;
+    }
+    registered.push(entry);
+    unsafe extern "C" {
+        fn atexit(handler: extern "C" fn()) -> std::ffi::c_int;
+    }
+    if STATE.load(Ordering::Relaxed) == FENCED && system::prepare_barriers() {
+        let _ = STATE.compare_exchange(FENCED, OPEN, Ordering::SeqCst, Ordering::SeqCst);
+    }
+    // SAFETY: a function of the C standard library; the handler can be called at any time. It fails when there
+    // is no memory for one more, and then an earlier one does.
+    unsafe { atexit(close) };
+}
+
+/// Closes the gate and waits for the calls that are running.
+extern "C" fn close() {
+    let own = SLOT.get().unwrap_or_else(Slot::take);
+    EXITING.store(std::ptr::from_ref(own).addr(), Ordering::Relaxed);
+    match STATE.swap(CLOSED, Ordering::SeqCst) {
+        CLOSED => return, // an earlier handler has waited
+        OPEN => system::execute_barriers(),
+        _ => {}
+    }
+    fence(Ordering::SeqCst);
+    let begun = Instant::now();
+    let slots = slots().all.clone();
+    for slot in slots {
+        while !std::ptr::eq(slot, own) && slot.calls() > 0 && begun.elapsed() < LONGEST {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::time::Duration;
+
+    use rustix::process::getpid;
+    use rustix::thread::{MembarrierCommand, gettid, membarrier};
+
+    pub(in crate::backend) fn is_main_thread() -> bool {
+        gettid() == getpid()
+    }
+
+    /// Whether this process can have all its threads execute a barrier from now on.
+    pub(in crate::backend) fn prepare_barriers() -> bool {
+        membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+    }
+
+    pub(in crate::backend) fn execute_barriers() {
+        if membarrier(MembarrierCommand::PrivateExpedited).is_err() {
+            // It was allowed before. Each processor writes back what it has stored within nanoseconds.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    pub(in crate::backend) fn is_main_thread() -> bool {
+        false
+    }
+
+    pub(in crate::backend) fn prepare_barriers() -> bool {
+        false
+    }
+
+    pub(in crate::backend) fn execute_barriers() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_while_they_run() {
+        let function = Gated::new(|| SLOT.get().unwrap().calls());
+        let inside = (function.pass())();
+        assert_eq!(inside, 1);
+        let nested = Gated::new(|| (function.pass())());
+        assert_eq!((nested.pass())(), 2);
+        assert_eq!(SLOT.get().unwrap().calls(), 0);
+    }
+
+    #[test]
+    fn slots_of_ended_threads_are_reused() {
+        let function = Gated::new(|| std::ptr::from_ref(SLOT.get().unwrap()).addr());
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..100 {
+            seen.insert(
+                std::thread::spawn(move || (function.pass())())
+                    .join()
+                    .unwrap(),
+            );
+        }
+        assert!(seen.len() < 50, "{} slots for 100 threads", seen.len());
+    }
+
+    #[test]
+    fn calls_from_dropped_thread_locals_leave_no_slot() {
+        struct Calls;
+        impl Drop for Calls {
+            fn drop(&mut self) {
+                let function = Gated::new(|| SLOT.get().unwrap().calls());
+                assert_eq!((function.pass())(), 1);
+                assert!(SLOT.get().is_none());
+            }
+        }
+        thread_local! {
+            static LATE: Calls = const { Calls };
+        }
+        let ended = std::thread::spawn(|| {
+            // Made first, so dropped last.
+            LATE.with(|_| ());
+            (Gated::new(|| ()).pass())();
+        });
+        ended.join().unwrap();
+    }
+}

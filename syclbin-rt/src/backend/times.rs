@@ -1,0 +1,10 @@
+//! Times of one command, as the device noted them.
+
+/// When a command was queued, handed to the device, started and ended: nanoseconds of the device's
+/// clock.
+pub(crate) struct Times {
+    pub(crate) queued: u64,
+    pub(crate) submitted: u64,
+    pub(crate) started: u64,
+    pub(crate) ended: u64,
+}

@@ -1,0 +1,251 @@
+//! A search for devices: which libraries are loaded for it, what they hold, which device wins.
+//!
+//! The installed CPU driver is only loaded when nothing found so far will do.
+
+use syclbin::Syclbin;
+use syclbin_toolchain::INSTALL_COMMAND;
+
+use crate::device::driver_libraries::{self, Place};
+use crate::device::facts::Facts;
+use crate::device::selector::{self, Selector, Term};
+use crate::device::{Device, DeviceChoice};
+use crate::error::{Error, ErrorKind, Result};
+use crate::load::coverage::Coverage;
+use crate::log;
+
+/// The devices so far, and what each place held.
+pub(crate) struct Discovery {
+    devices: Vec<Device>,
+    tried: Vec<String>,
+    installed: bool,
+}
+
+impl Discovery {
+    /// Looks at the libraries of the system.
+    pub(crate) fn of_system() -> Self {
+        let mut search = Self {
+            devices: Vec::new(),
+            tried: Vec::new(),
+            installed: false,
+        };
+        for place in driver_libraries::system() {
+            search.add(place);
+        }
+        search
+    }
+
+    /// Every device there is.
+    pub(crate) fn all(mut self) -> Result<Vec<Device>> {
+        self.add_installed();
+        if self.devices.is_empty() {
+            return Err(self.no_device());
+        }
+        Ok(self.devices)
+    }
+
+    /// Chooses the best device that `file` has code for; without a file, the best of all.
+    pub(crate) fn best(mut self, file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
+        let is_whole = |fits: &[(&Facts, Coverage)]| {
+            let best = selector::best(fits).and_then(|best| fits.get(best));
+            best.is_some_and(|(_, fit)| *fit == Coverage::Whole)
+        };
+        if !is_whole(&self.fits(file)) {
+            self.add_installed();
+        }
+        let fits = self.fits(file);
+        let Some(chosen) = selector::best(&fits) else {
+            return Err(match file {
+                Some(_) if !self.devices.is_empty() => self.unfit(&fits),
+                _ => self.no_device(),
+            });
+        };
+        let name = |index: usize, why: &Coverage| {
+            let device = self.devices.get(index)?;
+            Some(format!("{device}: {}", why.reason()?))
+        };
+        let skipped: Vec<String> = (selector::skipped(&fits, chosen).into_iter())
+            .filter_map(|index| name(index, &fits.get(index)?.1))
+            .collect();
+        let reason = selector::reason(&fits, chosen);
+        let Some(device) = self.devices.get(chosen).cloned() else {
+            return Err(self.no_device());
+        };
+        for skipped in &skipped {
+            log::warn(format_args!("a better device is skipped: {skipped}"));
+        }
+        log::info(format_args!("the best device is {device}: {reason}"));
+        Ok(DeviceChoice {
+            device,
+            reason,
+            skipped,
+        })
+    }
+
+    /// The devices other than `without` that run something of `file`, for errors.
+    pub(crate) fn able(mut self, file: &Syclbin<'_>, without: &Device) -> Vec<String> {
+        self.add_installed();
+        let fits = self.fits(Some(file));
+        let devices = self.devices.iter().zip(&fits);
+        devices
+            .filter(|(device, (facts, fit))| {
+                *device != without && facts.is_usable() && !matches!(fit, Coverage::Nothing(_))
+            })
+            .map(|(device, _)| device.to_string())
+            .collect()
+    }
+
+    /// How well each device fits the file. Without one, they all fit.
+    fn fits(&self, file: Option<&Syclbin<'_>>) -> Vec<(&'static Facts, Coverage)> {
+        let fit = |facts| file.map_or(Coverage::Whole, |file| Coverage::of(file, facts));
+        let facts = self.devices.iter().map(Device::facts);
+        facts.map(|facts| (facts, fit(facts))).collect()
+    }
+
+    /// The error of a file that none of the devices runs.
+    fn unfit(&self, fits: &[(&Facts, Coverage)]) -> Error {
+        let devices = self.devices.iter().zip(fits);
+        let reasons = devices.map(|(device, (facts, fit))| match fit.reason() {
+            Some(reason) if facts.is_usable() => format!("{device}: {reason}"),
+            _ => device.described(),
+        });
+        let missing = self
+            .tried
+            .iter()
+            .filter(|tried| tried.starts_with(driver_libraries::INSTALLED));
+        let missing = missing.map(|tried| {
+            format!("{tried}; `{INSTALL_COMMAND}` installs a device that runs SPIR-V on the CPU")
+        });
+        ErrorKind::NoFittingDevice {
+            reasons: reasons.chain(missing).collect(),
+        }
+        .into()
+    }
+
+    /// The device that `selector`, written as `text`, asks for.
+    pub(crate) fn select(mut self, text: &str, selector: &Selector) -> Result<Device> {
+        let mut reason = None;
+        for term in selector.terms() {
+            let mut chosen = self.choose(|facts| term.choose(facts));
+            if term.may_be_cpu() && !chosen.as_ref().is_some_and(Device::is_usable) {
+                self.add_installed();
+                chosen = self.choose(|facts| term.choose(facts));
+            }
+            match chosen {
+                Some(device) if device.is_usable() => {
+                    let device = match term.part().map(|part| device.numbered_part(part)) {
+                        None => device,
+                        Some(Ok(part)) => part,
+                        Some(Err(error)) => {
+                            reason = reason.or(Some(error.to_string()));
+                            continue;
+                        }
+                    };
+                    log::info(format_args!("selector {text:?} takes {device}"));
+                    return Ok(device);
+                }
+                Some(device) => {
+                    reason = reason.or(Some(format!("{device} takes no SPIR-V")));
+                }
+                None => {}
+            }
+        }
+        // The error is to show everything, whatever the terms asked for.
+        self.add_installed();
+        if self.devices.is_empty() {
+            return Err(self.no_device());
+        }
+        let devices = self.devices.iter().enumerate();
+        let available = devices.map(|(index, device)| format!("{index}: {}", device.described()));
+        Err(Error::from(ErrorKind::NotSelected {
+            selector: text.to_owned(),
+            reason: reason.unwrap_or_else(|| self.unmatched(selector)),
+            available: available.collect(),
+        }))
+    }
+
+    /// Why nothing matches: where a term asks for a device of CUDA, what NVIDIA's driver has.
+    fn unmatched(&self, selector: &Selector) -> String {
+        let asked = selector.terms().iter().any(Term::is_cuda);
+        let tried = self.tried.iter();
+        let mut cuda = tried.filter(|tried| tried.starts_with(driver_libraries::CUDA));
+        match cuda.next().filter(|_| asked) {
+            Some(tried) => format!("no device matches ({tried})"),
+            None if asked => {
+                "no device matches, and this program is built without feature `cuda` of \
+                              syclbin-rt"
+                    .to_owned()
+            }
+            None => "no device matches".to_owned(),
+        }
+    }
+
+    /// Looks at the installed CPU driver, once.
+    fn add_installed(&mut self) {
+        if !std::mem::replace(&mut self.installed, true) {
+            self.add(driver_libraries::installed());
+        }
+    }
+
+    fn add(&mut self, place: Place) {
+        let found = place.library.and_then(|library| {
+            let devices = library.devices();
+            devices.map_err(|failure| failure.to_string())
+        });
+        let outcome = match found {
+            Ok(devices) if devices.is_empty() => "no devices".to_owned(),
+            Ok(devices) => {
+                let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
+                let described: Vec<String> = devices.iter().map(Device::described).collect();
+                // Two libraries may lead to one driver; two equal devices of one library are two.
+                let known = self.devices.len();
+                for device in devices {
+                    let same = |other: &Device| {
+                        other.name() == device.name()
+                            && other.driver_version() == device.driver_version()
+                    };
+                    if !self.devices.iter().take(known).any(same) {
+                        self.devices.push(device);
+                    }
+                }
+                described.join("; ")
+            }
+            Err(reason) => reason,
+        };
+        let tried = format!("{}: {outcome}", place.name);
+        log::debug(format_args!("looked for devices in {tried}"));
+        self.tried.push(tried);
+    }
+
+    fn choose(&self, choice: impl FnOnce(&[&Facts]) -> Option<usize>) -> Option<Device> {
+        let facts: Vec<&Facts> = self.devices.iter().map(Device::facts).collect();
+        self.devices.get(choice(&facts)?).cloned()
+    }
+
+    fn no_device(&self) -> Error {
+        let tried = self.tried.clone();
+        ErrorKind::NoDevice { tried }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::State;
+
+    #[test]
+    fn no_device_is_the_error_with_a_file_too() {
+        let search = || Discovery {
+            devices: Vec::new(),
+            tried: vec!["libOpenCL.so: not found".to_owned()],
+            installed: true,
+        };
+        let file = Syclbin::new(State::Executable);
+        for file in [None, Some(&file)] {
+            let error = search().best(file).unwrap_err();
+            assert!(
+                matches!(error.kind(), ErrorKind::NoDevice { .. }),
+                "{error}"
+            );
+        }
+    }
+}

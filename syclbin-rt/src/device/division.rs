@@ -1,0 +1,195 @@
+//! Division: a device in parts, each of which is a device with some of its compute units.
+
+use crate::device::Device;
+use crate::device::facts::Facts;
+use crate::device::partition::{Affinity, Partition};
+use crate::error::{Error, ErrorKind, Result};
+
+impl Device {
+    /// Divides the device, for programs that leave some of it to others, or that give each part work
+    /// of its own.
+    ///
+    /// A part is a device: it has queues, and modules are loaded for it. Buffers of the whole are not
+    /// buffers of a part. What a driver compiled for the whole and was kept is taken for a part, too.
+    /// The same partition gives the same parts each time; like all devices, they live as long as the
+    /// process.
+    ///
+    /// ```no_run
+    /// use syclbin_rt::{Device, Partition};
+    ///
+    /// // All but two compute units, if there are as many, which are left to the rest of the program.
+    /// let whole = Device::select("cpu")?;
+    /// let parts = whole.partition(Partition::Counts(&[whole.compute_units().saturating_sub(2).max(1)]))?;
+    /// let queue = parts[0].queue()?;
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the device cannot be divided like this, as it has too few compute units or its driver does
+    /// not do it.
+    pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
+        let checked = match self.depth() {
+            ..DEEPEST => check(how, self.facts()),
+            _ => Err(format!("parts of parts are at most {DEEPEST} deep")),
+        };
+        checked.map_err(|reason| ErrorKind::Partition {
+            device: self.to_string(),
+            reason,
+        })?;
+        let parts = self.found().partition(how);
+        let parts = parts.map_err(|failure| Error::driver(failure, "dividing", self))?;
+        Ok(parts.into_iter().map(Self::new).collect())
+    }
+
+    /// How many times it was divided.
+    fn depth(&self) -> usize {
+        std::iter::successors(self.parent(), Self::parent).count()
+    }
+
+    /// The device that this one is a part of.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let part = self.found().part()?;
+        Some(Self::new(part.parent))
+    }
+
+    /// Part `number` of those that selectors count: by [`Affinity::Next`] where the device has it, else
+    /// as few compute units each as the driver makes parts of.
+    pub(crate) fn numbered_part(&self, number: usize) -> Result<Self> {
+        let facts = self.facts();
+        let how = match can(facts, Affinity::Next) {
+            true => Partition::Affinity(Affinity::Next),
+            false => Partition::Equally(
+                facts
+                    .compute_units
+                    .div_ceil(facts.partitions.max_parts.max(1)),
+            ),
+        };
+        let parts = self.partition(how)?;
+        let there_are = parts.len();
+        parts.into_iter().nth(number).ok_or_else(|| {
+            let reason = format!("it has {there_are} parts, counted from 0, and no part {number}");
+            let device = self.to_string();
+            ErrorKind::Partition { device, reason }.into()
+        })
+    }
+}
+
+/// How often parts can be divided again. Each list of parts stays in memory.
+const DEEPEST: usize = 8;
+
+fn can(facts: &Facts, by: Affinity) -> bool {
+    facts.partitions.affinities.contains(&by)
+}
+
+/// Whether a device can be divided like this at all.
+///
+/// # Errors
+///
+/// In words, why not.
+fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
+    let has = &facts.partitions;
+    let (able, parts, units) = match how {
+        Partition::Equally(0) | Partition::Counts([]) | Partition::Units([]) => {
+            return Err("a part has to have compute units".to_owned());
+        }
+        Partition::Counts(counts) if counts.contains(&0) => {
+            return Err("a part has to have compute units".to_owned());
+        }
+        Partition::Equally(units) => (has.equally, 1, u64::from(units)),
+        Partition::Counts(counts) => {
+            let units = counts.iter().copied().map(u64::from).sum();
+            (has.counts, counts.len(), units)
+        }
+        Partition::Units(numbers) => {
+            let highest = numbers.iter().copied().max().map_or(0, u64::from);
+            (has.units, 1, highest + 1)
+        }
+        Partition::Affinity(by) => (can(facts, by), 0, 0),
+    };
+    if !able {
+        let mut ways = Vec::new();
+        for (has, way) in [
+            (has.equally, "equally"),
+            (has.counts, "by counts"),
+            (has.units, "by numbers of units"),
+            (!has.affinities.is_empty(), "by some affinity"),
+        ] {
+            ways.extend(has.then_some(way));
+        }
+        return Err(match ways.is_empty() {
+            true => "its driver divides no devices".to_owned(),
+            false => format!(
+                "its driver does not do it like this, but {}",
+                ways.join(", ")
+            ),
+        });
+    }
+    if units > u64::from(facts.compute_units) {
+        return Err(format!(
+            "that takes {units} compute units, and it has {}",
+            facts.compute_units
+        ));
+    }
+    if parts > has.max_parts as usize {
+        return Err(format!(
+            "its driver makes at most {} parts, not {parts}",
+            has.max_parts
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::partition::Abilities;
+
+    fn four() -> Facts {
+        Facts {
+            compute_units: 4,
+            partitions: Abilities {
+                max_parts: 2,
+                equally: true,
+                counts: true,
+                ..Abilities::default()
+            },
+            ..Facts::default()
+        }
+    }
+
+    #[test]
+    fn what_no_driver_could_do_is_refused_with_both_numbers() {
+        for (how, reason) in [
+            (Partition::Equally(0), "a part has to have compute units"),
+            (
+                Partition::Counts(&[1, 0]),
+                "a part has to have compute units",
+            ),
+            (Partition::Counts(&[]), "a part has to have compute units"),
+            (
+                Partition::Equally(5),
+                "that takes 5 compute units, and it has 4",
+            ),
+            (
+                Partition::Counts(&[2, 3]),
+                "that takes 5 compute units, and it has 4",
+            ),
+            (
+                Partition::Counts(&[1, 1, 1]),
+                "its driver makes at most 2 parts, not 3",
+            ),
+            (
+                Partition::Units(&[0]),
+                "its driver does not do it like this, but equally, by counts",
+            ),
+        ] {
+            assert_eq!(check(how, &four()), Err(reason.to_owned()), "{how:?}");
+        }
+        assert_eq!(check(Partition::Counts(&[1, 3]), &four()), Ok(()));
+        let whole = Facts::default();
+        let reason = check(Partition::Affinity(Affinity::Next), &whole).unwrap_err();
+        assert_eq!(reason, "its driver divides no devices");
+    }
+}

@@ -1,0 +1,144 @@
+//! Where the libraries of drivers are looked for, and what was found at each place.
+//!
+//! First come those of the system: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH` names,
+//! then the platform's loader of OpenCL. The CPU driver that `cargo syclbin toolchain install` puts into a home folder
+//! comes after them, and only when it is asked for: it is large.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use syclbin_toolchain::trust::is_trusted;
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
+
+use crate::backend::dispatch::device::Library;
+
+/// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
+const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
+
+/// What messages call NVIDIA's driver.
+pub(crate) const CUDA: &str = "NVIDIA's driver";
+
+/// What messages call the place of the CPU driver where none is installed.
+pub(crate) const INSTALLED: &str = "the installed cpu-device component";
+
+/// The names of the platform's OpenCL loader.
+#[cfg(windows)]
+const LOADERS: &[&str] = &["OpenCL.dll"];
+#[cfg(target_os = "macos")]
+const LOADERS: &[&str] = &["/System/Library/Frameworks/OpenCL.framework/OpenCL"];
+#[cfg(not(any(windows, target_os = "macos")))]
+const LOADERS: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
+
+/// The home folder this crate was built with.
+///
+/// A program built against a home of its user's choice finds its driver again without that
+/// variable, as a program finds its libraries by a RUNPATH.
+const BUILT_WITH: Option<&str> = option_env!("SYCLBIN_HOME");
+
+/// What was found at one place.
+pub(crate) struct Place {
+    /// The name of the library, or where one was expected.
+    pub(crate) name: String,
+    /// The library, or why there is none.
+    pub(crate) library: Result<Library, String>,
+}
+
+impl Place {
+    fn load(name: impl Into<OsString>) -> Self {
+        let name = name.into();
+        Self {
+            name: name.to_string_lossy().into_owned(),
+            library: Library::opencl(&name),
+        }
+    }
+}
+
+/// The libraries of the system. The driver of NVIDIA's GPUs comes first: they are not reached by OpenCL,
+/// which takes no SPIR-V there.
+pub(crate) fn system() -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    if cfg!(feature = "cuda") {
+        places.push(Place {
+            name: CUDA.to_owned(),
+            library: Library::cuda(),
+        });
+    }
+    if let Some(paths) = env::var_os(PATH_VARIABLE) {
+        // The separator is `;` on every platform, so this is not `env::split_paths`.
+        let paths = paths.to_string_lossy();
+        let paths = paths.split(';').map(str::trim);
+        places.extend(paths.filter(|path| !path.is_empty()).map(Place::load));
+    }
+    for name in LOADERS {
+        let place = Place::load(name);
+        let found = place.library.is_ok();
+        places.push(place);
+        if found {
+            // The other names are links to the same loader.
+            break;
+        }
+    }
+    places
+}
+
+/// The installed CPU driver.
+pub(crate) fn installed() -> Place {
+    match installed_path() {
+        Ok(path) => Place::load(path),
+        Err(reason) => Place {
+            name: INSTALLED.to_owned(),
+            library: Err(reason),
+        },
+    }
+}
+
+fn installed_path() -> Result<PathBuf, String> {
+    let explicit = env::var_os(HOME_VARIABLE).filter(|home| !home.is_empty());
+    let missing = match Home::locate(explicit.as_deref()) {
+        Ok(home) => match home.newest(Component::CpuDevice) {
+            Some(device) => return Ok(device.entry()),
+            None => format!("nothing is installed in {}", home.path().display()),
+        },
+        Err(no_home) => no_home.to_string(),
+    };
+    let built_with = BUILT_WITH.filter(|home| explicit.is_none() && !home.is_empty());
+    let Some(built_with) = built_with else {
+        return Err(missing);
+    };
+    let home = Home::locate(Some(built_with.as_ref())).map_err(|error| error.to_string())?;
+    let Some(device) = home.newest(Component::CpuDevice) else {
+        return Err(format!(
+            "{missing}, nor in {built_with}, which this program was built with"
+        ));
+    };
+    let entry = device.entry();
+    // Nobody named this folder in this run, and a path that is only compiled in may belong to
+    // somebody else by now: code from it must be as trustworthy as the program.
+    let up_to_home = entry
+        .ancestors()
+        .take_while(|path| path.starts_with(built_with));
+    for path in up_to_home {
+        if !is_trusted(path) {
+            return Err(format!(
+                "{missing}; {} is not used because others can write to it: set {HOME_VARIABLE} to \
+                 use it all the same, or run `{INSTALL_COMMAND}`",
+                path.display()
+            ));
+        }
+    }
+    Ok(entry)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_without_library_says_why() {
+        let place = Place::load("/nowhere/libOpenCL.so");
+        assert_eq!(place.name, "/nowhere/libOpenCL.so");
+        let reason = place.library.map(|_| ()).unwrap_err();
+        assert!(reason.contains("No such file"), "{reason}");
+    }
+}

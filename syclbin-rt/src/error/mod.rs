@@ -1,0 +1,460 @@
+//! Errors: each names the kernel, the argument and the device at fault, and the way out.
+
+pub(crate) mod launch_problem;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::backend::failure::{Code, Failure};
+use crate::error::launch_problem::LaunchProblem;
+
+/// What to do about an error that ends a context of CUDA.
+fn way_back(code: i32) -> &'static str {
+    match Code::Cuda(code).ends_context() {
+        true => {
+            "; the device's context of CUDA is lost with all that is in it: drop its queues, buffers and \
+             modules, and a new queue works where the driver lets the device be reset"
+        }
+        false => "",
+    }
+}
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of this crate.
+///
+/// It is one pointer wide and cheap to clone: generated code keeps one per kernel that does not
+/// run on a device, and hands it out at each launch.
+#[derive(Clone)]
+pub struct Error(Arc<ErrorKind>);
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No OpenCL device was found, or none that takes SPIR-V.
+    #[error(
+        "no device found that runs SYCLBIN kernels; `{install}` installs one that runs on the CPU{}",
+        list(tried),
+        install = syclbin_toolchain::INSTALL_COMMAND
+    )]
+    NoDevice {
+        /// Every place that was looked at, and what was there.
+        tried: Vec<String>,
+    },
+    /// A selector that does not follow the grammar of [`Device::select`](crate::Device::select).
+    #[error("device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}")]
+    Selector {
+        /// The selector.
+        selector: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No device matches the selector.
+    #[error(
+        "device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}; there is{}",
+        list(available)
+    )]
+    NotSelected {
+        /// The selector.
+        selector: String,
+        /// What it asks for.
+        reason: String,
+        /// The devices there are, by index.
+        available: Vec<String>,
+    },
+    /// A device cannot be divided in the way that was asked for.
+    #[error("{device} cannot be divided: {reason}")]
+    Partition {
+        /// The device.
+        device: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The bytes are no SYCLBIN file, or a damaged one.
+    #[error("cannot read the SYCLBIN file: {0}")]
+    File(#[source] syclbin::Error),
+    /// The bytes of a file that is to be linked are no SYCLBIN file, or a damaged one.
+    #[error("cannot read linked SYCLBIN file {index}: {error}")]
+    LinkedFile {
+        /// Which one, in the order in which they were given, counted from 1.
+        index: usize,
+        /// What is wrong with it.
+        #[source]
+        error: syclbin::Error,
+    },
+    /// A module has properties that no file can hold.
+    #[error("cannot write the SYCLBIN file: {0}")]
+    Unwritable(#[source] syclbin::write::Error),
+    /// Two modules were compiled for different processors, and the driver would refuse one of them once
+    /// the other is loaded.
+    #[error(
+        "modules {} and {} are native code for different processors, which Intel's CPU driver does not \
+         take together, as other native code was loaded between them; save in a process that loads no \
+         other native code before",
+        modules[0], modules[1]
+    )]
+    MixedCode {
+        /// Their numbers in the file that was loaded.
+        modules: [usize; 2],
+    },
+    /// The file has no code that runs on the device.
+    #[error(
+        "nothing in this SYCLBIN file runs on {device}{}{}",
+        list(reasons),
+        able_devices(able)
+    )]
+    NoImage {
+        /// The device.
+        device: String,
+        /// Why each image was skipped.
+        reasons: Vec<String>,
+        /// The other devices of this machine that could run something in the file.
+        able: Vec<String>,
+    },
+    /// The file has no code for any device of this machine.
+    #[error(
+        "no device of this machine runs anything in this SYCLBIN file{}",
+        list(reasons)
+    )]
+    NoFittingDevice {
+        /// Each device, and why it does not run the file.
+        reasons: Vec<String>,
+    },
+    /// The file has no kernel of this name.
+    #[error("no kernel {name} in this SYCLBIN file; it has {}", join(available))]
+    NoKernel {
+        /// The name that was asked for.
+        name: String,
+        /// The symbols there are.
+        available: Vec<String>,
+    },
+    /// The file has the kernel, but no image of it runs on the device.
+    #[error("kernel {kernel} does not run on {device}{}", list(reasons))]
+    KernelUnavailable {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// Why each image that holds it was passed over.
+        reasons: Vec<String>,
+    },
+    /// The file has no device global of this name, or none of it is on the device.
+    #[error(
+        "no device global {name} of this SYCLBIN file is on {device}; there is {}",
+        join(available)
+    )]
+    NoGlobal {
+        /// The name that was asked for.
+        name: String,
+        /// The device.
+        device: String,
+        /// The unique identifiers there are.
+        available: Vec<String>,
+    },
+    /// The file has no specialization constant of this name.
+    #[error(
+        "no specialization constant {name} in this SYCLBIN file; it has {}",
+        join(available)
+    )]
+    NoConstant {
+        /// The name that was given.
+        name: String,
+        /// The names there are.
+        available: Vec<String>,
+    },
+    /// A specialization constant is given a value of another size.
+    #[error("specialization constant {name} has {size} bytes, the value has {given}")]
+    ConstantSize {
+        /// Its name.
+        name: String,
+        /// Its size, in bytes.
+        size: usize,
+        /// The size of the value, in bytes.
+        given: usize,
+    },
+    /// A device global is read or written as a type of another size.
+    #[error("device global {name} has {size} bytes, the Rust type has {given}")]
+    GlobalSize {
+        /// Its unique identifier.
+        name: String,
+        /// Its size, in bytes.
+        size: usize,
+        /// The size of the type, in bytes.
+        given: usize,
+    },
+    /// A launch that cannot be right; the driver was not asked.
+    #[error("kernel {kernel}: {problem}")]
+    Launch {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        problem: LaunchProblem,
+    },
+    /// A buffer is used on a queue of another device.
+    #[error("the buffer is on {buffer}, the queue is on {queue}")]
+    BufferDevice {
+        /// The device of the buffer.
+        buffer: String,
+        /// The device of the queue.
+        queue: String,
+    },
+    /// A command is to wait for an event of another device.
+    #[error("event {index} to wait for ({event}) is on {device}, the queue is on {queue}")]
+    EventDevice {
+        /// The event, counted from 0.
+        index: usize,
+        /// What it is the event of.
+        event: String,
+        /// Its device.
+        device: String,
+        /// The device of the queue.
+        queue: String,
+    },
+    /// The times of a command are asked for, and its queue notes none.
+    #[error(
+        "no times were noted of {command}; make the queue by \
+         Device::queue_with(QueueOptions::new().profiling())"
+    )]
+    NoProfile {
+        /// What the command does.
+        command: String,
+    },
+    /// A copy between a buffer and a slice of another length.
+    #[error("the buffer has {buffer} elements, the slice has {slice}; they must be equal")]
+    Length {
+        /// Elements of the buffer.
+        buffer: usize,
+        /// Elements of the slice.
+        slice: usize,
+    },
+    /// A buffer larger than the address space.
+    #[error("a buffer of {elements} elements of {element_bytes} bytes exceeds the address space")]
+    TooLarge {
+        /// How many elements were asked for.
+        elements: usize,
+        /// The size of one.
+        element_bytes: usize,
+    },
+    /// The host has not enough memory for a download.
+    #[error(
+        "the host has no memory for {bytes} bytes; download parts of the slice, or read them into memory of your own"
+    )]
+    HostMemory {
+        /// How many bytes the download has.
+        bytes: usize,
+    },
+    /// A part of memory that does not lie inside of it.
+    #[error("the range {start}..{end} is not inside of {len} elements")]
+    OutOfRange {
+        /// Where the part begins.
+        start: usize,
+        /// Where it ends.
+        end: usize,
+        /// How many elements there are.
+        len: usize,
+    },
+    /// A launch is recorded for another queue than that of its module.
+    #[error("kernel {kernel} is of a module on another queue than the one that records")]
+    RecordedQueue {
+        /// The kernel.
+        kernel: String,
+    },
+    /// The host asks for a view of memory that a prepared launch or a recording could change at any
+    /// time.
+    #[error(
+        "a prepared launch or a recording has this memory; drop it first, or download the memory instead"
+    )]
+    Held,
+    /// The host asks for a view of memory that only the device reaches.
+    #[error(
+        "the host does not reach the memory of a DeviceArray; download it, or make it a SharedArray or a HostArray"
+    )]
+    OutOfReach,
+    /// Something that takes more than one command cannot be recorded.
+    #[error(
+        "{what} takes more than one command and cannot be recorded; put it into the queue between two recordings"
+    )]
+    Unrecordable {
+        /// What it is.
+        what: &'static str,
+    },
+    /// A copy between two slices of different lengths.
+    #[error("copying {from} elements to {to}; they must be as many")]
+    CopyLength {
+        /// How many elements are to be copied.
+        from: usize,
+        /// How many there is room for.
+        to: usize,
+    },
+    /// Something that the device or its driver does not have.
+    #[error("{what} need {needs}, which {device} does not have")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+        /// What that needs.
+        needs: &'static str,
+        /// The device.
+        device: String,
+    },
+    /// Something that the driver was not asked for, as it could not do it.
+    #[error("{action} failed on {device}: {reason}")]
+    Rejected {
+        /// Why it was not asked.
+        reason: String,
+        /// What was being done.
+        action: String,
+        /// The device.
+        device: String,
+    },
+    /// The driver refused a call.
+    #[error("{call} failed with {name} ({code}) while {action} on {device}{}", way_back(*code))]
+    Driver {
+        /// The call.
+        call: &'static str,
+        /// What it returned.
+        code: i32,
+        /// The name of that code in the specification of OpenCL or CUDA.
+        name: &'static str,
+        /// What was being done.
+        action: String,
+        /// The device.
+        device: String,
+    },
+}
+
+impl Error {
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// A driver's failure, with what was being done on which device.
+    pub(crate) fn driver(
+        failure: Failure,
+        action: impl Into<String>,
+        device: &impl fmt::Display,
+    ) -> Self {
+        let (action, device) = (action.into(), device.to_string());
+        match failure {
+            Failure::Driver { call, code } => ErrorKind::Driver {
+                call,
+                code: code.number(),
+                name: code.name(),
+                action,
+                device,
+            },
+            Failure::Rejected(rejection) => ErrorKind::Rejected {
+                reason: rejection.to_string(),
+                action,
+                device,
+            },
+        }
+        .into()
+    }
+
+    pub(crate) fn launch(kernel: &str, problem: LaunchProblem) -> Self {
+        let kernel = kernel.to_owned();
+        ErrorKind::Launch { kernel, problem }.into()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self(Arc::new(kind))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Error {
+    /// The message too: `unwrap` and a `main` that returns the error print nothing else.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// One indented line for each item, after a colon.
+fn list(items: &[String]) -> String {
+    if items.is_empty() {
+        return " none".to_owned();
+    }
+    let lines = items.iter().map(|item| format!("\n  {item}"));
+    format!(":{}", lines.collect::<String>())
+}
+
+/// What to do where other devices run a file.
+fn able_devices(devices: &[String]) -> String {
+    match devices {
+        [] => String::new(),
+        devices => format!(
+            "\nthis machine has devices that can run it: {}; take the best one with `Module::best_device()` of the \
+             generated code or `Device::best_for(file)`, or set SYCLBIN_DEVICE",
+            devices.join(", ")
+        ),
+    }
+}
+
+fn join(items: &[impl AsRef<str>]) -> String {
+    if items.is_empty() {
+        return "none".to_owned();
+    }
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    items.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_pointer_and_crosses_threads() {
+        fn is_shareable<T: Clone + Send + Sync + std::error::Error + 'static>() {}
+        is_shareable::<Error>();
+        assert_eq!(size_of::<Result<(), Error>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn a_missing_device_names_the_places_and_the_command() {
+        let tried = vec!["libOpenCL.so.1: not found".to_owned()];
+        let error = Error::from(ErrorKind::NoDevice { tried });
+        assert_eq!(
+            error.to_string(),
+            "no device found that runs SYCLBIN kernels; `cargo syclbin toolchain install` installs \
+             one that runs on the CPU:\n  libOpenCL.so.1: not found"
+        );
+    }
+
+    #[test]
+    fn what_a_device_lacks_is_named_with_the_device() {
+        let error = Error::from(ErrorKind::Unsupported {
+            what: "samplers",
+            needs: "images (CL_DEVICE_IMAGE_SUPPORT)",
+            device: "A (OpenCL, GPU)".to_owned(),
+        });
+        assert_eq!(
+            error.to_string(),
+            "samplers need images (CL_DEVICE_IMAGE_SUPPORT), which A (OpenCL, GPU) does not have"
+        );
+    }
+
+    #[test]
+    fn a_damaged_file_is_the_source() {
+        let damaged = syclbin::read::parse(b"no file").unwrap_err();
+        let error = Error::from(ErrorKind::File(damaged.clone()));
+        let source = std::error::Error::source(&error).unwrap();
+        assert_eq!(source.to_string(), damaged.to_string());
+    }
+}

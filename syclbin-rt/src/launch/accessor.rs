@@ -1,0 +1,172 @@
+//! Accessors: which elements of a buffer a kernel reaches, and how the device is told.
+
+use std::fmt;
+
+use crate::launch::range::Extent;
+
+/// How the elements of a buffer lie for an `accessor`, and which part of them it reaches. Sizes are
+/// in SYCL's order: dimension 0 varies slowest.
+///
+/// A number or an array of numbers is an accessor of all of them.
+///
+/// ```
+/// use syclbin_rt::AccessorRange;
+///
+/// let image: AccessorRange = [480, 640].into();
+/// let lower_half = AccessorRange::new([480, 640]).part([240, 0], [240, 640]);
+/// assert_ne!(image, lower_half);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct AccessorRange {
+    /// What the device is told: range of access, range of the memory, offset, 8 bytes a dimension
+    /// and dimension 0 first. This lies in every argument, so it is kept small.
+    ids: [[u64; 3]; AccessorRange::IDS],
+    /// How many dimensions each of them has.
+    dimensions: [u8; AccessorRange::IDS],
+}
+
+impl AccessorRange {
+    /// How many arguments of the device follow the pointer.
+    pub(crate) const IDS: usize = 3;
+
+    /// All elements of a buffer of this range.
+    #[must_use]
+    pub fn new(memory: impl Into<Extent>) -> Self {
+        let (memory, dimensions) = words(memory.into());
+        Self {
+            ids: [memory, memory, [0; 3]],
+            dimensions: [dimensions; Self::IDS],
+        }
+    }
+
+    /// Only `range` elements from `offset` on, a ranged accessor of C++. The device is told; whether
+    /// the kernel stays inside is up to the kernel.
+    #[must_use]
+    pub fn part(self, offset: impl Into<Extent>, range: impl Into<Extent>) -> Self {
+        let [_, memory, _] = self.ids;
+        let (offset, offset_dimensions) = words(offset.into());
+        let (access, access_dimensions) = words(range.into());
+        let [_, dimensions, _] = self.dimensions;
+        Self {
+            ids: [access, memory, offset],
+            dimensions: [access_dimensions, dimensions, offset_dimensions],
+        }
+    }
+
+    /// Whether the elements are in a buffer of `elements`.
+    ///
+    /// # Errors
+    ///
+    /// In words, what is beyond what.
+    pub(crate) fn check(&self, elements: usize) -> Result<(), String> {
+        let [access, memory, offset] = [0, 1, 2].map(|id| self.id(id));
+        let items = memory.iter().fold(1u64, |n, size| n.saturating_mul(*size));
+        if items > elements as u64 {
+            return Err(format!(
+                "is an accessor of {memory:?} elements of a buffer that has {elements}"
+            ));
+        }
+        let ends = || access.iter().zip(offset).zip(memory);
+        let fits = access.len() == memory.len()
+            && offset.len() == memory.len()
+            && ends().all(|((access, offset), memory)| {
+                offset
+                    .checked_add(*access)
+                    .is_some_and(|end| end <= *memory)
+            });
+        if fits {
+            return Ok(());
+        }
+        Err(format!(
+            "is an accessor of {access:?} elements from {offset:?} on, of a buffer of {memory:?}"
+        ))
+    }
+
+    /// How many elements are accessed.
+    pub(crate) fn items(&self) -> i128 {
+        let sizes = self.id(0).iter();
+        sizes.fold(1, |items: i128, size| {
+            items.saturating_mul(i128::from(*size))
+        })
+    }
+
+    /// How many elements of a dimension are accessed, 0 beyond the last.
+    pub(crate) fn size(&self, dimension: usize) -> i128 {
+        self.id(0)
+            .get(dimension)
+            .map_or(0, |size| i128::from(*size))
+    }
+
+    /// Value `id` of those the device is told; none beyond the last.
+    fn id(&self, id: usize) -> &[u64] {
+        let dimensions = self.dimensions.get(id).copied().unwrap_or(0);
+        let id = self.ids.get(id).map_or(&[][..], |id| id);
+        id.get(..dimensions.into()).unwrap_or_default()
+    }
+
+    /// Its bytes.
+    pub(crate) fn bytes(&self, id: usize) -> &[u8] {
+        bytemuck::cast_slice(self.id(id))
+    }
+}
+
+impl fmt::Debug for AccessorRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [access, memory, offset] = [0, 1, 2].map(|id| self.id(id));
+        write!(f, "{access:?} from {offset:?} of {memory:?}")
+    }
+}
+
+impl<E: Into<Extent>> From<E> for AccessorRange {
+    fn from(memory: E) -> Self {
+        Self::new(memory)
+    }
+}
+
+/// Sizes in SYCL's order, 0 beyond the dimensions, and how many dimensions there are.
+fn words(extent: Extent) -> ([u64; 3], u8) {
+    let mut words = [0; 3];
+    let mut dimensions = 0;
+    let sizes = extent.driver_order().iter().rev();
+    for (word, size) in words.iter_mut().zip(sizes) {
+        *word = *size as u64;
+        dimensions += 1;
+    }
+    (words, dimensions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(range: &AccessorRange) -> [Vec<u64>; 3] {
+        [0, 1, 2].map(|id| bytemuck::pod_collect_to_vec(range.bytes(id)))
+    }
+
+    #[test]
+    fn the_device_is_told_access_range_memory_range_and_offset() {
+        let range = AccessorRange::new([4, 8, 16]).part([1, 2, 3], [2, 4, 6]);
+        assert_eq!(told(&range), [[2, 4, 6], [4, 8, 16], [1, 2, 3]]);
+        assert_eq!(told(&[4, 8].into()), [[4, 8], [4, 8], [0, 0]]);
+        assert_eq!(told(&7.into()), [[7], [7], [0]]);
+    }
+
+    #[test]
+    fn what_is_beyond_the_buffer_is_told() {
+        let whole = AccessorRange::new([4, 8]);
+        assert_eq!(whole.check(32), Ok(()));
+        assert_eq!(
+            whole.check(31).unwrap_err(),
+            "is an accessor of [4, 8] elements of a buffer that has 31"
+        );
+        assert_eq!(whole.part([2, 0], [2, 8]).check(32), Ok(()));
+        assert_eq!(
+            whole.part([3, 0], [2, 8]).check(32).unwrap_err(),
+            "is an accessor of [2, 8] elements from [3, 0] on, of a buffer of [4, 8]"
+        );
+        assert!(whole.part([usize::MAX, 0], [2, 8]).check(32).is_err());
+        assert!(whole.part(0, 8).check(32).is_err(), "other dimensions");
+        let beyond_counting = AccessorRange::new([usize::MAX, 2]);
+        assert!(beyond_counting.check(usize::MAX - 1).is_err());
+    }
+}

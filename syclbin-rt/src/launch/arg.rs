@@ -1,0 +1,422 @@
+//! Arguments: what one parameter of a kernel gets, which may be several arguments of the device.
+
+use bytemuck::{NoUninit, Pod};
+
+use crate::backend::DevicePointer;
+use crate::backend::argument::Argument;
+use crate::backend::slice::{DeviceSlice, Place};
+use crate::launch::accessor::AccessorRange;
+use crate::launch::local_memory::LocalMemory;
+use crate::launch::sampler::Sampler;
+
+/// One argument of a launch.
+///
+/// | C++ parameter | argument |
+/// |---|---|
+/// | `int`, `float`, an `enum` | [`Arg::scalar`] |
+/// | `bool` | [`Arg::bool`] |
+/// | `sycl::half`, `bfloat16`, `sycl::vec`, a struct | [`Arg::value`], [`Arg::value_ref`] |
+/// | a pointer | [`Arg::read`], [`Arg::write`], [`Arg::pointer`] |
+/// | a pointer inside of a struct | [`DevicePointer`] in a value |
+/// | `work_group_memory` | [`Arg::local`], [`LocalMemory`] |
+/// | `accessor` | [`Arg::read_accessor`], [`Arg::write_accessor`] |
+/// | `local_accessor` | [`Arg::local_accessor`] |
+/// | `sampler` | [`Arg::sampler`] |
+/// | `kernel_handler` | [`Arg::kernel_handler`] |
+pub struct Arg<'a>(Value<'a>);
+
+/// The largest value that lies inside of an [`Arg`], in bytes.
+const INLINE: usize = 64;
+
+/// The largest number, in bytes.
+const WORD: usize = 8;
+
+enum Value<'a> {
+    /// The first `size` bytes, as below. Nearly all values are that small, and nothing more of the
+    /// argument is written or read then.
+    Word {
+        bytes: [u8; WORD],
+        size: usize,
+    },
+    /// The first `size` bytes, in the memory order of the host, which OpenCL devices share.
+    Inline {
+        bytes: [u8; INLINE],
+        size: usize,
+    },
+    Boxed(Box<[u8]>),
+    Borrowed(&'a [u8]),
+    Slice {
+        place: &'a Place<[()]>,
+        written: bool,
+    },
+    Accessor {
+        place: &'a Place<[()]>,
+        written: bool,
+        range: AccessorRange,
+    },
+    /// Bytes of work-group memory.
+    Local(usize),
+    LocalAccessor {
+        bytes: usize,
+        range: AccessorRange,
+    },
+    Sampler(&'a Sampler),
+    Pointer(u64),
+    /// A kernel handler.
+    Null,
+}
+
+/// A number that a kernel takes by value.
+///
+/// Implemented for the integers of 8 to 64 bits, `f32` and `f64`. Other types that a kernel takes
+/// by value, such as `half::f16`, go through [`Arg::value`].
+pub trait Scalar: Pod + sealed::Sealed {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! scalars {
+    ($($ty:ty)*) => {
+        $(
+            impl sealed::Sealed for $ty {}
+            impl Scalar for $ty {}
+        )*
+    };
+}
+
+scalars! { i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 }
+
+impl<'a> Arg<'a> {
+    /// A number, passed by value. Its type must be the parameter's: `1u32` is no `float`.
+    #[must_use]
+    pub fn scalar<T: Scalar>(value: T) -> Self {
+        Self::value(value)
+    }
+
+    /// A `bool`, which kernels take as one byte, 0 or 1.
+    #[must_use]
+    pub fn bool(value: bool) -> Self {
+        Self::value(value)
+    }
+
+    /// Any value without padding: a `#[repr(C)]` struct laid out like the one in C++, an array in
+    /// place of a `sycl::vec` (one of 3 elements has the size of 4), `half::f16`, `half::bf16`.
+    ///
+    /// Up to 64 bytes are kept in the argument itself; a larger value is moved to the heap, which
+    /// [`Arg::value_ref`] spares.
+    #[must_use]
+    pub fn value<T: NoUninit>(value: T) -> Self {
+        let value = bytemuck::bytes_of(&value);
+        let size = value.len();
+        let mut bytes = [0; WORD];
+        if let Some(start) = bytes.get_mut(..size) {
+            start.copy_from_slice(value);
+            return Self(Value::Word { bytes, size });
+        }
+        let mut bytes = [0; INLINE];
+        match bytes.get_mut(..size) {
+            Some(start) => {
+                start.copy_from_slice(value);
+                Self(Value::Inline { bytes, size })
+            }
+            None => Self(Value::Boxed(value.into())),
+        }
+    }
+
+    /// The same for a value that stays where it is until the launch.
+    #[must_use]
+    pub fn value_ref<T: NoUninit>(value: &'a T) -> Self {
+        Self(Value::Borrowed(bytemuck::bytes_of(value)))
+    }
+
+    /// A pointer to elements that the kernel only reads: those of a [`Buffer`](crate::Buffer), an
+    /// array such as a [`DeviceArray`](crate::DeviceArray), or a part of one.
+    #[must_use]
+    pub fn read<T: Pod>(slice: &'a DeviceSlice<T>) -> Self {
+        let (place, written) = (slice.place(), false);
+        Self(Value::Slice { place, written })
+    }
+
+    /// A pointer to elements that the kernel writes, as [`Arg::read`].
+    #[must_use]
+    pub fn write<T: Pod>(slice: &'a mut DeviceSlice<T>) -> Self {
+        let (place, written) = (slice.place(), true);
+        Self(Value::Slice { place, written })
+    }
+
+    /// A pointer to device memory that has an address, such as a
+    /// [`DeviceArray`](crate::DeviceArray); null is fine where the kernel checks.
+    #[must_use]
+    pub fn pointer<T>(pointer: DevicePointer<T>) -> Self {
+        Self(Value::Pointer(pointer.address()))
+    }
+
+    /// An `accessor` of elements that the kernel only reads. `T` is the accessor's element, and
+    /// `range` says how the elements lie in one to three dimensions.
+    ///
+    /// The device takes it as four arguments, which count as one here.
+    #[must_use]
+    pub fn read_accessor<T: Pod>(
+        slice: &'a DeviceSlice<T>,
+        range: impl Into<AccessorRange>,
+    ) -> Self {
+        Self(Value::Accessor {
+            place: slice.place(),
+            written: false,
+            range: range.into(),
+        })
+    }
+
+    /// An `accessor` of elements that the kernel writes, as [`Arg::read_accessor`].
+    #[must_use]
+    pub fn write_accessor<T: Pod>(
+        slice: &'a mut DeviceSlice<T>,
+        range: impl Into<AccessorRange>,
+    ) -> Self {
+        Self(Value::Accessor {
+            place: slice.place(),
+            written: true,
+            range: range.into(),
+        })
+    }
+
+    /// `bytes` of memory for each work-group: a `work_group_memory` or a
+    /// `dynamic_work_group_memory`. Where the C++ type fixes the size, this is that size.
+    ///
+    /// A kernel that uses work-group scratch memory takes one of these after its parameters.
+    #[must_use]
+    pub fn local(bytes: usize) -> Self {
+        Self(Value::Local(bytes))
+    }
+
+    /// A `local_accessor`: memory for each work-group in one to three dimensions, which the device
+    /// takes as four arguments. Its element is that of `memory`, and its range is `range`.
+    ///
+    /// ```
+    /// use syclbin_rt::Arg;
+    ///
+    /// let tile = Arg::local_accessor::<f32>([16, 32]);
+    /// ```
+    #[must_use]
+    pub fn local_accessor<T>(range: impl Into<crate::Extent>) -> Self {
+        let range = range.into();
+        Self(Value::LocalAccessor {
+            bytes: LocalMemory::<T>::of(range.items()).bytes(),
+            range: AccessorRange::new(range),
+        })
+    }
+
+    /// A `sampler`.
+    #[must_use]
+    pub fn sampler(sampler: &'a Sampler) -> Self {
+        Self(Value::Sampler(sampler))
+    }
+
+    /// What a `kernel_handler` gets: a null pointer. Specialization constants, which C++ reads
+    /// through it, are part of the program on OpenCL.
+    #[must_use]
+    pub fn kernel_handler() -> Self {
+        Self(Value::Null)
+    }
+
+    /// How many arguments of the device it is, those counted that the compiler removed.
+    #[inline]
+    pub(crate) fn lowered(&self) -> usize {
+        match self.0 {
+            Value::Accessor { .. } | Value::LocalAccessor { .. } => 1 + AccessorRange::IDS,
+            _ => 1,
+        }
+    }
+
+    /// Number `part` of those arguments.
+    pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
+        match &self.0 {
+            // The order of the lowering: the pointer, then the three sizes.
+            Value::Accessor {
+                place,
+                written,
+                range,
+            } => match part.checked_sub(1) {
+                None => Argument::Memory(place, *written),
+                Some(id) => Argument::Bytes(range.bytes(id)),
+            },
+            Value::LocalAccessor { bytes, range } => match part.checked_sub(1) {
+                None => Argument::Local(*bytes),
+                Some(id) => Argument::Bytes(range.bytes(id)),
+            },
+            Value::Word { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
+            Value::Inline { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
+            Value::Boxed(bytes) => Argument::Bytes(bytes),
+            Value::Borrowed(bytes) => Argument::Bytes(bytes),
+            Value::Slice { place, written } => Argument::Memory(place, *written),
+            Value::Local(bytes) => Argument::Local(*bytes),
+            Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
+            Value::Pointer(address) => Argument::Pointer(*address),
+            Value::Null => Argument::Null,
+        }
+    }
+
+    /// The one argument of the device that it is, if it is a small value or a slice. Those are nearly
+    /// all there are, and a launch has a way of its own for them: two branches, which are foreseen
+    /// better than the jump of a `match`, and nothing that goes through memory.
+    #[inline(always)]
+    pub(crate) fn plain(&self) -> Option<Argument<'_>> {
+        if let Value::Word { bytes, size } = &self.0 {
+            Some(Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)))
+        } else if let Value::Slice { place, written } = &self.0 {
+            Some(Argument::Memory(place, *written))
+        } else {
+            None
+        }
+    }
+
+    /// How many elements of `element_bytes` the kernel can reach through it: those of a buffer, of
+    /// the part of one that an accessor is for, of work-group memory. 0 if it is none of these.
+    pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
+        let bytes = match &self.0 {
+            Value::Slice { place, .. } => place.bytes(),
+            Value::Local(bytes) | Value::LocalAccessor { bytes, .. } => *bytes,
+            Value::Accessor { range, .. } => return range.items(),
+            _ => 0,
+        };
+        bytes.checked_div(element_bytes).unwrap_or(0) as i128
+    }
+
+    /// The size of a dimension of an accessor, 0 beyond its dimensions and if it is none.
+    pub(crate) fn extent(&self, dimension: usize) -> i128 {
+        match &self.0 {
+            Value::Accessor { range, .. } | Value::LocalAccessor { range, .. } => {
+                range.size(dimension)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The memory of a device that it is.
+    fn memory(&self) -> Option<&Place<[()]>> {
+        match &self.0 {
+            Value::Slice { place, .. } | Value::Accessor { place, .. } => Some(place),
+            _ => None,
+        }
+    }
+
+    /// The largest power of two that its address is known to be a multiple of, if it has one.
+    pub(crate) fn alignment(&self) -> Option<u64> {
+        let place = self.memory()?;
+        Some(match place.bytes() {
+            0 => 1 << 63, // nothing there is read or written
+            _ => place.memory.alignment(place.offset),
+        })
+    }
+
+    /// The same of all the memory that it is a part of, up to what all memory is aligned to.
+    pub(crate) fn whole_alignment(&self) -> Option<u64> {
+        let memory = &self.memory()?.memory;
+        Some(memory.alignment(0).min(memory.least_alignment()))
+    }
+
+    /// The bytes of a value.
+    pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Value::Word { bytes, size } => bytes.get(..*size),
+            Value::Inline { bytes, size } => bytes.get(..*size),
+            Value::Boxed(bytes) => Some(bytes),
+            Value::Borrowed(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Range and number of elements of the buffer, if it is an accessor of one.
+    pub(crate) fn accessor_range(&self) -> Option<(&AccessorRange, usize)> {
+        match &self.0 {
+            Value::Accessor { place, range, .. } => Some((range, place.len)),
+            _ => None,
+        }
+    }
+}
+
+impl<T> From<LocalMemory<T>> for Arg<'_> {
+    fn from(memory: LocalMemory<T>) -> Self {
+        Self::local(memory.bytes())
+    }
+}
+
+impl std::fmt::Debug for Arg<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Value::Word { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
+            Value::Inline { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
+            Value::Boxed(bytes) => write!(f, "Arg({bytes:02x?})"),
+            Value::Borrowed(bytes) => write!(f, "Arg({bytes:02x?})"),
+            Value::Slice { .. } => f.write_str("Arg(buffer)"),
+            Value::Accessor { range, .. } => write!(f, "Arg(accessor of {range:?})"),
+            Value::Local(bytes) => write!(f, "Arg({bytes} bytes of work-group memory)"),
+            Value::LocalAccessor { bytes, .. } => {
+                write!(f, "Arg(accessor of {bytes} bytes of work-group memory)")
+            }
+            Value::Sampler(_) => f.write_str("Arg(sampler)"),
+            Value::Pointer(address) => write!(f, "Arg({address:#x})"),
+            Value::Null => f.write_str("Arg(kernel handler)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(arg: &Arg<'_>) -> Vec<u8> {
+        match arg.raw(0) {
+            Argument::Bytes(bytes) => bytes.to_vec(),
+            _ => unreachable!("a value is bytes"),
+        }
+    }
+
+    #[test]
+    fn scalars_keep_their_size_and_bytes() {
+        assert_eq!(bytes(&Arg::scalar(-2i8)), [0xfe]);
+        assert_eq!(bytes(&Arg::scalar(1.5f32)), 1.5f32.to_ne_bytes());
+        assert_eq!(bytes(&Arg::scalar(u64::MAX)), [0xff; 8]);
+    }
+
+    #[test]
+    fn a_bool_is_one_byte() {
+        assert_eq!(bytes(&Arg::bool(true)), [1]);
+        assert_eq!(bytes(&Arg::bool(false)), [0]);
+    }
+
+    #[test]
+    fn an_argument_is_small() {
+        // Launches move their arguments about.
+        assert!(size_of::<Arg<'_>>() <= 112, "{}", size_of::<Arg<'_>>());
+    }
+
+    #[test]
+    fn a_value_of_any_size_keeps_its_bytes() {
+        assert_eq!(bytes(&Arg::value([7u8; 3])), [7; 3]);
+        assert_eq!(bytes(&Arg::value([7u8; WORD])), [7; WORD]);
+        assert_eq!(bytes(&Arg::value([7u8; WORD + 1])), [7; WORD + 1]);
+        assert_eq!(bytes(&Arg::value([7u8; INLINE])), [7; INLINE]);
+        assert_eq!(bytes(&Arg::value([7u8; INLINE + 1])), [7; INLINE + 1]);
+        let large = [1u16, 2, 3];
+        let arg = Arg::value_ref(&large);
+        let Argument::Bytes(bytes) = arg.raw(0) else {
+            unreachable!("a value is bytes");
+        };
+        assert_eq!(bytes.as_ptr(), large.as_ptr().cast(), "not copied");
+        assert_eq!(bytes.len(), 6);
+    }
+
+    #[test]
+    fn a_local_accessor_is_its_size_and_three_ranges_in_sycls_order() {
+        let arg = Arg::local_accessor::<u16>([2, 3]);
+        assert_eq!(arg.lowered(), 4);
+        assert!(matches!(arg.raw(0), Argument::Local(12)));
+        let ids = [1, 2, 3].map(|part| match arg.raw(part) {
+            Argument::Bytes(bytes) => bytemuck::pod_collect_to_vec::<u8, u64>(bytes),
+            _ => unreachable!("ranges are values"),
+        });
+        assert_eq!(ids, [[2, 3], [2, 3], [0, 0]]);
+    }
+}

@@ -1,0 +1,178 @@
+//! Kernels with arguments that stay: what prepared launches and recordings are made of.
+
+use std::sync::Arc;
+
+use crate::backend::argument::{Argument, Arguments as _};
+use crate::backend::dispatch::kernel::KernelObject;
+use crate::backend::dispatch::memory::Held;
+use crate::backend::dispatch::sampler::Sampler;
+use crate::error::launch_problem::LaunchProblem;
+use crate::error::{Error, Result};
+use crate::launch::invocation::{Contract, Invocation};
+use crate::launch::range::{Grid, NdRange};
+use crate::module::kernel::Kernel;
+
+/// A kernel object of its own, whose arguments are set, and what it keeps alive.
+pub(crate) struct BoundKernel {
+    pub(crate) kernel: Kernel,
+    pub(crate) object: KernelObject,
+    /// What each argument is, in the order of the device.
+    values: Vec<Kept>,
+    pub(crate) grid: Grid,
+    /// Whether all arguments are set.
+    complete: bool,
+}
+
+/// The value of an argument, kept.
+enum Kept {
+    /// None yet, or what the driver refused.
+    Unset,
+    Bytes(Vec<u8>),
+    Memory {
+        held: Held,
+        offset: usize,
+        bytes: usize,
+        written: bool,
+    },
+    Local(usize),
+    Sampler(Arc<Sampler>),
+    Pointer(u64),
+    Null,
+}
+
+impl BoundKernel {
+    /// `call` over `range`, if it is right and `contract` holds.
+    pub(crate) fn new(
+        call: &Invocation<'_>,
+        range: &NdRange,
+        contract: Option<Contract>,
+    ) -> Result<Self> {
+        let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
+        let object = kernel.raw().object().map_err(|failure| {
+            let action = format!("making kernel {}", kernel.name());
+            Error::driver(failure, action, kernel.queue().device())
+        })?;
+        let mut fixed = Self {
+            kernel: kernel.clone(),
+            object,
+            values: call.passed().map(|_| Kept::Unset).collect(),
+            grid,
+            complete: false,
+        };
+        fixed.set(call)?;
+        Ok(fixed)
+    }
+
+    /// Becomes `call` over `range`, if that is of the same kernel, right, and `contract` holds. Only
+    /// what differs is set.
+    ///
+    /// # Errors
+    ///
+    /// It is as it was, unless the driver refuses an argument: then it is not
+    /// [complete](BoundKernel::check_complete).
+    pub(crate) fn change(
+        &mut self,
+        call: &Invocation<'_>,
+        range: &NdRange,
+        contract: Option<Contract>,
+    ) -> Result<()> {
+        let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
+        if !kernel.is(&self.kernel) {
+            let problem = LaunchProblem::OtherKernel {
+                prepared: self.kernel.name().to_owned(),
+            };
+            return Err(Error::launch(kernel.name(), problem));
+        }
+        self.set(call)?;
+        self.grid = grid;
+        Ok(())
+    }
+
+    #[allow(
+        unsafe_code,
+        reason = "kinds of arguments are checked before; where the code does not tell them, whoever \
+                  recorded the launch or wrote its contract vouches for them"
+    )]
+    fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
+        self.complete = false;
+        let Self { object, values, .. } = self;
+        let passed = call.passed().enumerate();
+        for ((position, (_, value)), kept) in passed.zip(values) {
+            if kept.is(value) {
+                continue;
+            }
+            // The old one is let go only when the driver has the new one.
+            let old = std::mem::replace(kept, Kept::Unset);
+            // SAFETY: `checked` has seen that the kernel takes such an argument, as far as its code
+            // tells; of the rest only unsafe functions and contracts get here.
+            let set = unsafe { object.set(position, value) };
+            set.map_err(|failure| call.refused(position, failure))?;
+            *kept = Kept::new(value);
+            drop(old);
+        }
+        self.complete = true;
+        Ok(())
+    }
+
+    /// # Errors
+    ///
+    /// When an argument is not set, because the driver refused it.
+    pub(crate) fn check_complete(&self) -> Result<()> {
+        if self.complete {
+            return Ok(());
+        }
+        Err(Error::launch(self.kernel.name(), LaunchProblem::Incomplete))
+    }
+}
+
+fn checked(call: &Invocation<'_>, range: &NdRange, contract: Option<Contract>) -> Result<Grid> {
+    let grid = call.checked(range, contract)?;
+    if call.after.is_empty() {
+        return Ok(grid);
+    }
+    Err(Error::launch(
+        call.kernel.name(),
+        LaunchProblem::PreparedAfterEvents,
+    ))
+}
+
+impl Kept {
+    fn new(value: Argument<'_>) -> Self {
+        match value {
+            Argument::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
+            Argument::Memory(place, written) => Self::Memory {
+                held: Held::new(&place.memory, written),
+                offset: place.offset,
+                bytes: place.bytes(),
+                written,
+            },
+            Argument::Local(bytes) => Self::Local(bytes),
+            Argument::Sampler(sampler) => Self::Sampler(Arc::clone(sampler)),
+            Argument::Pointer(address) => Self::Pointer(address),
+            Argument::Null => Self::Null,
+        }
+    }
+
+    fn is(&self, value: Argument<'_>) -> bool {
+        match (self, value) {
+            (Self::Bytes(kept), Argument::Bytes(bytes)) => kept == bytes,
+            (
+                Self::Memory {
+                    held,
+                    offset,
+                    bytes,
+                    written,
+                },
+                Argument::Memory(place, writes),
+            ) => {
+                Arc::ptr_eq(held.memory(), &place.memory)
+                    && (*offset, *bytes, *written) == (place.offset, place.bytes(), writes)
+            }
+            (Self::Local(kept), Argument::Local(bytes)) => *kept == bytes,
+            (Self::Sampler(kept), Argument::Sampler(sampler)) => Arc::ptr_eq(kept, sampler),
+            (Self::Pointer(kept), Argument::Pointer(address)) => *kept == address,
+            (Self::Null, Argument::Null) => true,
+            _ => false,
+        }
+    }
+}

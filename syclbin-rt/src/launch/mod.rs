@@ -1,0 +1,261 @@
+//! Launches: a mistake that can be seen on the host is an error before the driver sees the kernel.
+
+pub(crate) mod accessor;
+pub(crate) mod arg;
+pub(crate) mod bound_kernel;
+pub(crate) mod invocation;
+pub(crate) mod local_memory;
+pub(crate) mod parameter_kinds;
+pub(crate) mod prepared;
+pub(crate) mod range;
+pub(crate) mod recording;
+pub(crate) mod safe_launch;
+pub(crate) mod sampler;
+pub(crate) mod suggestion;
+pub(crate) mod work_group;
+
+use std::marker::PhantomData;
+
+use crate::error::{Error, Result};
+use crate::launch::arg::Arg;
+use crate::launch::invocation::Invocation;
+use crate::launch::range::NdRange;
+use crate::module::kernel::Kernel;
+use crate::queue::event::Event;
+
+/// A kernel and its arguments, to be launched over a range.
+///
+/// Generated stubs return this; by hand it is made like this:
+///
+/// ```no_run
+/// use syclbin_rt::{Arg, Device, Launch, Module};
+///
+/// let queue = Device::best()?.queue()?;
+/// // SAFETY: a compiler made the file.
+/// let module = unsafe { Module::load(&queue, &std::fs::read("fill.syclbin").unwrap())? };
+/// let iota = module.kernel("iota");
+/// let mut out = queue.zeroed::<f32>(16)?;
+/// let args = [Arg::scalar(3.0f32), Arg::write(&mut out), Arg::scalar(16i32)];
+/// // SAFETY: `iota` writes 16 elements.
+/// unsafe { Launch::new(&iota, &["start", "out", "count"], args).launch(1)? };
+/// # Ok::<(), syclbin_rt::Error>(())
+/// ```
+///
+/// `R` is what it can be launched over: any [`NdRange`], or only a
+/// [`GlobalRange`](crate::GlobalRange) where the kernel was compiled for one work-group size.
+#[derive(Debug)]
+#[must_use = "nothing runs before `launch`"]
+pub struct Launch<'a, const N: usize, R = NdRange> {
+    kernel: &'a Result<Kernel>,
+    names: &'static [&'static str; N],
+    args: [Arg<'a>; N],
+    after: &'a [&'a Event],
+    range: PhantomData<fn(R)>,
+}
+
+impl<'a, const N: usize> Launch<'a, N> {
+    /// Names `kernel` and the `args` it gets. The `names` of the arguments are for messages.
+    ///
+    /// `kernel` may be an error: a kernel that does not fit the device only fails when it is
+    /// launched, with a copy of that error.
+    pub fn new(
+        kernel: &'a Result<Kernel>,
+        names: &'static [&'static str; N],
+        args: [Arg<'a>; N],
+    ) -> Self {
+        Self {
+            kernel,
+            names,
+            args,
+            after: &[],
+            range: PhantomData,
+        }
+    }
+
+    /// The same launch, over an `R` only.
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Arg, Buffer, Event, GlobalRange, Kernel, Launch, Result};
+    /// # fn coords(kernel: &Result<Kernel>, out: &mut Buffer<i32>) -> Result<Event> {
+    /// let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
+    /// let launch = launch.with_range::<GlobalRange<3>>();
+    /// // SAFETY: `coords` writes an element for each work-item.
+    /// unsafe { launch.launch([4, 8, 16]) }
+    /// # }
+    /// ```
+    pub fn with_range<R: Into<NdRange>>(self) -> Launch<'a, N, R> {
+        Launch {
+            kernel: self.kernel,
+            names: self.names,
+            args: self.args,
+            after: self.after,
+            range: PhantomData,
+        }
+    }
+}
+
+impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
+    /// The same launch, to start only when all of `events` have finished, whatever queue of the
+    /// device their commands are in. A list that was given before is replaced.
+    ///
+    /// If one of their commands fails, the kernel does not run. Its own event is to say so, but not all
+    /// drivers have it do so: on Intel's CPU device (2026.2) only a future, `event.await`, tells,
+    /// and only if it is polled before the kernel would have ended.
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Launch, Result};
+    /// # fn coords(kernel: &Result<Kernel>, out: &mut Buffer<i32>, uploaded: &Event) -> Result<Event> {
+    /// let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
+    /// // SAFETY: `coords` writes an element for each work-item.
+    /// unsafe { launch.after(&[uploaded]).launch([4, 8, 16]) }
+    /// # }
+    /// ```
+    pub fn after(self, events: &'a [&'a Event]) -> Self {
+        Self {
+            after: events,
+            ..self
+        }
+    }
+
+    /// Puts the kernel into the queue of its module, and returns without waiting for it.
+    ///
+    /// A thread that launches faster than the device computes waits now and then: a queue holds some 1,024
+    /// commands.
+    ///
+    /// It starts after everything that was put into that queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order), and after the events that
+    /// [`Launch::after`] names. The path to the driver allocates nothing if these are eight at most.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel does not fit the device; when the number of arguments, the device of a
+    /// buffer or an event, or the range cannot be right ([`LaunchProblem`](crate::LaunchProblem)); and
+    /// when the driver refuses.
+    ///
+    /// # Safety
+    ///
+    /// Rust sees nothing of what the kernel does. The caller vouches that
+    ///
+    /// - each argument has the type of the kernel's parameter ([`Arg`] has a table of them), with
+    ///   elements and structs laid out like those the kernel sees;
+    /// - pointers are aligned as their types in C++: a part of an array may begin at any byte, and a buffer
+    ///   of a type with `alignas` has the alignment that its driver gives to all memory;
+    /// - pointers, also those inside of values, buffers and device globals, are of memory on this
+    ///   device that lives until the kernel has finished; a [`DeviceArray`](crate::DeviceArray) sees
+    ///   to that on every queue of its device;
+    /// - work-group memory and accessors reach as far as the kernel does;
+    /// - the kernel stays inside the buffers, with these arguments, over this range;
+    /// - buffers passed with [`Arg::read`] are only read;
+    /// - the work-items do not race with each other, and nothing on another queue, or on this one if
+    ///   it is out of order, uses a buffer that this kernel writes, nor writes one that it reads,
+    ///   while it runs.
+    #[allow(
+        unsafe_code,
+        reason = "what a kernel does is beyond every check; the duty is the caller's"
+    )]
+    pub unsafe fn launch(self, range: impl Into<R>) -> Result<Event> {
+        // SAFETY: the duties are the same.
+        unsafe { self.call()?.launch(&range.into().into(), None) }
+    }
+
+    /// The same whatever the number of arguments is.
+    ///
+    /// # Errors
+    ///
+    /// When there is no kernel.
+    pub(crate) fn call(&self) -> Result<Invocation<'_>> {
+        Ok(Invocation {
+            kernel: self.kernel.as_ref().map_err(Error::clone)?,
+            names: self.names,
+            args: &self.args,
+            after: self.after,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::dispatch::context::Context;
+    use crate::common;
+    use crate::device::Device;
+    use crate::memory::buffer::Buffer;
+    use crate::queue::Queue;
+    use crate::queue::options::QueueOptions;
+
+    /// A public queue shares the context of its device; this one stands for another device.
+    fn foreign_queue(device: &Device) -> Queue {
+        let context = Context::new(device.found()).unwrap();
+        Queue::in_context(device, context, QueueOptions::new()).unwrap()
+    }
+
+    #[test]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    fn a_buffer_of_another_context_is_refused_by_name() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let kernel = common::kernel(&queue, "vector_ops.object.syclbin", "saxpy");
+        let foreign = foreign_queue(queue.device()).upload(&[1.0f32])?;
+        let mut y = queue.upload(&[1.0f32])?;
+        let args = [
+            Arg::scalar(1.0f32),
+            Arg::read(&foreign),
+            Arg::write(&mut y),
+            Arg::scalar(1u32),
+        ];
+        // SAFETY: refused before the driver sees it.
+        let launched = unsafe { Launch::new(&kernel, &["a", "x", "y", "n"], args).launch(1) };
+        let device = queue.device();
+        assert_eq!(
+            launched.unwrap_err().to_string(),
+            format!("kernel saxpy: argument 1 (x) is on {device}, queue is on {device}")
+        );
+        assert_eq!(queue.download(&y)?, [1.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_copy_from_another_context_is_refused() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let foreign = foreign_queue(queue.device()).upload(&[1.0f32])?;
+        let message = queue.download(&foreign).unwrap_err().to_string();
+        assert!(message.starts_with("the buffer is on "), "{message}");
+        Ok(())
+    }
+
+    #[test]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    fn an_event_of_another_context_is_refused_by_name() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        fn iota<'a>(kernel: &'a Result<Kernel>, out: &'a mut Buffer<f32>) -> Launch<'a, 3> {
+            let args = [Arg::scalar(0.0f32), Arg::write(out), Arg::scalar(2i32)];
+            Launch::new(kernel, &["start", "out", "count"], args)
+        }
+        let symbol = "_ZN18__sycl_kernel_fill4iotaEfPfi";
+        let file = "vector_ops.object.syclbin";
+        let foreign = foreign_queue(queue.device());
+        let there = common::kernel(&foreign, file, symbol);
+        let here = common::kernel(&queue, file, symbol);
+        let mut out = foreign.zeroed::<f32>(2)?;
+        // SAFETY: two elements are written, here and below.
+        let event = unsafe { iota(&there, &mut out).launch(1)? };
+        let mut out = queue.upload(&[7.0f32; 2])?;
+        // SAFETY: refused before the driver sees it.
+        let launched = unsafe { iota(&here, &mut out).after(&[&event]).launch(1) };
+        let device = queue.device();
+        assert_eq!(
+            launched.unwrap_err().to_string(),
+            format!(
+                "kernel fill::iota: event 0 to wait for (running kernel fill::iota) is on {device}, \
+                 queue is on {device}"
+            )
+        );
+        assert_eq!(queue.download(&out)?, [7.0; 2]);
+        event.wait()
+    }
+}

@@ -1,0 +1,243 @@
+//! Prepared launches: checked once, launched often, and changed where they change.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::backend::dispatch::event::WaitList;
+use crate::error::launch_problem::LaunchProblem;
+use crate::error::{Error, Result};
+use crate::launch::Launch;
+use crate::launch::bound_kernel::BoundKernel;
+use crate::launch::invocation::validation::check;
+use crate::launch::invocation::{Contract, Invocation};
+use crate::launch::range::NdRange;
+use crate::launch::safe_launch::SafeLaunch;
+use crate::queue::event::Event;
+
+/// A kernel whose arguments and range are checked and set, to be launched again and again. Made by
+/// [`Launch::prepare`].
+///
+/// It keeps the memory of its arguments, so buffers may be dropped, and other launches and copies may
+/// use them. What they hold when the kernel runs is what it sees. Two of them that swap their buffers
+/// make the steps of a simulation:
+///
+/// ```no_run
+/// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
+/// # fn steps(kernel: &Result<Kernel>, a: &mut Buffer<f32>, b: &mut Buffer<f32>) -> Result<()> {
+/// # fn step<'a>(
+/// #     kernel: &'a Result<Kernel>, from: &'a Buffer<f32>, to: &'a mut Buffer<f32>,
+/// # ) -> Launch<'a, 2> {
+/// #     Launch::new(kernel, &["from", "to"], [Arg::read(from), Arg::write(to)])
+/// # }
+/// let there = step(kernel, a, b).prepare(1024)?;
+/// let back = step(kernel, b, a).prepare(1024)?;
+/// for _ in 0..1000 {
+///     // SAFETY: both buffers have 1024 elements.
+///     unsafe {
+///         there.launch()?;
+///         back.launch()?;
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Threads may launch one at the same time. They wait for nothing, unless some 1,024 commands are in the queue.
+#[must_use = "nothing runs before `launch`"]
+pub struct Prepared<const N: usize, R = NdRange> {
+    fixed: BoundKernel,
+    range: PhantomData<fn(R)>,
+}
+
+/// A prepared launch with a contract, which held when it was prepared. Made by
+/// [`SafeLaunch::prepare`].
+#[must_use = "nothing runs before `launch`"]
+pub struct SafePrepared<const N: usize, R = NdRange> {
+    prepared: Prepared<N, R>,
+}
+
+impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+    /// Checks the launch over `range` and sets all arguments, to launch it often. What is checked is
+    /// not checked again: a [`Prepared::launch`] costs one call of the driver.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::launch`]; when it has events to wait for ([`Launch::after`]), which each launch
+    /// gets by itself ([`Prepared::launch_after`]); and when the file does not tell the types of all
+    /// parameters, as one with native code alone does not: nobody vouches for them before
+    /// [`Prepared::launch`]. [`Launch::record`] and [`SafeLaunch::prepare`] take such kernels.
+    pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<N, R>> {
+        check_types(&self.call()?)?;
+        Prepared::new(&self, &range.into().into(), None)
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+    /// As [`Launch::prepare`], if the contract holds. It holds for every launch then: a contract
+    /// speaks of the arguments and the range, which stay.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::prepare`] and [`SafeLaunch::launch`].
+    pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<N, R>> {
+        let (launch, contract) = self.parts();
+        let prepared = Prepared::new(launch, &range.into().into(), Some(contract))?;
+        Ok(SafePrepared { prepared })
+    }
+}
+
+/// Arguments are set here and launched by `unsafe` functions later, so setting them must be sound by
+/// itself.
+fn check_types(call: &Invocation<'_>) -> Result<()> {
+    // A wrong number of arguments is told as that.
+    let checked = check(call).and_then(|()| match call.types_are_known() {
+        true => Ok(()),
+        false => Err(LaunchProblem::UnknownTypes),
+    });
+    checked.map_err(|problem| Error::launch(call.kernel.name(), problem))
+}
+
+impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
+    fn new(launch: &Launch<'_, N, R>, range: &NdRange, contract: Option<Contract>) -> Result<Self> {
+        Ok(Self {
+            fixed: BoundKernel::new(&launch.call()?, range, contract)?,
+            range: PhantomData,
+        })
+    }
+
+    /// Puts the kernel into the queue of its module, and returns without waiting for it. As
+    /// [`Launch::launch`].
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses, and when it refused an argument of the last
+    /// [change](Prepared::change).
+    ///
+    /// # Safety
+    ///
+    /// As of [`Launch::launch`].
+    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    pub unsafe fn launch(&self) -> Result<Event> {
+        // SAFETY: the duties are the same.
+        unsafe { self.launch_after(&[]) }
+    }
+
+    /// The same, to start only when all of `events` have finished. As [`Launch::after`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Prepared::launch`], and when an event is of another device.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Launch::launch`].
+    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
+        let BoundKernel {
+            kernel,
+            object,
+            grid,
+            ..
+        } = &self.fixed;
+        self.fixed.check_complete()?;
+        let (queue, raw_queue) = (kernel.queue(), kernel.raw_queue());
+        let list;
+        let after = if events.is_empty() {
+            WaitList::NOTHING
+        } else {
+            list = queue.wait_list(events)?;
+            &list
+        };
+        // SAFETY: the events are of this context, and the arguments
+        // are set, checked and kept; the rest is what the caller vouches for.
+        let launched = unsafe { object.enqueue(raw_queue, grid, after) };
+        let event = launched.map_err(|failure| {
+            let action = format!("launching kernel {}", kernel.name());
+            Error::driver(failure, action, queue.device())
+        })?;
+        // A failure of that is none of the launch, as for those that are not prepared.
+        let _ = raw_queue.flush();
+        Ok(Event::of_kernel(kernel, event))
+    }
+
+    /// Becomes `launch` over `range`: the same kernel with other arguments. All is checked again, and
+    /// only the arguments that differ are set.
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
+    /// # fn growing(kernel: &Result<Kernel>, y: &mut Buffer<f32>) -> Result<()> {
+    /// # fn scale<'a>(kernel: &'a Result<Kernel>, by: f32, y: &'a mut Buffer<f32>) -> Launch<'a, 2> {
+    /// #     Launch::new(kernel, &["by", "y"], [Arg::scalar(by), Arg::write(y)])
+    /// # }
+    /// let mut prepared = scale(kernel, 1.0, y).prepare(1024)?;
+    /// for by in [1.5, 2.0, 2.5] {
+    ///     prepared.change(scale(kernel, by, y), 1024)?;
+    ///     // SAFETY: the buffer has 1024 elements.
+    ///     unsafe { prepared.launch()? };
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::prepare`], and when `launch` is of another kernel. It is then as it was,
+    /// unless the driver refused an argument: it cannot be launched then before it is changed again.
+    pub fn change(&mut self, launch: Launch<'_, N, R>, range: impl Into<R>) -> Result<()> {
+        let range = range.into().into();
+        let call = launch.call()?;
+        check_types(&call)?;
+        self.fixed.change(&call, &range, None)
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> SafePrepared<N, R> {
+    /// Puts the kernel into the queue of its module, and returns without waiting for it. As
+    /// [`SafeLaunch::launch`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Prepared::launch`].
+    pub fn launch(&self) -> Result<Event> {
+        self.launch_after(&[])
+    }
+
+    /// The same, to start only when all of `events` have finished. As [`SafeLaunch::after`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Prepared::launch_after`].
+    #[allow(
+        unsafe_code,
+        reason = "launching is unsafe; whoever wrote the contract vouches for it"
+    )]
+    pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
+        // SAFETY: the contract held of the arguments and the range, which are the same since.
+        unsafe { self.prepared.launch_after(events) }
+    }
+
+    /// Becomes `launch` over `range`, if its contract holds. As [`Prepared::change`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Prepared::change`] and [`SafeLaunch::launch`].
+    pub fn change(&mut self, launch: SafeLaunch<'_, N, R>, range: impl Into<R>) -> Result<()> {
+        let (launch, contract) = launch.parts();
+        let range = range.into().into();
+        let call = launch.call()?;
+        self.prepared.fixed.change(&call, &range, Some(contract))
+    }
+}
+
+impl<const N: usize, R> fmt::Debug for Prepared<N, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BoundKernel { kernel, grid, .. } = &self.fixed;
+        write!(f, "Prepared({kernel:?} over {:?})", grid.sycl_order())
+    }
+}
+
+impl<const N: usize, R> fmt::Debug for SafePrepared<N, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.prepared.fmt(f)
+    }
+}

@@ -1,0 +1,427 @@
+//! Recordings: launches and copies that are put into a queue together, again and again.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use bytemuck::Pod;
+
+use crate::backend;
+use crate::backend::dispatch::event::WaitList;
+use crate::backend::dispatch::memory::Held;
+use crate::backend::dispatch::recording::CommandBuffer;
+use crate::backend::failure::Failure;
+use crate::backend::pattern::pattern;
+use crate::backend::process::gate::Passage;
+use crate::backend::slice::{DeviceSlice, Place};
+use crate::error::{Error, ErrorKind, Result};
+use crate::launch::Launch;
+use crate::launch::bound_kernel::BoundKernel;
+use crate::launch::invocation::{Contract, Invocation};
+use crate::launch::range::NdRange;
+use crate::launch::safe_launch::SafeLaunch;
+use crate::queue::Queue;
+use crate::queue::copy::same_elements;
+use crate::queue::event::Event;
+
+/// What a replay does, for messages.
+const REPLAY: &str = "replaying a recording";
+
+/// Takes launches and copies, to make a [`Recording`] of them. Made by [`Queue::record`].
+///
+/// Nothing runs while it records. It keeps the memory of what it was given, so buffers may be
+/// dropped.
+#[must_use = "nothing runs before the recording is replayed"]
+pub struct Recorder {
+    queue: Queue,
+    steps: Vec<Step>,
+}
+
+/// Launches and copies, checked once, that run one after the other each time they are replayed.
+///
+/// ```no_run
+/// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Queue, Result};
+/// # fn run(queue: &Queue, kernel: &Result<Kernel>) -> Result<()> {
+/// # fn step<'a>(kernel: &'a Result<Kernel>, x: &'a mut Buffer<f32>) -> Launch<'a, 1> {
+/// #     Launch::new(kernel, &["x"], [Arg::write(x)])
+/// # }
+/// let mut x = queue.zeroed::<f32>(1024)?;
+/// let mut last = queue.zeroed::<f32>(1024)?;
+/// let mut recorder = queue.record();
+/// // SAFETY: the buffer has 1024 elements, whenever it is replayed.
+/// unsafe { step(kernel, &mut x).record(&mut recorder, 1024)? };
+/// recorder.copy(&x, &mut last)?;
+/// let recording = recorder.finish()?;
+/// for _ in 0..1000 {
+///     recording.replay()?;
+/// }
+/// let last = queue.download(&last)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A replay is one call of the driver where the device has `cl_khr_command_buffer`
+/// ([`Recording::is_one_call`]), and then dropping the recording waits until its queue is empty. Elsewhere
+/// a replay enqueues the commands one after the other. It also does on Intel's CPU driver, where that is
+/// twice as fast.
+#[must_use = "nothing runs before `replay`"]
+pub struct Recording {
+    // Dropped first: it waits until nothing runs that uses the steps.
+    buffer: Option<CommandBuffer>,
+    steps: Vec<Step>,
+    queue: Queue,
+    /// Held while the steps are put into the queue, so that those of two replays do not mix.
+    replaying: Mutex<()>,
+}
+
+/// One command.
+enum Step {
+    Launch(Box<BoundKernel>),
+    Copy {
+        from: Place,
+        to: Place,
+        _held: [Held; 2],
+    },
+    Fill {
+        place: Place,
+        pattern: Vec<u8>,
+        _held: Held,
+    },
+}
+
+impl Queue {
+    /// Starts to record launches and copies for this queue.
+    pub fn record(&self) -> Recorder {
+        Recorder {
+            queue: self.clone(),
+            steps: Vec::new(),
+        }
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+    /// Records the launch over `range` instead of launching it.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::prepare`], and when the recorder is for another queue than that of the kernel.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Launch::launch`], each time that the recording is replayed.
+    #[allow(
+        unsafe_code,
+        reason = "what a kernel does is beyond every check; the duty is the caller's"
+    )]
+    pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
+        recorder.add(&self.call()?, &range.into().into(), None)
+    }
+}
+
+impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+    /// Records the launch over `range` instead of launching it, if the contract holds.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Launch::record`] and [`SafeLaunch::launch`].
+    pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
+        let (launch, contract) = self.parts();
+        recorder.add(&launch.call()?, &range.into().into(), Some(contract))
+    }
+}
+
+impl Recorder {
+    fn add(
+        &mut self,
+        call: &Invocation<'_>,
+        range: &NdRange,
+        contract: Option<Contract>,
+    ) -> Result<()> {
+        let fixed = BoundKernel::new(call, range, contract)?;
+        if !fixed.kernel.queue().is(&self.queue) {
+            return Err(ErrorKind::RecordedQueue {
+                kernel: fixed.kernel.name().to_owned(),
+            }
+            .into());
+        }
+        self.steps.push(Step::Launch(Box::new(fixed)));
+        Ok(())
+    }
+
+    /// Records a copy of `from` to `to`, as [`Queue::copy`].
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when one of them is on another device, and when one is of a
+    /// [`Buffer`](crate::Buffer) and the other of an array: such a copy is of two commands.
+    pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
+        self.queue.same_device(from)?;
+        self.queue.same_device(to)?;
+        same_elements(from.len(), to.len())?;
+        let (from, to) = (from.place(), to.place());
+        if from.memory.address().is_some() != to.memory.address().is_some() {
+            return Err(ErrorKind::Unrecordable {
+                what: "a copy between a buffer and an array with an address",
+            }
+            .into());
+        }
+        // A driver refuses to copy nothing.
+        if from.bytes() > 0 {
+            self.steps.push(Step::Copy {
+                from: from.part(0, from.len),
+                to: to.part(0, to.len),
+                _held: [Held::new(&from.memory, false), Held::new(&to.memory, true)],
+            });
+        }
+        Ok(())
+    }
+
+    /// Records that all elements of `slice` get the value `value`, as [`Queue::fill`].
+    ///
+    /// # Errors
+    ///
+    /// When the slice is on another device, and for elements that devices do not fill memory with:
+    /// those of more than 128 bytes, or of a number of bytes that is no power of two.
+    pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
+        self.queue.same_device(slice)?;
+        let place = slice.place();
+        if place.bytes() == 0 {
+            return Ok(());
+        }
+        let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
+            return Err(ErrorKind::Unrecordable {
+                what: "a fill with elements of more than 128 bytes, or of a number of bytes that is no power of two",
+            }
+            .into());
+        };
+        self.steps.push(Step::Fill {
+            place: place.part(0, place.len),
+            pattern: pattern.to_vec(),
+            _held: Held::new(&place.memory, true),
+        });
+        Ok(())
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses.
+    pub fn finish(self) -> Result<Recording> {
+        if self.queue.raw().is_faster_one_by_one() {
+            return Ok(self.recording(None));
+        }
+        self.finish_in_one_call()
+    }
+
+    /// The same, as one call also where that is slower: so that tests run it there.
+    #[doc(hidden)]
+    pub fn finish_in_one_call(self) -> Result<Recording> {
+        let buffer = one_call(&self.queue, &self.steps).map_err(|failure| {
+            Error::driver(
+                failure,
+                "recording launches and copies",
+                self.queue.device(),
+            )
+        })?;
+        Ok(self.recording(buffer))
+    }
+
+    fn recording(self, buffer: Option<CommandBuffer>) -> Recording {
+        let Self { queue, steps } = self;
+        Recording {
+            buffer,
+            steps,
+            queue,
+            replaying: Mutex::new(()),
+        }
+    }
+}
+
+/// The steps as one call, where the device has such; none where it has not, or not for all of them.
+#[allow(
+    unsafe_code,
+    reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+)]
+fn one_call(queue: &Queue, steps: &[Step]) -> Result<Option<CommandBuffer>, Failure> {
+    if steps.is_empty() {
+        return Ok(None);
+    }
+    let Some(mut buffer) = CommandBuffer::new(queue.raw())? else {
+        return Ok(None);
+    };
+    for step in steps {
+        let taken = match step {
+            Step::Launch(fixed) => {
+                // SAFETY: the arguments are set, checked and
+                // kept; the rest is what those vouch for who recorded it.
+                unsafe { buffer.add_kernel(&fixed.object, &fixed.grid)? };
+                true
+            }
+            Step::Copy { from, to, .. } => buffer.add_copy(from, to)?,
+            Step::Fill { place, pattern, .. } => buffer.add_fill(place, pattern)?,
+        };
+        if !taken {
+            return Ok(None);
+        }
+    }
+    buffer.finish()?;
+    Ok(Some(buffer))
+}
+
+impl Recording {
+    /// Puts everything into the queue, and returns without waiting for it.
+    ///
+    /// It starts after everything that was put into the queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). Its commands come one after the other in
+    /// either case, and those of two replays do not mix; what another thread puts into the queue at
+    /// the same time may come in between. Where the device has only one replay at a time in a queue, this
+    /// waits for the one before. Where a replay is not [one call](Recording::is_one_call), the event is
+    /// that of the last command, and so is its profile.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses. If a replay is not one call, some of the commands may run then.
+    pub fn replay(&self) -> Result<Event> {
+        self.replay_after(&[])
+    }
+
+    /// The same, to start only when all of `events` have finished.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Recording::replay`], and when an event is of another device.
+    #[allow(
+        unsafe_code,
+        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+    )]
+    pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
+        let after = self.queue.wait_list(events)?;
+        let _passage = Passage::new();
+        // Drivers mix commands that threads queue at once, also those of one command buffer.
+        let _alone = self
+            .replaying
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let replayed = match &self.buffer {
+            // SAFETY: the recording has ended; its memory and kernels are kept here, and those who
+            // recorded them vouch for what they do.
+            Some(buffer) => unsafe { buffer.enqueue(&after) },
+            None => self.one_by_one(&after),
+        };
+        let raw =
+            replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
+        Ok(Event::of_action(&self.queue, REPLAY, raw))
+    }
+
+    #[allow(
+        unsafe_code,
+        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+    )]
+    fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
+        let raw = self.queue.raw();
+        let Some((last, others)) = self.steps.split_last() else {
+            return raw.barrier(after);
+        };
+        // Each waits for `after`: that the one before it failed for that reason would stop none.
+        for step in others {
+            if let Step::Launch(fixed) = step {
+                // SAFETY: as in `one_call`.
+                unsafe {
+                    fixed
+                        .object
+                        .enqueue_without_event(raw, &fixed.grid, after)?;
+                };
+            } else {
+                drop(self.start(step, after)?);
+            }
+            raw.in_order()?;
+        }
+        let last = self.start(last, after)?;
+        // As of a launch: a failure of that is none of the replay, which is queued.
+        let _ = raw.flush_after(self.steps.len());
+        Ok(last)
+    }
+
+    #[allow(
+        unsafe_code,
+        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+    )]
+    fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
+        let raw = self.queue.raw();
+        match step {
+            Step::Launch(fixed) => {
+                // SAFETY: as in `one_call`.
+                unsafe { fixed.object.enqueue(raw, &fixed.grid, after) }
+            }
+            Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
+            Step::Fill { place, pattern, .. } => raw.start_fill(place, pattern, after),
+        }
+    }
+
+    /// Whether a replay is one call of the driver: a command buffer.
+    #[must_use]
+    pub fn is_one_call(&self) -> bool {
+        self.buffer.is_some()
+    }
+
+    /// How many launches and copies it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Recorder({} steps for {:?})",
+            self.steps.len(),
+            self.queue
+        )
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recording({} steps for {:?})", self.len(), self.queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common;
+
+    #[test]
+    fn nothing_of_a_replay_runs_after_an_event_that_failed() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let mut buffer = queue.upload(&[7u32, 7])?;
+        let mut recorder = queue.record();
+        recorder.fill(&mut buffer.slice_mut(..1)?, 1)?;
+        recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
+        let recording = recorder.finish()?;
+        let Some((user, raw)) = backend::held(queue.raw()) else {
+            common::say_skipped("no user events, and a failed kernel takes its context with it");
+            return Ok(());
+        };
+        let event = Event::of_action(&queue, "being a test", raw);
+        let replayed = recording.replay_after(&[&event])?;
+        assert!(!replayed.is_complete()?);
+        user.end(-9999);
+        // The CPU driver (2026.2) tells only its callbacks that a command failed whose dependency did.
+        let _ = replayed.wait();
+        assert_eq!(queue.download(&buffer)?, [7, 7]);
+        recording.replay()?.wait()?;
+        assert_eq!(queue.download(&buffer)?, [1, 2]);
+        Ok(())
+    }
+}

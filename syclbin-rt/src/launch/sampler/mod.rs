@@ -1,0 +1,56 @@
+//! Samplers: each is of a device that has images, and kernels on other devices refuse it.
+
+pub(crate) mod modes;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::backend;
+use crate::error::{Error, ErrorKind, Result};
+use crate::launch::sampler::modes::{Addressing, Filtering};
+use crate::queue::Queue;
+
+/// A `sampler` of SYCL 1.2.1, for devices that have images.
+pub struct Sampler {
+    raw: Arc<backend::Sampler>,
+}
+
+impl Sampler {
+    /// A sampler for kernels on `queue`. With `normalized`, coordinates go from 0 to 1, else they
+    /// count pixels.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] when the device has no images; and when the driver refuses, as it
+    /// does for modes that need normalized coordinates without them.
+    pub fn new(
+        queue: &Queue,
+        addressing: Addressing,
+        filtering: Filtering,
+        normalized: bool,
+    ) -> Result<Self> {
+        let device = queue.device();
+        if !device.facts().images {
+            return Err(ErrorKind::Unsupported {
+                what: "samplers",
+                needs: "images (CL_DEVICE_IMAGE_SUPPORT)",
+                device: device.to_string(),
+            }
+            .into());
+        }
+        let context = queue.raw().context();
+        let raw = backend::Sampler::new(&context, addressing, filtering, normalized)
+            .map_err(|failure| Error::driver(failure, "creating a sampler", device))?;
+        Ok(Self { raw: Arc::new(raw) })
+    }
+
+    pub(crate) fn raw(&self) -> &Arc<backend::Sampler> {
+        &self.raw
+    }
+}
+
+impl fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sampler")
+    }
+}

@@ -1,0 +1,95 @@
+//! Native code ahead of time: SPIR-V that is compiled for a device before a program runs.
+//!
+//! For `syclbin-clang` only, which builds with it for `-fsycl-targets=spir64_x86_64`.
+
+use syclbin::{Image, IrType};
+
+use crate::backend::dispatch::context::Context;
+use crate::backend::dispatch::program::Program;
+use crate::backend::source::{Constants, Source};
+use crate::device::Device;
+use crate::device::facts::DeviceKind;
+use crate::error::{Error, ErrorKind, Result};
+use crate::load::build_options::BuildOptions;
+use crate::load::image;
+
+/// The CPU device that makes and takes native images of the target `spir64_x86_64`: Intel's, as the
+/// target means the form of its driver.
+///
+/// # Errors
+///
+/// When there is none; the error lists the devices there are.
+#[doc(hidden)]
+pub fn native_cpu() -> Result<Device> {
+    let devices = Device::all()?;
+    let mut found = devices.iter().filter(|device| {
+        device.kind() == DeviceKind::Cpu
+            && device.takes_spirv()
+            && device.platform().starts_with("Intel")
+    });
+    match found.next() {
+        Some(device) => Ok(device.clone()),
+        None => Err(ErrorKind::NotSelected {
+            selector: "cpu:intel".to_owned(),
+            reason: format!(
+                "no Intel CPU device, which native code for x86-64 is built on; `{}` installs it",
+                syclbin_toolchain::INSTALL_COMMAND
+            ),
+            available: devices.iter().map(Device::described).collect(),
+        }
+        .into()),
+    }
+}
+
+/// Compiles a SPIR-V module for `device`, with options of `clBuildProgram`, and returns the code in
+/// the form of its driver.
+///
+/// # Errors
+///
+/// When `spirv` is no SPIR-V or has unresolved imports, and when the driver does not build it, with
+/// its log.
+///
+/// # Safety
+///
+/// As of [`Module::load`](crate::Module::load): the module is what a compiler made. Some drivers end
+/// the process on others, or worse, so a caller that cannot know does this in a process of its own.
+#[allow(
+    unsafe_code,
+    reason = "what a driver does with code is beyond every check; the duty is the caller's"
+)]
+#[doc(hidden)]
+pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
+    let refused = |reason: String| -> Error {
+        ErrorKind::NoImage {
+            device: device.to_string(),
+            reasons: vec![reason],
+            able: Vec::new(),
+        }
+        .into()
+    };
+    let image = Image::ir(IrType::SpirV, "", spirv);
+    let code = image::spirv(&image, device.facts()).map_err(refused)?;
+    let imports: Vec<&str> = code.imports().collect();
+    if !imports.is_empty() {
+        let reason = format!(
+            "it uses symbols that it does not hold: {}",
+            imports.join(", ")
+        );
+        return Err(refused(reason));
+    }
+    let context = Context::shared(device.found())
+        .map_err(|failure| Error::driver(failure, "creating a context", device))?;
+    let source = Source {
+        code: spirv,
+        constants: Constants::Numbered(Vec::new()),
+        options: BuildOptions {
+            compile: options.to_owned(),
+            link: String::new(),
+        },
+    };
+    let program =
+        Program::build(&context, &[source]).map_err(|error| refused(error.to_string()))?;
+    program
+        .binary()
+        .map_err(|failure| Error::driver(failure, "reading native code", device))
+}

@@ -1,0 +1,113 @@
+//! Build options: what the properties of a module ask of the driver's compiler.
+
+use syclbin::metadata::MiscProperties;
+
+use crate::device::facts::{DeviceKind, Facts};
+
+/// Options of `clBuildProgram` and its two halves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BuildOptions {
+    /// For `clBuildProgram` and `clCompileProgram`.
+    pub(crate) compile: String,
+    /// For `clLinkProgram`: those that decide over native code, which some drivers make then.
+    pub(crate) link: String,
+}
+
+impl BuildOptions {
+    /// The options for code with these properties.
+    ///
+    /// How Intel's GPUs give out registers, and their other compiler for explicit SIMD, are told by
+    /// options that no other device takes: the CPU device ends a build over them.
+    pub(crate) fn of(misc: &MiscProperties, facts: &Facts) -> Self {
+        let mut compile = Vec::new();
+        let mut link = Vec::new();
+        // Level 0 is the only one that OpenCL has a word for.
+        if misc.opt_level == Some(0) {
+            compile.push("-cl-opt-disable");
+        }
+        if facts.kind == DeviceKind::Gpu && facts.vendor.contains("Intel") {
+            let simd = misc.esimd == Some(true);
+            if simd {
+                link.push("-vc-codegen");
+            }
+            match (misc.grf_size, misc.register_alloc_mode) {
+                (Some(256), _) | (None, Some(2)) if simd => link.push("-doubleGRF"),
+                (Some(256), _) | (None, Some(2)) => link.push("-ze-opt-large-register-file"),
+                (Some(0), _) | (None, Some(0)) => link.push("-ze-intel-enable-auto-large-GRF-mode"),
+                // 128 is what there is without an option.
+                _ => {}
+            }
+            compile.extend(&link);
+        }
+        Self {
+            compile: compile.join(" "),
+            link: link.join(" "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(misc: &MiscProperties, kind: DeviceKind, vendor: &str) -> (String, String) {
+        let facts = Facts {
+            kind,
+            vendor: vendor.to_owned(),
+            ..Facts::default()
+        };
+        let BuildOptions { compile, link } = BuildOptions::of(misc, &facts);
+        (compile, link)
+    }
+
+    #[test]
+    fn code_that_is_not_optimized_is_compiled_so_on_every_device() {
+        for (level, options) in [(Some(0), "-cl-opt-disable"), (Some(2), ""), (None, "")] {
+            let misc = MiscProperties {
+                opt_level: level,
+                ..MiscProperties::default()
+            };
+            for kind in [DeviceKind::Cpu, DeviceKind::Gpu] {
+                let expected = (options.to_owned(), String::new());
+                assert_eq!(of(&misc, kind, "Intel(R) Corporation"), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn registers_and_explicit_simd_are_for_gpus_of_intel_alone() {
+        let properties = |esimd, grf_size, register_alloc_mode| MiscProperties {
+            esimd,
+            grf_size,
+            register_alloc_mode,
+            ..MiscProperties::default()
+        };
+        for (misc, options) in [
+            (properties(Some(true), None, None), "-vc-codegen"),
+            (
+                properties(Some(true), Some(256), None),
+                "-vc-codegen -doubleGRF",
+            ),
+            (
+                properties(None, Some(256), None),
+                "-ze-opt-large-register-file",
+            ),
+            (
+                properties(None, None, Some(2)),
+                "-ze-opt-large-register-file",
+            ),
+            (
+                properties(None, Some(0), None),
+                "-ze-intel-enable-auto-large-GRF-mode",
+            ),
+            (properties(None, Some(128), None), ""),
+            (properties(Some(false), None, None), ""),
+        ] {
+            let both = (options.to_owned(), options.to_owned());
+            assert_eq!(of(&misc, DeviceKind::Gpu, "Intel(R) Corporation"), both);
+            let none = (String::new(), String::new());
+            assert_eq!(of(&misc, DeviceKind::Gpu, "Another"), none);
+            assert_eq!(of(&misc, DeviceKind::Cpu, "Intel(R) Corporation"), none);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Coverage: how much of a file a device has code for, found out before any driver sees the file.
+
+use syclbin::metadata::ModuleMetadata;
+use syclbin::{AbstractModule, Image, Syclbin};
+
+use crate::device::facts::Facts;
+use crate::load::{image, native, requirements};
+
+/// How much of a file a device runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Coverage {
+    /// Every module has code for it. It may still lack an aspect that some of them need.
+    Whole,
+    /// Some modules have code for it; this is why the first of the others has none.
+    Part(String),
+    /// It runs none of the modules; one reason for each image.
+    Nothing(Vec<String>),
+}
+
+impl Coverage {
+    /// Compares a file with what the driver said of a device. What modules import is not looked for: other files
+    /// may have it.
+    pub(crate) fn of(file: &Syclbin<'_>, facts: &Facts) -> Self {
+        let has_kernels = |module: &&AbstractModule<'_>| module.kernel_names().next().is_some();
+        let mut modules: Vec<(usize, &AbstractModule<'_>)> =
+            file.modules.iter().enumerate().collect();
+        // Modules without kernels are there for others. Files from before 2025 list no kernels at all.
+        if file.modules.iter().any(|module| has_kernels(&module)) {
+            modules.retain(|(_, module)| has_kernels(module));
+        }
+        let mut runs = modules.is_empty();
+        let mut without_code = Vec::new();
+        let mut refused = Vec::new();
+        for (index, module) in modules {
+            let metadata = ModuleMetadata::read(&module.metadata);
+            let outcome = metadata
+                .map_err(|malformed| vec![format!("module {index}: {malformed}")])
+                .and_then(|metadata| {
+                    code(module, index, &metadata, facts)?;
+                    Ok(requirements::check(&metadata, facts))
+                });
+            match outcome {
+                Ok(Ok(())) => runs = true,
+                Ok(Err(lacking)) => refused.push(format!("module {index}: {lacking}")),
+                Err(reasons) => without_code.extend(reasons),
+            }
+        }
+        match without_code.first() {
+            None if runs => Self::Whole,
+            Some(first) if runs => Self::Part(first.clone()),
+            _ => Self::Nothing(without_code.into_iter().chain(refused).collect()),
+        }
+    }
+
+    /// Why the device is not the one to use, if it is not.
+    pub(crate) fn reason(&self) -> Option<String> {
+        match self {
+            Self::Whole => None,
+            Self::Part(reason) => Some(format!(
+                "the file has code for a part of its kernels only: {reason}"
+            )),
+            Self::Nothing(reasons) => Some(reasons.join("; ")),
+        }
+    }
+
+    /// 0 for the best fit.
+    pub(crate) fn rank(&self) -> usize {
+        match self {
+            Self::Whole => 0,
+            Self::Part(_) => 1,
+            Self::Nothing(_) => 2,
+        }
+    }
+}
+
+/// Whether a module has an image in a form that the device takes, whatever its kernels need.
+fn code(
+    module: &AbstractModule<'_>,
+    index: usize,
+    metadata: &ModuleMetadata,
+    facts: &Facts,
+) -> Result<(), Vec<String>> {
+    let mut reasons = Vec::new();
+    for (number, image) in module.images.iter().enumerate() {
+        let Err(reason) = check(image, metadata, facts) else {
+            return Ok(());
+        };
+        let image = image::describe(image);
+        reasons.push(format!(
+            "module {index}, image {number} ({image}): {reason}"
+        ));
+    }
+    if reasons.is_empty() {
+        reasons.push(format!("module {index} holds no image"));
+    }
+    Err(reasons)
+}
+
+fn check(image: &Image<'_>, metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
+    if native::is_native(image, facts) {
+        native::check(image, metadata, &[], facts)
+    } else {
+        image::code(image, facts).map(drop)
+    }
+}

@@ -1,0 +1,171 @@
+//! Native images for CUDA: which of them are for a device, as far as can be told without its driver.
+
+use syclbin::cubin::{self, EntryKind};
+use syclbin::metadata::{ModuleMetadata, Target};
+use syclbin::ptx;
+use syclbin::{Image, ImageKind};
+
+use crate::device::facts::PtxFacts;
+
+/// What the names of variables begin with that code for CUDA has for specialization constants.
+const CONSTANT: &str = "__syclbin_constant_";
+
+/// Whether a native image, a cubin or a fat binary, may be handed to the driver of the device.
+///
+/// # Errors
+///
+/// In words, why not.
+pub(crate) fn check(
+    image: &Image<'_>,
+    metadata: &ModuleMetadata,
+    takes: PtxFacts,
+) -> Result<(), String> {
+    let ImageKind::Native { arch, target } = image.kind() else {
+        return Err("it is not native code".to_owned());
+    };
+    match Target::of_triple(target) {
+        // Files from before July 2025 have no target.
+        Target::Nvptx64 | Target::Other("") => {}
+        _ => return Err(format!("{target} is not code for CUDA")),
+    }
+    let imports: Vec<&str> = metadata.imported_symbols.names().collect();
+    if !imports.is_empty() {
+        return Err(format!(
+            "it imports {}, and native code is not linked when it is loaded",
+            imports.join(", ")
+        ));
+    }
+    let folded = metadata.misc.specialized_with_defaults == Some(true);
+    if !metadata.specialization.constants.is_empty() && !folded && !has_constants(&image.bytes) {
+        return Err(
+            "it takes its specialization constants in a hidden argument, which is not passed in \
+             this version; compile it with syclbin-clang"
+                .to_owned(),
+        );
+    }
+    check_code(arch, &image.bytes, takes)
+}
+
+/// Whether code has variables for its specialization constants.
+fn has_constants(code: &[u8]) -> bool {
+    let mut windows = code.windows(CONSTANT.len());
+    windows.any(|window| window == CONSTANT.as_bytes())
+}
+
+/// Whether something in a cubin or a fat binary runs on the device.
+fn check_code(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
+    let (major, minor) = (takes.sm / 10, takes.sm % 10);
+    let device = format!("the device is sm_{}", takes.sm);
+    if bytes.starts_with(b"\x7fELF") {
+        // Flags of a cubin do not tell `sm_90a` from `sm_90`.
+        let found = cubin::target(bytes).map_err(|error| error.to_string())?;
+        let said = ptx::Target::parse(arch).filter(|said| said.number == found.number);
+        let target = said.unwrap_or(found);
+        return match target.native_runs_on(major, minor) {
+            true => Ok(()),
+            false => Err(format!("it is for {target}, and {device}")),
+        };
+    }
+    let entries = cubin::entries(bytes).map_err(|error| error.to_string())?;
+    let mut held = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| error.to_string())?;
+        let (what, runs) = match entry.kind {
+            EntryKind::Elf => ("", entry.target.native_runs_on(major, minor)),
+            EntryKind::Ptx => ("PTX for ", entry.target.ptx_runs_on(major, minor)),
+            // What it holds is for the driver to judge.
+            _ => return Ok(()),
+        };
+        if runs {
+            return Ok(());
+        }
+        held.push(format!("{what}{}", entry.target));
+    }
+    match held.is_empty() {
+        true => Err("it is a fat binary without code".to_owned()),
+        false => Err(format!("it has {}, and {device}", held.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::metadata::{Named, Part};
+
+    /// An ELF file for CUDA, as far as it is looked at.
+    fn cubin(sm: u32) -> Vec<u8> {
+        let mut elf = vec![0u8; 64];
+        elf[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
+        elf[18] = 190;
+        elf[48..52].copy_from_slice(&(sm << 8).to_le_bytes());
+        elf
+    }
+
+    fn on(sm: u32) -> PtxFacts {
+        PtxFacts {
+            sm,
+            ptx: (8, 4),
+            driver: 12040,
+        }
+    }
+
+    fn judged(arch: &str, target: &str, bytes: Vec<u8>, sm: u32) -> Result<(), String> {
+        let image = Image::native(arch, target, bytes);
+        check(&image, &ModuleMetadata::default(), on(sm))
+    }
+
+    const TARGET: &str = "nvptx64-nvidia-cuda";
+
+    #[test]
+    fn a_cubin_runs_on_its_generation_from_its_number_on() {
+        assert_eq!(judged("sm_80", TARGET, cubin(80), 80), Ok(()));
+        assert_eq!(judged("sm_80", TARGET, cubin(80), 89), Ok(()));
+        assert_eq!(judged("", "", cubin(80), 80), Ok(()));
+        assert_eq!(
+            judged("sm_80", TARGET, cubin(80), 90).unwrap_err(),
+            "it is for sm_80, and the device is sm_90"
+        );
+        assert_eq!(
+            judged("sm_89", TARGET, cubin(89), 80).unwrap_err(),
+            "it is for sm_89, and the device is sm_80"
+        );
+        // What the file says narrows it down, if it is of that number.
+        let narrow = judged("sm_90a", TARGET, cubin(90), 91).unwrap_err();
+        assert_eq!(narrow, "it is for sm_90a, and the device is sm_91");
+        assert_eq!(
+            judged("sm_75", TARGET, cubin(90), 75).unwrap_err(),
+            "it is for sm_90, and the device is sm_75"
+        );
+    }
+
+    #[test]
+    fn other_code_and_damage_are_named() {
+        let x86 = judged("", "spir64_x86_64-unknown-unknown", cubin(80), 80).unwrap_err();
+        assert_eq!(x86, "spir64_x86_64-unknown-unknown is not code for CUDA");
+        assert!(judged("sm_80", TARGET, b"\x7fELF".to_vec(), 80).is_err());
+        assert!(judged("sm_80", TARGET, b"nothing".to_vec(), 80).is_err());
+        assert!(judged("sm_80", TARGET, Vec::new(), 80).is_err());
+    }
+
+    #[test]
+    fn constants_in_a_hidden_argument_and_open_imports_are_refused() {
+        let mut metadata = ModuleMetadata::default();
+        let part = Part {
+            id: 0,
+            offset: 0,
+            size: 4,
+        };
+        metadata.specialization.constants = Named::default();
+        metadata.specialization.constants.insert("k", vec![part]);
+        let image = Image::native("sm_80", TARGET, cubin(80));
+        let hidden = check(&image, &metadata, on(80)).unwrap_err();
+        assert!(hidden.contains("in a hidden argument"), "{hidden}");
+        let mut bytes = cubin(80);
+        bytes.extend(b"\0__syclbin_constant_k\0");
+        let image = Image::native("sm_80", TARGET, bytes);
+        assert_eq!(check(&image, &metadata, on(80)), Ok(()));
+        metadata.imported_symbols.values.insert("_Z5shapef", 1);
+        let imports = check(&image, &metadata, on(80)).unwrap_err();
+        assert!(imports.starts_with("it imports _Z5shapef"), "{imports}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Code: what an image says of itself, in whichever language it is.
+
+use syclbin::ptx;
+use syclbin::signature::spirv;
+
+use crate::backend::slot::Slot;
+use crate::launch::parameter_kinds::Takes;
+
+/// What the code of an image has, lacks and takes.
+pub(crate) enum Code {
+    SpirV(Box<spirv::Module>),
+    Ptx(ptx::Module),
+}
+
+impl Code {
+    /// The symbols of its kernels.
+    pub(crate) fn kernels(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.kernels().collect(),
+            Self::Ptx(module) => {
+                let kernels = module.kernels.iter();
+                kernels.map(|kernel| kernel.name.as_str()).collect()
+            }
+        }
+    }
+
+    /// What it uses and does not have.
+    pub(crate) fn imports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.imports().collect(),
+            Self::Ptx(module) => module.imports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// What it has for others.
+    pub(crate) fn exports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.exports().collect(),
+            Self::Ptx(module) => module.exports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// What of that others may have as well.
+    pub(crate) fn weak_exports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.weak_exports().collect(),
+            Self::Ptx(module) => module.weak_exports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// What a kernel takes, without what the compiler removed.
+    pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<Takes>> {
+        match self {
+            Self::SpirV(module) => {
+                let parameters = module.parameters(kernel)?;
+                Some(
+                    parameters
+                        .iter()
+                        .map(|parameter| Takes::from(&parameter.ty))
+                        .collect(),
+                )
+            }
+            Self::Ptx(module) => {
+                let kernel = module.kernel(kernel)?;
+                let shared = kernel.uses_dynamic_shared_memory;
+                let parameters = kernel.parameters.iter();
+                Some(
+                    parameters
+                        .map(|parameter| Takes::of_ptx(parameter.ty, shared))
+                        .collect(),
+                )
+            }
+        }
+    }
+
+    /// Where the parameters of a kernel lie, where the language says so.
+    pub(crate) fn slots(&self, kernel: &str) -> Option<Vec<Slot>> {
+        match self {
+            Self::SpirV(_) => None,
+            Self::Ptx(module) => {
+                let parameters = module.kernel(kernel)?.parameters.iter();
+                let slots = parameters.map(|parameter| {
+                    let place = parameter.place?;
+                    Some(Slot {
+                        offset: usize::try_from(place.offset).ok()?,
+                        size: usize::try_from(place.size).ok()?,
+                    })
+                });
+                slots.collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_tells_weak_exports_from_others() {
+        let text = b".version 6.3\n.target sm_75\n.address_size 64\n\
+            .weak .func once() { ret; }\n.visible .func own() { ret; }\n\
+            .visible .entry k() { call own; call once; ret; }";
+        let code = Code::Ptx(ptx::Module::parse(text).unwrap());
+        assert_eq!(code.kernels(), ["k"]);
+        assert_eq!(code.exports(), ["once", "own"]);
+        assert_eq!(code.weak_exports(), ["once"]);
+        assert_eq!(code.imports(), [""; 0]);
+    }
+}

@@ -1,0 +1,246 @@
+//! Images: what they are, and whether a device takes the SPIR-V or PTX of one.
+//!
+//! Everything here is decided from the file and from what the driver said of the device. No driver
+//! sees an image before it has passed, because some end the process over what they do not like.
+
+use syclbin::ptx;
+use syclbin::signature::spirv as code;
+use syclbin::{Content, Image, ImageKind, IrType};
+
+use crate::device::facts::{Facts, PtxFacts};
+use crate::load::device_code::Code;
+
+/// What the code of `image` says of itself, if it is some that the device compiles. What it imports is
+/// still to be found.
+///
+/// # Errors
+///
+/// In words, why the device does not take it.
+pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
+    if let Some(takes) = facts.ptx {
+        return ptx(image, takes).map(Code::Ptx);
+    }
+    spirv(image, facts).map(Box::new).map(Code::SpirV)
+}
+
+/// The SPIR-V of `image`, if it is some, whatever a device takes.
+pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
+    let is_spirv = !image.native && image.bytes.starts_with(&code::MAGIC_BYTES);
+    let module = is_spirv.then(|| code::Module::parse(&image.bytes).ok());
+    module.flatten().map(Box::new).map(Code::SpirV)
+}
+
+/// Whether `image` is PTX, whatever it is filed as.
+pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
+    Content::of(&image.bytes) == Content::Ptx
+}
+
+/// What the PTX of `image` says of itself.
+fn ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
+    match image.kind() {
+        // Compilers file PTX as native code where no SPIR-V stands before it in a module.
+        ImageKind::Native { .. } if is_ptx(image) => {}
+        ImageKind::Native { .. } => {
+            return Err("it is native code, which is not linked to other code".to_owned());
+        }
+        ImageKind::Ir {
+            ty: IrType::Ptx, ..
+        } => {}
+        ImageKind::Ir { ty, .. } => {
+            return Err(format!(
+                "CUDA devices take no {}; `cargo syclbin toolchain install --component nvidia` has builds \
+                 make PTX as well",
+                language(ty)
+            ));
+        }
+    }
+    let module = ptx::Module::parse(&image.bytes).map_err(|error| error.to_string())?;
+    let (major, minor) = (takes.sm / 10, takes.sm % 10);
+    if !module.target.ptx_runs_on(major, minor) {
+        return Err(format!(
+            "it is PTX for {}, and the device is sm_{}; compile it for that or an older one \
+             (--offload-arch)",
+            module.target, takes.sm
+        ));
+    }
+    let version = module.version;
+    if (version.major, version.minor) > takes.ptx {
+        let needs = match version.first_driver() {
+            Some(first) => format!("one of CUDA {}.{}", first / 1000, first % 1000 / 10),
+            None => "a newer one".to_owned(),
+        };
+        return Err(format!(
+            "it is PTX {version}, and the driver, of CUDA {}.{}, takes PTX up to {}.{}; update the \
+             driver to {needs}, or compile for an older GPU, which needs no such version",
+            takes.driver / 1000,
+            takes.driver % 1000 / 10,
+            takes.ptx.0,
+            takes.ptx.1
+        ));
+    }
+    Ok(module)
+}
+
+/// What the SPIR-V of `image` says of itself. What it imports is still to be found.
+///
+/// # Errors
+///
+/// In words, why the device does not take it.
+pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, String> {
+    let target = match image.kind() {
+        ImageKind::Native { .. } => {
+            return Err("it is native code, which OpenCL does not link to other code".to_owned());
+        }
+        ImageKind::Ir {
+            ty: IrType::SpirV,
+            target,
+        } => target,
+        ImageKind::Ir { ty, .. } => return Err(format!("OpenCL devices take no {}", language(ty))),
+    };
+    // An image without architecture is filed as SPIR-V whatever it is, so both are looked at.
+    if !code::is_target(target) {
+        return Err(format!("the target {target} is not 64-bit SPIR-V"));
+    }
+    let bytes: &[u8] = &image.bytes;
+    if !bytes.starts_with(&code::MAGIC_BYTES) {
+        return Err("it is filed as SPIR-V, but holds something else".to_owned());
+    }
+    if !facts.takes_spirv {
+        return Err("the device takes no SPIR-V".to_owned());
+    }
+    code::Module::parse(bytes).map_err(|error| error.to_string())
+}
+
+/// What `image` is, for messages.
+pub(crate) fn describe(image: &Image<'_>) -> String {
+    let (form, target) = match image.kind() {
+        ImageKind::Ir { ty, target } => (language(ty), target),
+        ImageKind::Native { arch: "", target } => ("native".to_owned(), target),
+        ImageKind::Native { arch, target } => (format!("native {arch}"), target),
+    };
+    if target.is_empty() {
+        form
+    } else {
+        format!("{form}, {target}")
+    }
+}
+
+fn language(ty: IrType) -> String {
+    match ty {
+        IrType::SpirV => "SPIR-V".to_owned(),
+        IrType::Ptx => "PTX".to_owned(),
+        IrType::AmdGcn => "AMD GCN".to_owned(),
+        IrType::Other(number) => format!("IR of type {number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn able() -> Facts {
+        Facts {
+            takes_spirv: true,
+            ..Facts::default()
+        }
+    }
+
+    fn refusal(image: &Image<'_>) -> String {
+        spirv(image, &able()).map(|_| ()).unwrap_err()
+    }
+
+    #[test]
+    fn native_images_are_no_spirv() {
+        let mut image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
+        image.native = true;
+        assert!(refusal(&image).starts_with("it is native code"));
+    }
+
+    #[test]
+    fn an_elf_filed_as_spirv_is_refused() {
+        let elf = b"\x7fELF rest".to_vec();
+        let image = Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf.clone());
+        assert!(refusal(&image).contains("is not 64-bit SPIR-V"));
+        let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", elf);
+        assert_eq!(
+            refusal(&image),
+            "it is filed as SPIR-V, but holds something else"
+        );
+    }
+
+    #[test]
+    fn ptx_fits_by_generation_and_version_whatever_it_is_filed_as() {
+        let text = |target: &str, version: &str| {
+            format!(".version {version}\n.target {target}\n.address_size 64\n").into_bytes()
+        };
+        let on = |sm, image: &Image<'_>| {
+            let facts = Facts {
+                ptx: Some(PtxFacts {
+                    sm,
+                    ptx: (8, 4),
+                    driver: 12040,
+                }),
+                ..Facts::default()
+            };
+            code(image, &facts).map(|_| ())
+        };
+        let ir =
+            |target, version| Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text(target, version));
+        assert_eq!(on(90, &ir("sm_75", "6.3")), Ok(()));
+        let native = Image::native("sm_75", "nvptx64-nvidia-cuda", text("sm_75", "6.3"));
+        assert_eq!(on(90, &native), Ok(()));
+        assert_eq!(
+            on(75, &ir("sm_80", "7.0")).unwrap_err(),
+            "it is PTX for sm_80, and the device is sm_75; compile it for that or an older one \
+             (--offload-arch)"
+        );
+        assert_eq!(
+            on(90, &ir("sm_90", "8.7")).unwrap_err(),
+            "it is PTX 8.7, and the driver, of CUDA 12.4, takes PTX up to 8.4; update the driver to \
+             one of CUDA 12.8, or compile for an older GPU, which needs no such version"
+        );
+        let spirv = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
+        let message = on(90, &spirv).unwrap_err();
+        assert!(
+            message.starts_with("CUDA devices take no SPIR-V; `cargo syclbin toolchain install"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn other_languages_and_targets_are_named() {
+        let ptx = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", Vec::new());
+        assert_eq!(refusal(&ptx), "OpenCL devices take no PTX");
+        assert_eq!(describe(&ptx), "PTX, nvptx64-nvidia-cuda");
+        let short = Image::ir(IrType::SpirV, "spir-unknown-unknown", Vec::new());
+        assert!(refusal(&short).contains("spir-unknown-unknown"));
+    }
+
+    #[test]
+    fn ptx_for_newer_gpus_is_refused() {
+        let takes = PtxFacts {
+            sm: 86,
+            ptx: (8, 4),
+            driver: 12040,
+        };
+        let taken = |target: &str, version: &str| {
+            let text =
+                format!(".version {version}\n.target {target}\n.visible .entry k() {{ ret; }}");
+            let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text.into_bytes());
+            ptx(&image, takes).map(|_| ())
+        };
+        for target in ["sm_75", "sm_80", "sm_86"] {
+            assert_eq!(taken(target, "7.1"), Ok(()), "{target}");
+        }
+        for target in ["sm_87", "sm_89", "sm_90", "sm_90a"] {
+            let refusal = taken(target, "8.0").unwrap_err();
+            assert!(refusal.contains("the device is sm_86"), "{refusal}");
+        }
+        assert_eq!(taken("sm_80", "8.4"), Ok(()));
+        let refusal = taken("sm_80", "8.5").unwrap_err();
+        assert!(
+            refusal.contains("update the driver to one of CUDA 12.5"),
+            "{refusal}"
+        );
+    }
+}

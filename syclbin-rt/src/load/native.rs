@@ -1,0 +1,319 @@
+//! Native images: which of them are for a device, as far as can be told without its driver.
+//!
+//! A driver refuses code of another one, and some end the process over code that is damaged. So
+//! what surrounds the code is looked at first: for which target and architecture the file says it
+//! is, and whether it is a whole ELF file of the right machine.
+
+use std::collections::BTreeMap;
+
+use syclbin::Image;
+use syclbin::ImageKind;
+use syclbin::architecture::{Architecture, Family};
+use syclbin::metadata::{ModuleMetadata, Target};
+
+use crate::device::facts::{DeviceKind, Facts};
+use crate::load::{cubin, image, requirements};
+
+/// `e_machine` of ELF files: x86-64, and GPUs of Intel.
+const EM_X86_64: u16 = 62;
+const EM_INTELGT: u16 = 205;
+
+/// An archive of binaries for several GPUs of Intel.
+const ARCHIVE: &[u8] = b"!<arch>\n";
+
+/// Whether a driver takes an image as it is, and does not compile it: PTX counts as code that is compiled,
+/// whatever it is filed as, where the device takes it.
+pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
+    image.native && !(facts.ptx.is_some() && image::is_ptx(image))
+}
+
+/// Whether a native image may be handed to the driver of the device.
+///
+/// `constants` are the values that specialization constants are to have.
+///
+/// # Errors
+///
+/// In words, why not.
+pub(crate) fn check(
+    image: &Image<'_>,
+    metadata: &ModuleMetadata,
+    constants: &[(String, Vec<u8>)],
+    facts: &Facts,
+) -> Result<(), String> {
+    if let Some(ptx) = facts.ptx {
+        return cubin::check(image, metadata, ptx);
+    }
+    let ImageKind::Native { arch, target } = image.kind() else {
+        return Err("it is not native code".to_owned());
+    };
+    check_target(target, facts)?;
+    check_architecture(arch, facts)?;
+    let imports: Vec<&str> = metadata.imported_symbols.names().collect();
+    if !imports.is_empty() {
+        return Err(format!(
+            "it imports {}, and OpenCL does not link native code",
+            imports.join(", ")
+        ));
+    }
+    check_constants(target, metadata, constants)?;
+    check_binary(&image.bytes, facts)
+}
+
+fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
+    let fits = match Target::of_triple(target) {
+        // What a runtime got from a driver; files from before July 2025 have no target.
+        Target::Spir64 | Target::Other("") => true,
+        Target::Spir64X86_64 => facts.kind == DeviceKind::Cpu,
+        Target::Spir64Gen => facts.kind == DeviceKind::Gpu,
+        _ => false,
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(format!(
+            "{target} is not code for a {} in OpenCL",
+            facts.kind
+        )),
+    }
+}
+
+fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
+    // The option of a compiler for Intel's GPUs may name several, or all with `*`. What is not
+    // known here is for the driver to judge.
+    let named = arch.split([',', ' ']).filter(|name| !name.is_empty());
+    let known: Vec<Architecture> = named.filter_map(|name| name.parse().ok()).collect();
+    if known.is_empty() || arch.contains('*') {
+        return Ok(());
+    }
+    let fits = |architecture: &Architecture| match architecture.family() {
+        // A CPU that is newer than the device shows when the driver builds the code.
+        Family::Cpu => facts.kind == DeviceKind::Cpu,
+        Family::IntelGpu => match facts.architecture {
+            Some(device) => device == *architecture,
+            None => facts.kind == DeviceKind::Gpu,
+        },
+        Family::Unknown | Family::Other(_) => true,
+        _ => false,
+    };
+    match known.iter().any(fits) {
+        true => Ok(()),
+        false => Err(format!(
+            "it is for {arch}, and the device is {}",
+            requirements::architecture(facts)
+        )),
+    }
+}
+
+/// Native code has its specialization constants compiled in, or wants them in a hidden argument.
+fn check_constants<'m>(
+    target: &str,
+    metadata: &'m ModuleMetadata,
+    constants: &'m [(String, Vec<u8>)],
+) -> Result<(), String> {
+    let held = &metadata.specialization;
+    if held.constants.is_empty() {
+        return Ok(());
+    }
+    let folded = metadata.misc.specialized_with_defaults == Some(true);
+    if !folded && Target::of_triple(target) != Target::Spir64 && !target.is_empty() {
+        return Err(
+            "it takes its specialization constants in a hidden argument, which is not passed in \
+             this version"
+                .to_owned(),
+        );
+    }
+    let layout = held.layout().map_err(|error| error.to_string())?;
+    let in_force = held.set_values.as_ref().or(held.defaults.as_ref());
+    let compiled_in = match folded {
+        true => held.defaults.as_ref(),
+        false => in_force,
+    };
+    let given: BTreeMap<&str, &[u8]> = (constants.iter())
+        .map(|(name, value)| (name.as_str(), value.as_slice()))
+        .collect();
+    for (name, place) in layout.iter() {
+        let of = |blob: Option<&'m Vec<u8>>| -> Option<&'m [u8]> {
+            blob?.get(place.start..)?.get(..place.size)
+        };
+        let wanted = given.get(name).copied().or_else(|| of(in_force));
+        if of(compiled_in) != wanted {
+            return Err(format!(
+                "it is compiled for another value of specialization constant {name}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
+    let machine = match facts.kind {
+        DeviceKind::Cpu => EM_X86_64,
+        DeviceKind::Gpu if bytes.starts_with(ARCHIVE) => return Ok(()),
+        DeviceKind::Gpu => EM_INTELGT,
+        _ => return Err("what native code this device takes is not known".to_owned()),
+    };
+    match elf_machine(bytes)? {
+        found if found == machine => Ok(()),
+        found => Err(format!(
+            "it is an ELF file of machine {found}, and the device takes those of {machine}"
+        )),
+    }
+}
+
+/// The machine of an ELF file that is whole: its sections lie inside of it.
+fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
+    let damaged = |what: &str| format!("it is a damaged ELF file: {what}");
+    let Some(rest) = bytes.strip_prefix(b"\x7fELF") else {
+        return Err("it is filed as native code, but is no ELF file".to_owned());
+    };
+    if !rest.starts_with(&[2, 1]) {
+        return Err("it is an ELF file of 32 bits or with the highest byte first".to_owned());
+    }
+    let short = || damaged("its header is cut off");
+    let half = |at| read::<2>(bytes, at).map(u16::from_le_bytes);
+    let word = |at| read::<8>(bytes, at).map(u64::from_le_bytes);
+    let machine = half(18).ok_or_else(short)?;
+    let table = word(40).ok_or_else(short)?;
+    let (size, count) = (half(58).ok_or_else(short)?, half(60).ok_or_else(short)?);
+    let len = bytes.len() as u64;
+    let beyond = || damaged("a section lies beyond its end");
+    for index in 0..u64::from(count) {
+        const SHT_NOBITS: u32 = 8;
+        let at = table
+            .checked_add(index * u64::from(size))
+            .ok_or_else(beyond)?;
+        let at = usize::try_from(at).map_err(|_| beyond())?;
+        let field = |offset: usize| word(at.checked_add(offset)?);
+        let kind = at.checked_add(4).and_then(|at| read::<4>(bytes, at));
+        let kind = kind.map(u32::from_le_bytes).ok_or_else(beyond)?;
+        let (offset, size) = (field(24).ok_or_else(beyond)?, field(32).ok_or_else(beyond)?);
+        let end = offset.checked_add(size).ok_or_else(beyond)?;
+        if kind != SHT_NOBITS && end > len {
+            return Err(beyond());
+        }
+    }
+    match count {
+        0 => Err(damaged("it has no sections")),
+        _ => Ok(machine),
+    }
+}
+
+fn read<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::metadata::{Named, Part, SpecializationConstants};
+
+    fn cpu() -> Facts {
+        Facts {
+            kind: DeviceKind::Cpu,
+            architecture: "x86_64".parse().ok(),
+            ..Facts::default()
+        }
+    }
+
+    /// The native image of a file that the reference runtime wrote.
+    fn image() -> Image<'static> {
+        let bytes = test_files::read("export_side.executable.syclbin");
+        let file = syclbin::read::parse(&bytes).unwrap().into_owned();
+        file.modules.into_iter().next().unwrap().images.remove(0)
+    }
+
+    fn checked(image: &Image<'_>, facts: &Facts) -> Result<(), String> {
+        check(image, &ModuleMetadata::default(), &[], facts)
+    }
+
+    fn native(arch: &str, target: &str) -> Image<'static> {
+        Image::native(arch, target, image().bytes)
+    }
+
+    #[test]
+    fn an_image_of_the_reference_runtime_is_for_cpus() {
+        assert_eq!(checked(&image(), &cpu()), Ok(()));
+        let gpu = Facts {
+            kind: DeviceKind::Gpu,
+            ..Facts::default()
+        };
+        let message = checked(&image(), &gpu).unwrap_err();
+        assert!(message.starts_with("it is for x86_64, and"), "{message}");
+    }
+
+    #[test]
+    fn target_and_architecture_decide_where_the_file_says_them() {
+        let fits = |arch, target| checked(&native(arch, target), &cpu()).is_ok();
+        assert!(fits("corei7", "spir64_x86_64-unknown-unknown"));
+        assert!(fits("", "") && fits("made up", "spir64-unknown-unknown"));
+        assert!(!fits("", "spir64_gen-unknown-unknown"));
+        assert!(!fits("sm_90", "nvptx64-nvidia-cuda"));
+        assert!(!fits("pvc", "spir64-unknown-unknown"));
+        let message = checked(&native("pvc,dg2", ""), &cpu()).unwrap_err();
+        assert_eq!(message, "it is for pvc,dg2, and the device is x86_64");
+    }
+
+    #[test]
+    fn every_truncation_is_told_from_a_whole_file() {
+        let whole = image();
+        assert_eq!(elf_machine(&whole.bytes), Ok(EM_X86_64));
+        for len in 0..whole.bytes.len() {
+            assert!(elf_machine(&whole.bytes[..len]).is_err(), "{len}");
+        }
+        let mut other = whole.bytes.to_vec();
+        other[18] = 183;
+        let other = Image::native("", "", other);
+        let message = checked(&other, &cpu()).unwrap_err();
+        assert!(message.contains("of machine 183"), "{message}");
+        let text = Image::native("", "", b"#!/bin/sh".to_vec());
+        let message = checked(&text, &cpu()).unwrap_err();
+        assert!(message.contains("is no ELF file"), "{message}");
+    }
+
+    #[test]
+    fn constants_that_are_compiled_in_keep_their_values() {
+        let part = Part {
+            id: 0,
+            offset: 0,
+            size: 1,
+        };
+        let mut constants = Named::default();
+        constants.insert("radius", vec![part]);
+        let mut metadata = ModuleMetadata {
+            specialization: SpecializationConstants {
+                constants,
+                defaults: Some(vec![3]),
+                set_values: Some(vec![5]),
+            },
+            ..ModuleMetadata::default()
+        };
+        let with = |metadata: &ModuleMetadata, value: u8| {
+            let constants = [("radius".to_owned(), vec![value])];
+            check(&image(), metadata, &constants, &cpu())
+        };
+        assert_eq!(with(&metadata, 5), Ok(()));
+        let message = with(&metadata, 3).unwrap_err();
+        assert!(
+            message.ends_with("specialization constant radius"),
+            "{message}"
+        );
+        metadata.misc.specialized_with_defaults = Some(true);
+        assert_eq!(with(&metadata, 3), Ok(()));
+        // What the file sets is no default, and nobody asked for the default.
+        let refused = check(&image(), &metadata, &[], &cpu()).unwrap_err();
+        assert!(refused.ends_with("constant radius"), "{refused}");
+        metadata.specialization.set_values = Some(vec![3]);
+        assert_eq!(check(&image(), &metadata, &[], &cpu()), Ok(()));
+        metadata.misc.specialized_with_defaults = None;
+        let image = native("corei7", "spir64_x86_64-unknown-unknown");
+        let message = check(&image, &metadata, &[], &cpu()).unwrap_err();
+        assert!(message.contains("a hidden argument"), "{message}");
+    }
+
+    #[test]
+    fn imports_of_native_code_are_not_linked() {
+        let mut metadata = ModuleMetadata::default();
+        metadata.imported_symbols.add("_Z5shapef");
+        let message = check(&image(), &metadata, &[], &cpu()).unwrap_err();
+        assert!(message.starts_with("it imports _Z5shapef"), "{message}");
+    }
+}

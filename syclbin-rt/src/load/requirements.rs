@@ -1,0 +1,163 @@
+//! Requirements: whether a device has what the property sets of a module ask for.
+//!
+//! Everything here is decided from the file and from what the driver said of the device.
+
+use syclbin::architecture::{Architecture, same};
+use syclbin::metadata::{Bfloat16, ModuleMetadata, Target};
+
+use crate::device::aspects;
+use crate::device::facts::{DeviceKind, Facts};
+
+/// The extension of devices that convert `bfloat16` with instructions of their own.
+const BFLOAT16: &str = "cl_intel_bfloat16_conversions";
+
+/// Whether the kernels of a module can run on the device at all, in whatever image.
+///
+/// # Errors
+///
+/// In words, what the device lacks.
+pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
+    let wanted = &metadata.requirements;
+    let lacking = aspects::lacking(&wanted.aspects, &facts.aspects);
+    if !lacking.is_empty() {
+        let names: Vec<String> = lacking.iter().map(ToString::to_string).collect();
+        let (aspects, them) = match names.len() {
+            1 => ("aspect", "it"),
+            _ => ("aspects", "them"),
+        };
+        return Err(format!(
+            "it needs {aspects} {}, and the device does not have {them}",
+            names.join(", ")
+        ));
+    }
+    if let Some(size) = wanted.work_group {
+        let xyz = size.xyz();
+        let max = facts.max_work_item_sizes;
+        let fits = |(size, max): (&u64, &usize)| *size <= *max as u64;
+        let items = xyz.iter().copied().try_fold(1, u64::checked_mul);
+        let few = items.is_some_and(|items| items <= facts.max_work_group_size as u64);
+        if !few || !xyz.iter().zip(&max).all(fits) {
+            return Err(format!(
+                "it needs work-groups of {xyz:?}, and the device has at most {} work-items in one \
+                 and {max:?} in a dimension (x first)",
+                facts.max_work_group_size
+            ));
+        }
+    }
+    // Devices that do not list their sizes are left to refuse one.
+    if let Some(size) = wanted.sub_group
+        && metadata.misc.esimd != Some(true)
+        && !facts.sub_group_sizes.is_empty()
+        && !facts.sub_group_sizes.contains(&(size as usize))
+    {
+        return Err(format!(
+            "it needs sub-groups of {size}, and the device has those of {:?}",
+            facts.sub_group_sizes
+        ));
+    }
+    if let Some(target) = &wanted.compile_target
+        && !is_compiled_for(target, facts)
+    {
+        return Err(format!(
+            "it is compiled for {target}, and the device is {}",
+            architecture(facts)
+        ));
+    }
+    if metadata.device_libraries.bfloat16 == Some(Bfloat16::Native) && !facts.has(BFLOAT16) {
+        return Err(format!("the device lacks {BFLOAT16}"));
+    }
+    Ok(())
+}
+
+/// Whether the architecture or target `compiled` means this device.
+pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
+    if Target::of_triple(compiled) == Target::Spir64X86_64 {
+        return facts.kind == DeviceKind::Cpu;
+    }
+    let name = facts.architecture.and_then(Architecture::name);
+    name.is_some_and(|name| same(name, compiled))
+}
+
+/// What messages call the architecture of the device.
+pub(crate) fn architecture(facts: &Facts) -> String {
+    match facts.architecture {
+        Some(architecture) => architecture.to_string(),
+        None => "of an architecture that its driver does not tell".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::Aspect;
+    use syclbin::metadata::WorkGroupSize;
+
+    fn cpu() -> Facts {
+        Facts {
+            kind: DeviceKind::Cpu,
+            aspects: [Aspect::CPU, Aspect::FP64].into(),
+            architecture: "x86_64".parse().ok(),
+            max_work_group_size: 512,
+            max_work_item_sizes: [512, 512, 4],
+            sub_group_sizes: vec![4, 8, 16],
+            ..Facts::default()
+        }
+    }
+
+    fn refusal(change: impl FnOnce(&mut ModuleMetadata)) -> String {
+        let mut metadata = ModuleMetadata::default();
+        assert_eq!(check(&metadata, &cpu()), Ok(()));
+        change(&mut metadata);
+        check(&metadata, &cpu()).unwrap_err()
+    }
+
+    #[test]
+    fn aspects_the_device_lacks_are_named() {
+        let message = refusal(|module| {
+            module.requirements.aspects = vec![Aspect::FP16, Aspect::FP64, Aspect::ATOMIC64];
+        });
+        assert_eq!(
+            message,
+            "it needs aspects fp16, atomic64, and the device does not have them"
+        );
+    }
+
+    #[test]
+    fn sizes_the_device_does_not_take_come_with_its_own() {
+        let sized = |sycl: &[u64]| {
+            let size = WorkGroupSize::from_sycl(sycl);
+            refusal(|module| module.requirements.work_group = size)
+        };
+        assert!(sized(&[1024]).contains("[1024, 1, 1]"));
+        assert!(sized(&[8, 1, 1]).contains("at most 512 work-items"));
+        assert!(sized(&[u64::MAX, 2]).contains("x first"));
+        let message = refusal(|module| module.requirements.sub_group = Some(128));
+        assert_eq!(
+            message,
+            "it needs sub-groups of 128, and the device has those of [4, 8, 16]"
+        );
+    }
+
+    #[test]
+    fn a_target_is_an_architecture_or_any_cpu() {
+        for fitting in ["x86_64", "spir64_x86_64"] {
+            let mut metadata = ModuleMetadata::default();
+            metadata.requirements.compile_target = Some(fitting.to_owned());
+            assert_eq!(check(&metadata, &cpu()), Ok(()));
+        }
+        let target = Some("intel_gpu_pvc".to_owned());
+        let message = refusal(|module| module.requirements.compile_target = target);
+        assert_eq!(
+            message,
+            "it is compiled for intel_gpu_pvc, and the device is x86_64"
+        );
+    }
+
+    #[test]
+    fn conversions_of_bfloat16_by_instructions_need_the_instructions() {
+        let native = |module: &mut ModuleMetadata| {
+            module.device_libraries.bfloat16 = Some(Bfloat16::Native);
+        };
+        assert_eq!(refusal(native), format!("the device lacks {BFLOAT16}"));
+    }
+}

@@ -1,0 +1,51 @@
+//! Buffers: typed memory on a device.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::slice::{DeviceSlice, Place};
+
+/// `len` elements of `T` on a device, made by [`Queue::upload`](crate::Queue::upload) or
+/// [`Queue::zeroed`](crate::Queue::zeroed).
+///
+/// It is used as the [`DeviceSlice`] of all its elements. It may be dropped while kernels that use
+/// it still run: the driver keeps the memory until they have finished (OpenCL 3.0,
+/// `clReleaseMemObject`).
+pub struct Buffer<T: Pod> {
+    place: Place,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> Buffer<T> {
+    pub(crate) fn new(memory: Memory, len: usize) -> Self {
+        Self {
+            place: Place::new(Arc::new(memory), 0, len, size_of::<T>()),
+            element: PhantomData,
+        }
+    }
+}
+
+impl<T: Pod> Deref for Buffer<T> {
+    type Target = DeviceSlice<T>;
+
+    fn deref(&self) -> &DeviceSlice<T> {
+        self.place.as_slice()
+    }
+}
+
+impl<T: Pod> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
+        self.place.as_mut_slice()
+    }
+}
+
+impl<T: Pod> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.deref().describe("Buffer", f)
+    }
+}

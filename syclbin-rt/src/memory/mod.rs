@@ -1,0 +1,7 @@
+//! Memory: each slice lies inside its allocation, and an allocation outlives the commands that use it.
+
+pub(crate) mod array;
+pub(crate) mod buffer;
+pub(crate) mod map;
+pub(crate) mod padding;
+pub(crate) mod slice;

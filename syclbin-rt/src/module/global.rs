@@ -1,0 +1,250 @@
+//! Device globals: variables of a module that live on between launches.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
+
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::dispatch::program::Program;
+use crate::backend::failure::Failure;
+use crate::backend::reach::Reach;
+use crate::error::{Error, ErrorKind, Result};
+use crate::queue::Queue;
+
+/// A `device_global` of C++, got by [`Module::global`](crate::Module::global). A clone is the same
+/// variable.
+///
+/// Reading and writing wait for what was put into the queue of the module before, and what is put
+/// into it later sees the value that was written.
+pub struct Global<T> {
+    queue: Queue,
+    variable: Variable,
+    value: PhantomData<fn() -> T>,
+}
+
+/// A variable of a module.
+#[derive(Clone)]
+pub(crate) struct Variable {
+    /// The unique identifier: the mangled name.
+    id: CString,
+    /// Its name in the code, which is the plain one for variables outside of namespaces.
+    code_name: Option<String>,
+    /// What the driver calls it.
+    symbol: CString,
+    size: usize,
+    place: Place,
+}
+
+#[derive(Clone)]
+enum Place {
+    /// Outside of the programs, which hold a pointer to it.
+    Memory(Arc<Memory>),
+    /// In each of the programs (`device_image_scope`).
+    Programs(Vec<Program>),
+}
+
+impl<T: Pod> Global<T> {
+    pub(crate) fn new(queue: &Queue, variable: &Variable) -> Result<Self> {
+        let bytes = size_of::<T>();
+        if bytes != variable.size {
+            return Err(ErrorKind::GlobalSize {
+                name: variable.name(),
+                size: variable.size,
+                given: bytes,
+            }
+            .into());
+        }
+        if matches!(variable.place, Place::Programs(_)) && !queue.raw().reaches_variables() {
+            return Err(unsupported(queue));
+        }
+        Ok(Self {
+            queue: queue.clone(),
+            variable: variable.clone(),
+            value: PhantomData,
+        })
+    }
+
+    /// Its unique identifier, the mangled name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.variable.name()
+    }
+
+    /// Its value, after everything that was put into the queue of the module before.
+    ///
+    /// # Errors
+    ///
+    /// When a kernel before it failed, or the driver refuses.
+    pub fn read(&self) -> Result<T> {
+        let mut value = T::zeroed();
+        let bytes = bytemuck::bytes_of_mut(&mut value);
+        let queue = self.queue.raw();
+        let read = match &self.variable.place {
+            Place::Memory(memory) => queue.read(memory, 0, bytes),
+            // All programs of a module are written alike.
+            Place::Programs(programs) => match programs.first() {
+                Some(program) => queue.read_variable(program, &self.variable.symbol, bytes),
+                None => Ok(()),
+            },
+        };
+        read.map_err(|failure| self.failed(failure, "reading"))?;
+        Ok(value)
+    }
+
+    /// Gives it a value, after everything that was put into the queue of the module before.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses.
+    pub fn write(&self, value: &T) -> Result<()> {
+        let bytes = bytemuck::bytes_of(value);
+        let queue = self.queue.raw();
+        let written = match &self.variable.place {
+            Place::Memory(memory) => queue.write(memory, 0, bytes),
+            Place::Programs(programs) => programs.iter().try_for_each(|program| {
+                queue.write_variable(program, &self.variable.symbol, bytes)
+            }),
+        };
+        written.map_err(|failure| self.failed(failure, "writing"))
+    }
+
+    fn failed(&self, failure: Failure, action: &str) -> Error {
+        let action = format!("{action} device global {}", self.name());
+        Error::driver(failure, action, self.queue.device())
+    }
+}
+
+impl Variable {
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.id.as_bytes() == name.as_bytes() || self.code_name.as_deref() == Some(name)
+    }
+
+    /// The unique identifier.
+    pub(crate) fn name(&self) -> String {
+        self.id.to_string_lossy().into_owned()
+    }
+}
+
+/// Makes the variables of a built program usable: finds memory for those that live outside of it,
+/// and tells the program where. Variables that another program has as well are one and the same.
+///
+/// # Errors
+///
+/// In words, which variable cannot be, and why.
+pub(crate) fn connect(
+    queue: &Queue,
+    program: &Program,
+    metadata: &ModuleMetadata,
+    variables: &mut Vec<Variable>,
+) -> Result<(), String> {
+    // Only what is whole counts: a program that fails halfway has no variables.
+    let mut connected = variables.clone();
+    // Looked up in maps, as a hostile file may have a hundred thousand variables.
+    let places = connected.iter().enumerate();
+    let mut places: BTreeMap<CString, usize> = places
+        .map(|(place, variable)| (variable.id.clone(), place))
+        .collect();
+    let code_names: BTreeMap<&str, &String> = (metadata.program.global_names.iter())
+        .map(|(name, code_name)| (without_run_prefix(name), code_name))
+        .collect();
+    for (name, global) in metadata.device_globals.iter() {
+        let id = without_run_prefix(name);
+        let fail = |reason: String| format!("device global {id}: {reason}");
+        let c_id = CString::new(id).map_err(|_| fail("its name has a NUL inside".to_owned()))?;
+        let DeviceGlobal { size, image_scope } = *global;
+        let size = size as usize;
+        let code_name = code_names.get(id).copied();
+        let symbol = match code_name {
+            Some(name) if queue.raw().names_variables_as_code() => CString::new(name.as_str()),
+            _ => Ok(c_id.clone()),
+        };
+        let symbol = symbol.map_err(|_| fail("its name has a NUL inside".to_owned()))?;
+        let known = places.get(&c_id);
+        let variable = match known.and_then(|place| connected.get_mut(*place)) {
+            Some(known) => {
+                if known.size != size || known.is_in_programs() != image_scope {
+                    return Err(fail("two modules describe it differently".to_owned()));
+                }
+                known
+            }
+            None => {
+                let place = if image_scope {
+                    Place::Programs(Vec::new())
+                } else {
+                    let raw = queue.raw();
+                    if !raw.has_addresses() || !raw.reaches_variables() {
+                        let lacks = "the device lacks unified shared memory \
+                            (cl_intel_unified_shared_memory) or clEnqueueWriteGlobalVariableINTEL";
+                        return Err(fail(lacks.to_owned()));
+                    }
+                    let memory = raw.zeroed_at_address(Reach::Device, size);
+                    let memory = memory.map_err(|failure| fail(failure.to_string()))?;
+                    Place::Memory(Arc::new(memory))
+                };
+                places.insert(c_id.clone(), connected.len());
+                connected.push(Variable {
+                    id: c_id.clone(),
+                    code_name: code_name.cloned(),
+                    symbol: symbol.clone(),
+                    size,
+                    place,
+                });
+                let Some(last) = connected.last_mut() else {
+                    continue;
+                };
+                last
+            }
+        };
+        match &mut variable.place {
+            // Modules that are linked to each other may both list it.
+            Place::Programs(programs) => {
+                if !programs.iter().any(|known| known.is(program)) {
+                    programs.push(program.clone());
+                }
+            }
+            Place::Memory(memory) => {
+                let pointer = queue.raw().point_variable(program, &symbol, memory);
+                pointer.map_err(|failure| fail(failure.to_string()))?;
+            }
+        }
+    }
+    *variables = connected;
+    Ok(())
+}
+
+impl Variable {
+    fn is_in_programs(&self) -> bool {
+        matches!(self.place, Place::Programs(_))
+    }
+}
+
+fn unsupported(queue: &Queue) -> Error {
+    ErrorKind::Unsupported {
+        what: "device globals",
+        needs: "clEnqueueReadGlobalVariableINTEL and clEnqueueWriteGlobalVariableINTEL",
+        device: queue.device().to_string(),
+    }
+    .into()
+}
+
+impl<T> Clone for Global<T> {
+    fn clone(&self) -> Self {
+        Self {
+            queue: self.queue.clone(),
+            variable: self.variable.clone(),
+            value: PhantomData,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Global<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = std::any::type_name::<T>();
+        write!(f, "Global({}: {value})", self.variable.name())
+    }
+}

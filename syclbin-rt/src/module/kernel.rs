@@ -1,0 +1,216 @@
+//! Kernels: functions of a loaded module, and what the driver says of them.
+
+use std::ffi::CString;
+use std::fmt;
+use std::sync::Arc;
+
+use syclbin::metadata::{IdRange, KernelSizes};
+use syclbin::signature::mangled;
+
+use crate::backend;
+use crate::backend::dispatch::program::Program;
+use crate::backend::slot::Slot;
+use crate::error::{Error, ErrorKind, Result};
+use crate::launch::parameter_kinds::{Kinds, Takes};
+use crate::launch::range::Extent;
+use crate::launch::work_group::Limits;
+use crate::queue::Queue;
+
+/// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
+///
+/// Threads may launch one kernel at the same time. OpenCL does not let two threads set arguments of
+/// one kernel object at once, so they wait for each other while the launch is put into the queue.
+#[derive(Clone)]
+pub struct Kernel(Arc<Inner>);
+
+struct Inner {
+    symbol: Symbol,
+    /// What messages call it.
+    name: String,
+    checked: Checked,
+    /// In SYCL's order.
+    required_local: Option<Vec<usize>>,
+    queue: Queue,
+    raw: backend::Kernel,
+}
+
+/// What each launch looks at. It lies together: between two launches the driver takes the place in the
+/// processor's cache of much else.
+struct Checked {
+    /// What each argument of the device may be, without those that were removed.
+    kinds: Vec<Kinds>,
+    /// `true` for each argument that the compiler removed; empty if there is none.
+    eliminated: Vec<bool>,
+    arguments: usize,
+    local_memory: u64,
+    /// That of `queue`.
+    raw_queue: backend::Queue,
+    limits: Limits,
+}
+
+/// A kernel, as the file describes it.
+#[derive(Clone, Default)]
+pub(crate) struct Symbol {
+    pub(crate) name: String,
+    /// `true` for each argument that the compiler removed.
+    pub(crate) eliminated: Vec<bool>,
+    /// What the code takes, without those that were removed; empty where the code does not say.
+    pub(crate) parameters: Vec<Takes>,
+    /// Whether the last argument is scratch memory that is no parameter of the code, as in PTX.
+    pub(crate) scratch: bool,
+    /// Where its parameters lie, where the code says so.
+    pub(crate) slots: Option<Vec<Slot>>,
+    pub(crate) sizes: KernelSizes,
+    /// How large ids of work-items the code counts with.
+    pub(crate) id_range: Option<IdRange>,
+}
+
+impl Kernel {
+    pub(crate) fn new(queue: &Queue, program: &Program, symbol: &Symbol) -> Result<Self> {
+        // A name with a NUL inside is no symbol of any program.
+        let name = CString::new(symbol.name.as_str()).map_err(|_| ErrorKind::NoKernel {
+            name: symbol.name.clone(),
+            available: program.kernel_names().unwrap_or_default(),
+        })?;
+        let raw = backend::Kernel::new(program, name, symbol.slots.clone());
+        let mut raw = raw.map_err(|failure| {
+            let action = format!("making kernel {}", symbol.name);
+            Error::driver(failure, action, queue.device())
+        })?;
+        let sizes = &symbol.sizes;
+        let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
+        let declared = sizes.required.map(|size| driver_order(size.xyz()));
+        let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
+        let limits = Limits {
+            max_range: max_range(symbol.id_range),
+            required: raw.required_local().or(declared),
+            max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
+            max_items: raw.max_local().min(max_linear),
+            max_sizes: queue.device().facts().max_work_item_sizes,
+        };
+        raw.keep_to(limits.max_items, limits.max_declared);
+        let required_local = limits.required.map(|required| {
+            // The driver fills up to three dimensions; the file knows how many there were.
+            let dimensions = match (sizes.dimensions, sizes.required) {
+                (Some(dimensions), _) => dimensions.get(),
+                (None, Some(_)) => required.len(),
+                (None, None) => Extent::used(required),
+            };
+            Extent::from_driver(required, dimensions).sycl_order()
+        });
+        Ok(Self(Arc::new(Inner {
+            symbol: symbol.clone(),
+            name: mangled::parse(&symbol.name)
+                .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
+            checked: Checked {
+                kinds: symbol.parameters.iter().copied().map(Kinds::of).collect(),
+                eliminated: match symbol.eliminated.contains(&true) {
+                    true => symbol.eliminated.clone(),
+                    false => Vec::new(),
+                },
+                arguments: raw.arguments() + usize::from(symbol.scratch),
+                local_memory: raw.local_memory(),
+                raw_queue: queue.raw().clone(),
+                limits,
+            },
+            required_local,
+            queue: queue.clone(),
+            raw,
+        })))
+    }
+
+    /// Its symbol, such as `__sycl_kernel_saxpy`.
+    #[must_use]
+    pub fn symbol(&self) -> &str {
+        &self.0.symbol.name
+    }
+
+    /// The queue it is launched on.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        &self.0.queue
+    }
+
+    /// The one work-group size it was compiled for, in SYCL's order: what C++ says with
+    /// `work_group_size<2, 4, 8>` or `reqd_work_group_size(2, 4, 8)`.
+    ///
+    /// A launch that leaves the size out gets it, and no other size is taken.
+    #[must_use]
+    pub fn required_local_size(&self) -> Option<&[usize]> {
+        self.0.required_local.as_deref()
+    }
+
+    /// Its name in messages: that in C++, or the symbol if it cannot be read.
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whether the compiler removed argument `index` of the device, which then must not be passed.
+    #[inline]
+    pub(crate) fn is_eliminated(&self, index: usize) -> bool {
+        let eliminated = self.0.checked.eliminated.get(index);
+        eliminated.copied().unwrap_or(false)
+    }
+
+    /// How many arguments of the device it takes, without those that were removed.
+    pub(crate) fn arguments(&self) -> usize {
+        self.0.checked.arguments
+    }
+
+    /// How much work-group memory it uses beside its arguments, in bytes.
+    pub(crate) fn local_memory(&self) -> u64 {
+        self.0.checked.local_memory
+    }
+
+    /// The driver's queue that it is launched on.
+    pub(crate) fn raw_queue(&self) -> &backend::Queue {
+        &self.0.checked.raw_queue
+    }
+
+    /// How many arguments of the device it has, those that were removed included.
+    pub(crate) fn takes(&self) -> usize {
+        let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
+        self.arguments() + removed.count()
+    }
+
+    /// What each argument may be, as far as the code says: counted without those that were removed.
+    pub(crate) fn kinds(&self) -> &[Kinds] {
+        &self.0.checked.kinds
+    }
+
+    /// What the code says of argument `position`, counted without those that were removed.
+    pub(crate) fn parameter(&self, position: usize) -> Option<Takes> {
+        self.0.symbol.parameters.get(position).copied()
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.checked.limits
+    }
+
+    /// Whether both are the same kernel of the same module.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(crate) fn raw(&self) -> &backend::Kernel {
+        &self.0.raw
+    }
+}
+
+/// The most work-items that code can count. DPC++ has it assume of every id and size, and of those
+/// of all dimensions together, that they are no larger (`-fsycl-id-queries-range`).
+pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
+    const INT: usize = i32::MAX as usize;
+    match ids {
+        Some(IdRange::Size) => usize::MAX,
+        Some(IdRange::UnsignedInt) => u32::MAX as usize,
+        // Compilers leave `Int` out; of what a later one says, this is the safe reading.
+        None | Some(IdRange::Int | IdRange::Other(_)) => INT,
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({} on {})", self.symbol(), self.queue().device())
+    }
+}

@@ -1,0 +1,189 @@
+//! Saving: a loaded module as a file of state executable, with the native code of its device.
+
+use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecializationConstants};
+use syclbin::property::{PropertySets, Value, key, set};
+use syclbin::{AbstractModule, Container, Image, State, Syclbin};
+
+use crate::backend::dispatch::program::Program;
+use crate::device::facts::Facts;
+use crate::error::{Error, ErrorKind, Result};
+use crate::load::loaded_module::LoadedModule;
+use crate::queue::Queue;
+
+/// What the reference runtime says of native code that it got from a driver, and so do we: with
+/// another target it would take specialization constants for a hidden argument.
+const TARGET: &str = "spir64-unknown-unknown";
+
+/// What compilers say of native code for CUDA.
+const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// The properties of a module once it is built of itself and of `linked`, with the values
+/// `constants`; `id_range` is the smallest of all of them.
+pub(crate) fn properties(
+    module: &AbstractModule<'_>,
+    metadata: &ModuleMetadata,
+    linked: &[(&AbstractModule<'_>, &ModuleMetadata)],
+    constants: &[(String, Vec<u8>)],
+    id_range: Option<IdRange>,
+) -> PropertySets<'static> {
+    let mut sets = module.metadata.clone().into_owned();
+    if id_range != metadata.misc.id_range {
+        let misc = MiscProperties {
+            id_range,
+            ..metadata.misc.clone()
+        };
+        misc.write(&mut sets);
+    }
+    // Everything has been found.
+    sets.remove_set(set::IMPORTED_SYMBOLS);
+    // The variables of all of them are in the program.
+    for (other, _) in linked {
+        for name in [set::DEVICE_GLOBALS, set::PROGRAM_METADATA, set::VARIABLES] {
+            let Some(theirs) = other.metadata.set(name) else {
+                continue;
+            };
+            for (name_in_set, value) in theirs.iter() {
+                let about_a_kernel =
+                    name == set::PROGRAM_METADATA && !name_in_set.ends_with(key::GLOBAL_ID_MAPPING);
+                if !about_a_kernel && sets.get(name, name_in_set).is_none() {
+                    sets.insert(name, name_in_set.to_owned(), value.clone());
+                }
+            }
+        }
+    }
+    let linked = || linked.iter().map(|(_, metadata)| *metadata);
+    // So is what they need of a device.
+    let mut requirements = metadata.requirements.clone();
+    for aspect in linked().flat_map(|other| &other.requirements.aspects) {
+        if !requirements.aspects.contains(aspect) {
+            requirements.aspects.push(*aspect);
+        }
+    }
+    if requirements != metadata.requirements {
+        requirements.write(&mut sets);
+    }
+    let mut specialization = metadata.specialization.clone();
+    for other in linked() {
+        add_constants(&mut specialization, &other.specialization);
+    }
+    set_values(&mut sets, specialization, constants);
+    sets
+}
+
+/// Adds the constants of `other`, with their defaults and the values in force. Those whose values no
+/// file tells are left out, as they cannot be recorded.
+fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConstants) {
+    let Some(defaults) = &other.defaults else {
+        return;
+    };
+    if all.defaults.is_none() && !all.constants.is_empty() {
+        return;
+    }
+    let values = other.set_values.as_ref().unwrap_or(defaults);
+    // What is malformed has not come this far.
+    for (name, place) in other.layout().unwrap_or_default().iter() {
+        let bytes = |blob: &Vec<u8>| {
+            blob.get(place.start..)?
+                .get(..place.size)
+                .map(<[u8]>::to_vec)
+        };
+        let (None, Some(parts)) = (all.constants.get(name), other.constants.get(name)) else {
+            continue;
+        };
+        let (Some(default), Some(value)) = (bytes(defaults), bytes(values)) else {
+            continue;
+        };
+        let all_defaults = all.defaults.get_or_insert_default();
+        if default != value || all.set_values.is_some() {
+            let set = all.set_values.get_or_insert_with(|| all_defaults.clone());
+            set.extend(value);
+        }
+        all_defaults.extend(default);
+        all.constants.insert(name, parts.clone());
+    }
+}
+
+/// Records the values that are compiled in.
+fn set_values(
+    sets: &mut PropertySets<'static>,
+    mut specialization: SpecializationConstants,
+    constants: &[(String, Vec<u8>)],
+) {
+    let mut is_set = specialization.set_values.is_some();
+    let held = specialization.set_values.take();
+    let Some(mut values) = held.or_else(|| specialization.defaults.clone()) else {
+        return;
+    };
+    // What is malformed has not come this far.
+    let layout = specialization.layout().unwrap_or_default();
+    for (name, value) in constants {
+        let place = layout.get(name).filter(|place| place.size == value.len());
+        let bytes = place.and_then(|place| values.get_mut(place.start..place.start + place.size));
+        if let Some(bytes) = bytes {
+            bytes.copy_from_slice(value);
+            is_set = true;
+        }
+    }
+    specialization.set_values = is_set.then_some(values);
+    specialization.write(sets);
+}
+
+/// The file of a loaded module.
+pub(crate) fn to_vec(
+    queue: &Queue,
+    global: &PropertySets<'static>,
+    parts: &[LoadedModule],
+) -> Result<Vec<u8>> {
+    let facts = queue.device().facts();
+    let mut file = Syclbin {
+        global: global.clone(),
+        ..Syclbin::default()
+    };
+    let state = Value::U32(State::Executable.number());
+    file.global.insert(set::GLOBAL, key::STATE, state);
+    let context = queue.raw().context();
+    let mut first = None;
+    for part in parts {
+        let Ok(program) = &part.program else {
+            continue;
+        };
+        let code = binary(program, queue, part)?;
+        if let Some(processor) = context.processor_of(&code) {
+            let (module, of_first) = *first.get_or_insert((part.choice.module, processor));
+            if processor != of_first {
+                let modules = [module, part.choice.module];
+                return Err(ErrorKind::MixedCode { modules }.into());
+            }
+        }
+        file.modules.push(AbstractModule {
+            metadata: part.properties.clone(),
+            images: vec![native(facts, code)],
+            ..AbstractModule::default()
+        });
+    }
+    let bytes = syclbin::write::to_vec(&file, Container::default());
+    bytes.map_err(|error| ErrorKind::Unwritable(error).into())
+}
+
+fn binary(program: &Program, queue: &Queue, part: &LoadedModule) -> Result<Vec<u8>> {
+    program.binary().map_err(|failure| {
+        let action = format!("reading the native code of module {}", part.choice.module);
+        Error::driver(failure, action, queue.device())
+    })
+}
+
+/// Native code of a device, as an image.
+fn native(facts: &Facts, code: Vec<u8>) -> Image<'static> {
+    match facts.ptx {
+        Some(takes) => Image::native(&format!("sm_{}", takes.sm), PTX_TARGET, code),
+        None => Image::native(&architecture(facts), TARGET, code),
+    }
+}
+
+/// The architecture of the device, or else its name, which is for people.
+fn architecture(facts: &Facts) -> String {
+    match facts.architecture {
+        Some(architecture) => architecture.to_string(),
+        None => facts.name.clone(),
+    }
+}

@@ -1,0 +1,140 @@
+//! Specialization constants: values that are chosen after compiling and before building.
+
+use std::collections::BTreeSet;
+
+use syclbin::metadata::{ModuleMetadata, Place, SpecializationConstants};
+use syclbin::ptx;
+
+use crate::error::{ErrorKind, Result};
+
+/// A scalar of a constant that gets a value other than the one compiled in.
+pub(crate) struct Setting {
+    /// The `SpecId` in SPIR-V.
+    pub(crate) id: u32,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Checks names and sizes of `values` against the modules of a file.
+///
+/// # Errors
+///
+/// When none has such a constant, and when one has it in another size.
+pub(crate) fn check<'m>(
+    values: &[(String, Vec<u8>)],
+    modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,
+) -> Result<()> {
+    for (name, value) in values {
+        let mut found = false;
+        for metadata in modules.clone() {
+            // What is malformed has no metadata.
+            let layout = metadata.specialization.layout().unwrap_or_default();
+            let Some(place) = layout.get(name) else {
+                continue;
+            };
+            found = true;
+            if place.size != value.len() {
+                return Err(ErrorKind::ConstantSize {
+                    name: name.clone(),
+                    size: place.size,
+                    given: value.len(),
+                }
+                .into());
+            }
+        }
+        if !found {
+            let names = modules.clone();
+            let names = names.flat_map(|metadata| metadata.specialization.constants.names());
+            let names: BTreeSet<&str> = names.collect();
+            return Err(ErrorKind::NoConstant {
+                name: name.clone(),
+                available: names.into_iter().map(str::to_owned).collect(),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// What the program of a module is told: the values that were given, and those that the file sets
+/// itself. Scalars that `spirv` does not have are left out: nothing in it reads them.
+pub(crate) fn settings(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+    spirv: &[u8],
+) -> Result<Vec<Setting>, String> {
+    let layout = constants.layout().map_err(|error| error.to_string())?;
+    let ids = spec_ids(spirv);
+    let mut settings = Vec::new();
+    for (name, place) in layout.iter() {
+        let Some(value) = in_force(values, constants, name, place) else {
+            continue;
+        };
+        for leaf in place.leaves.iter().filter(|leaf| ids.contains(&leaf.id)) {
+            let bytes = value.get(leaf.start - place.start..);
+            if let Some(bytes) = bytes.and_then(|rest| rest.get(..leaf.size)) {
+                settings.push(Setting {
+                    id: leaf.id,
+                    bytes: bytes.to_vec(),
+                });
+            }
+        }
+    }
+    Ok(settings)
+}
+
+/// What is written to the variables of PTX and what is made of it: the values that were given, and those that the
+/// file sets itself, by the names of the variables.
+pub(crate) fn variables(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let layout = constants.layout().map_err(|error| error.to_string())?;
+    let variable = |(name, place): (&str, &Place)| {
+        let value = in_force(values, constants, name, place)?;
+        Some((ptx::constant_variable(name), value))
+    };
+    Ok(layout.iter().filter_map(variable).collect())
+}
+
+/// The value of a constant that is not its default.
+fn in_force(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+    name: &str,
+    place: &Place,
+) -> Option<Vec<u8>> {
+    if let Some((_, value)) = values.iter().find(|(other, _)| other == name) {
+        return Some(value.clone());
+    }
+    let file = |blob: &Option<Vec<u8>>| {
+        let blob = blob.as_ref()?;
+        blob.get(place.start..)?
+            .get(..place.size)
+            .map(<[u8]>::to_vec)
+    };
+    let set = file(&constants.set_values)?;
+    (file(&constants.defaults).as_ref() != Some(&set)).then_some(set)
+}
+
+/// The `SpecId`s of a SPIR-V module.
+fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
+    const HEADER: usize = 5;
+    const OP_DECORATE: u32 = 71;
+    const SPEC_ID: u32 = 1;
+    let words: Vec<u32> = bytemuck::pod_collect_to_vec(spirv);
+    let mut ids = BTreeSet::new();
+    let mut rest = words.get(HEADER..).unwrap_or_default();
+    while let Some(first) = rest.first() {
+        let count = (first >> 16) as usize;
+        let Some((instruction, next)) = rest.split_at_checked(count.max(1)) else {
+            break;
+        };
+        if let [first, _target, SPEC_ID, id] = instruction
+            && first & 0xffff == OP_DECORATE
+        {
+            ids.insert(*id);
+        }
+        rest = next;
+    }
+    ids
+}

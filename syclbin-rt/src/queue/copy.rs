@@ -1,0 +1,306 @@
+//! Copies: what a queue puts into memory of a device, takes out of it, and moves within it.
+
+use bytemuck::Pod;
+
+use crate::backend;
+use crate::backend::dispatch::event::WaitList;
+use crate::backend::failure::Failure;
+use crate::backend::pattern::pattern;
+use crate::backend::slice::{DeviceSlice, Place};
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::buffer::Buffer;
+use crate::queue::Queue;
+use crate::queue::event::Event;
+
+/// A queue, for commands that start only when some events have finished. Made by [`Queue::after`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "nothing is put into the queue yet"]
+pub struct After<'a> {
+    pub(crate) queue: &'a Queue,
+    events: &'a [&'a Event],
+}
+
+/// Memory and copies.
+impl Queue {
+    /// A new buffer that holds `data`. An empty slice is fine.
+    ///
+    /// # Errors
+    ///
+    /// When the device has not enough memory.
+    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
+        let memory = self.raw().upload(bytemuck::cast_slice(data));
+        let memory =
+            memory.map_err(|failure| self.failed(failure, "uploading to", size_of_val(data)))?;
+        Ok(Buffer::new(memory, data.len()))
+    }
+
+    /// A new buffer of `len` elements whose bytes are all zero. 0 is fine.
+    ///
+    /// # Errors
+    ///
+    /// When the device has not enough memory.
+    pub fn zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        let size = checked_size::<T>(len)?;
+        let memory = self.raw().zeroed(size);
+        let memory = memory.map_err(|failure| self.failed(failure, "zeroing", size))?;
+        Ok(Buffer::new(memory, len))
+    }
+
+    /// The content of `slice`, after everything that was put into this queue before.
+    ///
+    /// # Errors
+    ///
+    /// When it is on another device, and when the driver tells that a kernel
+    /// before it failed.
+    pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
+        self.same_device(slice)?;
+        let mut data = host_memory(slice.len())?;
+        self.read(slice, &mut data)?;
+        Ok(data)
+    }
+
+    /// Copies `slice` to `data`, after everything that was put into this queue before.
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when the slice is on another device, and when the driver
+    /// tells that a kernel before it failed.
+    pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
+        self.can_copy(slice, data.len())?;
+        let place = slice.place();
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
+        let size = bytes.len();
+        let read = self.raw().read(&place.memory, place.offset, bytes);
+        read.map_err(|failure| self.failed(failure, "reading", size))
+    }
+
+    /// Copies `data` to `slice`, after everything that was put into this queue before.
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when the slice is on another device, and when the driver
+    /// tells that a kernel before it failed.
+    pub fn write<T: Pod>(&self, slice: &mut DeviceSlice<T>, data: &[T]) -> Result<()> {
+        self.can_copy(slice, data.len())?;
+        let place = slice.place();
+        let bytes: &[u8] = bytemuck::cast_slice(data);
+        let written = self.raw().write(&place.memory, place.offset, bytes);
+        written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
+    }
+
+    /// Starts to copy `from` to `to`, and returns without waiting for it.
+    ///
+    /// It starts after everything that was put into this queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). Between a [`Buffer`] and an array with
+    /// an address, such as a [`SharedArray`](crate::SharedArray), it goes by way of the host, which is
+    /// slow and waits.
+    ///
+    /// ```no_run
+    /// # fn main() -> syclbin_rt::Result<()> {
+    /// let queue = syclbin_rt::Device::best()?.queue()?;
+    /// let from = queue.upload(&[1, 2, 3, 4])?;
+    /// let mut to = queue.zeroed(6)?;
+    /// queue.copy(&from, &mut *to.slice_mut(1..5)?)?;
+    /// assert_eq!(queue.download(&to)?, [0, 1, 2, 3, 4, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when one of them is on another device, and when the driver refuses.
+    pub fn copy<T: Pod>(&self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
+        self.after(&[]).copy(from, to)
+    }
+
+    /// Starts to give all elements of `slice` the value `value`, and returns without waiting for it.
+    ///
+    /// It starts when [`Queue::copy`] would. An element of more than 128 bytes, or of a number of
+    /// bytes that is no power of two, is written from the host, which is slower and waits.
+    ///
+    /// # Errors
+    ///
+    /// When the slice is on another device, and when the driver refuses.
+    pub fn fill<T: Pod>(&self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
+        self.after(&[]).fill(slice, value)
+    }
+
+    /// This queue, for copies that start only when `events` have finished.
+    /// [`Launch::after`](crate::Launch::after) does the same for kernels.
+    pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
+        After {
+            queue: self,
+            events,
+        }
+    }
+
+    /// Whether a copy of all of `slice` from or to `len` elements can be right.
+    pub(crate) fn can_copy<T: Pod>(&self, slice: &DeviceSlice<T>, len: usize) -> Result<()> {
+        self.same_device(slice)?;
+        same_length(slice.len(), len)
+    }
+
+    pub(crate) fn same_device<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<()> {
+        if slice.place().memory.is_for(self.raw()) {
+            return Ok(());
+        }
+        Err(ErrorKind::BufferDevice {
+            buffer: slice.device().to_string(),
+            queue: self.device().to_string(),
+        }
+        .into())
+    }
+
+    pub(crate) fn failed(&self, failure: Failure, action: &str, size: usize) -> Error {
+        let action = format!("{action} a buffer of {size} bytes");
+        Error::driver(failure, action, self.device())
+    }
+}
+
+impl After<'_> {
+    /// As [`Queue::copy`], after the events.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::copy`], and when an event is of another device.
+    pub fn copy<T: Pod>(self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
+        let queue = self.queue;
+        queue.same_device(from)?;
+        queue.same_device(to)?;
+        same_elements(from.len(), to.len())?;
+        let after = self.wait_list()?;
+        let (from, to) = (from.place(), to.place());
+        let size = from.bytes();
+        let copied = if size == 0 {
+            queue.raw().barrier(&after)
+        } else if from.memory.address().is_some() == to.memory.address().is_some() {
+            queue.raw().start_copy(from, to, &after)
+        } else {
+            self.through_host(&after, size, to, |bytes| {
+                queue.raw().read(&from.memory, from.offset, bytes)
+            })
+        };
+        self.started("copying a buffer", "copying", size, copied)
+    }
+
+    /// As [`Queue::fill`], after the events.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::fill`], and when an event is of another device.
+    pub fn fill<T: Pod>(self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
+        let queue = self.queue;
+        queue.same_device(slice)?;
+        let after = self.wait_list()?;
+        let element = bytemuck::bytes_of(&value);
+        let place = slice.place();
+        let size = place.bytes();
+        let filled = if size == 0 {
+            queue.raw().barrier(&after)
+        } else if let Some(pattern) = pattern(element) {
+            queue.raw().start_fill(place, pattern, &after)
+        } else {
+            self.through_host(&after, size, place, |bytes| {
+                for copy in bytes.chunks_exact_mut(element.len()) {
+                    copy.copy_from_slice(element);
+                }
+                Ok(())
+            })
+        };
+        self.started("filling a buffer", "filling", size, filled)
+    }
+
+    pub(crate) fn wait_list(&self) -> Result<WaitList<'_>> {
+        self.queue.wait_list(self.events)
+    }
+
+    /// Writes what `make` puts into `size` bytes of the host, when all before has finished.
+    fn through_host(
+        &self,
+        after: &WaitList<'_>,
+        size: usize,
+        to: &Place<[()]>,
+        make: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
+    ) -> Result<backend::Event, Failure> {
+        let raw = self.queue.raw();
+        let mut bytes = vec![0; size];
+        raw.barrier(after)?.wait()?;
+        make(&mut bytes)?;
+        raw.write(&to.memory, to.offset, &bytes)?;
+        raw.barrier(&WaitList::Nothing)
+    }
+
+    fn started(
+        &self,
+        what: &'static str,
+        action: &str,
+        size: usize,
+        started: Result<backend::Event, Failure>,
+    ) -> Result<Event> {
+        let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
+        Ok(Event::of_action(self.queue, what, raw))
+    }
+}
+
+/// `len` elements on the host.
+pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
+    // Unlike `vec!` this makes no element on the stack and none of those that have no size, and does not end the
+    // process where there is no memory.
+    let data = bytemuck::allocation::try_zeroed_vec(len);
+    data.map_err(|()| {
+        let bytes = len.saturating_mul(size_of::<T>());
+        ErrorKind::HostMemory { bytes }.into()
+    })
+}
+
+/// How many bytes `len` elements have. No allocation of Rust's is larger either, so that all memory
+/// can be downloaded.
+pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
+    let size = len.checked_mul(size_of::<T>());
+    let size = size.filter(|size| isize::try_from(*size).is_ok());
+    size.ok_or_else(|| {
+        ErrorKind::TooLarge {
+            elements: len,
+            element_bytes: size_of::<T>(),
+        }
+        .into()
+    })
+}
+
+pub(crate) fn same_elements(from: usize, to: usize) -> Result<()> {
+    if from == to {
+        return Ok(());
+    }
+    Err(ErrorKind::CopyLength { from, to }.into())
+}
+
+fn same_length(slice: usize, data: usize) -> Result<()> {
+    if slice == data {
+        return Ok(());
+    }
+    Err(ErrorKind::Length {
+        buffer: slice,
+        slice: data,
+    }
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn downloads_without_host_memory_are_errors() {
+        let error = host_memory::<u64>(1 << 58).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the host has no memory for 2305843009213693952 bytes"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn elements_without_bytes_are_not_made_one_by_one() {
+        let data = host_memory::<crate::Padding<0>>(usize::MAX).unwrap();
+        assert_eq!(data.len(), usize::MAX);
+    }
+}

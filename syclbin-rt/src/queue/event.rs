@@ -1,0 +1,361 @@
+//! Events: the state of one command of a queue, to wait for on the host or in another command.
+
+use std::fmt;
+use std::task::{Poll, Waker};
+
+use crate::backend;
+use crate::backend::dispatch::event::{End, WaitList};
+use crate::backend::failure::Failure;
+use crate::error::{Error, ErrorKind, Result};
+use crate::module::kernel::Kernel;
+use crate::queue::Queue;
+use crate::queue::profile::Profile;
+
+/// A command of a queue, such as a launched kernel, to wait for.
+///
+/// Dropping it does not wait: the command goes on. Reading a buffer on the same queue waits by
+/// itself, so most programs need no event.
+///
+/// Other commands wait for it by [`Launch::after`](crate::Launch::after) and
+/// [`Queue::barrier`], threads by [`Event::wait`], and tasks by `.await`:
+///
+/// ```no_run
+/// # async fn run(event: syclbin_rt::Event) -> syclbin_rt::Result<()> {
+/// (&event).await?; // or `event.await?`
+/// println!("{:?}", event.profile()?.execution());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// An event is one more handle of its queue, and dropping the last handle of a queue waits for what is
+/// in it.
+pub struct Event {
+    what: What,
+    raw: backend::Event,
+}
+
+/// What a command does, for messages, and the queue that it is in.
+pub(crate) enum What {
+    /// It runs this kernel, in the queue of that.
+    // Not with a queue beside it: one more count of handles is a hundredth of a launch.
+    Kernel(Kernel),
+    /// Anything else, such as "copying a buffer".
+    Action(&'static str, Queue),
+}
+
+/// Why a command cannot wait for events.
+pub(crate) enum Unwaitable {
+    /// The one with this index is of another context.
+    Foreign(usize),
+    /// The driver does not flush its queue.
+    Driver(Failure),
+}
+
+impl Event {
+    /// The event of a command that runs `kernel`, in the queue of that.
+    #[inline]
+    pub(crate) fn of_kernel(kernel: &Kernel, raw: backend::Event) -> Self {
+        let what = What::Kernel(kernel.clone());
+        Self { what, raw }
+    }
+
+    /// The event of another command in `queue`.
+    pub(crate) fn of_action(queue: &Queue, action: &'static str, raw: backend::Event) -> Self {
+        let what = What::Action(action, queue.clone());
+        Self { what, raw }
+    }
+
+    /// Waits until the command has finished.
+    ///
+    /// # Errors
+    ///
+    /// When the command failed on the device, or one that it waited for. Of the latter not all drivers
+    /// tell: Intel's CPU driver (2026.2) does so only to those who `.await` before the command has ended.
+    pub fn wait(&self) -> Result<()> {
+        self.raw.wait().map_err(|failure| self.failed(failure))
+    }
+
+    /// Whether the command has finished.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Event::wait`].
+    pub fn is_complete(&self) -> Result<bool> {
+        let flushed = self.queue().raw().flushed();
+        let complete = flushed.and_then(|()| self.raw.is_complete());
+        complete.map_err(|failure| self.failed(failure))
+    }
+
+    /// Waits until the commands of all `events` have finished, of whatever devices. All are waited
+    /// for, also when one fails.
+    ///
+    /// # Errors
+    ///
+    /// That of the first of `events` whose command failed.
+    pub fn wait_all(events: &[&Self]) -> Result<()> {
+        let waited = events.iter().map(|event| event.wait());
+        waited.fold(Ok(()), Result::and)
+    }
+
+    /// Waits until the command has finished, and tells when it was queued, started and ended.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoProfile`] when its queue was made without
+    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and as of [`Event::wait`].
+    pub fn profile(&self) -> Result<Profile> {
+        if !self.queue().options().profiling {
+            let command = self.what.to_string();
+            return Err(ErrorKind::NoProfile { command }.into());
+        }
+        self.wait()?;
+        let times = self.raw.times();
+        let times = times.map_err(|failure| self.failed(failure))?;
+        Ok(Profile::new(&times))
+    }
+
+    /// Whether the command has finished; if not, `waker` is woken when it has.
+    pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<()>> {
+        if let Err(failure) = self.queue().raw().flushed() {
+            return Poll::Ready(Err(self.failed(failure)));
+        }
+        let ended = self.raw.poll(end, waker);
+        ended.map_err(|failure| self.failed(failure))
+    }
+
+    /// `events` as a command of `queue` waits for them.
+    ///
+    /// # Errors
+    ///
+    /// When one is of another context, or the driver fails.
+    pub(crate) fn wait_list<'a>(
+        events: &'a [&'a Self],
+        queue: &Queue,
+    ) -> Result<WaitList<'a>, Unwaitable> {
+        let queue = queue.raw();
+        for (index, event) in events.iter().enumerate() {
+            let of_event = event.queue().raw();
+            if !of_event.context().is(&queue.context()) {
+                return Err(Unwaitable::Foreign(index));
+            }
+            // Commands of another queue are to be flushed before one waits for them (OpenCL 3.0,
+            // clFlush).
+            if !of_event.is(queue) {
+                of_event.flushed().map_err(Unwaitable::Driver)?;
+            }
+        }
+        Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
+    }
+
+    /// The queue that its command is in.
+    pub(crate) fn queue(&self) -> &Queue {
+        match &self.what {
+            What::Kernel(kernel) => kernel.queue(),
+            What::Action(_, queue) => queue,
+        }
+    }
+
+    /// What its command does.
+    pub(crate) fn what(&self) -> &What {
+        &self.what
+    }
+
+    /// The driver's error in words; the one that only says that a dependency failed names nothing.
+    pub(crate) fn failed(&self, failure: Failure) -> Error {
+        let reason = match failure.is_of_dependency() {
+            true => " (a command that it waited for failed; the event of that one says why)",
+            false => "",
+        };
+        let action = format!("{}{reason}", self.what);
+        Error::driver(failure, action, self.queue().device())
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernel(kernel) => write!(f, "running kernel {}", kernel.name()),
+            Self::Action(action, _) => f.write_str(action),
+        }
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event({})", self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::task::Wake;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::Arg;
+    use crate::Buffer;
+    use crate::Launch;
+    use crate::common;
+
+    const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
+
+    /// A launch that writes ascending numbers when all of `after` has ended.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    fn iota(queue: &Queue, out: &mut Buffer<f32>, after: &[&Event]) -> Result<Event> {
+        let kernel = common::kernel(queue, "vector_ops.object.syclbin", IOTA);
+        let count = i32::try_from(out.len()).unwrap();
+        let args = [Arg::scalar(0.0f32), Arg::write(out), Arg::scalar(count)];
+        let launch = Launch::new(&kernel, &["start", "out", "count"], args);
+        // SAFETY: it writes as many elements as there are.
+        unsafe { launch.after(after).launch(1) }
+    }
+
+    /// Tells the test when it is woken.
+    struct Bell(mpsc::Sender<()>);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+        }
+    }
+
+    // In order only: of a queue out of order in which a command failed, the CPU driver (2026.2) cannot
+    // be asked anything any more without a crash. Nor does it say that a command failed whose
+    // dependency did, but to its callback.
+    #[test]
+    fn a_command_whose_dependency_failed_does_not_run_and_its_future_is_an_error() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let (send, woken) = mpsc::channel();
+        let waker = Waker::from(Arc::new(Bell(send)));
+        let mut out = queue.upload(&[7.0f32; 2])?;
+        // An event that ends when the test says so.
+        let Some((user, raw)) = backend::held(queue.raw()) else {
+            common::say_skipped("no user events, and a failed kernel takes its context with it");
+            return Ok(());
+        };
+        let event = Event::of_action(&queue, "being a test", raw);
+        let launched = iota(&queue, &mut out, &[&event])?;
+        let mut end = End::default();
+        for _ in 0..3 {
+            assert!(launched.poll(&mut end, &waker).is_pending());
+        }
+        assert!(!launched.is_complete()?);
+        assert!(woken.try_recv().is_err(), "nothing has ended");
+
+        user.end(-9999);
+        woken.recv().unwrap();
+        let Poll::Ready(polled) = launched.poll(&mut end, &waker) else {
+            unreachable!("it woke the task");
+        };
+        let message = polled.unwrap_err().to_string();
+        assert!(
+            message.starts_with("clEnqueueNDRangeKernel failed with "),
+            "{message}"
+        );
+        assert!(
+            message.contains(" while running kernel fill::iota"),
+            "{message}"
+        );
+        assert!(woken.try_recv().is_err(), "it is woken once");
+
+        let message = Event::wait_all(&[&event, &launched])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("(-9999) while being a test on "),
+            "{message}"
+        );
+        assert_eq!(event.is_complete().unwrap_err().to_string(), message);
+        // Nothing has run, and the queue is usable.
+        assert_eq!(queue.download(&out)?, [7.0; 2]);
+        iota(&queue, &mut out, &[])?;
+        assert_eq!(queue.download(&out)?, [0.0, 1.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn an_error_of_a_dependency_tells_where_its_reason_is() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let event = queue.barrier(&[])?;
+        let failure = Failure::opencl("clEnqueueBarrierWithWaitList", -14);
+        assert_eq!(
+            event.failed(failure).to_string(),
+            format!(
+                "clEnqueueBarrierWithWaitList failed with \
+                 CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14) while waiting at a barrier (a \
+                 command that it waited for failed; the event of that one says why) on {}",
+                queue.device()
+            )
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn the_last_handle_of_a_queue_waits_for_what_is_in_it() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let mut out = queue.zeroed::<f32>(1 << 20)?;
+        let mut last = None;
+        for _ in 0..10 {
+            last = Some(iota(&queue, &mut out, &[])?);
+        }
+        let event = last.unwrap();
+        // The driver's event alone is no handle.
+        let raw = event
+            .raw
+            .shared()
+            .map_err(|failure| event.failed(failure))?;
+        let context = queue.raw().context();
+        drop((queue, out));
+        let complete = || raw.is_complete().map_err(|failure| format!("{failure:?}"));
+        drop(event);
+        assert_eq!(complete(), Ok(true));
+        assert_eq!(context.finish_all(), Ok(()));
+        Ok(())
+    }
+
+    #[test]
+    fn all_queues_of_a_context_are_waited_for_at_once() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let others = [queue.device().queue()?, queue.device().queue()?];
+        let mut events = Vec::new();
+        for queue in [&queue, &others[0], &others[1]] {
+            let mut out = queue.zeroed::<f32>(1 << 20)?;
+            events.push(iota(queue, &mut out, &[])?);
+        }
+        drop(queue.device().queue()?);
+        assert_eq!(queue.raw().context().finish_all(), Ok(()));
+        for event in &events {
+            assert!(event.raw.is_complete().is_ok_and(|complete| complete));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_launched_starts_without_anybody_asking() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let mut out = queue.zeroed::<f32>(1 << 10)?;
+        let event = iota(&queue, &mut out, &[])?;
+        let copied = queue.after(&[&event]).download_later(&out)?;
+        let barrier = queue.barrier(&[])?;
+        // Of the driver's event, which flushes nothing. The time is for a driver that never starts.
+        let long_after = Instant::now() + Duration::from_secs(60);
+        for event in [&event, copied.event(), &barrier] {
+            while event.raw.is_complete().is_ok_and(|complete| !complete) {
+                assert!(Instant::now() < long_after, "{event:?} does not start");
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! Transfers: copies between a buffer and the host that nobody waits for at once.
+
+use std::fmt;
+
+use bytemuck::Pod;
+
+use crate::backend::slice::DeviceSlice;
+use crate::backend::transfer::Lent;
+use crate::error::{Error, Result};
+use crate::queue::Queue;
+use crate::queue::copy::{After, host_memory};
+use crate::queue::event::Event;
+
+/// What transfers do, for messages.
+const READING: &str = "reading a buffer";
+const WRITING: &str = "writing a buffer";
+
+/// A copy between a buffer and elements of the host, made by [`Queue::download_later`],
+/// [`Queue::read_later`] or [`Queue::write_later`].
+///
+/// It owns the elements until the copy has ended, and then gives them back: by
+/// [`Transfer::wait`], or by `.await`. Dropping it waits for the copy. If it is forgotten
+/// ([`std::mem::forget`]), its memory is never freed.
+///
+/// ```no_run
+/// # fn main() -> syclbin_rt::Result<()> {
+/// let queue = syclbin_rt::Device::best()?.queue()?;
+/// let mut buffer = queue.zeroed::<f32>(1000)?;
+/// let up = queue.write_later(&mut buffer, vec![1.0; 1000])?;
+/// let down = queue.download_later(&buffer)?;
+/// // ... something else, and then:
+/// assert_eq!(down.wait()?, up.wait()?);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropping it waits for the copy; `wait` gives the elements back"]
+pub struct Transfer<T: Pod> {
+    lent: Lent<T>,
+    event: Event,
+}
+
+impl<T: Pod> Transfer<T> {
+    fn new(queue: &Queue, action: &'static str, lent: Lent<T>) -> Result<Self> {
+        let raw = lent.event();
+        let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
+        let event = Event::of_action(queue, action, raw);
+        Ok(Self { lent, event })
+    }
+
+    /// The event of the copy, for commands that are to wait for it.
+    #[must_use]
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Whether the copy has finished.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Event::is_complete`].
+    pub fn is_complete(&self) -> Result<bool> {
+        self.event.is_complete()
+    }
+
+    /// Waits until the copy has finished, and gives the elements back: those of the buffer after a
+    /// read, those that were given after a write.
+    ///
+    /// # Errors
+    ///
+    /// When the copy failed, or a command that it waited for. The elements are then gone.
+    pub fn wait(self) -> Result<Vec<T>> {
+        let data = self.lent.wait();
+        data.map_err(|failure| self.event.failed(failure))
+    }
+}
+
+/// Transfers, which nobody waits for at once.
+impl Queue {
+    /// Starts to copy `slice` to the host, and returns without waiting for it. It starts when
+    /// [`Queue::copy`] would.
+    ///
+    /// # Errors
+    ///
+    /// When the slice is of another device, or the driver refuses.
+    pub fn download_later<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
+        self.after(&[]).download_later(slice)
+    }
+
+    /// The same into elements that are there, such as those of an earlier transfer.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::download_later`], and when the lengths differ. The elements are then gone.
+    pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
+        self.after(&[]).read_later(slice, data)
+    }
+
+    /// Starts to copy `data` to `slice`, and returns without waiting for it. It starts when
+    /// [`Queue::copy`] would.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::read_later`].
+    pub fn write_later<T: Pod>(
+        &self,
+        slice: &mut DeviceSlice<T>,
+        data: Vec<T>,
+    ) -> Result<Transfer<T>> {
+        self.after(&[]).write_later(slice, data)
+    }
+}
+
+impl After<'_> {
+    /// As [`Queue::download_later`], after the events.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::download_later`], and when an event is of another device.
+    pub fn download_later<T: Pod>(self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
+        self.queue.same_device(slice)?;
+        self.read_later(slice, host_memory(slice.len())?)
+    }
+
+    /// As [`Queue::read_later`], after the events.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::read_later`], and when an event is of another device.
+    pub fn read_later<T: Pod>(self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
+        let queue = self.queue;
+        queue.can_copy(slice, data.len())?;
+        let after = self.wait_list()?;
+        let size = size_of_val(data.as_slice());
+        let lent = queue.raw().read_later(slice.place(), data, &after);
+        let lent = lent.map_err(|failure| queue.failed(failure, "reading", size))?;
+        Transfer::new(queue, READING, lent)
+    }
+
+    /// As [`Queue::write_later`], after the events.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Queue::write_later`], and when an event is of another device.
+    pub fn write_later<T: Pod>(
+        self,
+        slice: &mut DeviceSlice<T>,
+        data: Vec<T>,
+    ) -> Result<Transfer<T>> {
+        let queue = self.queue;
+        queue.can_copy(slice, data.len())?;
+        let after = self.wait_list()?;
+        let size = size_of_val(data.as_slice());
+        let lent = queue.raw().write_later(slice.place(), data, &after);
+        let lent = lent.map_err(|failure| queue.failed(failure, "writing", size))?;
+        Transfer::new(queue, WRITING, lent)
+    }
+}
+
+impl<T: Pod> fmt::Debug for Transfer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Transfer({})", self.event.what())
+    }
+}

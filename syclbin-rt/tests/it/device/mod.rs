@@ -1,0 +1,6 @@
+//! Devices: found, chosen, divided, and left as they were found.
+
+mod cuda;
+mod discovery;
+mod lesser_processor;
+mod partition;

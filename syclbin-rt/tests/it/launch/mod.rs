@@ -1,0 +1,9 @@
+//! Launches: arguments reach the kernel, and mistakes are errors.
+
+mod bad_input;
+mod parameters;
+mod prepared;
+mod results;
+mod safe_launch;
+mod stubs;
+mod suggest;

@@ -1,0 +1,9 @@
+//! Modules: loaded, linked, saved and cached.
+
+mod ahead_of_time;
+mod cache;
+mod constants;
+mod globals;
+mod link;
+mod loading;
+mod save;

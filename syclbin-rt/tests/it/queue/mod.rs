@@ -1,0 +1,7 @@
+//! Queues: commands, what waits for them, and how they end.
+
+mod copies;
+mod events;
+mod exit;
+mod starvation;
+mod transfers;
