@@ -118,6 +118,9 @@ impl Location {
 
 /// The variables that crate `cc` reads for a C++ compiler, in its order, then those of the host: code
 /// for a device comes from a compiler of either.
+///
+/// `cc` itself is only a dependency of the tests. It returns one compiler, so the next variable could not
+/// be tried; it does not name the variable; and it runs the compiler without a time limit.
 pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<String> {
     let mut names = Vec::new();
     let crosses = target != host;

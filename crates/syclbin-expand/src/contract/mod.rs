@@ -1,4 +1,12 @@
 //! Contracts: conditions over the arguments of a kernel, checked at launch.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `condition`, `spelling` | a condition as it is read, and as people write it |
+//! | `terms`, `subobject` | what expressions mean, and which bytes of an argument a member is |
+//! | `sum`, `bounds` | what expressions come to, and which lengths that bounds |
+//! | `safety` | what a safe launch needs, whatever the conditions are |
+//! | `differences`, `implied` | conditions that nobody has to write, and the check of any condition |
 
 pub(crate) mod bounds;
 pub(crate) mod condition;
