@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash as Sha256;
 
 use crate::file;
 use crate::trust::{is_private, is_private_file};
@@ -226,6 +226,12 @@ struct Entry {
     used: SystemTime,
 }
 
+/// Returns the hexadecimal digits of a hash, as names of entries begin.
+#[must_use]
+pub fn hex(hash: [u8; 32]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Whether a file of this name is an entry. Other files in the directory are left alone.
 fn is_name(name: &OsStr) -> bool {
     let parts = name.to_str().and_then(|name| name.split_once('.'));
@@ -259,8 +265,11 @@ fn verified(name: &str, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 fn hash(name: &str, content: &[u8]) -> [u8; 32] {
-    let hash = Sha256::new().chain_update(name).chain_update([0]);
-    hash.chain_update(content).finalize().into()
+    let mut hash = Sha256::new();
+    hash.update(name);
+    hash.update([0]);
+    hash.update(content);
+    hash.finalize()
 }
 
 /// Creates a directory that only its user can look into, and those above it.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash as Sha256;
+use syclbin_toolchain::store::hex;
 
 /// The compiler puts the time of the compile or of the file in their place.
 const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
@@ -22,7 +23,7 @@ pub(crate) struct Contents {
 impl Contents {
     pub(crate) fn read(bytes: &[u8]) -> Self {
         Self {
-            hash: format!("{:x}", Sha256::digest(bytes)),
+            hash: hex(Sha256::hash(bytes)),
             asked: asked(&String::from_utf8_lossy(bytes)),
         }
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash as Sha256;
+use syclbin_toolchain::store::hex;
 
 use super::files::Dependency;
 use crate::compiler::headers::{local, portable};
@@ -42,7 +43,7 @@ impl Record {
             hash.update([0]);
         }
         asked.iter().all(|name| is_line(name)).then(|| Self {
-            id: format!("{:x}", hash.finalize()),
+            id: hex(hash.finalize()),
             read,
             asked,
             candidates,

@@ -34,8 +34,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use sha2::{Digest as _, Sha256};
-use syclbin_toolchain::store::Store;
+use hmac_sha256::Hash as Sha256;
+use syclbin_toolchain::store::{Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
@@ -222,5 +222,5 @@ fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
         hash.update(path.as_os_str().as_encoded_bytes());
         hash.update([0]);
     }
-    format!("{:x}", hash.finalize())
+    hex(hash.finalize())
 }

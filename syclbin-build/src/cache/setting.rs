@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash as Sha256;
+use syclbin_toolchain::store::hex;
 
 use super::arguments::Named;
 use super::candidates::candidates;
@@ -111,10 +112,10 @@ impl Setting {
 
     /// The name of the manifest for `source`, whose bytes have the hash `content`.
     pub(crate) fn key(&self, source: &Path, content: &str) -> String {
-        let mut hash = self.hash.clone();
+        let mut hash = self.hash;
         field(&mut hash, source.as_os_str().as_encoded_bytes());
         field(&mut hash, content.as_bytes());
-        format!("{:x}", hash.finalize())
+        hex(hash.finalize())
     }
 
     /// The [`candidates`] for a source that reads the files `read`, which ask for the names `asked`.
@@ -165,7 +166,7 @@ fn code(crates: &[&Path]) -> Option<[u8; 32]> {
             field(&mut hash, stamp(&path)?.as_bytes());
         }
     }
-    Some(hash.finalize().into())
+    Some(hash.finalize())
 }
 
 /// The names of all that lies in `folder`, down to a depth.

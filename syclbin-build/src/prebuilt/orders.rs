@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use syclbin_toolchain::store::hex;
 
 use crate::file;
 
@@ -109,8 +110,7 @@ impl Report {
             reason,
         ]
         .join("\0");
-        use sha2::Digest as _;
-        let name = format!("{:x}", sha2::Sha256::digest(&text));
+        let name = hex(hmac_sha256::Hash::hash(text.as_bytes()));
         file::replace(&folder.join(format!("{REPORT}{name}")), text.as_bytes())
     }
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash as Sha256;
+use syclbin_toolchain::store::hex;
 
 use super::Candidate;
 use super::probe::{Answer, Problem};
@@ -59,7 +60,7 @@ fn identity(candidate: &Candidate) -> Option<(String, String)> {
         name.update(word.as_encoded_bytes());
         name.update([0]);
     }
-    let mut key = name.clone();
+    let mut key = name;
     key.update(QUESTIONS);
     for file in candidate.files() {
         let metadata = file.metadata().ok()?;
@@ -68,9 +69,9 @@ fn identity(candidate: &Candidate) -> Option<(String, String)> {
         key.update(metadata.len().to_le_bytes());
         key.update(time.as_nanos().to_le_bytes());
     }
-    let mut name = format!("{:x}", name.finalize());
+    let mut name = hex(name.finalize());
     name.truncate(16);
-    Some((name, format!("{:x}", key.finalize())))
+    Some((name, hex(key.finalize())))
 }
 
 fn encode(answer: &Answer, key: &str) -> String {

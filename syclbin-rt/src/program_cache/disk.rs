@@ -5,7 +5,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use syclbin_toolchain::store::Store;
+use syclbin_toolchain::store::{Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
 /// `off`, or another directory.
@@ -54,6 +54,6 @@ impl Cache {
 }
 
 fn name(key: &Key) -> String {
-    let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = hex(*key);
     digits + ".program"
 }

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash as Sha256;
 
 use crate::backend::dispatch::context::Context;
 use crate::backend::dispatch::program::{Program, WeakProgram};
@@ -161,7 +161,7 @@ fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     hash.update(key);
     hash.update(b"after native code for");
     hash.update(variant);
-    hash.finalize().into()
+    hash.finalize()
 }
 
 /// Everything that decides over the code that a driver makes.
@@ -211,7 +211,7 @@ fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_
         }
         add(b"end");
     }
-    hash.finalize().into()
+    hash.finalize()
 }
 
 /// What decides over the code of a driver that compiles for this processor.

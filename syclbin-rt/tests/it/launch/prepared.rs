@@ -273,10 +273,14 @@ fn a_launch_that_waits_for_events_is_not_prepared() -> Result<()> {
     let event = queue.barrier(&[])?;
     let error = saxpy(&kernel, 1.0, &x, &mut y).after(&[&event]).prepare(1);
     let error = error.unwrap_err();
-    assert!(
-        matches!(problem(&error), LaunchProblem::PreparedAfterEvents),
-        "{error}"
-    );
+    let safe = safe_saxpy(&kernel, 1.0, &x, &mut y);
+    let of_safe = safe.after(&[&event]).prepare(1).unwrap_err();
+    for error in [error, of_safe] {
+        assert!(
+            matches!(problem(&error), LaunchProblem::PreparedAfterEvents),
+            "{error}"
+        );
+    }
     Ok(())
 }
 
