@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::simulated_cuda;
-use crate::steps::{Result, cargo, step, target_folder, timed};
+use crate::steps::{Result, SELECTION, cargo, step, target_folder, timed};
 
 /// An example.
 pub(crate) struct Example {
@@ -98,9 +98,13 @@ pub(crate) fn run_on_simulated_cuda() -> Result<()> {
 /// Builds the examples for `targets`, or for what a build takes by default.
 fn build(targets: Option<&str>) -> Result<()> {
     let mut command = cargo();
-    // All packages, as for tests: Cargo compiles a library again where other packages want other features. The
-    // kernels of the tests stay as they are.
-    command.args(["build", "--quiet", "--workspace", "--exclude=end-to-end"]);
+    // With tests, so that Cargo selects the features that it selects for tests. The kernels of tests stay as they are.
+    command.args(["build", "--quiet"]).args(SELECTION).args([
+        "--bins",
+        "--tests",
+        "--exclude=end-to-end",
+        "--exclude=random-kernels-run",
+    ]);
     match targets {
         Some(targets) => command.env("SYCLBIN_TARGETS", targets),
         None => command.env_remove("SYCLBIN_TARGETS"),

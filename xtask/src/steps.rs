@@ -63,7 +63,7 @@ fn test_all() -> Result<()> {
 
 /// The packages and features of every step. Cargo compiles a library again where other packages want other features.
 /// `log` is the only feature of ours that is off by default and has tests.
-const SELECTION: [&str; 3] = ["--workspace", "--features", "syclbin-rt/log"];
+pub(crate) const SELECTION: [&str; 3] = ["--workspace", "--features", "syclbin-rt/log"];
 
 /// All tests of the workspace.
 fn tests(device: &OsStr) -> Result<()> {
