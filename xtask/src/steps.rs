@@ -248,7 +248,7 @@ fn taken() -> Vec<(String, Duration)> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Does `work`, says so before and after, and notes the time for the table of [`test`].
+/// Does `work`, says so before and after, and notes the time for the table of [`test()`].
 pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("== {name}");
     let start = Instant::now();
