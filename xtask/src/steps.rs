@@ -153,10 +153,15 @@ fn lint_sources() -> Result<()> {
 /// A target without a standard library: what compiles for it needs none.
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
-/// The library of the format without its features, and where there is no standard library.
-fn lint_library() -> Result<()> {
+/// Libraries without their features, and the format where there is no standard library.
+fn lint_libraries() -> Result<()> {
     let command = "clippy --package syclbin --all-targets -- --deny warnings";
     step("lints of syclbin alone", cargo().args(command.split(' ')))?;
+    let command = "clippy --package syclbin-rt --no-default-features -- --deny warnings";
+    step(
+        "lints of syclbin-rt without CUDA",
+        cargo().args(command.split(' ')),
+    )?;
     let folder = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", BARE_TARGET])
         .output()
@@ -178,7 +183,7 @@ fn lint_library() -> Result<()> {
 
 /// Lints and documentation of all crates; some of them compile kernels first.
 fn lint_code() -> Result<()> {
-    lint_library()?;
+    lint_libraries()?;
     step(
         "lints",
         cargo()

@@ -265,3 +265,21 @@ fn sweep(folder: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeping_leaves_directories_of_this_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = format!("{}1", own_work());
+        for name in [&own, ".compile-0-1", "saxpy.syclbin"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        sweep(folder.path());
+        let left = |name: &str| folder.path().join(name).exists();
+        assert!(left(&own) && left("saxpy.syclbin") && !left(".compile-0-1"));
+        assert!(own.starts_with(WORK), "another process can sweep it");
+    }
+}

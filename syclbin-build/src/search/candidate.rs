@@ -98,3 +98,30 @@ impl fmt::Display for Candidate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_shown_beside_a_variable_of_another_value() {
+        let shown = |value: &str, program: &str| {
+            let name = "CXX".into();
+            let value = value.into();
+            Candidate {
+                program: program.into(),
+                wrapped: None,
+                leading: Vec::new(),
+                origin: Origin::Variable { name, value },
+            }
+            .to_string()
+        };
+        let alone = "CXX=ccache /bin/sh";
+        assert_eq!(
+            shown(alone.trim_start_matches("CXX="), "/no/such/file"),
+            alone
+        );
+        assert_eq!(shown("ccache sh", "/bin/sh"), "CXX=ccache sh (/bin/sh)");
+        assert_eq!(shown("/bin/sh", "/bin/sh"), "CXX=/bin/sh");
+    }
+}
