@@ -6,6 +6,7 @@ mod examples;
 mod gpu;
 mod nvcc;
 mod nvidia;
+mod prose;
 mod random;
 mod simulated_cuda;
 mod steps;
@@ -19,7 +20,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 16] = [
+const TASKS: [Task; 17] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -39,6 +40,11 @@ const TASKS: [Task; 16] = [
         name: "lint",
         help: "the part of `test` that runs nothing: fmt, clippy, docs",
         run: |arguments| none(arguments, steps::lint),
+    },
+    Task {
+        name: "prose",
+        help: "count hard English, and fail when there is more than before; --files, --write",
+        run: prose::run,
     },
     Task {
         name: "oracle",

@@ -147,7 +147,8 @@ fn judge() -> Result<()> {
 }
 
 fn lint_sources() -> Result<()> {
-    step("formatting", cargo().args(["fmt", "--all", "--check"]))
+    step("formatting", cargo().args(["fmt", "--all", "--check"]))?;
+    timed("prose", || crate::prose::run(&[]))
 }
 
 /// A target without a standard library: what compiles for it needs none.

@@ -3,7 +3,7 @@
 //! - [`pack`]: builds the directory, from [`mod@cargo`]'s executables, which [`zig`] links for an old
 //!   glibc and [`elf`] checks; [`plan`] says what is run,
 //! - [`mod@check`]: runs the pack where nothing of this machine helps it,
-//! - [`record`]: adds a report to the READMEs.
+//! - [`record`]: adds a report to the guide and the benchmarks.
 //!
 //! The runner in the pack is the crate `gpu-report`.
 
@@ -24,7 +24,7 @@ const USAGE: &str = "\
 usage: cargo xtask gpu pack [-o DIR]     build a directory that runs on any machine with a GPU
        cargo xtask gpu run [OPTIONS]     build it and run it here; `run --help` shows its options
        cargo xtask gpu check             build it and run it on the CPU device and on simulated CUDA
-       cargo xtask gpu record REPORT     add a report.json to the READMEs";
+       cargo xtask gpu record REPORT     add a report.json to the guide and the benchmarks";
 
 /// `gpu`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

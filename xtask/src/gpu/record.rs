@@ -1,4 +1,4 @@
-//! `gpu record`: adds a report to README.md and its figures to the README of the benchmarks.
+//! `gpu record`: adds a report to the guide, and its figures to the README of the benchmarks.
 //!
 //! Both have a section between two comments, `gpu reports` and `end of gpu reports`. What an earlier
 //! report of the same device and day added is replaced.
@@ -20,7 +20,7 @@ pub(super) fn run(path: &Path) -> Result<()> {
     let report = Report::read(path).map_err(|error| error.to_string())?;
     let device = recordable(&report)?;
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    edit(&root.join("README.md"), |section| {
+    edit(&root.join("book/src/status.md"), |section| {
         Ok(with_row(section, &row(&report, device)))
     })?;
     let Some(figures) = figures(&report) else {
@@ -72,7 +72,7 @@ fn day(report: &Report) -> &str {
     report.date.get(..10).unwrap_or(&report.date)
 }
 
-/// The row of a report in the table of README.md: first the cells that it is known by.
+/// The row of a report in the table of the guide: first the cells that it is known by.
 fn row(report: &Report, device: &Device) -> String {
     let of = |kind: Kind| report.steps.iter().filter(move |step| step.kind == kind);
     let words = |steps: Vec<&StepReport>| {
@@ -88,7 +88,7 @@ fn row(report: &Report, device: &Device) -> String {
         }
     };
     let benchmark = match figures(report) {
-        Some(_) => "[benches](syclbin-rt/benches/README.md)",
+        Some(_) => "[benches](../../syclbin-rt/benches/README.md)",
         None => "not measured",
     };
     let machine = &report.machine;

@@ -285,11 +285,11 @@ fn a_file_that_is_something_else_is_told_so() {
 }
 
 #[test]
-fn the_readme_shows_the_real_text() {
+fn the_guide_shows_the_real_text() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    let guide = std::fs::read_to_string(format!("{root}/book/src/files.md")).unwrap();
     let command_line = "$ cargo syclbin inspect tests/files/work_group.object.syclbin\n";
-    let (_, shown) = readme.split_once(command_line).unwrap();
+    let (_, shown) = guide.split_once(command_line).unwrap();
     let (shown, _) = shown.split_once("...\n").unwrap();
     let mut command = command(&["inspect", "tests/files/work_group.object.syclbin"]);
     let text = stdout(&command.current_dir(root).output().unwrap());

@@ -1,0 +1,255 @@
+//! `prose`: counts the hard English that a program can find, and keeps the counts from growing.
+//!
+//! It reads comments of Rust sources and paragraphs of Markdown files, without code and tables. `xtask/prose.txt` holds the
+//! counts that are allowed: `cargo xtask prose` fails when one grows, and `cargo xtask prose --write` records lower ones.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::steps::Result;
+
+/// The longest sentence, in words.
+const LONGEST_SENTENCE: usize = 30;
+/// The longest name of a test, in words.
+const LONGEST_NAME: usize = 8;
+/// Phrases that plain English avoids.
+const PHRASES: [&str; 9] = [
+    " is no ",
+    " is none of ",
+    "nobody",
+    "whoever",
+    " that of ",
+    "folder",
+    "if not told otherwise",
+    "passed over",
+    " sees to it",
+];
+
+/// Counts of one kind each, by its name.
+type Counts = BTreeMap<&'static str, usize>;
+
+/// Counts in all files, compares with the allowed counts, and prints both. `--files` lists the files.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let allowed_path = root.join("xtask/prose.txt");
+    let mut total = Counts::new();
+    for path in files(root)? {
+        let text = std::fs::read_to_string(&path).map_err(|error| at(&path, &error))?;
+        let found = if path.extension().is_some_and(|name| name == "md") {
+            of_markdown(&text)
+        } else {
+            of_rust(&text)
+        };
+        if arguments.iter().any(|argument| argument == "--files") && !found.is_empty() {
+            let name = path.strip_prefix(root).unwrap_or(&path);
+            eprintln!("{:>5}  {}", found.values().sum::<usize>(), name.display());
+        }
+        for (kind, count) in found {
+            *total.entry(kind).or_default() += count;
+        }
+    }
+    if arguments.iter().any(|argument| argument == "--write") {
+        let lines: String = total
+            .iter()
+            .map(|(kind, count)| format!("{count} {kind}\n"))
+            .collect();
+        return std::fs::write(&allowed_path, lines).map_err(|error| at(&allowed_path, &error));
+    }
+    let allowed =
+        std::fs::read_to_string(&allowed_path).map_err(|error| at(&allowed_path, &error))?;
+    compare(&total, &allowed)
+}
+
+/// Prints each count beside the allowed one, and fails when one is larger.
+fn compare(total: &Counts, allowed: &str) -> Result<()> {
+    let allowed: BTreeMap<&str, usize> = allowed
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(count, kind)| Some((kind, count.parse().ok()?)))
+        .collect();
+    let mut grown = Vec::new();
+    for (kind, count) in total {
+        let limit = allowed.get(kind).copied().unwrap_or(0);
+        eprintln!("{count:>6} of {limit:>6}  {kind}");
+        if *count > limit {
+            grown.push(format!("{kind}: {count} instead of {limit}"));
+        }
+    }
+    if grown.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "prose got harder to read: {}; `cargo xtask prose --files` lists the files",
+        grown.join(", ")
+    ))
+}
+
+/// The Rust and Markdown files of the repository. What tools wrote, and files for tests, are not prose.
+fn files(root: &Path) -> Result<Vec<PathBuf>> {
+    let output = std::process::Command::new("git")
+        .args(["ls-files", "-z", "*.rs", "*.md"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("git: {error}"))?;
+    let names = String::from_utf8_lossy(&output.stdout);
+    let is_prose = |name: &&str| !name.is_empty() && !name.contains("/snapshots/");
+    let mut files: Vec<_> = names
+        .split('\0')
+        .filter(is_prose)
+        .map(|name| root.join(name))
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+fn at(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
+}
+
+fn of_markdown(text: &str) -> Counts {
+    let mut counts = Counts::new();
+    let mut is_code = false;
+    let mut paragraph = String::new();
+    for line in text.lines().chain([""]) {
+        let line = line.trim();
+        if line.starts_with("```") {
+            is_code = !is_code;
+        }
+        let starts_anew = ["- ", "#", "|", "> ", "```"]
+            .iter()
+            .any(|start| line.starts_with(start));
+        if line.is_empty() || starts_anew {
+            add_paragraph(&mut counts, &std::mem::take(&mut paragraph));
+        }
+        if !is_code && !line.starts_with("```") && !line.starts_with('|') {
+            paragraph.push_str(line);
+            paragraph.push(' ');
+        }
+    }
+    counts
+}
+
+fn of_rust(text: &str) -> Counts {
+    let mut counts = Counts::new();
+    // The comment that ends above the line at hand.
+    let mut comment = String::new();
+    let mut is_test = false;
+    for line in text.lines() {
+        let line = line.trim();
+        if let Some(words) = line.strip_prefix("//") {
+            comment.push_str(words.trim_start_matches(['/', '!']));
+            comment.push('\n');
+            continue;
+        }
+        if line.starts_with("#[test]") {
+            is_test = true;
+        }
+        if line.starts_with("#[") {
+            continue;
+        }
+        if let Some(name) = function(line) {
+            let first = comment.split_whitespace().next().unwrap_or("s");
+            if line.starts_with("pub fn") && !first.ends_with('s') {
+                add(
+                    &mut counts,
+                    "documentation of a public function that starts without a verb",
+                    1,
+                );
+            }
+            if is_test && name.split('_').count() > LONGEST_NAME {
+                add(&mut counts, "names of tests that are too long", 1);
+            }
+            is_test = false;
+        }
+        if !comment.is_empty() {
+            for (kind, count) in of_markdown(&std::mem::take(&mut comment)) {
+                add(&mut counts, kind, count);
+            }
+        }
+    }
+    counts
+}
+
+/// The name of the function that a line declares.
+fn function(line: &str) -> Option<&str> {
+    let rest = line.split_once("fn ").filter(|(before, _)| {
+        let mut words = before.split_whitespace();
+        words.all(|word| {
+            matches!(word, "pub" | "const" | "unsafe" | "async") || word.starts_with("pub(")
+        })
+    });
+    let name = rest?.1.split(['(', '<']).next()?;
+    Some(name.trim())
+}
+
+fn add_paragraph(counts: &mut Counts, paragraph: &str) {
+    let lower = paragraph.to_lowercase();
+    let phrases: usize = PHRASES
+        .iter()
+        .map(|phrase| lower.matches(phrase).count())
+        .sum();
+    add(counts, "phrases that plain English avoids", phrases);
+    let sentences = paragraph.split_inclusive(['.', '?', '!', ':', ';']);
+    // A point within a word ends no sentence: `a.b`, `3.5`.
+    let mut words = 0;
+    let mut long = 0;
+    for part in sentences {
+        words += part.split_whitespace().count();
+        let ends = part.ends_with(['.', '?', '!']);
+        if ends {
+            long += usize::from(words > LONGEST_SENTENCE);
+            words = 0;
+        }
+    }
+    long += usize::from(words > LONGEST_SENTENCE);
+    add(counts, "sentences that are too long", long);
+}
+
+fn add(counts: &mut Counts, kind: &'static str, count: usize) {
+    if count > 0 {
+        *counts.entry(kind).or_default() += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_sentences_are_counted_once() {
+        let sentence = "word ".repeat(31);
+        let text = format!("{sentence}.\n\n{sentence}\n");
+        assert_eq!(of_markdown(&text)["sentences that are too long"], 2);
+        assert!(of_markdown("word ".repeat(30).trim()).is_empty());
+        assert!(of_markdown(&format!("```\n{sentence}\n```\n| {sentence} |\n")).is_empty());
+    }
+
+    #[test]
+    fn phrases_are_found_in_comments_only() {
+        let counts = of_rust("/// Opens a folder.\npub fn open() { let folder = 1; }\n");
+        assert_eq!(counts.values().sum::<usize>(), 1);
+    }
+
+    #[test]
+    fn public_functions_start_with_a_verb() {
+        let count = |text| of_rust(text).values().sum::<usize>();
+        assert_eq!(count("/// The size.\npub fn size() {}\n"), 1);
+        assert_eq!(
+            count("/// Returns the size.\n#[must_use]\npub fn size() {}\n"),
+            0
+        );
+        assert_eq!(count("#[test]\nfn a_b_c_d_e_f_g_h_i() {}\n"), 1);
+    }
+
+    #[test]
+    fn a_larger_count_is_an_error() {
+        let counts = Counts::from([("phrases", 3)]);
+        assert!(compare(&counts, "3 phrases\n").is_ok());
+        assert!(
+            compare(&counts, "2 phrases\n")
+                .unwrap_err()
+                .contains("3 instead of 2")
+        );
+    }
+}
