@@ -16,24 +16,24 @@ use crate::prebuilt::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
 use crate::request::Request;
 
-/// Why a placeholder has no kernels where files are only checked.
+/// Why a placeholder has no kernels during `cargo syclbin build --check`.
 const CHECKED: &str = "`cargo syclbin build --check` compiles nothing";
 
 /// What a build does.
 pub(crate) enum Action<'r> {
     /// Compiles the sources.
     Compile(Compiler),
-    /// Uses the kept file, because of this error no compiler was found.
+    /// Uses the prebuilt file, because no compiler was found. The error says why.
     TakePrebuilt(&'r Path, Error),
-    /// Reports whether the kept file is stale, for `cargo syclbin build --check`.
+    /// Reports whether the prebuilt file is stale, for `cargo syclbin build --check`.
     Check(Option<&'r Path>),
-    /// Compiles the sources and writes the kept file, for `cargo syclbin build --commit`.
+    /// Compiles the sources and writes the prebuilt file, for `cargo syclbin build --commit`.
     Commit(&'r Path, Compiler),
-    /// Uses the kept file, else a placeholder, on docs.rs.
+    /// Uses the prebuilt file, else a placeholder, on docs.rs.
     Document(Option<&'r Path>),
 }
 
-/// Whether docs.rs runs the build script.
+/// Returns whether docs.rs runs the build script.
 pub(crate) fn is_on_docs_rs() -> bool {
     cargo::env("DOCS_RS").is_some()
 }
@@ -63,7 +63,7 @@ impl<'r> Action<'r> {
         })
     }
 
-    /// Does it, and returns the bytes of the file for `OUT_DIR`.
+    /// Executes the action, and returns the bytes of the file for `OUT_DIR`.
     pub(crate) fn run(self, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
         match self {
             Self::Compile(compiler) => {
@@ -91,7 +91,7 @@ impl<'r> Action<'r> {
     }
 }
 
-/// Returns the kept file, with a warning where it is stale.
+/// Returns the prebuilt file, with a warning if it is stale.
 fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let Some(kept) = Prebuilt::read(path)? else {
         return Err(Error::PrebuiltMissing {
@@ -113,7 +113,7 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
     Ok(kept.bytes)
 }
 
-/// Reports whether the kept file is stale, which needs no compiler.
+/// Reports whether the prebuilt file is stale, which needs no compiler.
 fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let problem = match Prebuilt::read(path) {
         Ok(Some(kept)) => {
@@ -130,7 +130,7 @@ fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     prebuilt::placeholder(CHECKED)
 }
 
-/// Compiles, and keeps the file with a record of its sources.
+/// Compiles, and writes the prebuilt file with a record of its sources.
 fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let begun = prebuilt::begin();
     let (mut whole, files) = compile::compile(compiler, request, &paths.directory)?;
@@ -154,7 +154,7 @@ fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) ->
     Ok(made)
 }
 
-/// Leaves a report for `cargo syclbin build`.
+/// Writes a report for `cargo syclbin build`.
 fn report(outcome: Outcome, request: &Request, paths: &Paths) -> Result<()> {
     let Some(folder) = cargo::env(orders::VARIABLE).map(PathBuf::from) else {
         return Ok(());

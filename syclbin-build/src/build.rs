@@ -1,4 +1,5 @@
-//! [`Build`]: what to compile to one file in `OUT_DIR`. Either the whole file is made, or `OUT_DIR` stays as it was.
+//! [`Build`]: the sources and options of one file in `OUT_DIR`. A build makes the whole file, or leaves
+//! `OUT_DIR` unchanged.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -21,18 +22,18 @@ pub struct Build {
 }
 
 impl Build {
-    /// Nothing yet: add a source, then [`compile`](Self::compile).
+    /// Creates an empty build: add a source, then call [`compile`](Self::compile).
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a source; the path is relative to the folder of Cargo.toml.
+    /// Adds a source. The path is relative to the directory of Cargo.toml.
     pub fn source(mut self, path: impl AsRef<Path>) -> Self {
         self.request.sources.push(path.as_ref().to_owned());
         self
     }
 
-    /// Adds a folder to the search path for headers (`-I`).
+    /// Adds a directory to the search path for headers (`-I`).
     pub fn include(self, folder: impl AsRef<Path>) -> Self {
         let mut flag = OsString::from("-I");
         flag.push(folder.as_ref());
@@ -47,15 +48,15 @@ impl Build {
         })
     }
 
-    /// Keeps `assert` in kernels: defines `SYCLBIN_NATIVE_ASSERT`, without which `syclbin-clang` refuses a
-    /// source that has one in its device code (a DPC++ `clang++` keeps it in any case). Define `NDEBUG` to
-    /// leave asserts out.
+    /// Keeps `assert` in kernels: defines `SYCLBIN_NATIVE_ASSERT`. Without it, `syclbin-clang` rejects a
+    /// source with an `assert` in its device code; a DPC++ `clang++` always keeps `assert`. Define `NDEBUG`
+    /// to leave asserts out.
     ///
-    /// **A failed assert ends the process.** The driver prints the condition, the file, the line and the
-    /// ids of the work-item to standard error, and aborts: the program that launched the kernel is gone,
-    /// and no `Err` is returned. OpenCL has no other way, so this is for finding mistakes, not for a
-    /// release. A device without the extension `cl_intel_devicelib_assert` does not load such kernels,
-    /// with an error that says so; Intel's CPU device has it.
+    /// **A failed assert ends the process.** The driver prints the condition, the file, the line and the ids
+    /// of the work-item to standard error. Then it aborts the program that launched the kernel, and no `Err`
+    /// is returned. OpenCL offers no other behaviour, so use this to find mistakes, and leave it out of a
+    /// release. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU device has. A
+    /// device without it does not load them, with an error that says so.
     pub fn native_assert(self, yes: bool) -> Self {
         if yes {
             self.define("SYCLBIN_NATIVE_ASSERT", None)
@@ -64,26 +65,31 @@ impl Build {
         }
     }
 
-    /// Adds an argument of the compiler, such as `-std=c++20`. The default is `-O2`.
+    /// Adds a compiler argument, such as `-std=c++20`. The default is `-O2`.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.request.arguments.push(flag.into());
         self
     }
 
-    /// Compiles for these targets (`-fsycl-targets`), all in one file, and for no others.
+    /// Compiles for these targets only (`-fsycl-targets`), all in one file.
     ///
-    /// By default a build compiles for all that the compiler has without a question of which device: SPIR-V,
-    /// which every device of OpenCL with SPIR-V takes, and PTX, which every NVIDIA GPU from sm_75 on takes, where
-    /// `syclbin-clang` has component `nvidia` (`cargo syclbin toolchain install` installs it where there is an
-    /// NVIDIA GPU). PTX is made by a process of its own beside that for SPIR-V; the [crate] documentation says
-    /// what it costs. A source that cannot be compiled to PTX is warned of, and has none. `SYCLBIN_TARGETS`
-    /// names other defaults, for all builds: `SYCLBIN_TARGETS=spir64`.
+    /// By default, a build compiles for every target of the compiler that needs no choice of a device. Every
+    /// OpenCL device that supports SPIR-V takes the SPIR-V. Every NVIDIA GPU from sm_75 on takes the PTX,
+    /// which a build has where `syclbin-clang` has component `nvidia`. `cargo syclbin toolchain install`
+    /// installs this component where there is an NVIDIA GPU. A separate process compiles the PTX beside the
+    /// SPIR-V; the [crate] documentation states the cost. A source that cannot be compiled to PTX has none,
+    /// with a warning. `SYCLBIN_TARGETS` names other defaults, for all builds: `SYCLBIN_TARGETS=spir64`.
     ///
-    /// Targets of `syclbin-clang`: `spir64`; `nvptx64-nvidia-cuda`, PTX; `nvidia_gpu_sm_80` and its like, PTX for
-    /// the lowest GPU that is named and native code for each; `spir64_x86_64`, native code for processors,
-    /// which needs the installed CPU device; Intel GPUs such as `intel_gpu_pvc`, which need `ocloc`.
+    /// `syclbin-clang` supports these targets:
     ///
-    /// One file for Intel's GPUs, for processors and for NVIDIA's GPUs, the last with native code for two:
+    /// - `spir64`: SPIR-V,
+    /// - `nvptx64-nvidia-cuda`: PTX,
+    /// - `nvidia_gpu_sm_80` and similar names: PTX for the lowest GPU that is named, and native code for
+    ///   each,
+    /// - `spir64_x86_64`: native code for processors, which needs the installed CPU device,
+    /// - Intel GPUs such as `intel_gpu_pvc`, which need `ocloc`.
+    ///
+    /// This file is for Intel's GPUs, processors and NVIDIA's GPUs, with native code for two of the last:
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -92,7 +98,8 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     ///
-    /// A program takes native code that fits its device, and else SPIR-V or PTX: keep `spir64` among them.
+    /// A program takes native code that fits its device, otherwise SPIR-V or PTX. So keep `spir64` among the
+    /// targets.
     pub fn targets<T: AsRef<str>>(self, targets: impl IntoIterator<Item = T>) -> Self {
         let mut flag = String::from(TARGETS);
         for (index, target) in targets.into_iter().enumerate() {
@@ -104,49 +111,50 @@ impl Build {
         self.flag(flag)
     }
 
-    /// Makes a file that a program links with others when it loads it: functions and variables that no
-    /// source defines are left to those, and what is `SYCL_EXTERNAL` here is kept for them. Both
-    /// files want this: `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. By default,
-    /// what no source defines is an error.
+    /// Makes a file that a program links with others at load time. The others must define the functions and
+    /// variables that no source defines here. Every `SYCL_EXTERNAL` definition here is kept for the others.
+    /// Set this for all files that are linked:
+    /// `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. By default, an undefined
+    /// function or variable is an error.
     pub fn link_at_load(mut self, yes: bool) -> Self {
         self.request.links_at_load = yes;
         self
     }
 
-    /// Compiles with this program and no other, whatever the environment says: a DPC++ `clang++` or
-    /// `icpx` that has `-fsyclbin`, by its path or its name on `PATH`.
+    /// Compiles with this program only, whatever the environment says. It is a DPC++ `clang++` or `icpx` that
+    /// supports `-fsyclbin`, given by its path or its name on `PATH`.
     pub fn compiler(mut self, program: impl AsRef<Path>) -> Self {
         self.request.compiler = Some(program.as_ref().to_owned());
         self
     }
 
-    /// Takes this SYCLBIN file where no compiler is found, and on docs.rs; the path is relative to the
-    /// folder of Cargo.toml. `cargo syclbin build --commit` writes it. See the [crate] for when it is
-    /// stale.
+    /// Uses this SYCLBIN file where no compiler is found, and on docs.rs. The path is relative to the
+    /// directory of Cargo.toml. `cargo syclbin build --commit` writes the file. The [crate] documentation
+    /// says when it is stale.
     pub fn prebuilt(mut self, path: impl AsRef<Path>) -> Self {
         self.request.prebuilt = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`,
-    /// and tells Cargo which files and variables that depends on. The compiler's warnings become
-    /// warnings of Cargo.
+    /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`. Reports
+    /// to Cargo which files and variables the result depends on. The compiler's warnings become warnings of
+    /// Cargo.
     ///
-    /// Ends the build script when something goes wrong: clang's errors are shown as clang wrote
-    /// them, then one line that says what to do.
+    /// On an error, ends the build script. It prints clang's errors unchanged, then one line that says what
+    /// to do.
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
             fail(&error);
         }
     }
 
-    /// Does what [`compile`](Self::compile) does, and returns the path of the file.
+    /// Compiles as [`compile`](Self::compile) does, and returns the path of the file.
     ///
     /// # Errors
     ///
-    /// See [`Error`]; [`Error::diagnostics`] has the errors of the compiler, which are not shown.
-    /// Nothing half-written is left: an older file of that name stays as it was, and so do those of
-    /// other names.
+    /// See [`Error`]. This function does not print the compiler's errors: [`Error::diagnostics`] returns
+    /// them. On an error, it leaves no half-written file: an older file of that name stays as it was, and so
+    /// do files of other names.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let made = self.make(name);
         if made.is_err() {
@@ -178,7 +186,7 @@ impl Build {
     }
 }
 
-/// Ends the build script, and says why.
+/// Prints why the build failed, and ends the build script.
 pub(crate) fn fail(error: &Error) -> ! {
     let mut stderr = std::io::stderr().lock();
     let diagnostics = error.diagnostics().trim_end();

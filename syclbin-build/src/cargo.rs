@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The variables that Cargo was told of.
+/// The variables that were reported to Cargo.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// The value of an environment variable; Cargo is told to run the script again when it changes.
+/// Returns the value of an environment variable. Cargo runs the script again when it changes.
 pub(crate) fn env(name: &str) -> Option<OsString> {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.insert(name.to_owned()) {
@@ -17,13 +17,13 @@ pub(crate) fn env(name: &str) -> Option<OsString> {
     env_again(name)
 }
 
-/// The value of a variable that Cargo was told of, or that changes nothing that is made.
+/// Returns the value of a variable that Cargo already knows, or that does not change the result.
 pub(crate) fn env_again(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Has the script run again when the file changes. A file that does not exist counts as changed
-/// each time, so only files that do are named.
+/// Tells Cargo to run the script again when the file changes. Cargo treats a missing file as changed every
+/// time, so name only files that exist.
 pub(crate) fn rerun_if_changed(path: &Path) {
     // Sources share most headers, and Cargo checks a file as often as it is named.
     static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());

@@ -9,14 +9,14 @@ use syclbin_toolchain::INSTALL_COMMAND;
 use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
 use crate::search::{Failure, Origin, PassedOver};
 
-/// Why no SYCLBIN file was made.
+/// Why a build made no SYCLBIN file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// [`Build::compile`](crate::Build::compile) was called outside of a build script.
     #[error("OUT_DIR is not set; syclbin-build runs in a build script (build.rs)")]
     NoOutDir,
-    /// The name is empty or holds more than letters, digits, `_` and `-`.
+    /// The name is empty or contains other characters than letters, digits, `_` and `-`.
     #[error(
         "`{0}` is no name for a SYCLBIN file; use letters, digits, `_` and `-`, as in compile(\"saxpy\")"
     )]
@@ -24,45 +24,44 @@ pub enum Error {
     /// [`Build::source`](crate::Build::source) was not called.
     #[error("no source was given; add one with .source(\"kernels/NAME.cpp\")")]
     NoSource,
-    /// A mistake in what Cargo.toml says of kernels; see
-    /// [`Build::from_manifest`](crate::Build::from_manifest).
+    /// A mistake in the tables of Cargo.toml; see [`Build::from_manifest`](crate::Build::from_manifest).
     #[error("{}{} {problem}", .path.display(), .line.map_or_else(String::new, |line| format!(":{line}:")))]
     Manifest {
         /// Cargo.toml.
         path: PathBuf,
         /// The line of the mistake.
         line: Option<usize>,
-        /// What is wrong, and what would be right.
+        /// The problem, and how to correct it.
         problem: String,
     },
-    /// A source that is not there or cannot be read.
+    /// A source does not exist or cannot be read.
     #[error("source {} cannot be read: {source}; paths are relative to the folder of Cargo.toml", .path.display())]
     Source {
         /// The source.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A source or header that was written while `cargo syclbin build --commit` had it compiled, so
-    /// the compiler may have read another.
+    /// A source or header changed while `cargo syclbin build --commit` compiled it. So the compiler may have
+    /// read other bytes.
     #[error("{} changed while it was compiled; run it again", .0.display())]
     Changed(PathBuf),
-    /// The one compiler that was asked for does not do.
+    /// The only compiler that the user asked for is unusable.
     #[error("{}", unusable(.0))]
     Unusable(Box<PassedOver>),
-    /// No compiler was found.
+    /// No usable compiler was found.
     #[error(
         "no SYCL compiler was found in {}; install one with `{INSTALL_COMMAND}` (of the crate cargo-syclbin), or set SYCLBIN_CLANG to a DPC++ clang++ that has -fsyclbin{}",
         .home.as_ref().map_or_else(|| "PATH".to_owned(), |home| format!("{} or PATH", home.display())),
         listed(.passed_over)
     )]
     NoCompiler {
-        /// The folder that installed ones would lie in.
+        /// The directory of installed compilers.
         home: Option<PathBuf>,
-        /// What was found and does not do.
+        /// The candidates that were found and are unusable.
         passed_over: Vec<PassedOver>,
     },
-    /// There is no place to look for a compiler.
+    /// The directory of installed compilers cannot be determined.
     #[error(transparent)]
     NoHome(#[from] syclbin_toolchain::NoHome),
     /// The compiler could not be started.
@@ -73,10 +72,10 @@ pub enum Error {
     Start {
         /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The compiler was started, and how it ended or what it said could not be found out.
+    /// The compiler was started, but its exit status or its output could not be read.
     #[error(
         "{} ran, but it cannot be told what became of {}: {source}; see that the disk of OUT_DIR ({}) has room and can be read, and build again",
         .program.display(),
@@ -88,20 +87,20 @@ pub enum Error {
         program: PathBuf,
         /// The source that it compiled.
         source_file: PathBuf,
-        /// The file with what it said.
+        /// The file with its output.
         log: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The compiler found errors in the source: [`Error::diagnostics`] has its own words.
+    /// The compiler found errors in the source: [`Error::diagnostics`] returns them.
     #[error("{} does not compile; see the compiler's errors", .source_file.display())]
     Compile {
         /// The source.
         source_file: PathBuf,
-        /// The compiler's diagnostics, as it wrote them.
+        /// The compiler's diagnostics, unchanged.
         diagnostics: String,
     },
-    /// The compiler died.
+    /// The compiler crashed.
     #[error(
         "the compiler {how} while compiling {}; this is a fault of the compiler or of the machine (out of memory, say). To repeat it:\n  {command}",
         .source_file.display()
@@ -109,11 +108,11 @@ pub enum Error {
     Crash {
         /// The source.
         source_file: PathBuf,
-        /// How it ended.
+        /// How the compiler ended.
         how: Ended,
-        /// A command line that repeats it.
+        /// A command line that repeats the crash.
         command: String,
-        /// What it wrote before.
+        /// The diagnostics that it wrote before.
         diagnostics: String,
     },
     /// The compiler did not end in time.
@@ -126,31 +125,30 @@ pub enum Error {
     Hangs {
         /// The source.
         source_file: PathBuf,
-        /// For how long it was let run.
+        /// The time limit.
         limit: Duration,
-        /// A command line that repeats it.
+        /// A command line that repeats the compile.
         command: String,
-        /// What it wrote before.
+        /// The diagnostics that it wrote before.
         diagnostics: String,
     },
-    /// Something is wrong with some of several sources: [`Error::diagnostics`] has what the compiler
-    /// said.
+    /// Some of several sources failed: [`Error::diagnostics`] returns the compiler's diagnostics.
     #[error("{}{summary}", each(.failures))]
     Sources {
-        /// What is wrong with each.
+        /// The error of each source.
         failures: Vec<Error>,
         /// The compiler's diagnostics, each once.
         diagnostics: String,
-        /// How many there are, and in which sources.
+        /// The number of errors and warnings, and their sources.
         summary: String,
     },
-    /// Device code uses functions or variables that none of the sources defines.
+    /// Device code uses functions or variables that no source defines.
     #[error("{}", undefined(.0))]
     Undefined(Vec<Undefined>),
-    /// The path of a source has a line break in it.
+    /// The path of a source contains a line break.
     #[error("source {0:?} has a line break in its path, which Cargo cannot be told of; rename it")]
     LineBreak(PathBuf),
-    /// The compiler left a file that cannot be read as SYCLBIN.
+    /// The compiler wrote a file that cannot be read as SYCLBIN.
     #[error(
         "{} left no usable SYCLBIN file of {}: {problem}; is it a DPC++ clang++ with -fsyclbin (2025.2 or newer)?",
         .program.display(),
@@ -161,7 +159,7 @@ pub enum Error {
         program: PathBuf,
         /// The source.
         source_file: PathBuf,
-        /// What is wrong with the file.
+        /// The problem with the file.
         problem: String,
     },
     /// The file that [`Build::prebuilt`](crate::Build::prebuilt) names is missing or damaged.
@@ -169,10 +167,10 @@ pub enum Error {
     Prebuilt {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
-    /// There is neither a compiler nor the file that stands in for one.
+    /// There is neither a compiler nor a prebuilt file.
     #[error("{compiler}\nand prebuilt {} is not there, either; `cargo syclbin build --commit` writes it where there is a compiler", .path.display())]
     PrebuiltMissing {
         /// The file.
@@ -187,10 +185,10 @@ pub enum Error {
         symbol: String,
         /// The source that was given first.
         first: PathBuf,
-        /// The other.
+        /// The source that was given later.
         second: PathBuf,
     },
-    /// What the compiler made does not fit the format.
+    /// The compiler's output does not fit the format.
     #[error(
         "the SYCLBIN file cannot be made: {0}; try another compiler (`cargo syclbin doctor` tells which ones do), and please report this one"
     )]
@@ -198,25 +196,25 @@ pub enum Error {
     /// A file in `OUT_DIR` could not be written.
     #[error("{} cannot be written: {source}; see that its folder is yours to write to, and has room", .path.display())]
     Write {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Returns what makes an error of a failure to write `path`.
+    /// Returns a closure that turns a failure to write `path` into an error.
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Write { path, source }
     }
 
-    /// What the compiler said, in its own words and over many lines; empty where it said nothing. The
-    /// message of the error does not have it.
+    /// Returns the compiler's diagnostics, unchanged and over many lines, or an empty string if there are
+    /// none. The message of the error does not include them.
     ///
-    /// [`Build::compile`](crate::Build::compile) shows it before the message. After
-    /// [`Build::try_compile`](crate::Build::try_compile) that is up to you:
+    /// [`Build::compile`](crate::Build::compile) prints them before the message. After
+    /// [`Build::try_compile`](crate::Build::try_compile), print them yourself:
     ///
     /// ```no_run
     /// // build.rs
@@ -247,19 +245,19 @@ impl From<Failure> for Error {
     }
 }
 
-/// A symbol that device code imports, and nothing exports.
+/// A symbol that device code imports and no module exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undefined {
     /// The symbol.
     pub symbol: String,
-    /// Its name in C++, as far as the symbol can be read.
+    /// Its C++ name, or the symbol if it cannot be demangled.
     pub name: String,
     /// The sources that use it.
     pub sources: Vec<PathBuf>,
 }
 
-/// Where a kernel is defined, and what to do.
+/// Returns where a kernel is defined twice, and what to do.
 fn twice(first: &Path, second: &Path) -> String {
     let first_name = first.display();
     if first == second {
@@ -290,14 +288,14 @@ fn undefined(all: &[Undefined]) -> String {
     text
 }
 
-/// What the compiler's own words do not tell of failures, a paragraph each.
+/// Returns the failures that the compiler's diagnostics do not show, a paragraph each.
 fn each(failures: &[Error]) -> String {
     let told = |failure: &&Error| !matches!(failure, Error::Compile { .. });
     let each = failures.iter().filter(told);
     each.map(|failure| format!("{failure}\n")).collect()
 }
 
-/// What is wrong with the one compiler, and what else there is.
+/// Returns why the forced compiler is unusable, and what to use instead.
 fn unusable(only: &PassedOver) -> String {
     let without = match &only.candidate.origin {
         Origin::Variable { name, .. } => format!("unset {name}"),

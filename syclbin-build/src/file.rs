@@ -5,12 +5,12 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Writes `bytes` to `path`, unless it has them already. What is there and no regular file
-/// (`/dev/null`, a pipe) is written to and stays what it is; a symbolic link is followed.
+/// Writes `bytes` to `path`, unless it has them already. If `path` is a device or a pipe, such as
+/// `/dev/null`, writes to it and does not replace it. Follows a symbolic link.
 ///
 /// # Errors
 ///
-/// When the folder does not exist or cannot be written; an older file stays as it was.
+/// Fails if the directory does not exist or cannot be written. Then an older file stays as it was.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     match target.metadata() {
@@ -28,11 +28,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(&target).map(drop).map_err(|error| error.error)
 }
 
-/// Writes `bytes` to `path`, which must not exist, not even as a link that leads nowhere.
+/// Writes `bytes` to `path`, which must not exist, not even as a dangling link.
 ///
 /// # Errors
 ///
-/// When it exists, or the folder does not exist or cannot be written.
+/// Fails if `path` exists, or if the directory does not exist or cannot be written.
 pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = temporary_beside(path)?;
     file.write_all(bytes)?;
@@ -40,7 +40,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     kept.map(drop).map_err(|error| error.error)
 }
 
-/// An empty file in the folder of `path`, with the permissions a new file has.
+/// Creates an empty file in the directory of `path`, with the permissions of a new file.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -9,25 +9,26 @@
 //! }
 //! ```
 //!
-//! The file lies in `OUT_DIR/syclbin/saxpy.syclbin`, where `include_syclbin!` of crate `syclbin-rt`
-//! finds it by its name. Kernels are compiled again when a source, a header, an argument or the
+//! The build script writes `OUT_DIR/syclbin/saxpy.syclbin`. `include_syclbin!` of crate `syclbin-rt` finds
+//! this file by its name. The script compiles kernels again when a source, a header, an argument or the
 //! compiler changed; [see below](crate#rebuilds-and-the-cache).
 //!
 //! # Without code
 //!
-//! Cargo.toml can say what to compile, and then build.rs is `syclbin_build::Build::from_manifest().compile()`:
+//! Cargo.toml can describe what to compile. Then build.rs is
+//! `syclbin_build::Build::from_manifest().compile()`:
 //!
 //! ```toml
 //! [package.metadata.syclbin.saxpy]
 //! sources = ["kernels/saxpy.cpp"]
 //! ```
 //!
-//! [`Build::from_manifest`] has all keys.
+//! [`Build::from_manifest`] documents all keys.
 //!
 //! # Headers
 //!
-//! `<syclbin/kernel.hpp>` has what a kernel needs of SYCL, and compiles in a sixth of the time of
-//! `<sycl/sycl.hpp>`:
+//! `<syclbin/kernel.hpp>` declares the part of SYCL that most kernels need. It compiles in a sixth of the
+//! time of `<sycl/sycl.hpp>`:
 //!
 //! ```cpp
 //! #include <syclbin/kernel.hpp>
@@ -39,34 +40,34 @@
 //! }
 //! ```
 //!
-//! It names the headers that have the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`,
-//! `<syclbin/atomic.hpp>`, `<syclbin/group.hpp>`, `<syclbin/local_memory.hpp>`,
-//! `<syclbin/constants.hpp>`, `<syclbin/printf.hpp>`. They are passed to every compiler, behind the
-//! folders of [`Build::include`].
+//! It names the headers that declare the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`,
+//! `<syclbin/atomic.hpp>`, `<syclbin/group.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`,
+//! `<syclbin/printf.hpp>`. Every compiler searches them after the directories of [`Build::include`].
 //!
 //! # The compiler
 //!
-//! A program that takes clang's command line and has `-fsyclbin`: a DPC++ `clang++` or `icpx` (2025.2
-//! or newer), or the `syclbin-clang` that `cargo syclbin toolchain install` installs. The first of
-//! these that has it:
+//! A SYCL compiler is a program that takes clang's command line and supports `-fsyclbin`. Examples are a
+//! DPC++ `clang++` or `icpx` (2025.2 or newer), and the `syclbin-clang` that
+//! `cargo syclbin toolchain install` installs. A build uses the first of these that supports `-fsyclbin`:
 //!
-//! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Each forces one: if that one does not
-//!    do, the build fails.
-//! 2. What crate `cc` takes for C++: `CXX_<target>` (also with underscores), `HOST_CXX`, or
-//!    `TARGET_CXX` when cross-compiling, then `CXX`; when cross-compiling also those of the host, as
-//!    kernels are for a device and any compiler does. A wrapper may come first (`ccache icpx`). Other
-//!    than in `cc`, one that does not do (`g++`, LLVM's own `clang++`) is passed over, and `CXXFLAGS` is
-//!    not read: its flags are meant for the processor.
+//! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Each forces one compiler: if it is unusable,
+//!    the build fails.
+//! 2. The C++ compiler of crate `cc`: `CXX_<target>` (also with underscores), `HOST_CXX`, or `TARGET_CXX`
+//!    when cross-compiling, then `CXX`. When cross-compiling, the host's variables count too, because kernels
+//!    run on a device and any compiler can build them. A wrapper may come first (`ccache icpx`). Unlike in
+//!    `cc`, an unusable compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is ignored, because its
+//!    flags are for the host processor.
 //! 3. `icpx`, `clang++` in `CMPLR_ROOT` and in `ONEAPI_ROOT`, which `setvars.sh` sets.
-//! 4. The installed one, in the user's cache folder or `SYCLBIN_HOME`.
+//! 4. The installed `syclbin-clang`, in the user's cache directory or `SYCLBIN_HOME`.
 //! 5. Any `icpx`, then any `clang++`, in `PATH`, and last in `/opt/intel/oneapi`.
 //!
-//! So a compiler that you named comes first; next the installed one, which is the same on every machine
-//! and stays when a system is updated; finally, any compiler on `PATH`. `cargo syclbin doctor` shows which
-//! compiler a build takes, which candidates it ignores, and why.
+//! So a compiler that you named comes first. The installed compiler comes next: it is the same on every
+//! machine and stays when a system is updated. Last comes any compiler on `PATH`. `cargo syclbin doctor`
+//! shows which compiler a build takes, which candidates it ignores, and why.
 //!
-//! A candidate is asked for its version and for `-fsyclbin` once; its answer is kept in `OUT_DIR` until
-//! its size or time changes. It has 30 seconds for each question, or `SYCLBIN_PROBE_SECONDS`.
+//! A build asks each candidate once for its version and for `-fsyclbin`. It caches the answer in `OUT_DIR`
+//! until the size or time of the candidate changes. Each question has a limit of 30 seconds, or the limit in
+//! `SYCLBIN_PROBE_SECONDS`.
 //!
 //! The compiler runs as a process, so its crash is an error message. A build script never downloads
 //! anything.
@@ -84,43 +85,45 @@
 //! # }
 //! ```
 //!
-//! Where a compiler is found, the sources are compiled as ever; where there is none, the kept file is
-//! taken. `cargo syclbin build --commit` writes it, and `cargo syclbin build --check` ends with 1 when it
-//! is stale, which needs no compiler. It has a record of the SHA-256 of its sources and of their headers
-//! as far as they belong to the package (they lie in its folder, or an include folder was named from
-//! there), and of the arguments, so times do not count. A build that has to take a stale file says so
-//! in a warning.
+//! Where there is a compiler, the build compiles the sources as usual. Where there is none, it uses the
+//! prebuilt file. `cargo syclbin build --commit` writes this file. `cargo syclbin build --check` exits with 1
+//! when the file is stale, and needs no compiler. The file records the arguments and the SHA-256 of its
+//! sources and their headers, so times do not count. It records the headers that belong to the package: those
+//! in the directory of the package, or in an include directory that is named relative to it. A build that
+//! uses a stale file emits a warning.
 //!
-//! On docs.rs (`DOCS_RS` is set) nothing is compiled: the kept file is taken if there is one. If not, an
-//! empty file makes `include_syclbin!` write a module without kernels; items about kernels are passed
-//! over, and as rustdoc does not look into functions, calls of kernels do no harm there.
+//! On docs.rs (`DOCS_RS` is set) a build compiles nothing and uses the prebuilt file, if there is one.
+//! Otherwise it writes an empty file, and `include_syclbin!` generates a module without kernels. Items about
+//! kernels are skipped. Rustdoc does not look into functions, so calls of kernels do no harm there.
 //!
 //! # Several sources
 //!
-//! [`Build::source`] may be called again: all sources become one file. They are compiled at once, with no
-//! more processes than Cargo's jobserver has tokens for (outside of Cargo: `NUM_JOBS`, else the number of
-//! cores). What is wrong with any of them is told in one go, and what a header has to say once.
+//! Call [`Build::source`] again to add a source: all sources become one file. The compilers run in parallel,
+//! with at most as many processes as Cargo's jobserver has tokens (outside of Cargo: `NUM_JOBS`, else the
+//! number of cores). A build reports the errors of all sources together, and each message about a header
+//! once.
 //!
-//! One source may define a function that another uses: both its declaration and its definition are
-//! `SYCL_EXTERNAL` then. The file says that it is an object, as somebody has to link it; without such
-//! functions it is to be executed as it is. `syclbin-rt` links when it loads the file. What no source
-//! defines is an error, unless [`Build::link_at_load`] says that it comes from another file.
+//! One source may define a function that another uses. Then both its declaration and its definition are
+//! `SYCL_EXTERNAL`, and the file's state is `object`, because its modules still have to be linked. Without
+//! such functions the state is `executable`. `syclbin-rt` links when it loads the file. A function that no
+//! source defines is an error, unless [`Build::link_at_load`] says that it comes from another file.
 //!
 //! # Targets
 //!
-//! By default, a file has SPIR-V for every device of OpenCL and, where component `nvidia` is installed beside
-//! `syclbin-clang`, PTX for every NVIDIA GPU. A source that cannot be compiled to PTX has none, with a warning.
-//! [`Build::targets`], `targets` in Cargo.toml or, for all builds that name none, the variable `SYCLBIN_TARGETS`
-//! name other targets, such as native code, which loads without a compile on the device it is for. Name them
-//! where a file must be the same whichever machine compiles it, such as one that is committed.
+//! By default, a file has SPIR-V for every device of OpenCL. It also has PTX for every NVIDIA GPU where
+//! component `nvidia` is installed beside `syclbin-clang`. A source that cannot be compiled to PTX has none,
+//! with a warning. Three settings name other targets: [`Build::targets`], `targets` in Cargo.toml, and the
+//! variable `SYCLBIN_TARGETS` for all builds that name none. They can name native code, which loads without a
+//! compile on its device. Name the targets of a file that must be the same on every machine that compiles it,
+//! such as a committed file.
 //!
-//! PTX is compiled by a process of its own, at the same time as SPIR-V. It makes a build about twice as expensive:
-//! one small kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s instead
-//! of 5.2 s with `<sycl/sycl.hpp>` (x86-64, November 2026). Cached kernels cost nothing.
+//! A separate process compiles PTX, at the same time as SPIR-V. PTX makes a build about twice as expensive:
+//! one small kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s
+//! instead of 5.2 s with `<sycl/sycl.hpp>` (x86-64, November 2026). Cached kernels cost nothing.
 //!
-//! A compiler that runs for 600 seconds is stopped, or for those that `SYCLBIN_COMPILE_SECONDS` names.
-//! Errors have colours when `CARGO_TERM_COLOR` is `always`: Cargo captures what a build script says, so
-//! no terminal can be asked.
+//! A compiler is stopped after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have
+//! colours when `CARGO_TERM_COLOR` is `always`. Cargo captures the output of a build script, so the script
+//! cannot ask the terminal.
 //!
 //! # Rebuilds and the cache
 //!
@@ -137,18 +140,19 @@
 //!
 //! A cached result is used if all of these are as they were:
 //!
-//! - every file that was read: sources, headers and embedded files, byte by byte. A changed comment compiles
-//!   again, a touched file does not;
-//! - the files that do not exist, but that the compiler would prefer to one that it read, or that `__has_include`
-//!   or `__has_embed` asked for;
-//! - the arguments, with paths as you gave them. Two checkouts share what they compile, unless an argument is an
+//! - every file that was read: sources, headers and embedded files, byte by byte. A changed comment triggers
+//!   a recompile, a touched file does not;
+//! - the missing files that the compiler would prefer to a file it read, or that `__has_include` or
+//!   `__has_embed` asked for: they still do not exist;
+//! - the arguments, with paths as you gave them. Two checkouts share results, unless an argument is an
 //!   absolute path or begins with `-g`;
 //! - the variables that compilers read (`CPATH`, `SYCLBIN_PTX_INLINE` and others);
 //! - the compiler: its path, its version, the size and times of its files and of the `.cfg` files beside it, and
 //!   the versions of GCC on the machine;
 //! - the version and code of this crate.
 //!
-//! The compiler's warnings are cached too, and repeated. Some sources are compiled each time:
+//! The compiler's warnings are cached too, and repeated. A source is compiled each time if one of these
+//! holds:
 //!
 //! - a source or header contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment, or
 //!   `__has_include` of a macro;
@@ -158,13 +162,13 @@
 //! - a file changed or appeared while the compiler ran, or in the 10 ms before;
 //! - the compile failed.
 //!
-//! Each result is verified by a hash when it is read, and a damaged one is compiled again. A cache that others
-//! can write to is not used, with a warning. A cache that cannot be read or written, or that another process
-//! locks for more than a moment, fails no build.
+//! Each result is verified by a hash when it is read, and a damaged result is compiled again. A cache that
+//! others can write to is ignored, with a warning. A cache that cannot be read or written does not fail the
+//! build. Nor does a cache that another process locks for more than a moment.
 //!
-//! What an earlier run of the script built and this one does not is taken away once this one has built
-//! something: `include_syclbin!` of a name that is gone is an error, not the kernels of yesterday. So one
-//! process builds all files of an `OUT_DIR`.
+//! A build removes the files that an earlier run of the script built and this run does not, once this run has
+//! built a file. So `include_syclbin!` of a name that is gone is an error, and does not embed outdated
+//! kernels. Therefore one process must build all files of an `OUT_DIR`.
 //!
 //! # Out of scope
 //!

@@ -1,6 +1,6 @@
 //! `[package.metadata.syclbin]` in Cargo.toml: what to compile, without code.
 //!
-//! Read by build scripts and by `cargo syclbin list`, so both say the same of a mistake.
+//! Build scripts and `cargo syclbin list` share this module, so both report the same mistakes.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::build::Build;
 use crate::cargo;
 use crate::error::{Error, Result};
 
-/// Where the tables lie.
+/// The table with the files.
 const TABLE: &str = "package.metadata.syclbin";
 
 /// The keys of a table, as in its documentation.
@@ -27,7 +27,7 @@ const KEYS: [&str; 8] = [
     "prebuilt",
 ];
 
-/// All files that Cargo.toml describes: what [`Build::from_manifest`] gives.
+/// All files that Cargo.toml describes, from [`Build::from_manifest`].
 #[derive(Clone, Debug)]
 #[must_use = "nothing is compiled before `compile` is called"]
 pub struct Manifest {
@@ -38,16 +38,16 @@ pub struct Manifest {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What it is called: `include_syclbin! { mod kernels = "NAME"; }`.
+    /// Its name: `include_syclbin! { mod kernels = "NAME"; }`.
     pub name: String,
-    /// Its sources, from the folder of Cargo.toml.
+    /// Its sources, relative to the directory of Cargo.toml.
     pub sources: Vec<PathBuf>,
-    /// What makes it.
+    /// The build that makes it.
     pub build: Build,
 }
 
 impl Build {
-    /// The builds that Cargo.toml describes, one for each table `[package.metadata.syclbin.NAME]`:
+    /// Reads the builds from Cargo.toml, one for each table `[package.metadata.syclbin.NAME]`:
     ///
     /// ```toml
     /// [package.metadata.syclbin.saxpy]
@@ -69,7 +69,7 @@ impl Build {
     /// ```
     pub fn from_manifest() -> Manifest {
         Manifest {
-            // Build scripts run in the folder of Cargo.toml.
+            // Build scripts run in the directory of Cargo.toml.
             path: PathBuf::from("Cargo.toml"),
         }
     }
@@ -83,11 +83,11 @@ impl Manifest {
         }
     }
 
-    /// Compiles each file, and returns their paths, by name.
+    /// Compiles each file, and returns their paths, sorted by name.
     ///
     /// # Errors
     ///
-    /// [`Error::Manifest`] for a mistake in Cargo.toml, with its line; else as
+    /// Returns [`Error::Manifest`] for a mistake in Cargo.toml, with its line. Other errors are those of
     /// [`Build::try_compile`].
     pub fn try_compile(self) -> Result<Vec<PathBuf>> {
         cargo::rerun_if_changed(&self.path);
@@ -104,11 +104,12 @@ impl Manifest {
     }
 }
 
-/// What the manifest at `path` describes, by name; none if it has no such table.
+/// Returns the files that the manifest at `path` describes, sorted by name, or `None` if it has no such
+/// table.
 ///
 /// # Errors
 ///
-/// When it cannot be read or has a mistake.
+/// Fails if the manifest cannot be read or has a mistake.
 pub fn read(path: &Path) -> Result<Option<Vec<Entry>>> {
     let text = std::fs::read_to_string(path).map_err(|source| Error::Manifest {
         path: path.to_owned(),
@@ -122,12 +123,12 @@ pub fn read(path: &Path) -> Result<Option<Vec<Entry>>> {
     })
 }
 
-/// The number of the line that begins or goes on after `before`.
+/// Returns the number of the line at the end of `before`.
 fn line(before: &str) -> usize {
     1 + before.matches('\n').count()
 }
 
-/// Something wrong, and where.
+/// A mistake, and its position.
 struct Mistake {
     at: Option<Range<usize>>,
     problem: String,
@@ -176,7 +177,7 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
         }
         entries.push(entry(name, value)?);
     }
-    // As they are written, whatever order the parser keeps.
+    // The order must not depend on the parser.
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Some(entries))
 }
@@ -233,7 +234,7 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
     })
 }
 
-/// What a macro is defined as: `true` is without a value.
+/// Returns the value of a macro: `true` defines the macro without a value.
 fn definition(value: &Value<'_>, place: &str) -> Result<Option<String>, Mistake> {
     match value.get_ref() {
         DeValue::String(text) => Ok(Some(text.to_string())),

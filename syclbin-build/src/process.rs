@@ -1,4 +1,4 @@
-//! A process that is watched: what it says goes to a file, and it ends in time, with all it started.
+//! A watched process: its output goes to files, and it ends in time, together with its children.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -6,10 +6,10 @@ use std::io::{self, Read as _, Seek as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a program says beyond this is left out: it is no diagnostic any more.
+/// The longest output that is read: more than this is not a diagnostic.
 const MOST_SAID: u64 = 16 << 20;
 
-/// Names how many seconds a compile may take.
+/// The variable with the time limit of a compile, in seconds.
 pub(crate) const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
 
 /// Returns the limit that the value of a variable sets in seconds, else `default`.
@@ -20,7 +20,7 @@ pub(crate) fn time_limit(value: Option<OsString>, default: Duration) -> Duration
         .map_or(default, Duration::from_secs)
 }
 
-/// How a process ended that did not exit by itself.
+/// The exit status of a process that crashed or was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended(pub(crate) ExitStatus);
 
@@ -42,7 +42,7 @@ impl std::fmt::Display for Ended {
     }
 }
 
-/// A running program. It is stopped when this is dropped.
+/// A running program. Dropping it stops the program.
 pub(crate) struct Process {
     child: Child,
     stderr: File,
@@ -51,8 +51,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `command`. What it says goes to files: a pipe would have us wait for whatever the program
-    /// started and left behind.
+    /// Starts `command`. Its output goes to files: a pipe would make us wait for every process that the
+    /// program started and left behind.
     pub(crate) fn start(
         mut command: Command,
         stdout: impl Into<Stdio>,
@@ -71,7 +71,7 @@ impl Process {
         })
     }
 
-    /// How it ended, if it did.
+    /// Returns the exit status if the program ended.
     pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = self.child.try_wait()?;
         self.is_over = status.is_some();
@@ -82,19 +82,19 @@ impl Process {
         self.started.elapsed()
     }
 
-    /// What it has said on its standard error so far.
+    /// Returns what it has written to standard error so far.
     pub(crate) fn said(&mut self) -> io::Result<String> {
         text(&mut self.stderr)
     }
 
-    /// Stops it, and what it started as far as that can be found.
+    /// Stops the program and the processes that it started, as far as they can be found.
     pub(crate) fn stop(&mut self) {
         if self.is_over {
             return;
         }
         #[cfg(target_os = "linux")]
         tree::kill(self.child.id());
-        // It may have ended by now, which is all that is wanted.
+        // An error is fine here: the program may have ended already.
         let _ = self.child.kill();
         self.is_over = self.child.wait().is_ok();
     }
@@ -106,7 +106,7 @@ impl Drop for Process {
     }
 }
 
-/// What a program wrote to `file`.
+/// Returns what a program wrote to `file`.
 pub(crate) fn text(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -114,14 +114,14 @@ pub(crate) fn text(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The processes that one started. A process group would find them too, but a compiler in a group of
-/// its own would not hear of Ctrl-C, and a hanging one would then hang on with nobody to stop it.
+/// The descendants of a process. A process group would find them too. But Ctrl-C does not reach a compiler in
+/// its own group, so a hanging compiler would run on without a way to stop it.
 #[cfg(target_os = "linux")]
 mod tree {
     use rustix::process::{Pid, Signal, kill_process};
 
-    /// Stops all before any is killed: none starts another meanwhile, and no number is given to a
-    /// process that is not meant.
+    /// Stops all processes before it kills any. So none starts another meanwhile, and no process number is
+    /// reused for an unrelated process.
     pub(super) fn kill(root: u32) {
         let mut found = Vec::new();
         freeze(root, &mut found);
@@ -154,7 +154,7 @@ mod tree {
     fn parent_of(process: u32) -> Option<u32> {
         let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
         let text = String::from_utf8_lossy(&text);
-        // `12 (name) S 7 ...`, where a name may have blanks and brackets in it.
+        // The format is `12 (name) S 7 ...`, and a name may contain blanks and brackets.
         let (_, after) = text.rsplit_once(')')?;
         after.split_whitespace().nth(1)?.parse().ok()
     }
@@ -169,7 +169,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let list = folder.path().join("pids");
         let mut command = Command::new("/bin/sh");
-        // A child, and a child of a child.
+        // A child, and a grandchild.
         let script =
             "sleep 1000 & echo $! >>\"$0\"; sh -c 'sleep 1000 & echo $! >>\"$0\"; wait' \"$0\"";
         command.args(["-c", script]).arg(&list);
@@ -185,7 +185,7 @@ mod tests {
         };
         process.stop();
         for process in started {
-            // One that is dead and not yet collected by whoever adopted it counts as gone.
+            // A dead process that its new parent has not collected yet counts as gone.
             let is_gone = || {
                 let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
                 status.map_or(true, |text| text.contains(") Z "))

@@ -1,4 +1,4 @@
-//! [`Request`]: what a user asks of one build. It holds what [`Build`](crate::Build) was told and no more.
+//! [`Request`]: the inputs of one build. It holds exactly what the user told [`Build`](crate::Build).
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,27 +7,27 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::prebuilt;
 
-/// What a user asks of one build.
+/// The inputs of one build.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) arguments: Vec<OsString>,
     /// The only compiler to try.
     pub(crate) compiler: Option<PathBuf>,
-    /// The file that is kept beside the sources.
+    /// The prebuilt file beside the sources.
     pub(crate) prebuilt: Option<PathBuf>,
-    /// Whether the file is to be linked with others.
+    /// Whether the file will be linked with others.
     pub(crate) links_at_load: bool,
 }
 
 impl Request {
-    /// Checks that every source can be compiled, and tells Cargo of it.
+    /// Checks that every source can be compiled, and reports it to Cargo.
     pub(crate) fn check_sources(&self) -> Result<()> {
         for path in &self.sources {
             if path.to_string_lossy().contains(['\n', '\r']) {
                 return Err(Error::LineBreak(path.clone()));
             }
-            // A missing source is named too, so that the script runs again once it is there.
+            // A missing source is reported too, so that the script runs again once it exists.
             cargo::rerun_if_changed(path);
             // Opening a directory or a FIFO succeeds elsewhere; neither can be compiled.
             syclbin_toolchain::file::open(path).map_err(|source| Error::Source {
@@ -38,7 +38,7 @@ impl Request {
         Ok(())
     }
 
-    /// Returns what the user wants of the compiler, in the same words on every machine.
+    /// Returns the user's arguments and sources in a form that is the same on every machine.
     pub(crate) fn recorded_arguments(&self, package: &Path, out_dir: &Path) -> Vec<String> {
         let sources = self.sources.iter().map(|source| source.as_os_str());
         let arguments = self.arguments.iter().map(OsString::as_os_str);

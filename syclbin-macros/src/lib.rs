@@ -1,12 +1,12 @@
 //! `include_syclbin!`: embeds a SYCLBIN file and writes a typed launch function for every kernel.
 //!
-//! Use it through crate `syclbin-rt`, which re-exports it and which the generated code calls. What
-//! it writes comes from crate `syclbin-expand`.
+//! Use this macro through crate `syclbin-rt`, which re-exports it and which the generated code calls. Crate
+//! `syclbin-expand` generates the code.
 #![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;
 
-/// Embeds a SYCLBIN file and writes a module with one typed function for every kernel in it.
+/// Embeds a SYCLBIN file and generates a module with one typed function for every kernel in it.
 ///
 /// ```ignore
 /// syclbin_rt::include_syclbin! {
@@ -18,23 +18,23 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// The text is the name that build.rs gave to `syclbin_build::Build::compile`, or the path of a
-/// file, relative to the folder of Cargo.toml, if it ends in `.syclbin`.
+/// The string is the name that build.rs passed to `syclbin_build::Build::compile`. If it ends in `.syclbin`,
+/// it is the path of a file, relative to the directory of Cargo.toml.
 ///
 /// # What is generated
 ///
 /// - `kernels::Module` with `load(&Queue)`, which compiles the kernels for the queue's device,
-/// - a method of it for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a
-///   `syclbin_rt::Launch`, whose `launch(range)` runs it. A C++ namespace is a Rust module with a
-///   struct `Kernels`, and a field of that name: `module.fill.iota(0.0, &mut out, n)`,
-/// - a struct for every struct that a kernel takes, a builder for specialization constants
-///   (`Module::builder(&queue).radius(3).load()`) and a method for every device global
-///   (`module.table()?.write(&[1, 2, 3, 4])`),
-/// - the way to functions in other files, which the kernels import
+/// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a
+///   `syclbin_rt::Launch`, whose `launch(range)` runs it. A C++ namespace becomes a Rust module with a struct
+///   `Kernels`, and a field of that name: `module.fill.iota(0.0, &mut out, n)`,
+/// - a struct for every struct that a kernel takes,
+/// - a builder for specialization constants (`Module::builder(&queue).radius(3).load()`),
+/// - a method for every device global (`module.table()?.write(&[1, 2, 3, 4])`),
+/// - a builder method that links other files, whose functions the kernels import
 ///   (`Module::builder(&queue).link(shapes::Module::FILE).load()`),
 /// - `kernels::SYCLBIN`, the bytes of the file at 8-byte alignment.
 ///
-/// `cargo syclbin expand FILE` prints it all.
+/// `cargo syclbin expand FILE` prints the generated code.
 ///
 /// | C++ | Rust |
 /// |---|---|
@@ -57,16 +57,16 @@ use proc_macro::TokenStream;
 /// | `accessor<T, 2>` | `(&DeviceSlice<T>, [usize; 2])`: the elements, and how they lie |
 /// | `sampler` | `&Sampler` |
 ///
-/// A parameter that the compiler removed from the code is in the signature all the same. A kernel
-/// that is compiled for one work-group size has it as a constant (`Module::SUM_LOCAL_SIZE`), and
-/// its launch takes a range without work-groups (`GlobalRange`).
+/// The signature also has the parameters that the compiler removed from the code. A kernel that is compiled
+/// for one work-group size has a constant for it (`Module::SUM_LOCAL_SIZE`). Its launch takes a range without
+/// work-groups (`GlobalRange`).
 ///
 /// # Structs
 ///
-/// They are `#[repr(C)]` and [`Pod`](https://docs.rs/bytemuck/latest/bytemuck/trait.Pod.html), with
-/// gaps as fields: write `Particle { mass: 1.0, ..Default::default() }`. That size and offsets are
-/// those of C++ is checked when your crate is compiled. A type of your own, which is checked in the
-/// same way, or another name is given like this:
+/// Structs are `#[repr(C)]` and [`Pod`](https://docs.rs/bytemuck/latest/bytemuck/trait.Pod.html), with gaps
+/// as fields: write `Particle { mass: 1.0, ..Default::default() }`. When your crate is compiled, a check
+/// compares size and offsets with those in C++. You can give your own type, which is checked in the same way,
+/// or another name:
 ///
 /// ```ignore
 /// syclbin_rt::include_syclbin! {
@@ -75,15 +75,15 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// Two structs of one name with different layouts in one file are an error.
+/// Two structs with the same name and different layouts in one file are an error.
 ///
 /// # Names
 ///
-/// A name follows from the kernel alone. An instance of a template is named after its arguments
-/// (`scale<int>` is `scale_int`), overloads after their parameters (`f(float *, int)` is
-/// `f_float_ptr_int`). A name that Rust reserves is raw (`r#move`) or gets an underscore (`self_`), as
-/// do `load_`, `builder_` and `new_`. Two kernels of one name in Rust are an error; give one another
-/// name, or leave kernels out:
+/// The name of a function depends only on the kernel. The name of a template instance includes its arguments
+/// (`scale<int>` is `scale_int`). The name of an overload includes its parameters (`f(float *, int)` is
+/// `f_float_ptr_int`). A reserved Rust name becomes raw (`r#move`) or gets an underscore (`self_`). `load`,
+/// `builder` and `new` become `load_`, `builder_` and `new_`. Two kernels with the same Rust name are an
+/// error: rename one of them, or leave kernels out:
 ///
 /// ```ignore
 /// syclbin_rt::include_syclbin! {
@@ -95,64 +95,63 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// A kernel is written as in C++: `saxpy`, `fill::iota`, `scale<int>`, `f(float *, int)`.
+/// Write a kernel as in C++: `saxpy`, `fill::iota`, `scale<int>`, `f(float *, int)`.
 ///
 /// # Contracts
 ///
-/// Launching a kernel is unsafe, because nothing says how far it reaches into its buffers. `safe fn`
-/// says so: with these conditions, whatever the arguments are, whatever the buffers hold, and
-/// whatever else is done to them meanwhile, the kernel does nothing undefined. That is a promise by
-/// whoever writes it, like an `unsafe` block. A launch that breaks a condition is an error, which
-/// names the kernel, the argument and both sides; nothing of it reaches the driver.
+/// Launching a kernel is unsafe, because the file does not say how far the kernel reaches into its buffers.
+/// `safe fn` declares a contract. Under its conditions, the kernel does nothing undefined: whatever the
+/// arguments are, whatever the buffers hold, and whatever else uses them meanwhile. The author of the
+/// contract promises that, as with an `unsafe` block. A launch that breaks a condition is an error, which
+/// names the kernel, the argument and both sides. Nothing of such a launch reaches the driver.
 ///
 /// A condition compares integers with `<`, `<=`, `==`, `!=`, `>=` or `>`. It may use
 ///
-/// - integer parameters, and members and elements of those that are passed by value:
-///   `world.grid.sizes[1]`. They are read as C++ has them, also from a type of your own. Parameters
-///   have their names of C++, raw where Rust reserves them: `r#in.len()`,
+/// - integer parameters, and members and elements of parameters that are passed by value:
+///   `world.grid.sizes[1]`. They are read with their C++ layout, also from your own type. Parameters have
+///   their C++ names, raw where Rust reserves them: `r#in.len()`,
 /// - `x.len()` of a buffer, an accessor or work-group memory, in elements (of a `void *` in bytes),
-/// - `x.align()` of a pointer or an accessor: the largest power of two that its address is known to be a
-///   multiple of,
+/// - `x.align()` of a pointer or an accessor: the largest power of two that is known to divide its address,
 /// - `x.size(0)` to `x.size(2)` of an accessor, as `get_range()` of C++,
-/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` of the launch. A contract that
-///   names `range[1]` means a kernel of two dimensions and asks the same of the range, unless a
-///   condition on `range.dimensions()` says otherwise. Write one where an index must not come twice:
-///   in a range of more dimensions than the kernel has it does,
+/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` of the launch. A contract that names
+///   `range[1]` means a kernel of two dimensions and requires a range of two dimensions. A condition on
+///   `range.dimensions()` overrides this. Write one where an index must not occur twice: it does in a range
+///   of more dimensions than the kernel has,
 /// - numbers, limits such as `i32::MIN`, and `+ - * / %`, which do not overflow unnoticed.
 ///
-/// It may have 300 words and signs; write more as several conditions.
+/// A condition may have 300 words and signs; split a longer condition into several.
 ///
-/// Every buffer needs a condition that bounds its length from below: by a number, by what the launch
-/// gets, or by another length that is bounded. `x.len() <= n` bounds nothing, and nor does what is always
-/// true, such as `x.len() >= 0`. An accessor of two or three dimensions needs such a condition for each,
-/// since the length does not tell how rows lie.
+/// Every buffer needs a condition that bounds its length from below: by a number, by a value of the launch,
+/// or by another length that is bounded. `x.len() <= n` bounds nothing. A condition that is always true, such
+/// as `x.len() >= 0`, bounds nothing either. An accessor of two or three dimensions needs such a condition
+/// for each dimension, because the length does not give the layout of the rows.
 ///
-/// Some conditions come by themselves, and the documentation of the function lists them:
+/// Some conditions are implied, and the documentation of the function lists them:
 ///
-/// - A signed number must be `>= 0` where a condition compares it with a length, or bounds it from above.
-///   `x.len() >= n` of an `int n` holds for -1, and a kernel that converts -1 to `size_t` writes beyond
-///   all memory. A condition that says how small `n` may be replaces this one: `n >= -8`, or
-///   `n >= i32::MIN` for a kernel that is right for every number.
-/// - A difference must be `>= 0` where a condition compares it with a length: `n - 1` in
-///   `x.len() >= n - 1`. To allow less, say so: `n - 1 >= -1`.
-/// - A number of which the file does not tell whether it is signed must be `>= 0` where a condition uses it.
+/// - A signed number must be `>= 0` where a condition compares it with a length, or bounds it from above. For
+///   an `int n`, `x.len() >= n` holds for -1, and a kernel that converts -1 to `size_t` writes out of bounds.
+///   A condition that says how small `n` may be replaces this one: `n >= -8`, or `n >= i32::MIN` for a kernel
+///   that is correct for every number.
+/// - A difference must be `>= 0` where a condition compares it with a length: `n - 1` in `x.len() >= n - 1`.
+///   To allow less, say so: `n - 1 >= -1`.
+/// - A number must be `>= 0` where a condition uses it and the file does not say whether it is signed.
 /// - A `bool` inside of a value must be 0 or 1.
-/// - What a pointer to a type with `alignas` gets is aligned to that. Generated structs have this alignment
-///   in Rust too, and arrays of them are allocated with it; a buffer has the alignment that its driver gives
-///   to all memory.
-/// - What a `void *` gets begins where its memory does, or at a multiple of what the device aligns memory
-///   to, as the kernel may read anything there. A condition on `x.align()` replaces this one: `x.align() >= 16`
-///   for a kernel that reads `float4`.
+/// - The argument for a pointer to a type with `alignas` must be aligned to that. Generated structs have this
+///   alignment in Rust too, and arrays of them are allocated with it. A buffer has the alignment that its
+///   driver gives to all memory.
+/// - The argument for a `void *` must begin where its memory begins, or at a multiple of the device's memory
+///   alignment. The reason is that the kernel may read any type there. A condition on `x.align()` replaces
+///   this one: `x.align() >= 16` for a kernel that reads `float4`.
 ///
-/// A kernel that takes device pointers in structs cannot be safe, nor can one of a file whose device
-/// globals hold any.
+/// A kernel that takes device pointers in structs cannot be safe. A kernel in a file whose device globals
+/// hold device pointers cannot be safe either.
 ///
 /// # Errors
 ///
-/// What is wrong is said at its token, all at once: a file that is missing or damaged, names that
-/// the file does not have, and what is said above. A kernel that takes what cannot be passed is left
-/// out: the documentation of the module says which and why, and so does the compiler when it is
-/// called.
+/// The macro reports all mistakes at once, each at its token: a missing or damaged file, names that the file
+/// does not have, and the mistakes described above. A kernel with an unsupported parameter is left out. The
+/// documentation of the module says which kernel and why. A call of the kernel is a compile error with the
+/// same reason.
 #[proc_macro]
 pub fn include_syclbin(input: TokenStream) -> TokenStream {
     syclbin_expand::include(input.into()).into()

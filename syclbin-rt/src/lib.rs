@@ -25,15 +25,19 @@
 //! }
 //! ```
 //!
-//! No driver is linked. [`Device::best_for`], [`Device::best`] and [`Device::all`] look for drivers when they
-//! are called; where there is none, the [`Error`] lists the places. Some environment variables have a
-//! say, all optional: `SYCLBIN_DEVICE` ([`Device::select`] has its grammar) and
-//! `OPENCL_DYLIB_PATH` (libraries to try first). `SYCLBIN_HOME` is where
-//! `cargo syclbin toolchain install` puts the CPU driver; a program finds the home it was built
-//! with again without that variable. What a driver compiles is kept in the home folder for the next
-//! run: `SYCLBIN_CACHE` names another folder, or is `off`.
+//! This crate does not link a driver. [`Device::best_for`], [`Device::best`] and [`Device::all`] look for
+//! drivers when they are called. Where there is none, the [`Error`] lists the places that were tried.
 //!
-//! The map, in the order in which a program meets it:
+//! Some optional environment variables change what the crate does:
+//!
+//! - `SYCLBIN_DEVICE` selects the device; [`Device::select`] has its grammar.
+//! - `OPENCL_DYLIB_PATH` lists libraries to try first.
+//! - `SYCLBIN_HOME` is the directory where `cargo syclbin toolchain install` puts the CPU driver. Without the
+//!   variable, a program finds the home it was built with.
+//! - `SYCLBIN_CACHE` names another directory for the code that drivers compile, or is `off`. By default, that
+//!   code is cached in the home directory for the next run.
+//!
+//! The modules, in the order in which a program meets them:
 //!
 //! - `device`: finds [`Device`]s and chooses among them; [`Partition`] divides them,
 //! - `queue`: [`Queue`] and its [`QueueOptions`]; [`Event`], [`EventFuture`] and [`Profile`] of a command; copies, and
@@ -45,12 +49,16 @@
 //!   was built,
 //! - `launch`: [`Launch`] with [`Arg`]s over an [`NdRange`] or a [`GlobalRange`]; [`Prepared`] and [`Recording`] repeat
 //!   launches; [`SafeLaunch`] has a contract,
-//! - `contract`: what generated code is written against,
+//! - `contract`: the interface that generated code is written against,
 //! - `backend`: the only unsafe code, under safe wrappers.
 //!
-//! With the feature `log` the crate `log` is told, under the target `syclbin_rt`, which device was chosen
-//! and what was compiled (level info), which images and places were tried (debug), what drivers warn of,
-//! and better devices that a file has no code for (warn). A launch or a copy says nothing.
+//! With the feature `log`, this crate writes to the crate `log` under the target `syclbin_rt`:
+//!
+//! - info: the device that was chosen and the code that was compiled,
+//! - debug: the images and places that were tried, and the warnings of drivers,
+//! - warn: better devices that a file has no code for.
+//!
+//! A launch or a copy logs nothing.
 //!
 //! Out of scope in this version: images (pictures), streams, and devices that neither OpenCL nor CUDA
 //! reaches.

@@ -1,11 +1,11 @@
-//! What is said to a logger, by the crate `log` and its feature: choices of devices and images, and
-//! what drivers compile. Nothing of a launch or a copy. Without the feature nothing is made of it.
+//! Log messages, by the crate `log` and its feature: choices of devices and images, and the code that drivers
+//! compile. Launches and copies log nothing. Without the feature, messages are not even formatted.
 //!
-//! | level | what |
+//! | level | content |
 //! |---|---|
-//! | warn | what a driver warns of when it compiles; what was kept on disk and cannot be used; a better device that a file has no code for |
-//! | info | which device is used, and why; what was compiled, and how long that took |
-//! | debug | places that were looked at; images that were chosen or passed over, and why; programs that were there already; what is linked |
+//! | warn | a driver's warnings when it compiles; cache entries that cannot be used; a better device that a file has no code for |
+//! | info | the device in use, with the reason; the compiled code, and how long that took |
+//! | debug | searched places; images that were chosen or skipped, with the reason; programs that existed already; linked modules |
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use std::fmt;
 #[cfg(feature = "log")]
 const TARGET: &str = "syclbin_rt";
 
-/// Something is not as it should be, and the program goes on.
+/// Logs a problem that does not stop the program.
 pub(crate) fn warn(message: fmt::Arguments<'_>) {
     #[cfg(feature = "log")]
     ::log::warn!(target: TARGET, "{message}");
@@ -21,7 +21,7 @@ pub(crate) fn warn(message: fmt::Arguments<'_>) {
     let _ = message;
 }
 
-/// What users of a program may want to know.
+/// Logs information for users of a program.
 pub(crate) fn info(message: fmt::Arguments<'_>) {
     #[cfg(feature = "log")]
     ::log::info!(target: TARGET, "{message}");
@@ -29,7 +29,7 @@ pub(crate) fn info(message: fmt::Arguments<'_>) {
     let _ = message;
 }
 
-/// What its authors may want to know.
+/// Logs information for authors of a program.
 pub(crate) fn debug(message: fmt::Arguments<'_>) {
     #[cfg(feature = "log")]
     ::log::debug!(target: TARGET, "{message}");
@@ -37,7 +37,7 @@ pub(crate) fn debug(message: fmt::Arguments<'_>) {
     let _ = message;
 }
 
-/// Whether somebody listens to warnings, before they are asked for.
+/// Returns whether a logger listens to warnings, before they are requested from the driver.
 pub(crate) fn hears_warnings() -> bool {
     #[cfg(feature = "log")]
     return ::log::log_enabled!(target: TARGET, ::log::Level::Warn);

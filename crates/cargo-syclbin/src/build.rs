@@ -1,6 +1,7 @@
-//! `cargo syclbin build`: the compiled files that are kept beside their sources, written or checked.
+//! `cargo syclbin build`: writes or checks the compiled files that are stored beside their sources.
 //!
-//! Only build scripts know what is compiled of what, so Cargo runs them, with orders from us.
+//! Only build scripts know which sources each file is compiled from. So Cargo runs them, with orders from this
+//! command.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,11 +32,11 @@ pub struct Options {
     pub cargo: Vec<OsString>,
 }
 
-/// Writes or checks the files, prints a line for each, and returns whether all is well.
+/// Writes or checks the files, prints a line for each, and returns whether all are in order.
 ///
 /// # Errors
 ///
-/// When there is no workspace, no package that builds kernels, or Cargo cannot be run.
+/// When the workspace is missing, when none of its packages builds kernels, or when Cargo cannot be run.
 pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages: Vec<_> = workspace.building().collect();
@@ -50,7 +51,7 @@ pub fn run(options: &Options) -> Result<bool> {
         },
         packages: folders.map(Into::into).collect(),
     };
-    // A folder of a new name has Cargo run scripts that it would find fresh.
+    // The directory has a new name each time, so Cargo also runs scripts that it considers fresh.
     let failed = |cause| Error::Save {
         file: std::env::temp_dir(),
         cause,
@@ -63,7 +64,7 @@ pub fn run(options: &Options) -> Result<bool> {
         .args(["check", "--quiet", "--keep-going", "--manifest-path"])
         .arg(workspace.metadata.workspace_root.join("Cargo.toml"))
         .arg("--target-dir")
-        // The scripts must not spoil what is built already: there, a check leaves no kernels.
+        // A check leaves no kernels, so the scripts must not write into the regular target directory.
         .arg(workspace.metadata.target_directory.join("syclbin"))
         .env(VARIABLE, folder.path());
     for package in &packages {
@@ -71,8 +72,8 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     command.args(&options.cargo);
     if options.check {
-        // A file that is missing leaves no kernels to check Rust code against: what counts are the
-        // reports, and what rustc says of such code would only hide them.
+        // A missing file leaves no kernels to check Rust code against. Only the reports count here, and rustc's
+        // errors about such code would hide them.
         command.stderr(std::process::Stdio::piped());
     }
     let output = command
@@ -125,7 +126,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || (real(one).is_some() && real(one) == real(other))
 }
 
-/// A line for each file: what became of it, and its path from the workspace.
+/// Formats a line for each file: the outcome, and the path relative to the workspace.
 fn render(reports: &[Report], root: &Path) -> String {
     let line = |report: &Report| {
         let path = report.package.join(&report.file);

@@ -43,13 +43,11 @@ fn state() -> impl TypedValueParser<Value = State> {
         .try_map(|name| State::from_name(&name).ok_or_else(|| format!("no state is called {name}")))
 }
 
-/// Writes a file in another container. The result appears whole or not at all, so it may replace
-/// the file itself.
+/// Writes a file in another container. The result appears complete or not at all, so it may replace the input.
 ///
 /// # Errors
 ///
-/// When the file cannot be read, has what the container cannot hold, or the result cannot be
-/// written.
+/// When the file cannot be read, has something that the container cannot hold, or the result cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let (_, mut model) = input.syclbin()?;
@@ -75,7 +73,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Writes `bytes` to the file `path`, whole or not at all; `-` is standard output.
+/// Writes `bytes` to the file `path`, completely or not at all; `-` is standard output.
 ///
 /// # Errors
 ///
@@ -90,11 +88,11 @@ fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Takes out of `file` what `container` cannot hold, and says what that was.
+/// Removes everything from `file` that `container` cannot hold, and returns a description of each removed item.
 fn drop_unknown(file: &mut Syclbin<'_>, container: Container) -> Vec<String> {
     let mut dropped = Vec::new();
     let version_2 = container == Container::Version2;
-    // Of an OffloadBinary of version 1, NUL ends the value of a string; everywhere, it ends a key.
+    // In an OffloadBinary of version 1, NUL ends the value of a string. In every container, NUL ends a key.
     let ends = |key: &str, value: &[u8]| {
         key.contains('\0') || container == Container::OffloadBinary1 && value.contains(&0)
     };

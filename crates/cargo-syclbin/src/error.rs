@@ -1,4 +1,4 @@
-//! What can go wrong in a command: each with the paths it is about and a way out.
+//! Errors of the commands. Each names the paths concerned and a remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why a command of `cargo syclbin` failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No home folder is known.
+    /// The home directory is unknown.
     #[error(transparent)]
     NoHome(#[from] NoHome),
 
-    /// The pinned wheels hold programs for another platform.
+    /// The pinned wheels contain programs for another platform.
     #[error(
         "the pinned wheels hold programs for x86-64 Linux, this machine is {arch} {os}; set \
          SYCLBIN_CLANG to the clang++ of your own DPC++ or build from prebuilt .syclbin files, \
@@ -30,7 +30,7 @@ pub enum Error {
         arch: String,
     },
 
-    /// The compiler driver does not lie beside this program.
+    /// The compiler driver is not beside this program.
     #[error(
         "{} not found, the compiler component needs it; `cargo install cargo-syclbin` installs it \
          beside cargo-syclbin, and in a checkout of the repository `cargo build -p cargo-syclbin` \
@@ -38,21 +38,21 @@ pub enum Error {
         looked.display()
     )]
     NoDriver {
-        /// Where it was looked for.
+        /// Where it was expected.
         looked: PathBuf,
     },
 
-    /// This program does not know where it lies itself.
+    /// The path of this program is unknown.
     #[error(
         "cannot tell where this program lies ({cause}), and syclbin-clang is taken from beside it; \
          start it by its full path"
     )]
     NoProgram {
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 
-    /// The lock of the home folder could not be taken.
+    /// The lock of the home directory could not be acquired.
     #[error(
         "cannot lock {}: {cause}; set SYCLBIN_HOME to a folder on a local disk",
         file.display()
@@ -60,7 +60,7 @@ pub enum Error {
     Lock {
         /// The lock file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 
@@ -70,13 +70,13 @@ pub enum Error {
          to the command of yours, or copy the wheels into a folder and pass --wheels DIR:{wheels}"
     )]
     NoPip {
-        /// What was tried and why each did not do.
+        /// The commands that were tried, and why each was rejected.
         tried: String,
-        /// The wheels in question, one a line.
+        /// The wheels concerned, one per line.
         wheels: String,
     },
 
-    /// pip could not be started or ended with an error, which it printed itself.
+    /// pip could not be started, or ended with an error, which it printed itself.
     #[error(
         "`{command}` failed ({status}); check the network, your pip settings (PIP_INDEX_URL) and the \
          room on the disk, or copy the wheels into a folder and pass --wheels DIR:{wheels}"
@@ -86,20 +86,20 @@ pub enum Error {
         command: String,
         /// How it ended.
         status: String,
-        /// The wheels in question, one a line.
+        /// The wheels concerned, one per line.
         wheels: String,
     },
 
-    /// Wheels that should lie in a folder do not.
+    /// A directory lacks wheels that should be there.
     #[error("{} lacks these wheels; copy them there:{wheels}", folder.display())]
     MissingWheels {
-        /// The folder of `--wheels`, or the one pip was told to fill.
+        /// The directory given with `--wheels`, or the download directory for pip.
         folder: PathBuf,
-        /// The wheels in question, one a line.
+        /// The wheels concerned, one per line.
         wheels: String,
     },
 
-    /// A wheel is not as long as the pinned one.
+    /// A wheel has a different size from the pinned wheel.
     #[error(
         "{} has {found} bytes, the pinned wheel has {expected}; the file was cut short or is \
          another build: delete it and fetch it again",
@@ -114,7 +114,7 @@ pub enum Error {
         found: u64,
     },
 
-    /// A wheel is not the pinned one.
+    /// A wheel has a different hash from the pinned wheel.
     #[error(
         "{} has SHA-256 {found}, the pinned wheel has {expected}; delete it and fetch it again, and \
          if it stays so distrust where it comes from",
@@ -129,7 +129,7 @@ pub enum Error {
         found: String,
     },
 
-    /// A wheel does not hold what its pin says.
+    /// A wheel does not contain what its pin says.
     #[error("{}: {problem}; the pin of this wheel is wrong, please report it", file.display())]
     WheelContent {
         /// The wheel.
@@ -141,26 +141,26 @@ pub enum Error {
     /// A file could not be read.
     #[error("cannot read {}: {cause}", file.display())]
     Read {
-        /// The file or folder.
+        /// The file or directory.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 
-    /// A file or folder could not be written.
+    /// A file or directory could not be written.
     #[error(
         "cannot write {}: {cause}; installing needs {} ({needed} bytes) in {}: make room there and \
          make it writable, or set SYCLBIN_HOME to another folder",
         file.display(), Size(*needed), home.display()
     )]
     Write {
-        /// The file or folder.
+        /// The file or directory.
         file: PathBuf,
-        /// The home folder.
+        /// The home directory.
         home: PathBuf,
-        /// What the whole installation takes at its peak, in bytes.
+        /// The peak space that the whole installation takes, in bytes.
         needed: u64,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 
@@ -170,15 +170,15 @@ pub enum Error {
         file.display(), home.display()
     )]
     Remove {
-        /// The file or folder.
+        /// The file or directory.
         file: PathBuf,
-        /// The home folder.
+        /// The home directory.
         home: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 
-    /// A component is asked for that is not installed.
+    /// The requested component is not installed.
     #[error(
         "{} is not installed in {}; run `{INSTALL_COMMAND} --component {}`",
         component.name(), home.display(), component.name()
@@ -186,22 +186,22 @@ pub enum Error {
     NotInstalled {
         /// The component.
         component: Component,
-        /// The home folder.
+        /// The home directory.
         home: PathBuf,
     },
 
-    /// A file does not read as SYCLBIN.
+    /// A file is not a valid SYCLBIN file.
     #[error("{}: {cause}; {remedy}", file.display())]
     NotSyclbin {
         /// The file.
         file: PathBuf,
         /// What is wrong with it, and where.
         cause: Box<syclbin::Error>,
-        /// What it seems to be, or who says more.
+        /// What the file seems to be, or which command reports more.
         remedy: String,
     },
 
-    /// A file could hold no device images, or is damaged.
+    /// A file cannot contain device images, or is damaged.
     #[error("{}: {cause}", file.display())]
     Extract {
         /// The file.
@@ -210,46 +210,46 @@ pub enum Error {
         cause: Box<syclbin::Error>,
     },
 
-    /// No image of a file fits into SYCLBIN.
+    /// No image in a file can be packaged as SYCLBIN.
     #[error("{}: no image in it can be packaged as SYCLBIN:{notes}", file.display())]
     NothingToPackage {
         /// The file.
         file: PathBuf,
-        /// What each image lacks, one a line.
+        /// What each image lacks, one per line.
         notes: String,
     },
 
-    /// A file is in the way.
+    /// A file already exists.
     #[error("{} exists; --force overwrites it, and nothing was written", file.display())]
     Exists {
         /// The file.
         file: PathBuf,
     },
 
-    /// A result could not be saved.
+    /// A result could not be written.
     #[error("cannot write {}: {cause}", file.display())]
     Save {
-        /// The file or folder.
+        /// The file or directory.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 
-    /// A container cannot hold what a file has.
+    /// A file has something that the container cannot hold.
     #[error("{}: {cause}; --drop-unknown leaves out what the container cannot hold", file.display())]
     Convert {
         /// The file.
         file: PathBuf,
-        /// What it has.
+        /// What the container cannot hold.
         cause: Box<syclbin::write::Error>,
     },
 
-    /// A file has what SYCLBIN cannot spell.
+    /// A file has something that SYCLBIN cannot express.
     #[error("{}: {cause}", file.display())]
     Unwritable {
         /// The file.
         file: PathBuf,
-        /// What it has.
+        /// What SYCLBIN cannot express.
         cause: Box<syclbin::write::Error>,
     },
 
@@ -258,7 +258,7 @@ pub enum Error {
     Expand {
         /// The file.
         file: PathBuf,
-        /// All that is wrong.
+        /// All problems.
         problems: Vec<String>,
     },
 
@@ -266,7 +266,7 @@ pub enum Error {
     #[error("Cargo finds no workspace: {0}")]
     Workspace(String),
 
-    /// A package that is not in the workspace.
+    /// The workspace has no package of this name.
     #[error("no package of the workspace is called {name}; `cargo metadata --no-deps` lists them")]
     NoPackage {
         /// The name.
@@ -280,16 +280,16 @@ pub enum Error {
     )]
     NothingBuilds,
 
-    /// What a Cargo.toml says of kernels has a mistake.
+    /// The kernel description in a Cargo.toml has a mistake.
     #[error(transparent)]
     Manifest(syclbin_build::Error),
 
     /// Cargo could not be run.
     #[error("cannot run {program}: {cause}; set CARGO to the path of Cargo")]
     Cargo {
-        /// What was to be run.
+        /// The program.
         program: String,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 

@@ -1,4 +1,4 @@
-//! `cargo syclbin expand`: the Rust code that `include_syclbin!` makes of a file.
+//! `cargo syclbin expand`: the Rust code that `include_syclbin!` generates from a file.
 
 use std::path::{Path, PathBuf};
 
@@ -21,14 +21,14 @@ pub struct Options {
     pub items: String,
 }
 
-/// Prints the code, formatted.
+/// Prints the formatted code.
 ///
 /// # Errors
 ///
 /// When the file cannot be read or is damaged, and when the macro would refuse it.
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
-    // Says more of what is no SYCLBIN file, and how to get one.
+    // This check gives a better error for a file in another format, and says how to get a SYCLBIN file.
     input.syclbin()?;
     let path = match options.file == Path::new("-") {
         true => "kernels.syclbin".to_owned(),

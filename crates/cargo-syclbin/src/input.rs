@@ -1,6 +1,6 @@
-//! Files that a command is asked about: read whole, and named in every complaint.
+//! Input files of a command, which are read completely and named in every error.
 //!
-//! They are read, not mapped: another program may change a mapped file while it is looked at.
+//! They are read, not mapped: another program may change a mapped file while it is being examined.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ const STDIN: &str = "-";
 /// A file and its bytes.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// The path as it was given; `-` is standard input.
+    /// The path as given; `-` is standard input.
     pub path: PathBuf,
-    /// All of it.
+    /// The whole content.
     pub bytes: Vec<u8>,
 }
 
@@ -50,17 +50,17 @@ impl Input {
         })
     }
 
-    /// The path as text; what is not Unicode in it is replaced.
+    /// Returns the path as text. Parts that are not Unicode are replaced.
     #[must_use]
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
 
-    /// The file as SYCLBIN: its frame, and all of it.
+    /// Parses the file as SYCLBIN, and returns its frame and its complete content.
     ///
     /// # Errors
     ///
-    /// When it is something else, with what it seems to be, or is damaged.
+    /// When the file is damaged, or has another format. The error says which format it seems to be.
     pub fn syclbin(&self) -> Result<(File<'_>, Syclbin<'_>)> {
         let read = File::parse(&self.bytes).and_then(|file| {
             let model = file.to_model()?;
@@ -69,7 +69,7 @@ impl Input {
         read.map_err(|cause| self.not_syclbin(cause))
     }
 
-    /// The error that the file does not read as SYCLBIN.
+    /// Returns the error for a file that does not parse as SYCLBIN.
     #[must_use]
     pub fn not_syclbin(&self, cause: syclbin::Error) -> Error {
         Error::NotSyclbin {
@@ -79,7 +79,7 @@ impl Input {
         }
     }
 
-    /// What to do with a file that does not read as SYCLBIN.
+    /// Suggests what to do with a file that does not parse as SYCLBIN.
     fn remedy(&self, cause: &ErrorKind) -> String {
         let path = self.path.display();
         match Content::of(&self.bytes) {
@@ -106,19 +106,19 @@ impl Input {
     }
 }
 
-/// Whether a file that begins so can be one that a command is about. Of anything else, however large, the
-/// first bytes are enough for the error.
+/// Returns whether a file with this start has a format that the commands accept. For any other file, however large,
+/// the first bytes are enough for the error.
 fn is_known(start: &[u8]) -> bool {
     Content::of(start) != Content::Unknown || start.starts_with(b"MZ")
 }
 
-/// The SHA-256 of `bytes`, in lowercase hexadecimal.
+/// Returns the SHA-256 of `bytes` in lowercase hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// `bytes` in lowercase hexadecimal.
+/// Formats `bytes` in lowercase hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: [u8; 16] = *b"0123456789abcdef";
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(hex(&[0, 0x0f, 0xf0, 0xab]), "000ff0ab");
     }
 
-    /// What `act` returns, unless it waits for ever.
+    /// Returns the result of `act`, and fails the test if `act` hangs.
     fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || sender.send(act()));

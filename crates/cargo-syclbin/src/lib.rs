@@ -1,8 +1,7 @@
-//! The inside of `cargo syclbin`: what the program does once its arguments are parsed.
+//! The implementation of `cargo syclbin`, after the arguments are parsed.
 //!
-//! This library exists so that the program can be tested with small made-up wheels; it promises no
-//! stable interface. Users run the program:
-//!
+//! This library exists so that tests can run the program with small artificial wheels. Its interface is not stable.
+//! Users run the program:
 //! ```text
 //! cargo syclbin toolchain install     the SYCL compiler and an OpenCL device for the CPU
 //! cargo syclbin doctor                what this machine can compile and run, and what is missing
@@ -16,19 +15,19 @@
 //!
 //! | module | noun |
 //! |---|---|
-//! | [`toolchain`] | what is installed: pins, wheels, the manifest, install, list, remove |
-//! | [`doctor`] | what the machine has: facts, and the report over them |
-//! | [`inspect`] | a report over a file: for people as text, for programs as JSON |
+//! | [`toolchain`] | installed components: pins, wheels, the manifest, install, list, remove |
+//! | [`doctor`] | the machine: facts, and the report on them |
+//! | [`inspect`] | a report on a file: text for people, JSON for programs |
 //! | [`verify`], [`convert`], [`expand`], [`extract`] | the other commands about files |
-//! | [`build`] | files that are kept beside their sources, by the build scripts of a workspace |
-//! | [`workspace`] | the packages of a workspace, as Cargo tells them |
-//! | [`input`] | a file that a command is asked about |
-//! | [`programs`] | other programs: where they are, and what they answer |
-//! | [`ui`] | what the user sees while something takes long |
-//! | [`error`] | what can go wrong, each with its way out |
+//! | [`build`] | compiled files stored beside their sources, written by the build scripts of a workspace |
+//! | [`workspace`] | the packages of a workspace, as reported by Cargo |
+//! | [`input`] | an input file of a command |
+//! | [`programs`] | other programs: their paths, and their versions |
+//! | [`ui`] | output for the user |
+//! | [`error`] | errors, each with a remedy |
 //!
-//! The second program of this package, the compiler driver `syclbin-clang`, is the crate of that name. It shares no code
-//! with this one, and runs in a process of its own beside the compiler library.
+//! The second program of this package, the compiler driver `syclbin-clang`, is in the crate of that name. It shares
+//! no code with this crate, and runs in a process of its own beside the compiler library.
 #![forbid(unsafe_code)]
 
 pub mod build;

@@ -1,7 +1,7 @@
 //! `cargo syclbin list`: every SYCLBIN file that a workspace builds, from Cargo.toml or from code.
 //!
-//! Only build scripts know what they compile, and only Cargo knows where they write: so Cargo runs
-//! those that are not fresh, and its messages name each script's folder.
+//! Only build scripts know what they compile, and only Cargo knows where they write. So Cargo runs the scripts that
+//! are not fresh, and its messages name each script's output directory.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -34,14 +34,14 @@ pub struct Options {
     pub cargo: Vec<OsString>,
 }
 
-/// All files, as JSON has them: `schema/list.schema.json`.
+/// All files, in the form of the JSON output: `schema/list.schema.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Whether every build script ran: if not, files of those that did not may be missing here.
+    /// Whether every build script ran. If not, files of the other scripts may be missing here.
     pub complete: bool,
-    /// File by file, by package and name.
+    /// The files, sorted by package and name.
     pub files: Vec<Listed>,
 }
 
@@ -50,13 +50,13 @@ pub struct Report {
 pub struct Listed {
     /// The package.
     pub package: String,
-    /// What `include_syclbin!` calls it.
+    /// The name that `include_syclbin!` uses.
     pub name: String,
     /// `up to date` or `not built`.
     pub state: &'static str,
-    /// What it is compiled from, from the folder of the package.
+    /// The source files, relative to the package's directory.
     pub sources: Vec<String>,
-    /// Where it is.
+    /// Its path.
     pub path: Option<String>,
     /// Its size in bytes.
     pub size: Option<u64>,
@@ -64,19 +64,19 @@ pub struct Listed {
     pub kernels: Vec<String>,
 }
 
-/// Prints the files, and returns whether all of them are there.
+/// Prints the files, and returns whether all of them exist.
 ///
 /// # Errors
 ///
-/// When there is no workspace, no package that builds kernels, a mistake in what Cargo.toml says of
-/// them, or Cargo cannot be run.
+/// When the workspace is missing, when none of its packages builds kernels, when Cargo.toml describes kernels wrongly,
+/// or when Cargo cannot be run.
 pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages: Vec<_> = workspace.building().collect();
     if packages.is_empty() {
         return Err(Error::NothingBuilds);
     }
-    // Before Cargo takes its time.
+    // Cargo takes longer, so mistakes in Cargo.toml are reported first.
     let described: Vec<_> = packages
         .iter()
         .map(|package| manifest::read(package.manifest_path.as_std_path()))
@@ -108,7 +108,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(report.complete && report.files.iter().all(|file| file.path.is_some()))
 }
 
-/// Has Cargo run the build scripts; where each wrote, and whether Cargo ended well.
+/// Runs the build scripts through Cargo. Returns the output directory of each, and whether Cargo succeeded.
 fn build(
     packages: &[&Package],
     root: &Path,
@@ -147,7 +147,7 @@ fn build(
     Ok((folders, output.status.success()))
 }
 
-/// The files of a package: those that Cargo.toml describes, and those that lie in its folder.
+/// Lists the files of a package: those described in Cargo.toml, and those in its output directory.
 fn of_package(
     package: &Package,
     described: BTreeMap<String, Vec<PathBuf>>,
@@ -195,7 +195,7 @@ fn of_package(
         .collect()
 }
 
-/// Three lines for each file: what it is, its kernels, and where it lies, from the workspace.
+/// Formats three lines for each file: a description, its kernels, and its path relative to the workspace.
 fn render(report: &Report, root: &Path) -> String {
     let width = |of: fn(&Listed) -> &str| {
         let widths = report.files.iter().map(|file| of(file).len());

@@ -1,9 +1,9 @@
-//! `cargo syclbin`: installs the SYCL toolchain, says what a machine can compile and run, and looks
-//! into files of compiled kernels.
+//! `cargo syclbin`: installs the SYCL toolchain, reports what a machine can compile and run, and examines files of
+//! compiled kernels.
 //!
 //! Cargo runs this program as `cargo-syclbin syclbin ...`; it also works without the extra word.
-//! It ends with 0 when all went well, 1 when not, 2 when it was called wrongly. Answers go to
-//! standard output, all else to standard error.
+//! It ends with 0 on success, 1 on failure, and 2 for wrong arguments. Answers go to standard output, everything else
+//! to standard error.
 
 mod trial;
 
@@ -141,7 +141,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The arguments without the word by which Cargo calls us.
+/// Returns the arguments without the extra word that Cargo passes.
 fn arguments(all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     all.enumerate()
         .filter(|(index, word)| !(*index == 1 && word == "syclbin"))
@@ -213,7 +213,7 @@ fn install(options: Install) -> Result<()> {
     Ok(())
 }
 
-/// The home folder.
+/// Returns the home directory.
 fn home() -> Result<Home> {
     Ok(Home::locate(std::env::var_os(HOME_VARIABLE).as_deref())?)
 }

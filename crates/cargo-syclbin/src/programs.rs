@@ -1,23 +1,23 @@
-//! Other programs on this machine: where they are, and what they say their version is.
+//! Other programs on this machine: where they are, and which version they report.
 //!
-//! Looked up here and not by the operating system, so that an error can say what was tried and a
-//! test can offer a search path of its own.
+//! This module searches `PATH` itself and does not leave that to the operating system. Errors can then say what was
+//! tried, and tests can use a search path of their own.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The first executable file called `name` in the folders of `search`, a value of `PATH`.
+/// Returns the first executable file called `name` in the directories of `search`, a value of `PATH`.
 ///
-/// A `name` with a folder in it is taken as it is, as a shell would.
+/// Like a shell, it does not search for a `name` that contains a directory.
 #[must_use]
 pub fn find(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
     if name.contains(std::path::MAIN_SEPARATOR) {
         return Some(PathBuf::from(name)).filter(|path| is_program(path));
     }
     std::env::split_paths(search?)
-        // An empty entry means the current folder to a shell; nobody wants pip from there.
+        // To a shell, an empty entry means the current directory, which is not a safe place to run pip from.
         .filter(|folder| !folder.as_os_str().is_empty())
         .map(|folder| folder.join(name))
         .find(|path| is_program(path))
@@ -38,14 +38,14 @@ fn is_program(path: &Path) -> bool {
 /// A program and its first arguments, as found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// The program's file.
+    /// The path of the program.
     pub program: PathBuf,
     /// The arguments that always come first, like `-m pip`.
     pub leading: Vec<String>,
 }
 
 impl Invocation {
-    /// The words of a command line, its program looked up in `search`.
+    /// Finds the program of a command line in `search`, and keeps the other words as its leading arguments.
     #[must_use]
     pub fn find(words: &[&str], search: Option<&OsStr>) -> Option<Self> {
         let (name, leading) = words.split_first()?;
@@ -55,7 +55,7 @@ impl Invocation {
         })
     }
 
-    /// A process of it, not yet started.
+    /// Creates a process that runs it, not yet started.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
@@ -63,11 +63,11 @@ impl Invocation {
         command
     }
 
-    /// The first line it prints when asked for its version.
+    /// Returns the first line that it prints when asked for its version.
     ///
     /// # Errors
     ///
-    /// Why it could not be asked: it did not start, failed, or printed nothing.
+    /// Why the version is unknown: the program did not start, failed, or printed nothing.
     pub fn version(&self) -> Result<String, String> {
         let output = self
             .command()
@@ -80,7 +80,7 @@ impl Invocation {
             return Err(match err.as_slice() {
                 [] => output.status.to_string(),
                 [only] => only.clone(),
-                // The last line is where Python names the error, the first where others do.
+                // Python names the error on the last line, other programs on the first.
                 [first, .., last] => format!("{first} ... {last}"),
             });
         }
@@ -89,7 +89,7 @@ impl Invocation {
     }
 }
 
-/// The lines of some output that hold anything.
+/// Returns the lines of some output that are not empty.
 fn lines(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
     let lines = text.lines().map(|line| line.trim().to_owned());

@@ -1,12 +1,12 @@
-//! Running the trial kernel of the doctor, in a process of its own: a driver may crash or hang.
+//! Runs the doctor's trial kernel in a separate process, because a driver may crash or hang.
 
 use std::path::Path;
 
 use cargo_syclbin::doctor::{KERNEL, Ran, VALUE};
 use syclbin_rt::{Arg, Device, Launch, Module};
 
-/// Runs the trial kernel in a SYCLBIN file on the device that a program with that file would get. Returns
-/// what the doctor reads: see [`Ran::read`].
+/// Runs the trial kernel of a SYCLBIN file on the device that a program with this file would get. Returns the
+/// answer that the doctor parses with [`Ran::read`].
 pub(crate) fn run(file: &Path) -> String {
     let outcome = std::fs::read(file)
         .map_err(|error| format!("{}: {error}", file.display()))

@@ -1,7 +1,7 @@
-//! What the user sees: answers, and while something takes long lines, and a bar on a terminal.
+//! Output for the user: answers, and for long operations lines and, on a terminal, a bar.
 //!
-//! Standard output carries answers only, so that `$(cargo syclbin toolchain path)` works in a
-//! script. All else goes to standard error.
+//! Standard output carries answers only, so that `$(cargo syclbin toolchain path)` works in a script. Everything
+//! else goes to standard error.
 
 use std::cell::RefCell;
 use std::fmt::{self, Write as _};
@@ -10,11 +10,11 @@ use std::io::{self, IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How reports show what a user should look at.
+/// The style of text that needs the user's attention.
 pub(crate) const ATTENTION: Style = AnsiColor::Yellow.on_default();
 
-/// Prints an answer. Its colours show on a terminal, unless NO_COLOR says no, and elsewhere if
-/// CLICOLOR_FORCE says so. A reader that has seen enough, like `head`, is no failure.
+/// Prints an answer. Colours appear on a terminal unless NO_COLOR is set, and elsewhere if CLICOLOR_FORCE is set. A
+/// reader that closes the pipe early, like `head`, is not an error.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub fn answer(text: &str) -> io::Result<()> {
     print(anstream::stdout().lock(), text.as_bytes())
 }
 
-/// Writes an answer that is no text to standard output, with the same indulgence.
+/// Writes a binary answer to standard output. A reader that closes the pipe early is not an error here either.
 ///
 /// # Errors
 ///
@@ -40,8 +40,8 @@ fn print(mut output: impl Write, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Says something on standard error, where text from files and names of files can do no harm. That
-/// nobody reads it any more (`2>&1 | head`) is no reason to stop.
+/// Prints a message on standard error, and escapes text from files and file names that could be harmful. A closed
+/// pipe (`2>&1 | head`) does not stop the program.
 pub fn complain(text: impl fmt::Display) {
     let text = text.to_string();
     for line in text.split('\n') {
@@ -49,23 +49,23 @@ pub fn complain(text: impl fmt::Display) {
     }
 }
 
-/// An answer for programs: JSON on lines, as people like to read it too, so what could steer a
-/// terminal is escaped here as well.
+/// Formats an answer as JSON for programs, on several lines for people. Characters that could control a terminal
+/// are escaped here as well.
 ///
 /// # Errors
 ///
-/// Never for the answers of this program; the signature is that of the serializer.
+/// Never for the answers of this program; the serializer's signature requires a result.
 pub fn json(answer: &impl serde::Serialize) -> io::Result<String> {
     let json = serde_json::to_string_pretty(answer)?;
     let mut text = String::with_capacity(json.len() + 1);
     for c in json.chars() {
-        // The serializer has escaped all below; what is left there are its own line feeds.
+        // The serializer has escaped all characters below this limit, except its own line feeds.
         if c < '\u{7f}' || is_plain(c) {
             text.push(c);
             continue;
         }
         for unit in c.encode_utf16(&mut [0; 2]) {
-            // A String takes all there is.
+            // Writing to a string cannot fail.
             let _ = write!(text, "\\u{unit:04x}");
         }
     }
@@ -83,23 +83,23 @@ pub enum Format {
     Json,
 }
 
-/// The version of every JSON form. Fields are only added within a version; what is taken away,
-/// renamed or changes its meaning makes the next.
+/// The version of every JSON form. A version only ever gains fields. Removing or renaming a field, or changing its
+/// meaning, starts the next version.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Where an operation tells how far it is.
+/// The receiver of an operation's progress.
 pub trait Progress {
-    /// Says one thing, on a line of its own.
+    /// Shows a message on its own line.
     fn line(&self, text: &str);
-    /// Begins something that will take `total` bytes of work.
+    /// Starts an operation that will take `total` bytes of work.
     fn begin(&self, what: &str, total: u64);
-    /// `bytes` more of the work are done.
+    /// Reports `bytes` more of finished work.
     fn advance(&self, bytes: u64);
-    /// What was begun is done or given up.
+    /// Ends the operation, whether it finished or was abandoned.
     fn end(&self);
 }
 
-/// Shows lines, and a bar when standard error is a terminal.
+/// Shows lines, and a bar if standard error is a terminal.
 #[derive(Debug, Default)]
 pub struct Terminal {
     bar: RefCell<Option<ProgressBar>>,
@@ -141,7 +141,7 @@ impl Progress for Terminal {
     }
 }
 
-/// Says nothing.
+/// Shows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -152,7 +152,7 @@ impl Progress for Silent {
     fn end(&self) {}
 }
 
-/// A number of bytes, written for people: decimal units, as disks are sold and `df -H` counts.
+/// A number of bytes formatted for people, in decimal units like disk capacities and `df -H`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
 
@@ -170,8 +170,8 @@ impl fmt::Display for Size {
     }
 }
 
-/// Text from a file, written for people: what could steer a terminal or reorder the line is spelled
-/// out.
+/// Text from a file, formatted for people. Characters that could control a terminal or reorder the line are
+/// escaped.
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<'a>(pub &'a str);
 
@@ -187,11 +187,11 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// The same, cut where it is very long.
+/// The same as [`Escaped`], but very long text is truncated.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a>(pub &'a str);
 
-/// Characters of a [`Shown`] text.
+/// The number of characters of a [`Shown`] text.
 const SHOWN: usize = 200;
 
 impl fmt::Display for Shown<'_> {
@@ -207,8 +207,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether `c` stays in its place and is seen there: no control character, nothing invisible, and
-/// none of those that turn the direction of the text.
+/// Returns whether `c` is visible and does not move other text. Control characters, invisible characters and those
+/// that change the text direction are not plain.
 #[must_use]
 pub fn is_plain(c: char) -> bool {
     !c.is_control()

@@ -1,4 +1,4 @@
-//! `cargo syclbin verify`: all that is wrong with files, each finding with its place.
+//! `cargo syclbin verify`: everything that is wrong with files, each finding with its offset.
 
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
@@ -38,43 +38,43 @@ pub enum Deny {
     Warnings,
 }
 
-/// The findings of all files, as JSON has them: `schema/verify.schema.json`.
+/// The findings of all files, in the form of the JSON output: `schema/verify.schema.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Whether this is good enough to end with 0.
+    /// Whether the program ends with 0.
     pub passed: bool,
-    /// File by file.
+    /// The reports, one per file.
     pub files: Vec<FileReport>,
 }
 
 /// The findings of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileReport {
-    /// The path as it was given.
+    /// The path as given.
     pub path: String,
     /// Why the file could not even be read.
     pub unreadable: Option<String>,
-    /// By offset.
+    /// The findings, sorted by offset.
     pub findings: Vec<Finding>,
 }
 
-/// Something to know of a file.
+/// A finding about a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// `error`, `warning` or `note`.
     pub severity: &'static str,
-    /// Where: bytes from the start of the file.
+    /// The offset in bytes from the start of the file.
     pub offset: u64,
-    /// What it is about, such as `IR module 2`.
+    /// The record concerned, such as `IR module 2`.
     pub record: String,
-    /// What is wrong.
+    /// The problem.
     pub reason: String,
 }
 
-/// Prints what is wrong with files, and returns whether they pass. A file that cannot be read does
-/// not keep the others from being checked.
+/// Prints the problems of files, and returns whether the files pass. An unreadable file does not prevent the others
+/// from being checked.
 ///
 /// # Errors
 ///
@@ -139,11 +139,11 @@ impl FileReport {
     }
 }
 
-/// One line a finding, as compilers write them, and a verdict on each file.
+/// Formats a line for each finding, as compilers do, and a verdict on each file.
 fn render(report: &Report) -> String {
     let mut text = String::new();
     let mut line = |line: fmt::Arguments<'_>| {
-        // A String takes all there is.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{line}");
     };
     for file in report.files.iter().filter(|file| file.unreadable.is_none()) {

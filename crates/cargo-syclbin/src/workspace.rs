@@ -1,4 +1,4 @@
-//! The packages of the user's workspace, as Cargo tells them.
+//! The packages of the user's workspace, as reported by Cargo.
 
 use std::path::PathBuf;
 
@@ -18,15 +18,15 @@ pub struct Selection {
     pub packages: Vec<String>,
 }
 
-/// A workspace, and the packages of it that are meant.
+/// A workspace and its selected packages.
 pub struct Workspace {
-    /// All that Cargo tells.
+    /// Cargo's metadata.
     pub metadata: Metadata,
     names: Vec<String>,
 }
 
 impl Workspace {
-    /// Asks Cargo.
+    /// Reads the workspace from Cargo.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Workspace {
         Ok(Self { metadata, names })
     }
 
-    /// The packages whose build scripts use `syclbin-build`.
+    /// Returns the packages whose build scripts use `syclbin-build`.
     pub fn building(&self) -> impl Iterator<Item = &Package> {
         let uses = |package: &&Package| {
             package.dependencies.iter().any(|dependency| {

@@ -1,4 +1,4 @@
-//! One source to the modules of a file, with the compiler library in this process.
+//! Compiles a source to the modules of a file, with the compiler library in this process.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -18,14 +18,14 @@ use crate::{Failure, Result, own};
 
 const SPIRV: &str = "spir64-unknown-unknown";
 
-/// What became of a source.
+/// The result of compiling a source.
 pub(crate) struct Compiled {
     pub(crate) file: Syclbin<'static>,
-    /// The files that were read, if somebody asked.
+    /// The files that were read, if requested.
     pub(crate) read: Vec<PathBuf>,
 }
 
-/// Compiles `source` with `arguments` of clang. Warnings appear on standard error.
+/// Compiles `source` with `arguments` for clang. Warnings go to standard error.
 pub(crate) fn compile(
     source: &Path,
     mut arguments: Vec<String>,
@@ -70,8 +70,8 @@ pub(crate) fn compile(
     Ok(Compiled { file, read })
 }
 
-/// The text with its constants lowered, which is noted in the properties of its module, and so is what it
-/// has for others: the library says that of SPIR-V only. Calls are inlined.
+/// Finishes the PTX of a module: lowers its constants and inlines its calls. Records the constants and the exports
+/// in the module's properties, since the library reports them for SPIR-V only.
 fn finish(
     code: Vec<u8>,
     module: &mut AbstractModule<'_>,
@@ -102,15 +102,15 @@ fn finish(
     })
 }
 
-/// Takes out masks of functions that are no kernels: the library makes some for built-in functions that
-/// PTX has code of.
+/// Removes the masks of functions that are not kernels. The library creates such masks for built-in functions that
+/// have PTX code.
 fn only_of_kernels(module: &mut AbstractModule<'_>) {
     let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
     let is_kernel = |name: &str| kernels.contains(name);
     module.metadata.retain(set::KERNEL_PARAM_OPT, is_kernel);
 }
 
-/// What the library says of an option that clang knows and the library does not.
+/// The library's message about an option that clang knows and the library does not.
 const NOT_TAKEN: [&str; 2] = [
     "Option '",
     "' is not supported for SYCL runtime compilation",
@@ -129,7 +129,7 @@ fn failure(log: &str) -> Failure {
     }
 }
 
-/// Clang's own words: the library puts a heading of two lines before errors, and a tab.
+/// Returns clang's own output. The library puts a heading of two lines and a tab before errors.
 fn diagnostics(log: &str) -> String {
     let Some((_, details)) = log.split_once("Detailed information:\n") else {
         return log.into();
@@ -137,7 +137,7 @@ fn diagnostics(log: &str) -> String {
     details.strip_prefix('\t').unwrap_or(details).into()
 }
 
-/// One abstract module for each image, with the properties the library returned.
+/// Creates an abstract module for each image, with the properties that the library returned.
 fn assemble(images: Vec<DeviceImage>, state: State, made: Option<Ptx>) -> Result<Syclbin<'static>> {
     let mut file = Syclbin::new(state);
     for image in images {

@@ -1,19 +1,19 @@
 //! `syclbin-clang`: a drop-in for `clang++ -fsycl -fsyclbin` over DPC++'s compiler library.
 //!
-//! It takes clang's command line, compiles sources, joins them with SYCLBIN files, writes one SYCLBIN
-//! file, and ends with clang's exit code; clang's own diagnostics appear on standard error as clang
-//! wrote them. The library is 250 MB of LLVM that may crash: this process is what it may take with it.
+//! It takes clang's command line, compiles sources, joins them with SYCLBIN files, and writes one SYCLBIN file. It
+//! ends with clang's exit code, and clang's diagnostics appear unchanged on standard error. The library is 250 MB
+//! of LLVM that may crash; a crash ends only this process.
 //!
-//! | module | noun |
+//! | module | purpose |
 //! |---|---|
-//! | `command_line` | the options, and which of them are the library's |
-//! | `make` | from a command line to the files it asks for, in `steps` |
-//! | `compile` | one source to modules |
-//! | `library` | the compiler library: found, checked, called. The only unsafe code |
-//! | `lower` | specialization constants, which the library leaves to the linker |
-//! | `link` | the modules of all inputs in one file that has all it imports |
-//! | `native` | SPIR-V and PTX compiled for processors and GPUs |
-//! | `nvidia`, `inline` | PTX for NVIDIA's GPUs, and calls in it that are inlined |
+//! | `command_line` | the options, and which of them go to the library |
+//! | `make` | makes the requested files, in `steps` |
+//! | `compile` | compiles a source to modules |
+//! | `library` | finds, checks and calls the compiler library. The only unsafe code |
+//! | `lower` | lowers specialization constants, which the library leaves to the linker |
+//! | `link` | joins the modules of all inputs into a file without undefined imports |
+//! | `native` | compiles SPIR-V and PTX for processors and GPUs |
+//! | `nvidia`, `inline` | compiles PTX for NVIDIA GPUs, and inlines calls in it |
 
 mod command_line;
 mod compile;
@@ -32,12 +32,12 @@ use std::process::ExitCode;
 use command_line::options::Request;
 use command_line::{help, response_file};
 
-/// Runs the program with the arguments of this process, and returns its exit code.
+/// Runs the program with the arguments of this process and returns its exit code.
 pub fn main() -> ExitCode {
     let Err(failure) = run() else {
         return ExitCode::SUCCESS;
     };
-    // A diagnostic of clang stands for itself; what this program has to say is marked as its own.
+    // A diagnostic of clang is printed unchanged; this program marks its own messages.
     let mut stderr = std::io::stderr().lock();
     let _ = match &failure {
         Failure::Diagnostics(text) => writeln!(stderr, "{}", text.trim_end()),
@@ -69,24 +69,24 @@ fn run() -> Result<()> {
 }
 
 fn print(text: &str) {
-    // A reader that went away is not an error of ours.
+    // A closed pipe is not an error here.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Why there is no file.
+/// The reason why no file was made.
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
-    /// What clang said of the source.
+    /// Clang's diagnostics about the source.
     Diagnostics(String),
-    /// What this program says.
+    /// A message of this program.
     Own(String),
-    /// A process of ours said it, and ended with this code.
+    /// A child process that reported the error itself, with its exit code.
     Reported(u8),
 }
 
 type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// An error of this program's own.
+/// Returns an error of this program's own.
 fn own<T>(text: impl Into<String>) -> Result<T> {
     Err(Failure::Own(text.into()))
 }

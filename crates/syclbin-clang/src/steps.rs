@@ -1,4 +1,4 @@
-//! Steps: the processes that a request takes, shown as `-v` and `-###` show them, and run side by side.
+//! Steps: the processes that a request needs. They are shown like `-v` and `-###` of clang, and run in parallel.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,22 +15,23 @@ use crate::{Failure, Result, own};
 pub(crate) struct Step {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
-    /// Variables of the environment for it.
+    /// Environment variables for the process.
     pub(crate) variables: Vec<(&'static str, String)>,
-    /// What it works on, for messages.
+    /// The subject of the step, for messages.
     pub(crate) subject: String,
-    /// A file in between that it reads. Such files go when this program ends.
+    /// An intermediate file that it reads. These files are deleted when this program ends.
     pub(crate) reads: Option<PathBuf>,
-    /// Files in between that it writes.
+    /// Intermediate files that it writes.
     pub(crate) writes: Vec<PathBuf>,
-    /// Which of the steps that run with it compiles the same source. What both say is said once.
+    /// The index of another step in the same run that compiles the same source. Output that both print is shown
+    /// once.
     pub(crate) like: Option<usize>,
-    /// Whether all goes on without what it makes. Its failure is a warning then.
+    /// Whether the request can continue without its output. A failure is then only a warning.
     pub(crate) is_optional: bool,
 }
 
 impl Step {
-    /// This program, on `subject`.
+    /// Creates a step that runs this program on `subject`.
     pub(crate) fn of_own(subject: &str, arguments: Vec<String>) -> Result<Self> {
         let program = std::env::current_exe()
             .or_else(|error| own(format!("cannot tell where this program lies: {error}")))?;
@@ -46,7 +47,8 @@ impl Step {
         })
     }
 
-    /// The same without files that are about to go: it reads a copy, and writes into the current folder.
+    /// Returns a step that can be repeated after the intermediate files are deleted. It reads a copy, and writes
+    /// into the current directory.
     fn to_repeat(&self) -> Self {
         let mut step = self.clone();
         for argument in &mut step.arguments {
@@ -64,7 +66,7 @@ impl Step {
         step
     }
 
-    /// As clang shows it: a line, with every word in quotes.
+    /// Formats the step like clang: one line, with every word in quotes.
     fn line(&self) -> String {
         let mut line = String::new();
         for (name, value) in &self.variables {
@@ -77,7 +79,7 @@ impl Step {
         line
     }
 
-    /// Shows it, where steps are shown.
+    /// Shows the step, if steps are to be shown.
     pub(crate) fn show(&self, show: Show) {
         if show != Show::Nothing {
             let _ = writeln!(std::io::stderr().lock(), "{}", self.line());
@@ -98,7 +100,8 @@ impl Step {
         })
     }
 
-    /// Warns that there is nothing of this step, and why. Where `like` failed the source is wrong, which it says.
+    /// Warns that this step has no output, and why. If `like` failed too, the source is wrong, and `like` reports
+    /// that.
     fn warn(&self, output: &Output, like: Option<&Output>) {
         if like.is_some_and(|like| !like.status.success()) {
             return;
@@ -119,15 +122,15 @@ impl Step {
         );
     }
 
-    /// Copies to `stderr` what `output` says, and whether it failed. What `like` said is not said again,
-    /// nor anything where that one failed: the source is wrong then.
+    /// Copies the messages in `output` to `stderr`, and returns an error if the step failed. Messages that `like`
+    /// already printed are not repeated. If `like` failed, the source is wrong and the messages are left out.
     fn finish(
         &self,
         output: &Output,
         like: Option<&Output>,
         stderr: &mut impl std::io::Write,
     ) -> Result<()> {
-        // The library says some of it past its log.
+        // The library prints some messages outside its log.
         let words = |output: &Output| {
             if self.is_own() {
                 without_notes(&String::from_utf8_lossy(&output.stderr)).into_bytes()
@@ -153,7 +156,7 @@ impl Step {
                 );
                 Err(Failure::Reported(u8::try_from(code).unwrap_or(1)))
             }
-            // What is wrong was said.
+            // The process has reported the error itself.
             Some(code) => Err(Failure::Reported(u8::try_from(code).unwrap_or(1))),
             None => {
                 let _ = writeln!(
@@ -170,10 +173,10 @@ impl Step {
     }
 }
 
-/// What clang ends with when a process of its own crashed.
+/// The exit code of clang when one of its processes crashed.
 pub(crate) const CRASHED: u8 = 254;
 
-/// A copy that stays, as clang leaves what it crashed on.
+/// Makes a permanent copy, as clang does with the input of a crash.
 fn kept_copy(path: &Path) -> Option<PathBuf> {
     let mut name = std::ffi::OsString::from("-");
     name.push(path.file_name()?);
@@ -199,12 +202,12 @@ fn quoted(word: &str) -> String {
     quoted
 }
 
-/// Runs all steps, as many at a time as there are processors. What they say appears in their order, and
-/// all of them run, whatever becomes of one.
+/// Runs all steps, as many in parallel as there are processors. Their messages appear in the order of the steps.
+/// All steps run, even if one fails.
 ///
 /// # Errors
 ///
-/// That of the first step that failed.
+/// The error of the first step that failed.
 pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
@@ -249,7 +252,7 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     outcome
 }
 
-/// The program called `name` in a folder of PATH.
+/// Returns the program called `name` in a directory of PATH.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(name));

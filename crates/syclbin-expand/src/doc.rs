@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// Documentation as people write it, a comment for each line.
+/// Returns documentation in the form that users write: a comment for each line.
 pub(crate) fn comment(text: &str) -> TokenStream {
     let lines = text.lines().map(|line| match line {
         "" => String::new(),
@@ -12,8 +12,7 @@ pub(crate) fn comment(text: &str) -> TokenStream {
     quote!(#(#[doc = #lines])*)
 }
 
-/// Several paragraphs, those that are empty left out. Prose is wrapped; what has lines of its own,
-/// such as code and lists, is not.
+/// Joins paragraphs, without empty ones. Wraps prose, but keeps the lines of code and lists.
 pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream {
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let parts: Vec<String> = parts
@@ -28,7 +27,7 @@ pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream
     comment(&parts.join("\n\n"))
 }
 
-/// `text` in lines of some hundred columns, as they stand in the code.
+/// Wraps `text` to lines that have some hundred columns in the code.
 fn wrapped(text: &str) -> String {
     const COLUMNS: usize = 88;
     let (mut lines, mut column) = (String::new(), 0);
@@ -45,12 +44,12 @@ fn wrapped(text: &str) -> String {
     lines
 }
 
-/// `code` of C++, as a block.
+/// Returns C++ `code` as a block.
 pub(crate) fn cpp(code: &str) -> String {
     format!("```cpp\n{code}\n```")
 }
 
-/// `` `a`, `b` and `c` ``.
+/// Returns a list such as `` `a`, `b` and `c` ``.
 pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
     let quoted: Vec<String> = names.iter().map(|n| format!("`{}`", n.as_ref())).collect();
     match quoted.as_slice() {

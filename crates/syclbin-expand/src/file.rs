@@ -1,4 +1,4 @@
-//! The file that is meant: found, read, its kernels.
+//! The input file: finds it, reads it and parses its kernels.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,19 @@ use syclbin::signature::{self, Signatures};
 use syclbin_toolchain::file;
 use syn::LitStr;
 
-/// A file, and what the generated code needs of it.
+/// A file, and the parts of it that the generated code needs.
 pub(crate) struct File {
-    /// An expression of its path, for `include_bytes!`. It names no folder of this machine. `None`
-    /// for the file that is not there, and for one that stands for kernels which were not compiled:
-    /// items that name something of it are no mistake.
+    /// An expression of its path, for `include_bytes!`. The expression contains no directory of this machine.
+    /// It is `None` for a missing file, and for a placeholder of kernels that were not compiled. Then items
+    /// that name something in the file are allowed.
     pub(crate) path: Option<TokenStream>,
-    /// What people call it.
+    /// The name of the file, for messages.
     pub(crate) name: String,
     pub(crate) signatures: Signatures,
 }
 
 impl File {
-    /// Stands for a file that cannot be read, after that was said.
+    /// Returns an empty file in place of an unreadable one, after the error was reported.
     pub(crate) fn missing() -> Self {
         Self {
             path: None,
@@ -31,7 +31,7 @@ impl File {
         }
     }
 
-    /// Finds and reads the file that `literal` means.
+    /// Finds and reads the file that `literal` names.
     pub(crate) fn find(literal: &LitStr) -> syn::Result<Self> {
         let text = literal.value();
         let (path, expression) = if text.ends_with(".syclbin") {
@@ -57,7 +57,7 @@ impl File {
             Err(error) => return fail(literal, &missing(&text, &path, &error)),
         };
         Self::parse(expression, file_name(&path), &bytes).map_err(|error| {
-            // Named as the user did: the message is the same on every machine.
+            // The message uses the user's name for the file, so it is the same on every machine.
             let damaged = if text.ends_with(".syclbin") {
                 format!("{text}: {error}")
             } else {
@@ -67,11 +67,11 @@ impl File {
         })
     }
 
-    /// The file with these bytes.
+    /// Parses a file with these bytes.
     ///
     /// # Errors
     ///
-    /// When they are none, or an image of it is damaged.
+    /// Fails if the bytes are not a SYCLBIN file, or if an image of it is damaged.
     pub(crate) fn parse(
         path: TokenStream,
         name: String,
@@ -88,7 +88,8 @@ impl File {
     }
 }
 
-/// Whether a file that begins so can be one: of any other, however large, that is enough for the error.
+/// Returns whether a file with this start can be a SYCLBIN file. For another file of any size, the start
+/// suffices for the error.
 fn is_syclbin(start: &[u8]) -> bool {
     start.starts_with(&v1::MAGIC) || start.starts_with(&offload_binary::MAGIC)
 }
@@ -110,14 +111,14 @@ pub(crate) fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Says which files there are, when the one that is meant is not.
+/// Returns the message for a missing file, with a list of the files that exist.
 fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     if text.ends_with(".syclbin") {
         return format!(
             "{text} cannot be read: {error}; the path is relative to the folder of Cargo.toml"
         );
     }
-    // A name with a `/` would be looked for deeper.
+    // A name with a `/` would be in a subdirectory.
     let folder = path.ancestors().nth(text.split('/').count());
     let mut built: Vec<String> = folder
         .and_then(|folder| std::fs::read_dir(folder).ok())
@@ -138,7 +139,7 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     };
     let stem = Path::new(text).file_stem().unwrap_or_default();
     let remedy = match stem.to_string_lossy() {
-        // The source, or nothing, stands where the name should.
+        // The user wrote the source, or nothing, in place of the name.
         stem if stem != text || text.is_empty() => {
             "Write the name that build.rs passes to `compile`, or the path of a .syclbin file"
                 .into()

@@ -1,25 +1,25 @@
-//! What `include_syclbin!` writes: the kernels of a SYCLBIN file as a Rust module.
+//! Generates the code of `include_syclbin!`: the kernels of a SYCLBIN file as a Rust module.
 //!
-//! The macro is a shell around [`include()`], because a crate of macros exports nothing else. Tools
+//! The macro is a thin wrapper around [`include()`], because a proc-macro crate exports nothing else. Tools
 //! show the same code with `source`, behind the feature of that name.
 //!
-//! The way through, each step once:
+//! The steps, in order:
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | `input` | what is written between the braces: the module, then items; limits on both |
-//! | `file` | the file that is meant: found, read, its signatures |
-//! | `plan` | which kernel gets which name, which types, and what is wrong with the items |
+//! | `input` | the input between the braces: the module, then items; limits on both |
+//! | `file` | the input file: found, read, its signatures |
+//! | `plan` | the names and types of the kernels, and the mistakes in the items |
 //! | `module` | the generated module, from the plan |
 //!
 //! The parts of the generated module:
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | `names` | C++ names as Rust identifiers, and as people write them in items |
-//! | `types` | structs of C++ and elements in memory, as Rust types |
-//! | `stub` | the method of a kernel, its parameters, and the method of one that cannot be called |
-//! | `contract` | the conditions of a kernel: read, bounded, checked |
+//! | `names` | C++ names as Rust identifiers, and as users write them in items |
+//! | `types` | C++ structs and elements in memory, as Rust types |
+//! | `stub` | the method of a kernel, its parameters, and the method of a kernel that cannot be called |
+//! | `contract` | the conditions of a kernel: parsed, bounded, checked |
 //! | `variables` | specialization constants and device globals |
 //! | `doc` | documentation of generated items |
 #![forbid(unsafe_code)]
@@ -41,10 +41,10 @@ use quote::quote;
 use crate::file::File;
 use crate::input::Input;
 
-/// The module that `tokens`, the input of `include_syclbin!`, asks for.
+/// Returns the module for `tokens`, the input of `include_syclbin!`.
 ///
-/// What is wrong with the input or the file becomes `compile_error!`s, all of them; as much of the
-/// module as there can be comes with them, so that they are not buried under others.
+/// Every mistake in the input or the file becomes a `compile_error!`. The rest of the module is generated
+/// too, as far as possible, so that other errors do not bury these.
 #[must_use]
 pub fn include(tokens: TokenStream) -> TokenStream {
     let (input, mut errors) = match Input::parse(tokens) {
@@ -60,14 +60,17 @@ pub fn include(tokens: TokenStream) -> TokenStream {
     quote!(#(#errors)* #module)
 }
 
-/// The same for the bytes of a file, as text: what the macro makes of `pub mod MODULE = "PATH";` and
-/// `items`.
+/// Returns the same code as text, for the bytes of a file. This is the output of the macro for
+/// `pub mod MODULE = "PATH";` and `items`.
 ///
 /// # Errors
 ///
-/// When `bytes` are no SYCLBIN file or an image of it is damaged, when `module` is no name of Rust,
-/// when something is wrong with `items`, and when two kernels would have one name; with all that is
-/// wrong.
+/// Returns all errors, if there are any:
+///
+/// - `bytes` are not a SYCLBIN file, or an image of it is damaged,
+/// - `module` is not a Rust name,
+/// - `items` contain a mistake,
+/// - two kernels would have the same name.
 #[cfg(any(test, feature = "source"))]
 pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<String, Vec<String>> {
     let name = syn::parse_str::<syn::Ident>(module);

@@ -1,5 +1,5 @@
-//! The generated module: one struct for the file and one for each C++ namespace, with a method for
-//! every kernel.
+//! The generated module: one struct for the file and one for each C++ namespace, with a method for every
+//! kernel.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
@@ -14,7 +14,7 @@ use crate::types::Types;
 use crate::types::structs;
 use crate::variables::constants;
 
-/// The module that `input` asks for, with the kernels of `file`.
+/// Returns the module for `input`, with the kernels of `file`.
 pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -> TokenStream {
     let plan = Plan::new(input, file, errors);
     let types = &plan.types;
@@ -31,7 +31,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
         name,
         ..
     } = input;
-    // What the user wrote about the module stands in place of a summary, not beside it.
+    // The user's documentation of the module replaces the summary.
     let summary = if attributes.iter().any(|a| a.path().is_ident("doc")) {
         TokenStream::new()
     } else {
@@ -71,7 +71,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     }
 }
 
-/// The struct of the whole file.
+/// Returns the struct of the whole file.
 fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> TokenStream {
     let Contents {
         fields,
@@ -140,20 +140,20 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
     }
 }
 
-/// What a struct of kernels and the module around it consist of.
+/// The parts of a struct of kernels, and of the module around it.
 #[derive(Default)]
 struct Contents {
     fields: TokenStream,
     constants: TokenStream,
     methods: TokenStream,
     constructor: TokenStream,
-    /// Beside the struct: structs of C++, refusals, namespaces.
+    /// Beside the struct: C++ structs, methods of left-out kernels, namespaces.
     structs: TokenStream,
     left_out: TokenStream,
     modules: TokenStream,
 }
 
-/// The parts of `namespace`, whose module stands `depth` modules deep in the generated one.
+/// Returns the parts of `namespace`, whose module is `depth` modules deep in the generated module.
 fn contents(
     namespace: &Namespace<'_>,
     types: &Types<'_>,
@@ -252,7 +252,7 @@ fn contents(
     contents
 }
 
-/// The module of a namespace.
+/// Returns the module of a namespace.
 fn inner_module(
     namespace: &Namespace<'_>,
     ident: &Ident,
@@ -307,7 +307,7 @@ fn inner_module(
     }
 }
 
-/// What a constructor calls its parameter: nothing where all kernels are left out.
+/// Returns the name of a constructor's parameter: `_` where all kernels are left out.
 fn module_parameter(constructor: &TokenStream) -> TokenStream {
     if constructor.is_empty() {
         quote!(_)
@@ -316,7 +316,7 @@ fn module_parameter(constructor: &TokenStream) -> TokenStream {
     }
 }
 
-/// The documentation of what is left out.
+/// Returns the documentation of the left-out kernels.
 fn omitted(omitted: &[(String, String)]) -> TokenStream {
     if omitted.is_empty() {
         return TokenStream::new();

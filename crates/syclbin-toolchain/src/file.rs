@@ -1,31 +1,30 @@
-//! Files: opened without waiting, and judged by what was opened.
+//! Files: opened without blocking, and checked once they are open.
 //!
-//! Opening a FIFO waits for somebody who writes to it, and a path may lead to another file when it is
-//! asked about a second time. So files are opened in a way that does not wait, and kind, owner and mode
-//! are those of the open file.
+//! Opening a FIFO blocks until somebody writes to it. A path may lead to another file when it is looked up a
+//! second time. So files are opened without blocking, and kind, owner and mode are read from the open file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// How much [`read_if`] reads of a file to know it by.
+/// How many bytes of a file [`read_if`] hands to its caller's check.
 const START: u64 = 4096;
 
-/// Opens a regular file to be read. Links are followed.
+/// Opens a regular file for reading. Links are followed.
 ///
 /// # Errors
 ///
-/// When it cannot be opened, or is no regular file: a FIFO, a device, a directory.
+/// When it cannot be opened, or is not a regular file: a FIFO, a device, a directory.
 pub fn open(path: &Path) -> io::Result<File> {
     open_as(path, File::options().read(true), false)
 }
 
-/// Opens a regular file as `options` say, but no link to one: for files that programs put into
-/// directories of their own.
+/// Opens a regular file as `options` say, and rejects a link to a file. This is for files that programs put
+/// into directories of their own.
 ///
 /// # Errors
 ///
-/// As of [`open`], and when it is a link.
+/// The errors of [`open`], and when it is a link.
 pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     open_as(path, options, true)
 }
@@ -73,16 +72,16 @@ fn name(_: std::fs::FileType) -> &'static str {
 ///
 /// # Errors
 ///
-/// As of [`open`], and when it cannot be read.
+/// The errors of [`open`], and when it cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_if(path, |_| true)
 }
 
-/// Reads a regular file whose first bytes are `wanted`, and no more than those of another.
+/// Reads a regular file if `wanted` accepts its first bytes. Otherwise it reads only those first bytes.
 ///
 /// # Errors
 ///
-/// As of [`read`].
+/// The errors of [`read`].
 pub fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
-//! Where the components that `cargo syclbin toolchain install` puts on a machine lie.
+//! Layout of the toolchain that `cargo syclbin toolchain install` puts on a machine.
 //!
-//! The installer writes them, `syclbin-build` looks for the compiler and `syclbin-rt` for the CPU
-//! device. All three ask here, so the layout is known in one place:
+//! The installer writes the components, `syclbin-build` looks for the compiler and `syclbin-rt` for the CPU
+//! device. All three use this crate, so one place defines the layout:
 //!
 //! ```text
 //! HOME/                      $SYCLBIN_HOME, else "syclbin" in the platform's cache folder
@@ -21,8 +21,8 @@
 //! Beside them lie the directories `kernels` and `programs`, in which `syclbin-build` and `syclbin-rt`
 //! cache what was compiled. The feature `store` has the code that both caches share.
 //!
-//! Nothing here starts a process or reads an environment variable: the caller does that, because a
-//! build script has to tell Cargo of every variable it reads. Only the stores of caches are written to.
+//! This crate starts no process and reads no environment variable. The caller does both, because a build
+//! script must tell Cargo of every variable it reads. The crate writes only to the stores of caches.
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
@@ -36,15 +36,15 @@ pub mod trust;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The environment variable that names the home folder.
+/// The environment variable that names the home directory.
 pub const HOME_VARIABLE: &str = "SYCLBIN_HOME";
 
 /// The variables that decide where [`Home::locate`] looks; a build script depends on them.
 pub const VARIABLES: [&str; 3] = [HOME_VARIABLE, "XDG_CACHE_HOME", "HOME"];
 
-/// The file that closes an installation, in the folder of every component.
+/// The file that completes an installation, in the directory of every component.
 ///
-/// A folder without it is no component: only a finished installation has one.
+/// A directory without it is not a component: only a finished installation has one.
 pub const MANIFEST: &str = "MANIFEST";
 
 /// The command that installs everything, for error messages.
@@ -65,7 +65,8 @@ impl Component {
     /// Every component, in the order in which they are installed.
     pub const ALL: [Self; 3] = [Self::Compiler, Self::CpuDevice, Self::Nvidia];
 
-    /// The name users type and the folder is called by: `compiler`, `cpu-device`, `nvidia`.
+    /// Returns the name that users type and that the component's directory has: `compiler`, `cpu-device`,
+    /// `nvidia`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +76,7 @@ impl Component {
         }
     }
 
-    /// The component called `name`.
+    /// Returns the component called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -83,8 +84,8 @@ impl Component {
             .find(|component| component.name() == name)
     }
 
-    /// The file that the rest of the project uses, relative to the component's folder:
-    /// a program of the compiler, a shared library of the CPU device, an assembler for NVIDIA's GPUs.
+    /// Returns the file that the rest of the project uses, relative to the component's directory. It is a
+    /// program of the compiler, a shared library of the CPU device, or an assembler for NVIDIA's GPUs.
     #[must_use]
     pub const fn entry(self) -> &'static str {
         match self {
@@ -95,40 +96,40 @@ impl Component {
     }
 }
 
-/// The compiler library, relative to the folder of [`Component::Compiler`].
+/// The compiler library, relative to the directory of [`Component::Compiler`].
 ///
-/// The folder must be called `lib`: the library looks for its companions in `$ORIGIN/../lib`.
+/// Its parent directory must be called `lib`: the library looks for its companions in `$ORIGIN/../lib`.
 pub const COMPILER_LIBRARY: &str = "lib/libsycl-jit.so";
 
-/// The mathematics that code for NVIDIA's GPUs calls, relative to the folder of [`Component::Nvidia`],
-/// which is laid out as CUDA is.
+/// The math library that code for NVIDIA's GPUs calls, relative to the directory of [`Component::Nvidia`].
+/// That directory has CUDA's layout.
 pub const CUDA_MATHEMATICS: &str = "nvvm/libdevice/libdevice.10.bc";
 
-/// There is no folder to look in.
+/// No home directory can be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoHome {
-    /// `SYCLBIN_HOME` is not set, and the platform knows no cache folder.
+    /// `SYCLBIN_HOME` is not set, and the platform has no known cache directory.
     #[error(
         "no cache folder is known on this machine; set SYCLBIN_HOME to a folder of your choice"
     )]
     Unknown,
-    /// `SYCLBIN_HOME` is relative. It would name another folder for each program: commands, build
-    /// scripts and the user's program all run in folders of their own.
+    /// `SYCLBIN_HOME` is relative. Commands, build scripts and the user's program each run in a directory of
+    /// their own. A relative path would name a different directory for each of them.
     #[error("SYCLBIN_HOME={} is relative; set it to an absolute path", .0.display())]
     Relative(PathBuf),
 }
 
-/// The folder that holds the installed components.
+/// The directory that holds the installed components.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(PathBuf);
 
 impl Home {
-    /// The home folder: `explicit` (the value of `SYCLBIN_HOME`) if it is set and not empty, else
-    /// `syclbin` in the platform's cache folder. It need not exist.
+    /// Returns the home directory: `explicit` (the value of `SYCLBIN_HOME`) if it is set and not empty, else
+    /// `syclbin` in the platform's cache directory. The directory need not exist.
     ///
     /// # Errors
     ///
-    /// When `explicit` is relative, and when it is not given and the platform knows no cache folder
+    /// When `explicit` is relative. Also when it is not given and the platform has no known cache directory
     /// (no `HOME`).
     pub fn locate(explicit: Option<&OsStr>) -> Result<Self, NoHome> {
         match explicit {
@@ -145,27 +146,27 @@ impl Home {
         }
     }
 
-    /// The folder itself.
+    /// Returns the path of the home directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The folder in which one version of `component` is, or would be, installed.
+    /// Returns the directory in which one version of `component` is, or would be, installed.
     #[must_use]
     pub fn folder(&self, component: Component, version: &str) -> PathBuf {
         self.versions(component).join(version)
     }
 
-    /// The folder that holds a folder for each installed version of `component`.
+    /// Returns the directory that contains a directory for each installed version of `component`.
     #[must_use]
     pub fn versions(&self, component: Component) -> PathBuf {
         self.0.join(component.name())
     }
 
-    /// All finished installations of `component`, newest version first.
+    /// Returns all finished installations of `component`, newest version first.
     ///
-    /// A folder that cannot be read holds none.
+    /// A directory that cannot be read counts as empty.
     #[must_use]
     pub fn installed(&self, component: Component) -> Vec<Installed> {
         let mut found: Vec<Installed> = std::fs::read_dir(self.versions(component))
@@ -186,7 +187,7 @@ impl Home {
         found
     }
 
-    /// The newest finished installation of `component`.
+    /// Returns the newest finished installation of `component`.
     #[must_use]
     pub fn newest(&self, component: Component) -> Option<Installed> {
         self.installed(component).into_iter().next()
@@ -208,14 +209,14 @@ impl Home {
 pub struct Installed {
     /// What it is.
     pub component: Component,
-    /// Its version: the name of its folder.
+    /// Its version: the name of its directory.
     pub version: String,
-    /// The folder it lies in.
+    /// The directory it is installed in.
     pub folder: PathBuf,
 }
 
 impl Installed {
-    /// The program or library that the rest of the project uses; see [`Component::entry`].
+    /// Returns the program or library that the rest of the project uses; see [`Component::entry`].
     #[must_use]
     pub fn entry(&self) -> PathBuf {
         self.folder.join(self.component.entry())

@@ -31,7 +31,7 @@ const HEADER: usize = MARK.len() + 32;
 const DIGITS: usize = 64;
 /// How long to wait for a process that writes. A stopped process must not stop all others.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// An entry that is used is marked so at most this often.
+/// A used entry is marked as used at most this often.
 const FRESH: Duration = Duration::from_secs(3600);
 
 /// Entries in a directory.
@@ -40,13 +40,13 @@ pub struct Store {
     directory: PathBuf,
     limit: u64,
     patience: Duration,
-    /// Whether the lock was not to be had once: then nothing more is written.
+    /// Whether the lock was unavailable once. Nothing more is written then.
     has_given_up: AtomicBool,
 }
 
 impl Store {
-    /// Uses `directory`, which is created once an entry is written. All entries together have at most
-    /// `limit` bytes, and each a quarter of that.
+    /// Creates a store in `directory`. The directory is created when the first entry is written. All entries
+    /// together have at most `limit` bytes, and each at most a quarter of that.
     #[must_use]
     pub fn new(directory: PathBuf, limit: u64) -> Self {
         Self {
@@ -88,12 +88,12 @@ impl Store {
         Some(content)
     }
 
-    /// Writes the entry `name`, and removes the least recently used ones if there is too much.
+    /// Writes the entry `name`, and removes the least recently used entries if the limit is exceeded.
     pub fn write(&self, name: &str, content: &[u8]) {
         self.update(name, |_| content.to_vec());
     }
 
-    /// Replaces the content of the entry `name` by what `change` makes of it. No other process writes
+    /// Replaces the content of the entry `name` by the result of `change`. Other processes do not write
     /// meanwhile.
     pub fn update(&self, name: &str, change: impl FnOnce(Option<Vec<u8>>) -> Vec<u8>) {
         if !self.has_given_up.load(Ordering::Relaxed) {
@@ -232,7 +232,7 @@ pub fn hex(hash: [u8; 32]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a file of this name is an entry. Other files in the directory are left alone.
+/// Returns whether a file of this name is an entry. Other files in the directory are left alone.
 fn is_name(name: &OsStr) -> bool {
     let parts = name.to_str().and_then(|name| name.split_once('.'));
     parts.is_some_and(|(digits, kind)| {
@@ -254,7 +254,7 @@ fn read_all(mut file: &File) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The content of an entry, if it is whole and has this name.
+/// Returns the content of an entry, if it is whole and has this name.
 fn verified(name: &str, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let (mark, rest) = bytes.split_at_checked(MARK.len())?;
     let (found, content) = rest.split_at_checked(HEADER - MARK.len())?;

@@ -123,7 +123,7 @@ fn least_recently_used_entries_go_first() {
     store.write(&name(5), &[5; 1000]);
     assert_eq!(store.read(&name(5)), None, "more than a quarter");
     assert!(store.directory.join("other").exists() && path(&store, 99).exists());
-    // A note that is wrong is counted anew.
+    // A wrong note is counted again.
     fs::write(store.directory.join("size"), "nonsense").unwrap();
     store.write(&name(6), b"6");
     let note = fs::read_to_string(store.directory.join("size")).unwrap();
@@ -245,7 +245,7 @@ fn writers_at_once_leave_whole_entries() {
     assert!(note.trim().parse::<u64>().unwrap() >= store.size());
 }
 
-/// What `act` returns, unless it waits for ever.
+/// Returns what `act` returns, unless it waits for ever.
 fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(act()));

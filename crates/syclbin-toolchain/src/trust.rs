@@ -1,5 +1,5 @@
-//! Trust: whether a file or folder can only be what this user or root put there. A hash in a file is no
-//! proof of who wrote it.
+//! Trust: whether only this user or root can have written a file or directory. A hash in a file does not
+//! prove who wrote it.
 
 use std::fs::{File, Metadata};
 use std::path::Path;
@@ -7,20 +7,21 @@ use std::path::Path;
 const WRITABLE_BY_ALL: u32 = 0o002;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Whether only this user, root or a group of theirs can have put `path` there. A group may keep one
-/// installation together.
+/// Returns whether only this user, root or a group of theirs can have put `path` there. A group may maintain
+/// an installation together.
 #[must_use]
 pub fn is_trusted(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_ALL)
 }
 
-/// Whether only this user or root can have put `path` there, and no group.
+/// Returns whether only this user or root can have put `path` there, and no group.
 #[must_use]
 pub fn is_private(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_OTHERS)
 }
 
-/// The same of an open file, which stays what it is whatever its path leads to by then.
+/// Returns the same as [`is_private`] for an open file. An open file stays the same, whatever its path leads
+/// to later.
 #[must_use]
 pub fn is_private_file(file: &File) -> bool {
     file.metadata()
@@ -35,8 +36,7 @@ fn is_closed_to(path: &Path, writers: u32) -> bool {
 fn is_closed(metadata: &Metadata, writers: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
 
-    // The owner of `/proc/self` is the user of this process. Where there is no `/proc`, only
-    // files of root are trusted.
+    // The owner of `/proc/self` is the user of this process. Without `/proc`, only files of root are trusted.
     let own = std::fs::metadata("/proc/self").map(|process| process.uid());
     let mode = metadata.mode();
     belongs_to(own.ok(), metadata.uid()) && mode & writers == 0
@@ -48,7 +48,7 @@ fn belongs_to(own: Option<u32>, owner: u32) -> bool {
     owner == 0 || own == Some(owner)
 }
 
-/// Other platforms have no owner and mode to ask for.
+/// Other platforms do not have an owner and mode to check.
 #[cfg(not(unix))]
 fn is_closed(_metadata: &Metadata, _writers: u32) -> bool {
     true

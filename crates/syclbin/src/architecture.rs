@@ -1,20 +1,20 @@
-//! Architectures: names, numbers and second names of the devices that native code is made for.
+//! Architectures: names, numbers and aliases of the devices that native code is made for.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
-/// An architecture, by its number in the enumeration of SYCL's extension
+/// An architecture, by its number in the enumeration of the SYCL extension
 /// `sycl_ext_oneapi_device_architecture`.
 ///
-/// The number is 16 hexadecimal digits: two of the [family](Family), four that are zero, eight of
-/// the architecture (for Intel GPUs the hardware's own number), two of a variant, such as the `a` of
-/// `sm_90a`, or zero. One that is not known here survives.
+/// The number has 16 hexadecimal digits: two for the [family](Family), four zeros, eight for the architecture
+/// and two for a variant. For Intel GPUs the eight digits are the hardware's own number. The variant is, for
+/// example, the `a` of `sm_90a`, or zero. Unknown numbers survive.
 ///
-/// Files have architectures as text, in two spellings of which each writer has its own: the
-/// compiler writes `pvc`, `sm_90`, `gfx90a`, and the reference runtime `intel_gpu_pvc`. [`FromStr`]
-/// takes both and all second names; [`same`] compares texts, known or not.
+/// Files store architectures as text, in a spelling that depends on the writer. The compiler writes `pvc`,
+/// `sm_90`, `gfx90a`; the reference runtime writes `intel_gpu_pvc`. [`FromStr`] accepts both spellings and
+/// all aliases. [`same`] compares texts, known or not.
 ///
 /// ```
 /// use syclbin::architecture::{Architecture, Family, same};
@@ -46,37 +46,37 @@ pub enum Family {
     Other(u8),
 }
 
-/// One row: the number, the name, the second names.
+/// One row: the number, the name, the aliases.
 type Row = (u64, &'static str, &'static [&'static str]);
 
 impl Architecture {
     /// The architecture the reference runtime gives a device it does not know.
     pub const UNKNOWN: Self = Self(0x9900_0000_0000_0000);
 
-    /// Every known architecture.
+    /// Returns every known architecture.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|(id, ..)| Self(*id))
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn id(self) -> u64 {
         self.0
     }
 
-    /// The name, such as `intel_gpu_pvc`, if it is known.
+    /// Returns the name, such as `intel_gpu_pvc`, if it is known.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         self.row().map(|(_, name, _)| *name)
     }
 
-    /// Its second names, such as `intel_gpu_12_60_7`.
+    /// Returns its aliases, such as `intel_gpu_12_60_7`.
     #[must_use]
     pub fn aliases(self) -> &'static [&'static str] {
         self.row().map_or(&[], |(.., aliases)| aliases)
     }
 
-    /// What kind of device it is.
+    /// Returns the kind of device it is.
     #[must_use]
     pub const fn family(self) -> Family {
         match self.0.to_be_bytes()[0] {
@@ -89,8 +89,7 @@ impl Architecture {
         }
     }
 
-    /// The architecture with this name, in either spelling (see [`Architecture`]), or with this
-    /// second name.
+    /// Returns the architecture with this name or alias, in either spelling (see [`Architecture`]).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let wanted = short(name);
@@ -107,9 +106,9 @@ impl Architecture {
     }
 }
 
-/// Whether two texts name one architecture: `intel_gpu_`, `nvidia_gpu_` and `amd_gpu_` in front do
-/// not count, `-` is `_`, and second names are followed. Texts that name no known architecture are
-/// compared as they are after that.
+/// Returns whether two texts name the same architecture. The prefixes `intel_gpu_`, `nvidia_gpu_` and
+/// `amd_gpu_` do not count, `-` is `_`, and aliases are resolved. Texts that name no known architecture are
+/// compared after these steps.
 #[must_use]
 pub fn same(a: &str, b: &str) -> bool {
     match (Architecture::from_name(a), Architecture::from_name(b)) {
@@ -144,7 +143,7 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// A text that names no architecture.
+/// Text that does not name a known architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no architecture that is known here")]
 pub struct UnknownArchitecture(String);

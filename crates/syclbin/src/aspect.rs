@@ -4,11 +4,11 @@ use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
-/// What a device can do, by its number in SYCL's `aspect` enumeration. Numbers are never used
-/// twice, so one that is not known here is of a later compiler.
+/// What a device can do, by its number in SYCL's `aspect` enumeration. Numbers are never used twice, so an
+/// unknown number comes from a later compiler.
 ///
-/// Known are the numbers 0 to 99, those of DPC++ 2026.2. `Display` gives the name, or
-/// `aspect 123`; [`FromStr`] takes both.
+/// The numbers 0 to 99 of DPC++ 2026.2 are known. `Display` gives the name, or `aspect 123`; [`FromStr`]
+/// takes both.
 ///
 /// ```
 /// use syclbin::Aspect;
@@ -31,7 +31,7 @@ macro_rules! aspects {
             /// Every known aspect, in the order of the numbers.
             pub const ALL: &'static [Self] = &[$(Self::$constant),*];
 
-            /// The name, if it is known.
+            /// Returns the name, if it is known.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -147,13 +147,13 @@ aspects! {
 }
 
 impl Aspect {
-    /// The number in files.
+    /// Returns the number in files.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0
     }
 
-    /// Whether SYCL asks for it not to be used any more; files of old compilers have it.
+    /// Returns whether SYCL has deprecated it. Files of old compilers have such aspects.
     #[must_use]
     pub const fn is_deprecated(self) -> bool {
         matches!(
@@ -175,7 +175,7 @@ impl fmt::Display for Aspect {
     }
 }
 
-/// A text that names no aspect.
+/// Text that does not name an aspect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no aspect that is known here; `aspect 123` names one by its number")]
 pub struct UnknownAspect(String);

@@ -1,11 +1,11 @@
-//! The forms in which a SYCLBIN file lies on disk.
+//! The forms in which a SYCLBIN file is stored.
 
-/// How a file is wrapped. The meaning is the same in each.
+/// How a file is wrapped. The content is the same in each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Container {
     /// Version 1 without a wrapper. LLVM's `syclbin-dump` reads it, the reference runtime does not.
     Bare,
-    /// Version 1 in an OffloadBinary of version 1: the one form that every reference runtime of
+    /// Version 1 in an OffloadBinary of version 1: the only form that every reference runtime of
     /// 2026 loads.
     #[default]
     OffloadBinary1,
@@ -18,7 +18,7 @@ pub enum Container {
 }
 
 impl Container {
-    /// All of them.
+    /// All containers.
     pub const ALL: [Self; 4] = [
         Self::Bare,
         Self::OffloadBinary1,
@@ -26,7 +26,7 @@ impl Container {
         Self::Version2,
     ];
 
-    /// A short name, as commands take it.
+    /// Returns the short name that commands accept.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Container {
         }
     }
 
-    /// The container with this [name](Self::name).
+    /// Returns the container with this [name](Self::name).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL

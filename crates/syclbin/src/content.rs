@@ -1,4 +1,4 @@
-//! What bytes really are, whatever their file says: told by their first bytes.
+//! What bytes really are, whatever their file says: detected by their first bytes.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use crate::signature::spirv;
 
 /// The first bytes of clang's offload bundles.
 pub(crate) const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
-/// The first bytes of one that is compressed.
+/// The first bytes of a compressed offload bundle.
 pub(crate) const COMPRESSED_BUNDLE_MAGIC: &[u8] = b"CCOB";
 /// The first bytes of an `ar` archive.
 pub(crate) const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
@@ -50,7 +50,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// What `bytes` are.
+    /// Returns the kind of content that `bytes` hold.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         match bytes {

@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A file, a property-set text or code that does not follow its format.
-// In a box, so that what is read right is not slowed by the size of what could be said.
+// In a box, so that the size of an error does not slow down successful reads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {} (at offset {:#x})", .0.record, .0.kind, .0.offset)]
 pub struct Error(Box<Fault>);
@@ -23,7 +23,7 @@ struct Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Something else than a file of this kind.
+    /// The first bytes do not belong to a file of the expected kind.
     #[error("not {expected}: it begins with {found}")]
     Magic {
         /// The container whose magic was expected.
@@ -51,12 +51,12 @@ pub enum ErrorKind {
         /// How many bytes there are.
         available: u64,
     },
-    /// Records that their array does not have.
+    /// Records outside of their array.
     #[error("{what} {start} to {end} are not among the {available} there are", end = start.saturating_add(*count))]
     Records {
-        /// The first that is meant, counted from 0.
+        /// The first of them, counted from 0.
         start: u64,
-        /// How many are meant.
+        /// How many records.
         count: u64,
         /// What they are.
         what: &'static str,
@@ -90,7 +90,7 @@ pub enum ErrorKind {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// Something that is known and not read, with the remedy.
+    /// Known content that this crate does not read, with the remedy.
     #[error("{0}")]
     Unsupported(&'static str),
     /// Not a container of device images, nor a device image.
@@ -101,7 +101,7 @@ pub enum ErrorKind {
         /// The first bytes, in hexadecimal.
         found: String,
     },
-    /// An object file, executable or archive that does not hold together.
+    /// An inconsistent object file, executable or archive.
     #[error("{0}")]
     Object(String),
     /// An offload bundle that does not follow its format.
@@ -110,10 +110,10 @@ pub enum ErrorKind {
     /// A SPIR-V instruction that does not fit the module.
     #[error("the SPIR-V is malformed: {0}")]
     SpirV(&'static str),
-    /// A PTX text that does not say what it must.
+    /// A PTX text without required content.
     #[error("the PTX is malformed: {0}")]
     Ptx(&'static str),
-    /// Native code for CUDA that does not hold together.
+    /// Inconsistent native code for CUDA.
     #[error("the CUDA code is malformed: {0}")]
     Cuda(&'static str),
 }
@@ -150,33 +150,33 @@ impl Error {
         }))
     }
 
-    /// The same problem, seen from a record that lies at `offset` of a larger file.
+    /// Returns the same problem, seen from a record that starts at `offset` of a larger file.
     pub(crate) fn within(self, record: impl Into<Cow<'static, str>>, offset: u64) -> Self {
         let mut moved = self.moved(offset);
         moved.0.record = record.into();
         moved
     }
 
-    /// The same problem in a larger file, in which the record's file starts at `base`.
+    /// Returns the same problem in a larger file, in which the record's file starts at `base`.
     #[cold]
     pub(crate) fn moved(mut self, base: u64) -> Self {
         self.0.offset = self.0.offset.saturating_add(base);
         self
     }
 
-    /// What is wrong.
+    /// Returns what is wrong.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The record that is wrong, such as `image 2`.
+    /// Returns the record that is wrong, such as `image 2`.
     #[must_use]
     pub fn record(&self) -> &str {
         &self.0.record
     }
 
-    /// Where it is wrong: bytes from the start of the input.
+    /// Returns where it is wrong: bytes from the start of the input.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.0.offset

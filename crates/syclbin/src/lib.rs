@@ -1,9 +1,9 @@
-//! SYCLBIN: the container of compiled SYCL kernels, read and written.
+//! Reads and writes SYCLBIN, the container format of compiled SYCL kernels.
 //!
-//! A SYCLBIN file holds *abstract modules*: sets of kernels that were compiled together, each as
-//! one or more *images* (SPIR-V, PTX, or native code of one architecture), with *property sets*
-//! that say what a launcher must know. This crate is the one place in the workspace that knows the
-//! format; it works on byte slices, without files, drivers or a standard library.
+//! A SYCLBIN file holds *abstract modules*: sets of kernels that were compiled together. Each module has one
+//! or more *images* (SPIR-V, PTX, or native code of one architecture). *Property sets* say what a launcher
+//! must know. This crate is the one place in the workspace that knows the format. It works on byte slices,
+//! without files, drivers or a standard library.
 //!
 //! ```
 //! use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
@@ -24,16 +24,16 @@
 //! The map:
 //!
 //! - [`read::parse`] and [`write::to_vec`]: bytes to [`Syclbin`] and back, in any [`Container`];
-//!   [`read::File`] looks at what it is asked for alone,
+//!   [`read::File`] reads only the records it is asked for,
 //! - [`PropertySets`]: the text that carries all metadata,
 //! - [`metadata`]: what each of its sets and keys means, with types; [`Aspect`] and
 //!   [`architecture`] for the numbers and names of devices,
 //! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
 //! - [`verify`]: everything that is wrong with a file,
 //! - [`ptx`] and [`cubin`]: NVIDIA's text form of code and its native code,
-//! - [`offload`]: OffloadBinary files, whatever they hold; [`Content`] tells what an image really is,
-//! - `extract`, behind the feature of that name: device images out of objects, executables,
-//!   archives and bundles,
+//! - [`offload`]: OffloadBinary files with any content; [`Content`] tells what an image really is,
+//! - `extract`, behind the feature of the same name: device images from objects, executables, archives and
+//!   bundles,
 //! - [`raw`]: the on-disk records, by the names the formats' specifications give them.
 //!
 //! Out of scope: compressed containers, and what drivers make of the code.
@@ -71,6 +71,6 @@ pub use error::{Error, ErrorKind};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
 pub use property::{PropertySet, PropertySets, Value};
 
-/// Where the source of this crate lies. For `syclbin-build`: what it keeps was made by this code.
+/// The source directory of this crate. `syclbin-build` caches what this code made.
 #[doc(hidden)]
 pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");

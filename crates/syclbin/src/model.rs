@@ -1,4 +1,4 @@
-//! What a SYCLBIN file means, whatever container it came in.
+//! The content of a SYCLBIN file, whatever its container.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use crate::offload::{Entry, Strings, owned_strings};
 use crate::property::{PropertySet, PropertySets, Value, key, set};
 use crate::signature::spirv::is_target;
 
-/// How far the code in a file has been brought (property `state`).
+/// How far the code in a file has been compiled (property `state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Still to be compiled.
@@ -23,7 +23,7 @@ pub enum State {
 }
 
 impl State {
-    /// The number in the file.
+    /// Returns the number in the file.
     #[must_use]
     pub const fn number(self) -> u32 {
         match self {
@@ -34,7 +34,7 @@ impl State {
         }
     }
 
-    /// The state with this number.
+    /// Returns the state with this number.
     #[must_use]
     pub const fn from_number(number: u32) -> Self {
         match number {
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// The state with the name that `-fsyclbin=` takes.
+    /// Returns the state with the name that `-fsyclbin=` takes.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -71,7 +71,7 @@ pub enum IrType {
 }
 
 impl IrType {
-    /// The number in the file.
+    /// Returns the number in the file.
     #[must_use]
     pub const fn number(self) -> u32 {
         match self {
@@ -82,7 +82,7 @@ impl IrType {
         }
     }
 
-    /// The type with this number.
+    /// Returns the type with this number.
     #[must_use]
     pub const fn from_number(number: u32) -> Self {
         match number {
@@ -109,7 +109,7 @@ pub struct Syclbin<'a> {
 }
 
 impl<'a> Syclbin<'a> {
-    /// An empty file of this state.
+    /// Creates an empty file of this state.
     #[must_use]
     pub fn new(state: State) -> Self {
         let mut global = PropertySets::default();
@@ -120,13 +120,13 @@ impl<'a> Syclbin<'a> {
         }
     }
 
-    /// The state, unless the file does not say.
+    /// Returns the state, if the file has one.
     #[must_use]
     pub fn state(&self) -> Option<State> {
         self.global.read(set::GLOBAL, key::STATE).ok()?
     }
 
-    /// The same file, borrowed from nowhere.
+    /// Converts the file to one that borrows nothing.
     #[must_use]
     pub fn into_owned(self) -> Syclbin<'static> {
         Syclbin {
@@ -141,13 +141,13 @@ impl<'a> Syclbin<'a> {
         }
     }
 
-    /// The symbols of all kernels, module by module.
+    /// Returns the symbols of all kernels, module by module.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.modules.iter().flat_map(AbstractModule::kernel_names)
     }
 }
 
-/// Kernels that were compiled together: one meaning, as one image or several.
+/// Kernels that were compiled together, as one image or several images of the same code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AbstractModule<'a> {
     /// What a launcher must know of the kernels.
@@ -160,7 +160,7 @@ pub struct AbstractModule<'a> {
 }
 
 impl<'a> AbstractModule<'a> {
-    /// The same module, borrowed from nowhere.
+    /// Converts the module to one that borrows nothing.
     #[must_use]
     pub fn into_owned(self) -> AbstractModule<'static> {
         AbstractModule {
@@ -170,10 +170,10 @@ impl<'a> AbstractModule<'a> {
         }
     }
 
-    /// The symbols of the kernels (set `SYCL/kernel names`).
+    /// Returns the symbols of the kernels (set `SYCL/kernel names`).
     ///
-    /// The reference runtime writes each kernel of a run-time compilation a second time with a
-    /// prefix `rtc_N$` that means nothing outside of that run; those are left out.
+    /// The reference runtime writes each kernel of a run-time compilation a second time, with a prefix
+    /// `rtc_N$`. The prefix means nothing outside that run, so those names are left out.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.metadata
             .set(set::KERNEL_NAMES)
@@ -189,22 +189,22 @@ impl<'a> AbstractModule<'a> {
             .insert(set::KERNEL_NAMES, symbol, Value::U32(1));
     }
 
-    /// The aspects a device must have (set `SYCL/device requirements`, key `aspects`).
+    /// Returns the aspects a device must have (set `SYCL/device requirements`, key `aspects`).
     ///
     /// # Errors
     ///
-    /// When the value is no list of aspects.
+    /// When the value is not a list of aspects.
     pub fn aspects(&self) -> Result<Vec<Aspect>, Malformed> {
         let aspects = self.metadata.read(set::DEVICE_REQUIREMENTS, key::ASPECTS)?;
         Ok(aspects.unwrap_or_default())
     }
 
-    /// Which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`): `true` at
-    /// the index of each argument that must not be passed. Arguments past the end are kept.
+    /// Returns which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`). It is `true`
+    /// at the index of each argument that must not be passed. Arguments past the end are kept.
     ///
     /// # Errors
     ///
-    /// When the value is no mask.
+    /// When the value is not a mask.
     pub fn eliminated_arguments(&self, kernel: &str) -> Result<Vec<bool>, Malformed> {
         let mask: Option<ArgumentMask> = self.metadata.read(set::KERNEL_PARAM_OPT, kernel)?;
         Ok(mask.unwrap_or_default().removed)
@@ -214,7 +214,7 @@ impl<'a> AbstractModule<'a> {
 /// One form of a module's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image<'a> {
-    /// Whether it stands among the native images of the file, or among the IR modules.
+    /// Whether it is one of the file's native images; otherwise it is an IR module.
     pub native: bool,
     /// What the file says of it.
     pub metadata: PropertySets<'a>,
@@ -224,7 +224,7 @@ pub struct Image<'a> {
     pub strings: Strings<'a>,
 }
 
-/// What an image holds, as its metadata says.
+/// What an image holds, according to its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind<'m> {
     /// Code for a driver to compile.
@@ -244,7 +244,7 @@ pub enum ImageKind<'m> {
 }
 
 impl<'a> Image<'a> {
-    /// An IR image for `target`, a triple such as `spir64-unknown-unknown`.
+    /// Creates an IR image for `target`, a triple such as `spir64-unknown-unknown`.
     #[must_use]
     pub fn ir(ty: IrType, target: &str, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         let mut metadata = PropertySets::default();
@@ -258,8 +258,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// A native image for the architecture `arch`, such as `sm_90` or `intel_gpu_pvc`, and
-    /// `target`, a triple such as `nvptx64-nvidia-cuda`.
+    /// Creates a native image for the architecture `arch`, such as `sm_90` or `intel_gpu_pvc`, and `target`,
+    /// a triple such as `nvptx64-nvidia-cuda`.
     #[must_use]
     pub fn native(arch: &str, target: &str, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         let mut metadata = PropertySets::default();
@@ -273,7 +273,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The same image, borrowed from nowhere.
+    /// Converts the image to one that borrows nothing.
     #[must_use]
     pub fn into_owned(self) -> Image<'static> {
         Image {
@@ -284,8 +284,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The code, if it is filed as SPIR-V and its target is. x86-64 code is filed as SPIR-V as well
-    /// when no CPU is named; its target gives it away.
+    /// Returns the code, if both its type and its target are SPIR-V. Compilers also give x86-64 code the type
+    /// SPIR-V when no CPU is named; its target gives it away.
     #[must_use]
     pub fn spirv(&self) -> Option<&[u8]> {
         match self.kind() {
@@ -297,7 +297,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// What the image holds, as its metadata says.
+    /// Returns what the image holds, according to its metadata.
     #[must_use]
     pub fn kind(&self) -> ImageKind<'_> {
         let text = |set, key| {

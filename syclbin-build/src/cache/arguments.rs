@@ -1,9 +1,9 @@
-//! Arguments: what they tell of the files that are read for them.
+//! Arguments: which files the compiler reads because of them.
 
 use std::path::{Path, PathBuf};
 
-/// Arguments by which files are read that no list of headers names, or written that nobody keeps, or
-/// programs run that are not the compiler.
+/// Arguments with effects that the cache cannot see. The compiler reads files that no list of headers names,
+/// writes files that the cache does not keep, or runs other programs.
 const UNFIT: [&str; 32] = [
     "@",
     "--config",
@@ -39,10 +39,10 @@ const UNFIT: [&str; 32] = [
     "-specs",
 ];
 
-/// Names targets.
+/// Names the targets.
 const TARGETS: &str = "-fsycl-targets=";
 
-/// Targets whose images the compiler makes by itself. What PTX is made with is a part of the compiler.
+/// Targets whose images the compiler makes by itself. The program that makes PTX is a part of the compiler.
 const FIT_TARGETS: [&str; 4] = [
     "spir64",
     "spir64-unknown-unknown",
@@ -50,7 +50,7 @@ const FIT_TARGETS: [&str; 4] = [
     "nvptx64-nvidia-cuda",
 ];
 
-/// Arguments with the folders in which headers and embedded files are searched. Long ones first: they
+/// Arguments that name directories of headers and embedded files. Long arguments come first, because they
 /// begin with short ones.
 const FOLDERS: [&str; 10] = [
     "--embed-dir=",
@@ -65,7 +65,7 @@ const FOLDERS: [&str; 10] = [
     "-F",
 ];
 
-/// Arguments with headers that are read before the source.
+/// Arguments that name headers which the compiler reads before the source.
 const HEADERS: [&str; 6] = [
     "--include=",
     "--imacros=",
@@ -75,17 +75,17 @@ const HEADERS: [&str; 6] = [
     "-imacros",
 ];
 
-/// What the arguments of one compile name.
+/// The directories and headers that the arguments of one compile name.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Named {
-    /// Folders in which headers are searched.
+    /// The directories that are searched for headers.
     pub(crate) folders: Vec<PathBuf>,
-    /// Headers that are read before the source.
+    /// The headers that are read before the source.
     pub(crate) headers: Vec<PathBuf>,
 }
 
 impl Named {
-    /// `None` where the outcome depends on files that no list of headers names.
+    /// Reads the arguments. Returns `None` if the result depends on files that no list of headers names.
     pub(crate) fn read<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         let mut named = Self::default();
         let mut arguments = arguments.into_iter();
@@ -118,8 +118,8 @@ fn is_unfit(argument: &str) -> bool {
         || targets.is_some_and(|targets| !targets.split(',').all(|one| FIT_TARGETS.contains(&one)))
 }
 
-/// Whether a file is read for an argument, whatever it is to the compiler: `a.syclbin`, `-option=a.bc`.
-/// A macro can have the name of one, and alone reads none.
+/// Returns whether an argument names a file, in any position: `a.syclbin`, `-option=a.bc`. A macro may be
+/// named like a file, but a macro alone does not read a file.
 fn names_file(argument: &str) -> bool {
     let is_macro = argument.starts_with("-D") || argument.starts_with("-U");
     let after = argument

@@ -1,8 +1,8 @@
 //! Candidates: the files that a compiler could take for the names of headers.
 //!
-//! A list of the files that were read does not show by which name each was asked for, nor in which
-//! folders it was looked for. So every split of their paths into a folder and a name counts, and every
-//! name is looked for in every folder. A file that appears or goes there may change a result.
+//! A list of the files that were read does not show the name that each was requested by, nor the directories
+//! that were searched. So every split of their paths into a directory and a name counts. Every name is looked
+//! up in every directory. A file that appears or disappears there may change a result.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -11,8 +11,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::files::Files;
 
-/// Returns all files that exist under a name in `names`, or by which one of `read` may have been asked
-/// for, in a folder in `searched` or that one of `read` lies in.
+/// Returns the files that exist under a requested name in a searched directory. The requested names are
+/// `names` and those by which a file of `read` may have been requested. The directories are `searched` and
+/// those of `read`.
 pub(crate) fn candidates<'n>(
     searched: &[String],
     names: impl Iterator<Item = &'n str>,
@@ -31,7 +32,7 @@ pub(crate) fn candidates<'n>(
         for (folder, name) in splits(path) {
             if name.starts_with("../") {
                 is_above = true;
-                // Compilers name their own folders with `..` in them; users write such names.
+                // Compilers name their own directories with `..` in them; users write such names.
                 names.extend(known.contains(folder).then_some(name));
             } else if is_above {
                 break;
@@ -44,7 +45,7 @@ pub(crate) fn candidates<'n>(
     existing(&folders, &names, files)
 }
 
-/// Each folder and name that `path` can be split into, the shortest name first.
+/// Returns each directory and name that `path` can be split into, the shortest name first.
 fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let inside = path.rmatch_indices('/').filter(|(at, _)| *at > 0);
     let whole = (!path.starts_with('/')).then_some(("", path));
@@ -53,8 +54,8 @@ fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
         .chain(whole)
 }
 
-/// Each file that exists under one of `names` in one of `folders`. A folder is listed once, as asking
-/// for every name would take thousands of calls.
+/// Returns each file that exists under one of `names` in one of `folders`. Each directory is listed once,
+/// because asking for every name would take thousands of calls.
 fn existing(
     folders: &BTreeSet<&str>,
     names: &BTreeSet<&str>,

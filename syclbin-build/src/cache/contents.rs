@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use hmac_sha256::Hash as Sha256;
 use syclbin_toolchain::store::hex;
 
-/// The compiler puts the time of the compile or of the file in their place.
+/// The compiler replaces these by the time of the compile or of the file.
 const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
 
-/// Operators that ask whether a file exists.
+/// The operators that ask whether a file exists.
 const QUESTIONS: [&str; 2] = ["__has_include", "__has_embed"];
 
 /// A file that a compiler reads.
@@ -51,7 +51,7 @@ pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
             if let Some(argument) = after.strip_prefix('(') {
                 names.insert(quoted(argument.trim_start())?.to_owned());
             } else if after.starts_with('/') {
-                // A comment may stand before the argument.
+                // A comment may precede the argument.
                 return None;
             }
         }
@@ -59,7 +59,7 @@ pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
     Some(names)
 }
 
-/// The name at the start of `text`: `<name>` or `"name"`.
+/// Returns the name at the start of `text`: `<name>` or `"name"`.
 fn quoted(text: &str) -> Option<&str> {
     let close = match text.as_bytes().first()? {
         b'<' => '>',

@@ -1,25 +1,25 @@
-//! Where the cache is, and how large it may become.
+//! The directory of the cache, and its size limit.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use syclbin_toolchain::Home;
 
-/// Names the directory of the cache, or is `off`.
+/// The variable that names the directory of the cache, or is `off`.
 pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
 
-/// How large the cache may become: bytes, or with K, M or G behind.
+/// The variable with the size limit: bytes, or a number followed by K, M or G.
 pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 
-/// How large the cache may become by default.
+/// The default size limit in bytes.
 pub const LIMIT: u64 = 1 << 30;
 
-/// Where the cache is: in the folder that [`SYCLBIN_CACHE`](CACHE_VARIABLE) names, else in that of the
-/// toolchain; `None` where there is none.
+/// Returns the directory of the cache: the directory in [`SYCLBIN_CACHE`](CACHE_VARIABLE), else a directory
+/// of the toolchain. Returns `None` if there is no cache.
 ///
 /// # Errors
 ///
-/// When the variable names a folder that would be another for each package.
+/// Fails if the variable names a relative path, which would mean another directory for each package.
 pub fn folder(named: Option<&OsStr>, home: Option<&Home>) -> Result<Option<PathBuf>, String> {
     match named {
         Some(off) if off.eq_ignore_ascii_case("off") => Ok(None),
@@ -32,7 +32,7 @@ pub fn folder(named: Option<&OsStr>, home: Option<&Home>) -> Result<Option<PathB
     }
 }
 
-/// The bound that a value of [`SIZE_VARIABLE`] names.
+/// Returns the size limit in a value of [`SIZE_VARIABLE`].
 pub(crate) fn limit(value: Option<&OsStr>) -> Result<u64, String> {
     let Some(value) = value else {
         return Ok(LIMIT);

@@ -6,8 +6,8 @@ use syclbin::{AbstractModule, Container, State, Syclbin};
 
 use crate::compiler::output::Compiled;
 
-/// Everything but the files that were read, which manifests have. `None` where the modules do not fit
-/// the format.
+/// Encodes a result without the files that were read, which manifests hold. Returns `None` if the modules do
+/// not fit the format.
 pub(crate) fn encode(compiled: &Compiled) -> Option<Vec<u8>> {
     let mut file = Syclbin::new(State::Object);
     file.modules.clone_from(&compiled.modules);
@@ -19,7 +19,7 @@ pub(crate) fn encode(compiled: &Compiled) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The result in an entry, for which `files` were read.
+/// Decodes the result in an entry, for which `files` were read.
 pub(crate) fn decode(bytes: &[u8], files: Vec<PathBuf>) -> Option<Compiled> {
     let (is_of_use, rest) = bytes.split_first()?;
     let (length, rest) = rest.split_first_chunk::<8>()?;

@@ -1,4 +1,4 @@
-//! Files as they are at one moment, each looked at once.
+//! Files as they are at one moment, each read once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ pub(crate) struct Dependency {
     pub(crate) path: PathBuf,
     /// SHA-256 of all bytes, in hexadecimal.
     pub(crate) hash: String,
-    /// The [`stamp`] of the file when it had this hash: as long as it stays, nothing is read.
+    /// The [`stamp`] of the file when it had this hash. While the stamp stays, the file is not read.
     pub(crate) stamp: String,
 }
 
@@ -47,10 +47,10 @@ impl Files {
         self.state(path).is_some()
     }
 
-    /// The names in `folder`. Returns `None` if it exists and cannot be listed.
+    /// Returns the names in `folder`, or `None` if it exists and cannot be listed.
     pub(crate) fn listing(&mut self, folder: &Path) -> Option<Rc<BTreeSet<OsString>>> {
         let list = || {
-            // The folder of `a.cpp` has no name.
+            // The directory of `a.cpp` has no name.
             let is_current = folder.as_os_str().is_empty();
             let names = match std::fs::read_dir(if is_current { Path::new(".") } else { folder }) {
                 Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
@@ -63,7 +63,7 @@ impl Files {
         listing.or_insert_with(list).clone()
     }
 
-    /// Whether every file has the bytes that it had.
+    /// Returns whether every file has the bytes that it had.
     pub(crate) fn hold(&mut self, all: &[Dependency]) -> bool {
         all.iter().all(|read| {
             let state = self.state(&read.path);
@@ -72,7 +72,7 @@ impl Files {
         })
     }
 
-    /// The file as it is now.
+    /// Returns the file as it is now.
     pub(crate) fn read(&mut self, path: PathBuf) -> Option<Dependency> {
         Some(Dependency {
             hash: self.contents(&path)?.hash.clone(),
@@ -81,10 +81,10 @@ impl Files {
         })
     }
 
-    /// Whether the file was there as it is before `moment`: a compiler that started then may have read
-    /// a later file before or after it changed.
+    /// Returns whether the file is unchanged since before `moment`. A compiler that started at that moment
+    /// may have read a newer file before or after it changed.
     pub(crate) fn is_older(&mut self, path: &Path, moment: SystemTime) -> bool {
-        // Kernels stamp files with a clock that is behind by up to a tick.
+        // Operating systems stamp files with a clock that is behind by up to a tick.
         const TICK: Duration = Duration::from_millis(10);
         self.state(path)
             .is_some_and(|state| state.changed + TICK < moment)
@@ -93,7 +93,7 @@ impl Files {
     fn state(&mut self, path: &Path) -> Option<&State> {
         let look = || {
             let metadata = path.metadata().ok()?;
-            // A link may have been turned to another file.
+            // A link may point to another file now.
             let link = path.symlink_metadata().ok()?;
             Some(State {
                 stamp: stamp_of(&metadata)?,
@@ -105,7 +105,7 @@ impl Files {
     }
 }
 
-/// Text that differs once a file or folder is changed or replaced.
+/// Returns text that differs once a file or directory is changed or replaced.
 pub(crate) fn stamp(path: &Path) -> Option<String> {
     stamp_of(&path.metadata().ok()?)
 }
@@ -124,8 +124,8 @@ fn stamp_of(metadata: &Metadata) -> Option<String> {
     Some(stamp)
 }
 
-/// When a file became what it is. A file that is moved or unpacked to its place keeps an old time of
-/// its bytes.
+/// Returns when a file became what it is. A file that is moved or unpacked to its place keeps an old
+/// modification time, so the time of its last change counts too.
 fn changed(metadata: &Metadata) -> Option<SystemTime> {
     let modified = metadata.modified().ok()?;
     #[cfg(unix)]

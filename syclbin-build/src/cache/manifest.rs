@@ -1,4 +1,4 @@
-//! Manifests: the results of one source and setting, each with the files that it was made of.
+//! Manifests: the results of one source and setting, each with the files that it was made from.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use syclbin_toolchain::store::hex;
 use super::files::Dependency;
 use crate::compiler::headers::{local, portable};
 
-/// Beyond this many, the oldest goes: a header that has had as many states is being worked on.
+/// Above this number, the oldest result is removed: a header with so many states is under development.
 const MOST: usize = 16;
 
 /// One result.
@@ -27,7 +27,8 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The id is a hash of all that decides. `None` where a path or name is no text of one line.
+    /// Creates a record whose id is a hash of all its inputs. Returns `None` if a path or name is not text of
+    /// one line.
     pub(crate) fn new(
         key: &str,
         read: Vec<Dependency>,

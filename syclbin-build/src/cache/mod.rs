@@ -1,24 +1,24 @@
-//! The cache: what was compiled once is not compiled again, whatever package, profile or folder asks.
+//! The cache: a source is compiled once, whichever package, profile or directory asks.
 //!
 //! The directory is a [`Store`] with entries of two kinds:
 //!
 //! | entry | |
 //! |---|---|
-//! | `KEY.manifest` | for a source and the way it is compiled: results, each with what it was made of |
+//! | `KEY.manifest` | for a source and the way it is compiled: results, each with its inputs |
 //! | `ID.result` | a result: code with declarations, and warnings |
 //!
 //! | module | noun |
 //! |---|---|
-//! | `contents` | the hash of a file, and what it asks for beside files that were read |
+//! | `contents` | the hash of a file, and the other files that it asks for |
 //! | `files` | files as they are at one moment |
 //! | `candidates` | the files that a compiler could take for the names of headers |
-//! | `setting` | all that decides but for files: compiler, arguments, environment |
-//! | `arguments` | what arguments tell of files |
+//! | `setting` | every input except files: compiler, arguments, environment |
+//! | `arguments` | the files that arguments name |
 //! | `manifest` | the results of one source and setting |
 //! | `entry` | a result as bytes |
-//! | `directory` | where the cache is, and how large it may become |
+//! | `directory` | the directory of the cache, and its size limit |
 //!
-//! Whatever goes wrong here, the build goes on without.
+//! A failure of the cache does not fail the build, which then compiles.
 
 mod arguments;
 mod candidates;
@@ -55,17 +55,17 @@ pub(crate) struct Cache {
     before: Files,
 }
 
-/// What the cache has of a source.
+/// The cached state of a source.
 pub(crate) enum Lookup {
-    /// What compiling it would make.
+    /// The result that compiling it would make.
     Hit(Compiled),
-    /// Where it belongs once it is compiled.
+    /// The place of the result once the source is compiled.
     Miss(Box<Pending>),
-    /// What is made of it cannot be kept.
+    /// The result cannot be cached.
     Uncacheable,
 }
 
-/// A source that is to be compiled, and where the result belongs.
+/// A source that has to be compiled, and the place of its result.
 pub(crate) struct Pending {
     key: String,
     /// The hash of the source.
@@ -74,10 +74,10 @@ pub(crate) struct Pending {
 }
 
 impl Cache {
-    /// The cache for sources that `compiler` compiles with `flags`; `None` where there is none, or
-    /// where the outcome depends on more than can be seen here.
+    /// Opens the cache for sources that `compiler` compiles with `flags`. Returns `None` if there is no
+    /// cache, or if the result depends on more than this crate can see.
     pub(crate) fn open(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
-        // A build that is to do without compiles, so Cargo is told.
+        // A build with the cache turned off must compile, so Cargo has to know the variable.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
         let folder = match directory::folder(named.as_deref(), home.ok().as_ref()) {
@@ -110,7 +110,7 @@ impl Cache {
         })
     }
 
-    /// What compiling `source` would make, if that is known.
+    /// Looks up the result of compiling `source`.
     pub(crate) fn look_up(&mut self, source: &Path) -> Lookup {
         let contents = self.before.contents(source);
         let Some(contents) = contents.filter(|contents| contents.asked.is_some()) else {
@@ -135,8 +135,8 @@ impl Cache {
         }
     }
 
-    /// Keeps what compiling `source` made, unless something changed meanwhile or depends on more than
-    /// files.
+    /// Caches the result of compiling `source`, unless something changed meanwhile or the result depends on
+    /// more than files.
     pub(crate) fn keep(
         &self,
         pending: &Pending,
@@ -150,7 +150,7 @@ impl Cache {
         let Some(bytes) = entry::encode(compiled) else {
             return;
         };
-        // The result first: a manifest that names none is of no use.
+        // The result is written first: a manifest without its result is useless.
         self.store.write(&result_name(&record.id), &bytes);
         self.store.update(&manifest_name(&pending.key), |old| {
             let mut manifest = old.and_then(decoded).unwrap_or_default();
@@ -163,7 +163,7 @@ impl Cache {
         self.store.read(&manifest_name(key)).and_then(decoded)
     }
 
-    /// Whether all that a result was made of is as it was.
+    /// Returns whether all inputs of a result are unchanged.
     fn holds(&mut self, record: &Record) -> bool {
         self.before.hold(&record.read) && {
             let (read, asked) = (&record.read, &record.asked);
@@ -172,7 +172,7 @@ impl Cache {
         }
     }
 
-    /// What has to be as it is for `compiled` to hold; `None` where that cannot be known.
+    /// Returns the inputs that `compiled` depends on, or `None` if they cannot be known.
     fn record(
         &self,
         pending: &Pending,
@@ -188,7 +188,7 @@ impl Cache {
             read.push(after.read(path.to_owned())?);
         }
         let candidates = self.setting.candidates(&read, &asked, after);
-        // A file that changed or came while the compiler ran may have been read before or after.
+        // A file that changed or appeared while the compiler ran may have been read before or after.
         let read_paths = read.iter().map(|read| &read.path);
         let mut all = read_paths.chain(&candidates);
         let is_settled = all.all(|path| after.is_older(path, pending.started));
@@ -196,7 +196,7 @@ impl Cache {
             .then(|| Record::new(&pending.key, read, asked, hash_of(&candidates)))?
     }
 
-    /// The files as they are once all is compiled.
+    /// Returns the files as they are after all compiles.
     pub(crate) fn after() -> Files {
         Files::default()
     }
@@ -216,7 +216,7 @@ fn result_name(id: &str) -> String {
 
 fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
     let mut hash = Sha256::new();
-    // In an order that is the same wherever our own headers lie.
+    // The order must not depend on the directory of our own headers.
     let paths: BTreeSet<_> = paths.iter().map(|path| headers::portable(path)).collect();
     for path in paths {
         hash.update(path.as_os_str().as_encoded_bytes());

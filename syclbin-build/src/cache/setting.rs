@@ -1,4 +1,4 @@
-//! The setting: all that decides what becomes of a source, but for the files.
+//! The setting: every input of a result except the files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,36 +13,37 @@ use super::contents;
 use super::files::{Dependency, Files, stamp};
 use crate::compiler::{self, Compiler};
 
-/// Changes when entries mean something else.
+/// Changes when the meaning of entries changes.
 const FORMAT: &str = "syclbin kernels 2";
 
-/// Variables with arguments, which are not looked through here.
+/// Variables with arguments, which this module does not parse.
 const ARGUMENTS: [&str; 3] = [
     "CCC_OVERRIDE_OPTIONS",
     "__INTEL_PRE_CFLAGS",
     "__INTEL_POST_CFLAGS",
 ];
 
-/// The crates that make results of what a compiler makes.
+/// The crates that turn the compiler's output into results.
 const MAKERS: [&str; 2] = [env!("CARGO_MANIFEST_DIR"), syclbin::FOLDER];
 
-/// Where the compilers of a system lie, in a folder a version: clang takes the newest one's headers.
+/// Directories of the system's compilers, with a subdirectory for each version. Clang uses the newest one's
+/// headers.
 const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
 
-/// The folders that are searched last.
+/// The directories that are searched last.
 const LAST: [&str; 2] = ["/usr/local/include", "/usr/include"];
 
-/// What decides but for files.
+/// Every input except files.
 pub(crate) struct Setting {
     hash: Sha256,
-    /// The folders in which headers are searched, as far as they are known.
+    /// The known directories that are searched for headers.
     searched: Vec<String>,
-    /// The headers that arguments name, and those that no list of files has.
+    /// The headers that arguments name, and the headers that no list of files has.
     headers: Vec<String>,
 }
 
 impl Setting {
-    /// `None` where what is made depends on more than what can be seen here.
+    /// Creates the setting. Returns `None` if the result depends on more than this crate can see.
     pub(crate) fn new(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
         let mut hash = Sha256::new();
         field(&mut hash, FORMAT.as_bytes());
@@ -56,7 +57,7 @@ impl Setting {
         let parts = compiler.parts().iter().map(PathBuf::as_path);
         for part in parts.chain([program.as_path()]).chain(program.parent()) {
             field(&mut hash, part.as_os_str().as_encoded_bytes());
-            // A folder of versions is a part too, and may not be there.
+            // A directory of versions is a part too, and may not exist.
             field(&mut hash, stamp(part).unwrap_or_default().as_bytes());
         }
         for folder in GCC_FOLDERS {
@@ -70,7 +71,7 @@ impl Setting {
             mut folders,
             mut headers,
         } = Named::read(arguments.iter().copied())?;
-        // From there, headers that are named by arguments are searched first.
+        // Headers that arguments name are searched in the current directory first.
         folders.extend((!headers.is_empty()).then(|| PathBuf::from(".")));
         for variable in compiler::variables() {
             let value = std::env::var_os(variable).unwrap_or_default();
@@ -90,7 +91,7 @@ impl Setting {
             field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
         if arguments.iter().any(|text| text.starts_with("-g")) {
-            // Debug information names the folder of the compile, and those of headers.
+            // Debug information names the directory of the compile, and the directories of headers.
             let current = std::env::current_dir().ok()?;
             for folder in [crate::compiler::headers::folder(), current] {
                 field(&mut hash, folder.as_os_str().as_encoded_bytes());
@@ -101,7 +102,7 @@ impl Setting {
         let of_machine = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
         let last = LAST.into_iter().chain([of_machine.as_str()]);
         folders.extend(last.map(PathBuf::from));
-        // Headers that are inside a compiler are in no list.
+        // No list has the headers inside a compiler.
         headers.extend(["sycl", "CL"].map(PathBuf::from));
         Some(Self {
             hash,
@@ -110,7 +111,7 @@ impl Setting {
         })
     }
 
-    /// The name of the manifest for `source`, whose bytes have the hash `content`.
+    /// Returns the name of the manifest for `source`, whose bytes have the hash `content`.
     pub(crate) fn key(&self, source: &Path, content: &str) -> String {
         let mut hash = self.hash;
         field(&mut hash, source.as_os_str().as_encoded_bytes());
@@ -118,7 +119,7 @@ impl Setting {
         hex(hash.finalize())
     }
 
-    /// The [`candidates`] for a source that reads the files `read`, which ask for the names `asked`.
+    /// Returns the [`candidates`] for a source that reads the files `read`, which ask for the names `asked`.
     pub(crate) fn candidates(
         &self,
         read: &[Dependency],
@@ -131,7 +132,7 @@ impl Setting {
     }
 }
 
-/// Paths as texts, if they all are.
+/// Returns the paths as strings, or `None` if a path is not Unicode.
 fn texts(paths: Vec<PathBuf>) -> Option<Vec<String>> {
     let texts = paths
         .into_iter()
@@ -139,17 +140,17 @@ fn texts(paths: Vec<PathBuf>) -> Option<Vec<String>> {
     texts.collect::<Result<_, _>>().ok()
 }
 
-/// One part of a key: its length first, so that no two lists of parts are alike.
+/// Adds one part of a key. Its length comes first, so that different lists of parts have different keys.
 fn field(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
     hash.update(bytes);
 }
 
-/// Files that Cargo puts beside a crate of a registry, and beside one that is vendored.
+/// Files that Cargo puts beside a crate from a registry, and beside a vendored crate.
 const RELEASED: [&str; 2] = [".cargo-ok", ".cargo-checksum.json"];
 
-/// What tells that the code of crates did not change, beside their version, which is all there is to
-/// those that are released; `None` where the code is not there.
+/// Returns a hash that changes when the code of crates changes. A released crate adds nothing, because its
+/// version identifies its code. Returns `None` if there is no code.
 fn code(crates: &[&Path]) -> Option<[u8; 32]> {
     let mut hash = Sha256::new();
     for folder in crates {
@@ -169,7 +170,7 @@ fn code(crates: &[&Path]) -> Option<[u8; 32]> {
     Some(hash.finalize())
 }
 
-/// The names of all that lies in `folder`, down to a depth.
+/// Returns the paths of all entries in `folder`, down to a depth.
 fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     if depth > 0 {
@@ -201,7 +202,7 @@ mod tests {
         let one = of();
         std::fs::write(folder.path().join("src/lib.rs"), "").unwrap();
         assert_ne!(of(), one);
-        // That of a release is told by its version, wherever it lies.
+        // The version identifies the code of a release, in any directory.
         for name in RELEASED {
             std::fs::write(folder.path().join(name), "").unwrap();
             assert_eq!(of(), code(&[]), "{name}");

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Whether whoever reads this build's standard error sees colours. Cargo captures it and shows it as it
-/// is when a build fails, so a terminal cannot be asked: only who forces colours is known to have
-/// them. Warnings go through Cargo and have none.
+/// Returns whether standard error is shown with colours. Cargo captures standard error and prints it
+/// unchanged when a build fails. So the terminal is unknown there, and only a user who forces colours is
+/// known to have them. Warnings go through Cargo and have no colours.
 pub(crate) fn has_colour() -> bool {
     let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
     let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -17,7 +17,7 @@ pub(crate) fn has_colour() -> bool {
     terminal && !no && !is("CARGO_TERM_COLOR", "never")
 }
 
-/// The text without colours: escape, bracket, numbers, and a letter.
+/// Returns the text without colour codes: escape, bracket, numbers, and a letter.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -33,7 +33,7 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
-/// What the compilers of several sources said, each thing once.
+/// The diagnostics of the compilers of several sources, each once.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
     text: String,
@@ -43,7 +43,7 @@ pub(crate) struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds what the compiler of one source said; the part of it that is new.
+    /// Adds the diagnostics for one source. Returns the new ones.
     pub(crate) fn add(&mut self, said: &str) -> String {
         let mut new = String::new();
         for one in split(said) {
@@ -61,12 +61,12 @@ impl Diagnostics {
         new
     }
 
-    /// All that was new.
+    /// Returns all new diagnostics.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// "3 errors and 1 warning in 2 of 5 sources: a.cpp, b.cpp"
+    /// Returns a summary: "3 errors and 1 warning in 2 of 5 sources: a.cpp, b.cpp"
     pub(crate) fn summary<'p>(&self, of: usize, failed: impl Iterator<Item = &'p Path>) -> String {
         let failed: Vec<_> = failed.map(|path| path.display().to_string()).collect();
         let many = |count: usize, what: &str| match count {
@@ -107,7 +107,7 @@ enum Kind {
 struct One {
     kind: Kind,
     text: String,
-    /// Where the lines about includes end: they differ from source to source.
+    /// The end of the lines about includes, which differ from source to source.
     place: usize,
 }
 
@@ -117,11 +117,11 @@ impl One {
     }
 }
 
-/// Takes apart what clang wrote. Its own counts ("2 errors generated.") are left out, as they would not
-/// add up.
+/// Splits clang's output into diagnostics. Its own counts ("2 errors generated.") are left out, because they
+/// would not add up.
 fn split(said: &str) -> Vec<One> {
     let mut all: Vec<One> = Vec::new();
-    // The last one is of lines about includes only, and waits for its diagnostic.
+    // Whether the last diagnostic has only lines about includes so far, and waits for its message.
     let mut waits = false;
     for line in said.split_inclusive('\n') {
         let bare = plain(line);
@@ -159,9 +159,9 @@ fn split(said: &str) -> Vec<One> {
     all
 }
 
-/// What a line begins, if it begins one: `a.cpp:3:7: error: ...`, `clang++: warning: ...`.
+/// Returns the kind of diagnostic that a line begins: `a.cpp:3:7: error: ...`, `clang++: warning: ...`.
 fn kind(line: &str) -> Option<Kind> {
-    // The line of the source below a diagnostic is set in.
+    // Clang indents the source line below a diagnostic.
     if line.starts_with(' ') {
         return None;
     }
@@ -179,7 +179,7 @@ fn kind(line: &str) -> Option<Kind> {
     }
 }
 
-/// "1 warning and 2 errors generated."
+/// Returns whether the line is a count: "1 warning and 2 errors generated."
 fn is_count(line: &str) -> bool {
     line.strip_suffix(" generated.").is_some_and(|counts| {
         let words = ["error", "errors", "warning", "warnings", "and"];

@@ -11,12 +11,12 @@ use syclbin::{State, Syclbin};
 use crate::compiler::output::{exports, symbols};
 use crate::error::Undefined;
 
-/// The state that tells the truth of `file`, whose modules come from the sources of these numbers: an
-/// object while modules need one another, as then somebody has to link them.
+/// Returns the state of `file`, whose modules come from the sources with the numbers `origins`. The state is
+/// `Object` if a module imports a symbol of another, because the modules must then be linked.
 ///
 /// # Errors
 ///
-/// When something is used that no module defines.
+/// Fails if device code uses a symbol that no module defines.
 pub(crate) fn state(
     file: &Syclbin<'_>,
     origins: &[usize],
@@ -48,7 +48,7 @@ pub(crate) fn state(
     Err(each.collect())
 }
 
-/// `twice(float)` of `_Z5twicef`; the symbol where it cannot be read.
+/// Returns `twice(float)` for `_Z5twicef`, or the symbol itself if it cannot be demangled.
 fn name(symbol: &str) -> String {
     let Some(read) = mangled::parse(symbol) else {
         return symbol.to_owned();
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(state_of(alone), Ok(State::Executable));
         let linked = vec![module(&["_Z5twicef"], &[]), module(&[], &["_Z5twicef"])];
         assert_eq!(state_of(linked), Ok(State::Object));
-        // The device's own library is no source of anybody's.
+        // No source defines the device's own library.
         let library = vec![module(&[], &["__devicelib_assert_fail"]), module(&[], &[])];
         assert_eq!(state_of(library), Ok(State::Executable));
     }

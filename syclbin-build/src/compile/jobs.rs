@@ -1,4 +1,4 @@
-//! Jobs: many compilations, never more at once than there are tokens.
+//! Jobs: many compilations, with at most as many at once as there are tokens.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use crate::compile::tokens::Tokens;
 use crate::compiler::{Compiler, Job, Running};
 use crate::error::Result;
 
-/// One of many.
+/// One of many compilations.
 pub(crate) struct Task {
     pub(crate) job: Job,
-    /// The task before this one without which this one is for nothing.
+    /// The earlier task that this one depends on: if that one fails, this one is useless.
     pub(crate) only_with: Option<usize>,
 }
 
-/// What came of a task: its diagnostics, or why there is no output; `None` if it was for nothing.
+/// The outcome of a task: its diagnostics, or why there is no output. `None` if the task was skipped.
 pub(crate) type JobResult = Option<Result<String>>;
 
-/// How long to sleep between two looks, at most: a hundredth of a short compile.
+/// The longest pause between two checks: a hundredth of a short compile.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// Runs all tasks to their end, whatever becomes of the others.
+/// Runs all tasks to their end, even if some fail.
 pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> Vec<JobResult> {
     let limit = crate::compiler::limit();
     let mut outcomes: Vec<JobResult> = tasks.iter().map(|_| None).collect();
@@ -33,14 +33,14 @@ pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> V
         };
         let before = running.len();
         running.retain_mut(|(index, running)| {
-            // What is dropped is stopped.
+            // Dropping a job stops it.
             if is_for_nothing(*index, &outcomes) {
                 return false;
             }
             outcomes[*index] = running.poll(limit);
             outcomes[*index].is_none()
         });
-        // The first needs no token but the script's own.
+        // The first job uses the script's own token.
         tokens.keep(running.len().saturating_sub(1));
         waiting.retain(|index| !is_for_nothing(*index, &outcomes));
         while !waiting.is_empty() && (running.is_empty() || tokens.take()) {

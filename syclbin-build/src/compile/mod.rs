@@ -23,7 +23,7 @@ use diagnostics::Diagnostics;
 use jobs::{JobResult, Task};
 use tokens::Tokens;
 
-/// The kernels of all sources, and the files that these were read from.
+/// Compiles all sources. Returns their kernels, and the files that were read.
 pub(crate) fn compile(
     compiler: &Compiler,
     request: &Request,
@@ -48,8 +48,8 @@ pub(crate) fn compile(
     Ok((link(compiled, request)?, files))
 }
 
-/// What every source is compiled with. Several may use one another's functions, which code that is to
-/// be executed as it is cannot; `-fsyclbin=object` has the compiler keep them linkable.
+/// Returns the arguments for every source. Several sources may use one another's functions, which executable
+/// code cannot. With `-fsyclbin=object`, the compiler keeps the functions linkable.
 fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let is_linked = request.sources.len() > 1 || request.links_at_load;
     let state = if is_linked {
@@ -60,7 +60,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let own = [
         "-fsycl",
         state,
-        // Drivers whose default is the old way of offloading ignore `-fsyclbin` without.
+        // Without this, drivers that default to the old offloading model ignore `-fsyclbin`.
         "--offload-new-driver",
         // Keeps the names of parameters.
         "-fno-discard-value-names",
@@ -75,7 +75,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     flags
 }
 
-/// What each source comes to, from the cache or from the compiler.
+/// Returns the result of each source, from the cache or from the compiler.
 fn compile_each(
     compiler: &Compiler,
     sources: &[PathBuf],
@@ -110,8 +110,9 @@ fn compile_each(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// Compiles each source twice, all at once as far as there are tokens: the code that runs, and what is
-/// only read: debug information turns optimization off, but it alone tells `unsigned n` from `int n`.
+/// Compiles each source twice, with as many compilers at once as there are tokens. The first output is the
+/// code that runs. The second is only read, for its debug information: this turns optimization off, but only
+/// it distinguishes `unsigned n` from `int n`.
 fn run(
     compiler: &Compiler,
     sources: &[&Path],
@@ -137,9 +138,9 @@ fn run(
             depfile: None,
             ..code.clone()
         };
-        // Only SPIR-V tells, whatever else is wanted.
+        // Only SPIR-V has this information, whatever the targets are.
         debug.flags = default_targets::without(&debug.flags);
-        // Also of structs that stand in template arguments only, as in work_group_memory<Pair[]>.
+        // This includes structs that only template arguments use, as in work_group_memory<Pair[]>.
         debug
             .flags
             .extend(["-g", "-fstandalone-debug"].map(OsString::from));
@@ -167,12 +168,13 @@ fn run(
     Ok(results)
 }
 
-/// A compile that was not tried is one whose error is told elsewhere.
+/// Returns the diagnostics. A skipped compile has none, because its error is reported elsewhere.
 fn said(outcome: JobResult) -> Result<String> {
     outcome.unwrap_or_else(|| Ok(String::new()))
 }
 
-/// All sources, with their warnings told; or what is wrong with each of those that do not compile.
+/// Emits the warnings of all sources and returns their results, or returns the errors of the sources that
+/// failed.
 fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<Vec<Compiled>> {
     let mut said = Diagnostics::default();
     let mut failures = Vec::new();
@@ -212,7 +214,7 @@ fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<V
     }
 }
 
-/// One file of all modules.
+/// Returns one file with all modules.
 fn link(compiled: Vec<Compiled>, request: &Request) -> Result<Syclbin<'static>> {
     let sources = &request.sources;
     let mut whole = Syclbin::new(State::Executable);
@@ -220,7 +222,7 @@ fn link(compiled: Vec<Compiled>, request: &Request) -> Result<Syclbin<'static>> 
     let mut origins = Vec::new();
     for (index, one) in compiled.into_iter().enumerate() {
         for symbol in one.modules.iter().flat_map(AbstractModule::kernel_names) {
-            // Twice in one source is one kernel, compiled for two targets.
+            // The same kernel twice in one source was compiled for two targets.
             if let Some(first) = kernels.insert(symbol.to_owned(), index)
                 && first != index
             {
@@ -244,15 +246,15 @@ fn link(compiled: Vec<Compiled>, request: &Request) -> Result<Syclbin<'static>> 
     Ok(linked)
 }
 
-/// What the names of working folders begin with.
+/// The prefix of the names of working directories.
 const WORK: &str = ".compile-";
 
-/// The same for this process, which may run several builds at once.
+/// Returns the prefix for this process, which may run several builds at once.
 fn own_work() -> String {
     format!("{WORK}{}-", std::process::id())
 }
 
-/// Removes what build scripts that were killed left behind. Cargo runs one at a time in `OUT_DIR`.
+/// Removes the working directories of killed build scripts. Cargo runs one script at a time in `OUT_DIR`.
 fn sweep(folder: &Path) {
     let own = own_work();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -260,7 +262,7 @@ fn sweep(folder: &Path) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with(WORK) && !name.starts_with(&own) {
-            // What cannot be removed only takes room.
+            // A directory that cannot be removed only wastes space.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

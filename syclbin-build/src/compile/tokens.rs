@@ -1,31 +1,32 @@
 //! Tokens: limit how many compilers run at once, by Cargo's jobserver or else by the number of cores.
 //!
-//! Crate `jobserver` is not used: reading the jobserver of the environment is an unsafe function of it,
-//! as it takes over file descriptors by number. Here they are opened once more, by their path.
+//! Crate `jobserver` is not used: its function that reads the jobserver of the environment is unsafe, because
+//! it takes over file descriptors by number. Here they are opened again, by their path.
 
 use std::ffi::OsStr;
 use std::num::NonZero;
 
-/// What a build may run beside its first process. A build script has one token of its own, by being
-/// run; all others are asked for and given back.
+/// The tokens for processes beside the first. A build script owns one token because Cargo runs it. It
+/// requests all others, and gives them back.
 pub(crate) struct Tokens {
     source: Source,
-    /// Those that are out, but for the own one.
+    /// The tokens that were requested, without the own token.
     held: Vec<u8>,
 }
 
 enum Source {
     #[cfg(unix)]
     Jobserver(unix::Pipe),
-    /// As many as this, beside the own one.
+    /// This many tokens, beside the own one.
     Count(usize),
 }
 
-/// The variables that tell of a jobserver, and the last resort of a script that nobody tells.
+/// The variables that may describe a jobserver, the preferred variable first.
 const VARIABLES: [&str; 3] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"];
 
 impl Tokens {
-    /// Those of the environment. Cargo is not told: how many processes compile changes nothing.
+    /// Returns the tokens of the environment. Cargo does not track these variables, because the number of
+    /// processes does not change the result.
     pub(crate) fn of_environment() -> Self {
         let flags = VARIABLES.into_iter().find_map(std::env::var_os);
         let jobs = std::env::var("NUM_JOBS").ok();
@@ -37,7 +38,7 @@ impl Tokens {
         if let Some(jobserver) = flags.and_then(OsStr::to_str).and_then(jobserver) {
             return Self::from(match unix::Pipe::open(jobserver) {
                 Some(pipe) => Source::Jobserver(pipe),
-                // Somebody counts processes, and does not let us ask: the own token is ours.
+                // A jobserver limits processes, but cannot be asked. So only the own token is ours.
                 None => Source::Count(0),
             });
         }
@@ -55,7 +56,7 @@ impl Tokens {
         }
     }
 
-    /// One more token, if there is one now. This never waits.
+    /// Takes one more token, if there is one now. This never waits.
     pub(crate) fn take(&mut self) -> bool {
         let token = match &mut self.source {
             #[cfg(unix)]
@@ -66,7 +67,7 @@ impl Tokens {
         token.is_some()
     }
 
-    /// Gives tokens back until no more than `count` are out, beside the own one.
+    /// Gives tokens back until at most `count` are taken, beside the own one.
     pub(crate) fn keep(&mut self, count: usize) {
         while self.held.len() > count {
             let Some(token) = self.held.pop() else { return };
@@ -85,10 +86,10 @@ impl Drop for Tokens {
     }
 }
 
-/// What `MAKEFLAGS` says of a jobserver: `fifo:PATH`, or two file descriptors.
+/// Returns the jobserver in `MAKEFLAGS`: `fifo:PATH`, or two file descriptors.
 #[cfg(unix)]
 fn jobserver(flags: &str) -> Option<&str> {
-    // What comes after are variables of the makefile.
+    // Variables of the makefile follow.
     let flags = flags.split(" -- ").next().unwrap_or_default();
     let words = flags.split_whitespace().rev();
     let mut named = words.filter_map(|word| {
@@ -114,8 +115,8 @@ mod unix {
     }
 
     impl Pipe {
-        /// Opens it anew, so that reading does not wait here and still waits elsewhere: whether it does
-        /// belongs to the open file, which make and others share with us.
+        /// Opens the pipe again, so that reading does not wait here but still waits elsewhere. Whether it
+        /// waits is a property of the open file, which we would share with make and others.
         pub(super) fn open(named: &str) -> Option<Self> {
             let (read, write) = match named.strip_prefix("fifo:") {
                 Some(path) => (PathBuf::from(path), PathBuf::from(path)),
@@ -125,7 +126,7 @@ mod unix {
                 }
             };
             let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
-            // The other end may be away for now, which opening would wait for.
+            // The other end may be closed for now, and a blocking open would wait for it.
             let read = OpenOptions::new()
                 .read(true)
                 .custom_flags(no_wait)
@@ -136,7 +137,7 @@ mod unix {
                 .custom_flags(no_wait)
                 .open(write)
                 .ok()?;
-            // A number that is out of date may name any file by now.
+            // An outdated number may mean any file by now.
             let is_pipe = |file: &File| {
                 let metadata = file.metadata();
                 metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
@@ -153,13 +154,13 @@ mod unix {
         }
 
         pub(super) fn give_back(&mut self, token: u8) {
-            // There was room for it when it was taken; a pipe that is gone has nobody waiting.
+            // There was space for the token when it was taken. If the pipe is gone, no process waits for it.
             let _ = self.write.write_all(&[token]);
         }
     }
 
-    /// The path of an open file of this process. Where it opens the same file once more and not anew,
-    /// as outside of Linux, taking a token might wait for ever.
+    /// Returns the path of an open file of this process. Linux opens such a path anew. Other systems
+    /// duplicate the open file, and taking a token might then wait for ever. So this returns `None` there.
     fn descriptor(number: &str) -> Option<PathBuf> {
         let number: u32 = number.parse().ok()?;
         cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{number}")))

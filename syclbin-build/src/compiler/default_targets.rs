@@ -1,4 +1,4 @@
-//! Default targets: what a build that names none compiles for.
+//! Default targets: the targets of a build that names none.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
 
 use crate::search::Detected;
 
-/// Names the targets of builds that name none, separated by commas.
+/// The variable with the targets of builds that name none, separated by commas.
 pub const VARIABLE: &str = "SYCLBIN_TARGETS";
 
-/// The option of `syclbin-clang` for a target that a source may do without: where it cannot be compiled for
-/// that, a warning says why.
+/// The option of `syclbin-clang` for an optional target. If a source cannot be compiled for it, a warning
+/// says why.
 pub(crate) const OPTIONAL: &str = "--optional-target=";
 
 /// The option that names targets.
@@ -20,10 +20,10 @@ pub(crate) const TARGETS: &str = "-fsycl-targets=";
 /// PTX, for every NVIDIA GPU.
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
-/// The arguments of `found` for the targets that a build compiles for by default: those that
-/// `SYCLBIN_TARGETS` names, else SPIR-V, and PTX where `syclbin-clang` has component `nvidia` beside it.
+/// Returns the arguments for the default targets of `found`: the targets in `SYCLBIN_TARGETS`, else SPIR-V,
+/// and PTX where `syclbin-clang` has component `nvidia` beside it.
 ///
-/// `variable` gives the value of an environment variable.
+/// `variable` returns the value of an environment variable.
 pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<OsString> {
     if let Some(targets) = variable(VARIABLE) {
         let mut argument = OsString::from(TARGETS);
@@ -37,7 +37,7 @@ pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) 
     target.into_iter().collect()
 }
 
-/// The files and directories that decide whether `found` makes PTX, and what PTX: those that exist.
+/// Returns the existing files and directories that decide whether `found` makes PTX, and which PTX.
 pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut parts = Vec::new();
     for home in homes(found, variable) {
@@ -49,7 +49,7 @@ pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString
     parts
 }
 
-/// Whether arguments of a compiler name targets, or are for the compiler of one.
+/// Returns whether arguments of a compiler name targets, or are for the compiler of a target.
 pub(crate) fn are_named(mut arguments: impl Iterator<Item = impl AsRef<OsStr>>) -> bool {
     arguments.any(|argument| {
         let text = argument.as_ref().to_string_lossy();
@@ -59,7 +59,7 @@ pub(crate) fn are_named(mut arguments: impl Iterator<Item = impl AsRef<OsStr>>) 
     })
 }
 
-/// Returns `flags` without those that name targets or are for the compilers of these.
+/// Returns `flags` without the flags that name targets, or that are for the compilers of targets.
 pub(crate) fn without(flags: &[OsString]) -> Vec<OsString> {
     let mut kept = Vec::new();
     let mut flags = flags.iter();
@@ -81,7 +81,7 @@ pub(crate) fn without(flags: &[OsString]) -> Vec<OsString> {
     kept
 }
 
-/// Where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.
+/// Returns where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.
 fn homes(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Home> {
     if !found.version.starts_with("syclbin-clang ") {
         return Vec::new();

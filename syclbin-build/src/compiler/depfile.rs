@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The prerequisites of all rules in `text`, in order. Escapes are those that clang and gcc write:
-/// `\ `, `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line.
+/// Returns the prerequisites of all rules in `text`, in order. It decodes the escapes that clang and gcc
+/// write: `\ `, `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line.
 #[must_use]
 pub fn prerequisites(text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -56,7 +56,7 @@ fn finish(word: &mut String, in_target: bool, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// One rule that makes `target` of `prerequisites`, one to a line.
+/// Returns one rule that makes `target` from `prerequisites`, one per line.
 #[must_use]
 pub fn rule<'p>(target: &Path, prerequisites: impl IntoIterator<Item = &'p Path>) -> String {
     let mut text = format!("{}:", escape(target));

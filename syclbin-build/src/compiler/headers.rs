@@ -1,7 +1,7 @@
-//! The headers `<syclbin/...>`: what kernels need of SYCL, in pieces that compile fast.
+//! The headers `<syclbin/...>`: the part of SYCL that kernels need, in pieces that compile fast.
 //!
-//! They lie in this crate's own folder, where every build passes them to its compiler, and
-//! `cargo syclbin toolchain install` puts the same beside `syclbin-clang`.
+//! They are in this crate's own directory, and every build passes them to its compiler.
+//! `cargo syclbin toolchain install` installs the same headers beside `syclbin-clang`.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ macro_rules! header {
     };
 }
 
-/// Each header: its path below an include folder, and its text.
+/// Each header: its path below an include directory, and its text.
 pub const ALL: [(&str, &str); 8] = [
     header!("atomic"),
     header!("constants"),
@@ -28,22 +28,22 @@ pub const ALL: [(&str, &str); 8] = [
     header!("vector"),
 ];
 
-/// The include folder, which is a part of this crate's source.
+/// Returns the include directory, which is a part of this crate's source.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// What has a compiler find the headers, behind all folders of the user. As headers of the system,
-/// so that no warning is about them.
+/// Returns the arguments that add the headers to the search path, after all directories of the user. They are
+/// system headers, so the compiler emits no warnings about them.
 pub(crate) fn arguments() -> [OsString; 2] {
     ["-isystem".into(), folder().into()]
 }
 
-/// Stands for our include folder where another checkout may read it.
+/// A placeholder for our include directory, which other checkouts can read.
 const PLACE: &str = "<syclbin-build>";
 
-/// A path as it is wherever this crate lies.
+/// Returns a path that does not depend on the directory of this crate.
 pub(crate) fn portable(path: &Path) -> Cow<'_, Path> {
     match path.strip_prefix(folder()) {
         Ok(rest) => Cow::Owned(Path::new(PLACE).join(rest)),
@@ -51,7 +51,7 @@ pub(crate) fn portable(path: &Path) -> Cow<'_, Path> {
     }
 }
 
-/// The path here, of one that may be [`portable`].
+/// Returns the local path for a path that may be [`portable`].
 pub(crate) fn local(path: PathBuf) -> PathBuf {
     match path.strip_prefix(PLACE) {
         Ok(rest) => folder().join(rest),

@@ -9,7 +9,7 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::process::{self, COMPILE_LIMIT_VARIABLE, Ended, Process};
 
-/// The limit where none is set: far beyond what kernels take, and short of a lost night.
+/// The default limit: much longer than kernels take, and much shorter than a night.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// One compilation.
@@ -22,25 +22,26 @@ pub(crate) struct Job {
     pub(crate) has_colour: bool,
 }
 
-/// How long a compilation may take.
+/// Returns the time limit of a compilation.
 pub(crate) fn limit() -> Duration {
-    // Cargo is not told: the limit changes nothing that is made, and a build that failed runs again.
+    // Cargo does not track this variable: the limit does not change the result, and a failed build runs
+    // again.
     process::time_limit(cargo::env_again(COMPILE_LIMIT_VARIABLE), LIMIT)
 }
 
-/// A compilation under way.
+/// A running compilation.
 pub(crate) struct Running {
     pub(super) process: Process,
     pub(super) program: PathBuf,
     pub(super) source: PathBuf,
     pub(super) log: PathBuf,
-    /// A command that repeats it.
+    /// A command that repeats the compilation.
     pub(super) line: String,
 }
 
 impl Running {
-    /// The diagnostics, once it compiled; `None` as long as it runs. One that runs for longer than
-    /// `limit` is stopped.
+    /// Returns the diagnostics once it has compiled, and `None` while it runs. Stops a compilation that runs
+    /// for longer than `limit`.
     pub(crate) fn poll(&mut self, limit: Duration) -> Option<Result<String>> {
         match self.process.ended() {
             Ok(Some(status)) => Some(self.outcome(status)),
@@ -62,7 +63,7 @@ impl Running {
         let diagnostics = self.process.said().map_err(|error| self.lost(error))?;
         match status.code() {
             Some(0) => Ok(diagnostics),
-            // clang's own code for errors in the source.
+            // Clang exits with this code for errors in the source.
             Some(1) => Err(Error::Compile {
                 source_file: self.source.clone(),
                 diagnostics,

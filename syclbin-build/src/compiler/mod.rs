@@ -1,4 +1,4 @@
-//! The compiler of a build. Cargo hears of every file and variable that decides which one it is.
+//! The compiler of a build. Cargo tracks every file and variable that decides which compiler this is.
 
 pub mod default_targets;
 pub mod depfile;
@@ -19,7 +19,7 @@ use crate::process::Process;
 use crate::search::{Answers, Detected, Origin, Problem, Search, SearchResult};
 pub(crate) use job::{Job, Running, limit};
 
-/// What clang, icpx, gcc's part of them and `syclbin-clang` read of the environment.
+/// Variables that clang, icpx, their GCC parts and `syclbin-clang` read.
 const READ_BY_CLANG: [&str; 11] = [
     "CPATH",
     "CPLUS_INCLUDE_PATH",
@@ -34,7 +34,7 @@ const READ_BY_CLANG: [&str; 11] = [
     "SYCLBIN_PTX_INLINE",
 ];
 
-/// Variables that name a file with arguments, or a folder of such.
+/// Variables that name a file with arguments, or a directory of such files.
 const CONFIGURATIONS: [&str; 4] = [
     "CLANG_CONFIG_FILE_SYSTEM_DIR",
     "CLANG_CONFIG_FILE_USER_DIR",
@@ -42,22 +42,22 @@ const CONFIGURATIONS: [&str; 4] = [
     "ICXCFG",
 ];
 
-/// All variables that a compiler reads.
+/// Returns all variables that a compiler reads.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
 }
 
-/// A program that takes clang's command line and has `-fsyclbin`.
+/// A program that takes clang's command line and supports `-fsyclbin`.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
     found: Detected,
-    /// What it is made of: when one of these changes, kernels are compiled again.
+    /// The files of the compiler: when one changes, kernels are compiled again.
     parts: Vec<PathBuf>,
 }
 
 impl Compiler {
-    /// The compiler that `forced` names, else the first that [`Search`] finds; `folder` keeps the
-    /// answers of compilers. Cargo is told what decides.
+    /// Returns the compiler that `forced` names, else the first that [`Search`] finds. Caches the answers of
+    /// compilers in `folder`. Cargo then tracks what the choice depends on.
     pub(crate) fn find(forced: Option<&Path>, folder: &Path) -> Result<Self> {
         for variable in variables() {
             cargo::env(variable);
@@ -86,11 +86,11 @@ impl Compiler {
         let mut parts: Vec<PathBuf> = Vec::new();
         match &found.candidate.origin {
             Origin::Installed { folder, .. } => {
-                // A newer version beside this one is the one to use, once it is there.
+                // A newer version beside this one replaces it, as soon as it is installed.
                 parts.extend(folder.parent().map(Path::to_owned));
                 parts.push(folder.join(COMPILER_LIBRARY));
             }
-            // One that is installed later comes before these.
+            // A compiler that is installed later takes precedence over these.
             Origin::Path | Origin::Default => {
                 let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref());
                 let versions = home.ok().map(|home| home.versions(Component::Compiler));
@@ -104,7 +104,7 @@ impl Compiler {
         Ok(Self { found, parts })
     }
 
-    /// The arguments for what a build compiles for by default. Cargo is told of the variables that decide.
+    /// Returns the arguments for the default targets. Cargo then tracks the variables that decide.
     pub(crate) fn default_targets(&self) -> Vec<OsString> {
         default_targets::arguments(&self.found, &cargo::env)
     }
@@ -113,12 +113,12 @@ impl Compiler {
         &self.found.candidate.program
     }
 
-    /// What it says it is.
+    /// Returns the version that the compiler prints.
     pub(crate) fn version(&self) -> &str {
         &self.found.version
     }
 
-    /// The program to start, with what comes before all other arguments.
+    /// Returns the program to start, with the arguments that precede all others.
     pub(crate) fn words(&self) -> impl Iterator<Item = &OsStr> {
         let leading = self.found.candidate.leading.iter();
         std::iter::once(self.program().as_os_str()).chain(leading.map(OsString::as_os_str))
@@ -128,7 +128,7 @@ impl Compiler {
         &self.parts
     }
 
-    /// Starts a compilation; its diagnostics are kept in a file beside its output.
+    /// Starts a compilation. Its diagnostics go to a file beside its output.
     pub(crate) fn start(&self, job: &Job) -> Result<Running> {
         let mut command: Command = self.found.candidate.command();
         command.args(&job.flags);
@@ -163,8 +163,8 @@ impl Compiler {
         })
     }
 
-    /// A line for a shell, in any folder, that compiles the same. The files of this build are gone
-    /// by then, so it writes to the folder of Cargo.toml.
+    /// Returns a shell command that repeats the compilation in any directory. The files of this build are
+    /// gone by then, so it writes to the directory of Cargo.toml.
     fn line_to_repeat(&self, job: &Job) -> String {
         let output = OsStr::new("crash.syclbin");
         let arguments = job.flags.iter().map(OsString::as_os_str);
@@ -182,7 +182,8 @@ impl Compiler {
     }
 }
 
-/// The files with arguments that programs read by themselves: beside them, and where variables say.
+/// Returns the configuration files that programs read by themselves: beside the programs, and where variables
+/// say.
 fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<PathBuf> {
     let mut folders = BTreeSet::new();
     for program in programs {
@@ -204,7 +205,7 @@ fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<Path
     beside.chain(files).collect()
 }
 
-/// An argument as a shell takes it.
+/// Quotes an argument for a shell.
 fn quoted(argument: &OsStr) -> String {
     let text = argument.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./+:,@%".contains(c);

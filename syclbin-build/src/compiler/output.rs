@@ -1,4 +1,5 @@
-//! Output: what compiling one source made. It is whole, or an error: modules, list of files read, diagnostics.
+//! Output: the result of compiling one source. It is complete or an error: modules, list of files read,
+//! diagnostics.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +10,21 @@ use syclbin::{AbstractModule, Image, PropertySet, Syclbin};
 use crate::compiler::depfile;
 use crate::error::{Error, Result};
 
-/// What compiling one source came to.
+/// The result of compiling one source.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Compiled {
-    /// With the declarations of their kernels, the types of their variables and the structs these name.
+    /// The modules, with the declarations of their kernels, the types of their variables and the structs
+    /// these name.
     pub(crate) modules: Vec<AbstractModule<'static>>,
-    /// All that were read, as far as they exist: those inside a compiler do not.
+    /// All existing files that were read. Headers inside a compiler do not exist as files.
     pub(crate) files: Vec<PathBuf>,
     /// Warnings, without colours.
     pub(crate) diagnostics: String,
-    /// Whether there is a kernel or a function for others in it.
+    /// Whether the result has a kernel or an exported function.
     pub(crate) is_of_use: bool,
 }
 
-/// The files that the two compiles of a source leave.
+/// The files that the two compiles of a source write.
 pub(crate) struct Outputs {
     pub(crate) code: PathBuf,
     pub(crate) described: PathBuf,
@@ -30,8 +32,8 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Those of one source, in a folder of its own: what one compile leaves is never taken for the
-    /// output of another.
+    /// Returns the files of one source, in a directory of its own. So the output of one compile is never
+    /// mistaken for the output of another.
     pub(crate) fn in_folder(work: &Path) -> Self {
         Self {
             code: work.join("code.syclbin"),
@@ -40,7 +42,7 @@ impl Outputs {
         }
     }
 
-    /// Reads them.
+    /// Reads the files.
     pub(crate) fn read(
         &self,
         program: &Path,
@@ -57,7 +59,7 @@ impl Outputs {
         let bytes = std::fs::read(&self.described).map_err(|error| unusable(error.to_string()))?;
         let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
         let described = describe(&debug).map_err(|error| unusable(error.to_string()))?;
-        // Without the list of headers, kernels would go stale in silence.
+        // Without the list of headers, kernels would go stale silently.
         let list = std::fs::read(&self.dependencies).map_err(|error| {
             unusable(format!("no list of the files it read (-MD -MF): {error}"))
         })?;
@@ -80,13 +82,13 @@ impl Outputs {
     }
 }
 
-/// The likely causes, as measured: both are silent in the compiler.
+/// The likely causes, as measured: the compiler reports neither.
 pub(crate) const NO_KERNEL: &str = "no kernel was found in it. A free function becomes a kernel by \
     SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) before it; \
     two properties in one macro, ((a, b)), are a C++ comma expression and make none: give each its own macro";
 
-/// Whether there is a kernel in the code. The names alone do not tell: exported functions are
-/// among them.
+/// Returns whether the code has a kernel. The names alone do not decide this, because they include exported
+/// functions.
 fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
     for image in file.modules.iter().flat_map(|module| &module.images) {
         let kernels = match image.spirv() {
@@ -100,12 +102,12 @@ fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
     Ok(false)
 }
 
-/// The symbols that a module offers to others.
+/// Returns the symbols that a module exports.
 pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
     symbols(module, set::EXPORTED_SYMBOLS)
 }
 
-/// The symbols in a property set of a module.
+/// Returns the symbols in a property set of a module.
 pub(crate) fn symbols<'m>(
     module: &'m AbstractModule<'_>,
     set: &str,
@@ -116,7 +118,7 @@ pub(crate) fn symbols<'m>(
         .map(|(symbol, _)| symbol)
 }
 
-/// What the debug information in `file` tells of its kernels.
+/// Returns what the debug information in `file` says about its kernels.
 fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error> {
     let mut found = debug_info::Described::default();
     let images = file.modules.iter().flat_map(|module| &module.images);

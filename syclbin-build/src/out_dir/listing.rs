@@ -6,41 +6,41 @@ use std::path::{Path, PathBuf};
 
 use crate::file;
 
-/// What the names of the notes begin with; the name of the file follows.
+/// The prefix of the names of notes; the name of the file follows.
 const PREFIX: &str = ".sources-";
 
-/// Where our files lie in `OUT_DIR`.
+/// Returns the directory of our files in `OUT_DIR`.
 pub(crate) fn folder(out_dir: &Path) -> PathBuf {
     out_dir.join("syclbin")
 }
 
-/// The path of the file called `name`.
+/// Returns the path of the file called `name`.
 #[must_use]
 pub fn file(out_dir: &Path, name: &str) -> PathBuf {
     file_in(&folder(out_dir), name)
 }
 
-/// The path of the file called `name`, in the folder of our files.
+/// Returns the path of the file called `name`, in the directory of our files.
 pub(crate) fn file_in(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.syclbin"))
 }
 
-/// The path of the note of it.
+/// Returns the path of the note for the file called `name`.
 pub(crate) fn note(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{PREFIX}{name}"))
 }
 
-/// Notes what the file called `name` is compiled of.
+/// Writes a note with the sources of the file called `name`.
 pub(crate) fn write(out_dir: &Path, name: &str, sources: &[PathBuf]) -> io::Result<()> {
     let sources: Vec<_> = sources.iter().map(|path| path.to_string_lossy()).collect();
     file::replace(&note(&folder(out_dir), name), sources.join("\0").as_bytes())
 }
 
-/// The names of all files, and their sources from the folder of the package.
+/// Reads the names of all files, and their sources relative to the directory of the package.
 ///
 /// # Errors
 ///
-/// When the notes cannot be read.
+/// Fails if the notes cannot be read.
 pub fn read(out_dir: &Path) -> io::Result<BTreeMap<String, Vec<PathBuf>>> {
     let folder = folder(out_dir);
     let each = names(&folder)?.into_iter().map(|name| {
@@ -50,7 +50,7 @@ pub fn read(out_dir: &Path) -> io::Result<BTreeMap<String, Vec<PathBuf>>> {
     each.collect()
 }
 
-/// The names that have a note in a folder of our files.
+/// Returns the names that have a note in a directory of our files.
 pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Prebuilt: the file that is kept beside its sources. It is used whole, and its record shows when it is stale.
+//! Prebuilt: a compiled file beside its sources. It is used whole, and its record shows when it is stale.
 
 pub mod orders;
 
@@ -16,14 +16,14 @@ use syclbin::{Container, State, Syclbin, Value};
 
 use crate::error::{Error, Result};
 
-/// Why a kept file does not hold what its sources say.
+/// Why a prebuilt file does not match its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stale {
-    /// It does not say what it was compiled from.
+    /// The file does not record its sources.
     Unknown,
-    /// The arguments or the list of sources are others.
+    /// The arguments or the list of sources changed.
     Arguments,
-    /// This source or header is another.
+    /// This source or header changed.
     Changed(String),
     /// This source or header cannot be read.
     Gone(String),
@@ -40,14 +40,14 @@ impl std::fmt::Display for Stale {
     }
 }
 
-/// A kept file that is whole.
+/// An undamaged prebuilt file.
 pub(crate) struct Prebuilt {
     pub(crate) bytes: Vec<u8>,
     sources: Option<Sources>,
 }
 
 impl Prebuilt {
-    /// Reads and verifies the file; `None` where there is none.
+    /// Reads and verifies the file. Returns `None` if it does not exist.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
         let damaged = |problem: String| Error::Prebuilt {
             path: path.to_owned(),
@@ -75,7 +75,7 @@ impl Prebuilt {
         Ok(Some(Self { sources, bytes }))
     }
 
-    /// Whether it was compiled from something else than the files and arguments are now.
+    /// Returns why the file does not match the current sources and arguments, or `None` if it matches.
     pub(crate) fn stale(&self, root: &Path, arguments: &[String]) -> Option<Stale> {
         let Some(recorded) = &self.sources else {
             return Some(Stale::Unknown);
@@ -92,7 +92,7 @@ impl Prebuilt {
         })
     }
 
-    /// The files it was compiled from, as far as they are there.
+    /// Returns the existing files that it was compiled from.
     pub(crate) fn files(&self, root: &Path) -> Vec<PathBuf> {
         let files = self.sources.iter().flat_map(|sources| sources.files.keys());
         files
@@ -102,20 +102,20 @@ impl Prebuilt {
     }
 }
 
-/// The time that a compile begins, for [`record`]: what is written before this is called has an older
-/// time, and what is written after it returns a newer one.
+/// Returns the start time of a compile, for [`record`]. A file that was written before this call has an older
+/// time. A file that is written after it returns has a newer time.
 pub(crate) fn begin() -> SystemTime {
     let now = SystemTime::now();
-    // Kernels stamp files with a clock that is behind by up to a tick.
+    // Operating systems stamp files with a clock that is behind by up to a tick.
     std::thread::sleep(Duration::from_millis(20));
     now
 }
 
-/// What `file` was compiled from since `begun`: `files` as the compiler names them, from the folder
-/// `root`.
+/// Records the sources of `file`, compiled since `begun`: `files` as the compiler names them, relative to the
+/// directory `root`.
 ///
-/// The files are read after the compiler read them, so one that changed meanwhile is an error: the
-/// record would say of old kernels that they are those of the new text.
+/// The files are read after the compiler read them, so a file that changed meanwhile is an error. Otherwise
+/// the record would pair old kernels with new sources.
 pub(crate) fn record(
     file: &mut Syclbin<'_>,
     begun: SystemTime,
@@ -123,7 +123,7 @@ pub(crate) fn record(
     files: &BTreeSet<PathBuf>,
     mut sources: Sources,
 ) -> Result<()> {
-    // What this crate brings along is of no package.
+    // The headers of this crate belong to no package.
     let own = crate::compiler::headers::folder();
     for path in files.iter().filter(|path| !path.starts_with(&own)) {
         let Some(name) = of_package(path, root, out_dir) else {
@@ -134,10 +134,10 @@ pub(crate) fn record(
             source,
         };
         let bytes = syclbin_toolchain::file::read(path).map_err(unreadable)?;
-        // After it was read, so nothing happens in between.
+        // The time is read after the bytes, so that no change goes unnoticed in between.
         let metadata = path.metadata().map_err(unreadable)?;
         let now = SystemTime::now();
-        // What has a time to come got it from somebody who set it, or from another clock.
+        // A time in the future was set by a user, or comes from another clock.
         if times(&metadata).any(|time| begun < time && time <= now) {
             return Err(Error::Changed(path.clone()));
         }
@@ -147,7 +147,7 @@ pub(crate) fn record(
     Ok(())
 }
 
-/// When a file was written, and when it came to its name: one that replaces another may have been
+/// Returns when a file was written, and when it got its name. A file that replaces another may have been
 /// written long before.
 fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
     #[cfg(unix)]
@@ -163,7 +163,7 @@ fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
     metadata.modified().ok().into_iter().chain(changed)
 }
 
-/// SHA-256 of a text, whose lines may end as version control likes it.
+/// Returns the SHA-256 of a text. Line endings do not count, because version control may change them.
 fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -175,9 +175,9 @@ fn hash(bytes: &[u8]) -> [u8; 32] {
     hash.finalize()
 }
 
-/// The name of a file that belongs to the package: what lies in its folder, and what is named from
-/// there, such as `../shared/k.hpp`. Headers of compiler and system differ between machines, and
-/// what a build script wrote is gone on another.
+/// Returns the name of a file that belongs to the package: a file in its directory, or named relative to it,
+/// such as `../shared/k.hpp`. Headers of the compiler and the system differ between machines. Files that a
+/// build script wrote do not exist on another machine.
 fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     let whole = std::path::absolute(root.join(path)).ok()?;
     if whole.starts_with(out_dir) {
@@ -201,13 +201,13 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     Some(name.join("/"))
 }
 
-/// An argument as it is on every machine.
+/// Returns an argument in a form that is the same on every machine.
 pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String {
     let mut text = argument.to_string_lossy().into_owned();
-    // Cargo's spelling may have links in it, which the current folder never has.
+    // Cargo's path may contain links, which the current directory never does.
     let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(std::path::PathBuf::from);
     let root = [Some(root), spelled.as_deref()];
-    // OUT_DIR first: it mostly lies in the other.
+    // OUT_DIR comes first, because it is usually inside the package.
     let folders = std::iter::once((out_dir, "$OUT_DIR")).chain(
         root.into_iter()
             .flatten()
@@ -216,15 +216,15 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     for (folder, name) in folders {
         text = replaced(&text, &folder.to_string_lossy(), name);
     }
-    // What is written to a file has no line breaks in it.
+    // A value in a file has no line breaks.
     text.replace(['\n', '\r'], " ")
 }
 
-/// `text` with `name` for each path to `folder` or into it. `/p` is neither in `/p2` nor in `/home/p`.
+/// Replaces each path to `folder` or into it by `name`. `/p` is neither in `/p2` nor in `/home/p`.
 fn replaced(text: &str, folder: &str, name: &str) -> String {
     let folder = folder.trim_end_matches(std::path::is_separator);
     if folder.is_empty() {
-        // Each path leads into the root.
+        // Every path leads into the root.
         return text.to_owned();
     }
     let ends_path = |c: char| c.is_whitespace() || "=,:;\"'()".contains(c);
@@ -232,7 +232,7 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(folder) {
         replaced.push_str(before);
-        // An option such as `-I` may stand right before a path.
+        // An option such as `-I` may precede a path directly.
         let begins = replaced
             .rsplit(ends_path)
             .next()
@@ -247,7 +247,7 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
     replaced + rest
 }
 
-/// The file that stands for kernels where nothing is compiled, for this reason.
+/// Returns a file without kernels, for builds that compile nothing for this reason.
 pub(crate) fn placeholder(reason: &str) -> Result<Vec<u8>> {
     let mut file = Syclbin::new(State::Executable);
     let reason = Value::from(reason);

@@ -1,7 +1,7 @@
-//! What `cargo syclbin build` has build scripts do with kept files, and what they answer.
+//! Orders: what `cargo syclbin build` asks of build scripts about prebuilt files, and their reports.
 //!
-//! A variable names a folder: in there lie the orders, and each [`Build`](crate::Build) that keeps a
-//! file leaves a report beside them. The folder is another each time, so Cargo runs the scripts.
+//! A variable names a directory that contains the orders. Each [`Build`](crate::Build) with a prebuilt file
+//! writes a report there. Every call uses another directory, so Cargo runs the scripts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,51 +9,51 @@ use syclbin_toolchain::store::hex;
 
 use crate::file;
 
-/// The variable that names the folder.
+/// The variable that names the directory.
 pub const VARIABLE: &str = "SYCLBIN_PREBUILT_ORDERS";
 
 const ORDERS: &str = "orders";
 const REPORT: &str = "report-";
 
-/// What is to be done with kept files.
+/// The action for prebuilt files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Compile, and write them.
+    /// Compiles, and writes the prebuilt files.
     Commit,
-    /// Compile nothing, and say which are stale.
+    /// Compiles nothing, and reports the stale files.
     Check,
 }
 
-/// Orders for the build scripts of some packages. Those of others are not ours to write.
+/// Orders for the build scripts of some packages. The prebuilt files of other packages must not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orders {
-    /// What is to be done.
+    /// The action.
     pub order: Order,
-    /// The folders of the packages.
+    /// The directories of the packages.
     pub packages: Vec<PathBuf>,
 }
 
-/// What became of a kept file.
+/// The outcome for a prebuilt file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The folder of the package.
+    /// The directory of the package.
     pub package: PathBuf,
-    /// The file, from there.
+    /// The file, relative to that directory.
     pub file: PathBuf,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What became of a kept file.
+/// The outcome for a prebuilt file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was written.
+    /// The file was written.
     Written,
-    /// It is what its sources say, or was when it was to be written.
+    /// The file matches its sources, or matched before it would have been written.
     Fresh,
-    /// It is not, for this reason.
+    /// The file is stale, for this reason.
     Stale(String),
-    /// There is no file to be kept.
+    /// The build has no prebuilt file.
     NotKept,
 }
 
@@ -62,7 +62,7 @@ impl Orders {
     ///
     /// # Errors
     ///
-    /// When they cannot be written.
+    /// Fails if the orders cannot be written.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let word = match self.order {
             Order::Commit => "commit",
@@ -73,7 +73,7 @@ impl Orders {
         std::fs::write(folder.join(ORDERS), text.join("\0"))
     }
 
-    /// The order for the package in `package`, if there is one.
+    /// Returns the order for the package in `package`, if there is one.
     pub(crate) fn read(folder: &Path, package: &Path) -> Option<Order> {
         let text = std::fs::read_to_string(folder.join(ORDERS)).ok()?;
         let mut words = text.split('\0');
@@ -82,7 +82,7 @@ impl Orders {
             "check" => Order::Check,
             _ => return None,
         };
-        // Links may lead to the one folder in several ways.
+        // Links may lead to one directory by several paths.
         let package = package.canonicalize().ok()?;
         words
             .any(|word| {
@@ -95,7 +95,7 @@ impl Orders {
 }
 
 impl Report {
-    /// Leaves the report in `folder`.
+    /// Writes the report to `folder`.
     pub(crate) fn leave(&self, folder: &Path) -> io::Result<()> {
         let (word, reason) = match &self.outcome {
             Outcome::Written => ("written", ""),
@@ -114,11 +114,11 @@ impl Report {
         file::replace(&folder.join(format!("{REPORT}{name}")), text.as_bytes())
     }
 
-    /// All reports in `folder`, by package and file.
+    /// Reads all reports in `folder`, sorted by package and file.
     ///
     /// # Errors
     ///
-    /// When one cannot be read.
+    /// Fails if a report cannot be read.
     pub fn collect(folder: &Path) -> io::Result<Vec<Self>> {
         let mut reports = Vec::new();
         for entry in std::fs::read_dir(folder)? {

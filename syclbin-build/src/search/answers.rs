@@ -1,4 +1,4 @@
-//! Answers of compilers, kept in a directory: an unchanged compiler is not asked again.
+//! Answers of compilers, cached in a directory: an unchanged compiler is not asked again.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -10,25 +10,25 @@ use super::Candidate;
 use super::probe::{Answer, Problem};
 use crate::file;
 
-/// What the names of the files begin with.
+/// The prefix of the names of the files.
 pub(crate) const PREFIX: &str = ".compiler-";
 
-/// Changes when other questions are asked.
+/// Changes when the questions change.
 const QUESTIONS: &str = "syclbin-build 1";
 
-/// A folder of answers, or none.
+/// A directory of answers, or no cache.
 #[derive(Clone, Debug, Default)]
 pub struct Answers(Option<PathBuf>);
 
 impl Answers {
-    /// Answers are kept in `folder`.
+    /// Caches answers in `folder`.
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self(Some(folder.to_owned()))
     }
 
-    /// The answer of `candidate`: the one that is kept, if its files are of the same size and time
-    /// as then.
+    /// Returns the cached answer of `candidate` if its files still have the same size and time. Otherwise
+    /// asks the candidate.
     pub(super) fn recall_or(
         &self,
         candidate: &Candidate,
@@ -45,13 +45,13 @@ impl Answers {
             return Ok(answer);
         }
         let answer = ask()?;
-        // Where nothing can be kept, it is asked again.
+        // If the answer cannot be cached, the candidate is asked again next time.
         let _ = file::replace(&path, encode(&answer, &key).as_bytes());
         Ok(answer)
     }
 }
 
-/// A name for the program, and a key that differs when the program does.
+/// Returns a name for the program, and a key that changes when the program changes.
 fn identity(candidate: &Candidate) -> Option<(String, String)> {
     let mut name = Sha256::new();
     let words = std::iter::once(candidate.program.as_os_str())
@@ -79,7 +79,7 @@ fn encode(answer: &Answer, key: &str) -> String {
     format!("{key}\n{has}\n{}\n", answer.version)
 }
 
-/// `None` for what is not whole, too: it is asked again then.
+/// Returns `None` for a damaged answer too: the candidate is then asked again.
 fn decode(text: &str, expected: &str) -> Option<Answer> {
     let (key, rest) = text.split_once('\n')?;
     let (has, version) = rest.split_once('\n')?;

@@ -1,4 +1,4 @@
-//! A program that may be a compiler with `-fsyclbin`, and how it came to be one.
+//! A program that may be a compiler with support for `-fsyclbin`, and how it was found.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::process::Command;
 /// How a candidate was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// By [`Build::compiler`](crate::Build::compiler).
+    /// [`Build::compiler`](crate::Build::compiler) names it.
     Chosen,
     /// A variable names it.
     Variable {
@@ -17,29 +17,29 @@ pub enum Origin {
         /// Its value.
         value: OsString,
     },
-    /// A variable names the folder it lies in.
+    /// A variable names its directory.
     Folder(&'static str),
-    /// `cargo syclbin toolchain install` put it there.
+    /// `cargo syclbin toolchain install` installed it.
     Installed {
-        /// The folder it was installed to.
+        /// The directory it was installed to.
         folder: PathBuf,
         /// The version that was installed.
         version: String,
     },
-    /// It lies in a folder of `PATH`.
+    /// It is in a directory of `PATH`.
     Path,
-    /// It lies in the default directory of oneAPI.
+    /// It is in the default directory of oneAPI.
     Default,
 }
 
-/// A program that may be a compiler with `-fsyclbin`.
+/// A program that may be a compiler with support for `-fsyclbin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// How it was found.
     pub origin: Origin,
     /// The program to start: the compiler, or a wrapper such as ccache.
     pub program: PathBuf,
-    /// What comes before all other arguments: the compiler behind a wrapper, flags of `CXX`.
+    /// The arguments that precede all others: the compiler behind a wrapper, flags of `CXX`.
     pub leading: Vec<OsString>,
     /// The compiler behind a wrapper.
     pub wrapped: Option<PathBuf>,
@@ -55,12 +55,12 @@ impl Candidate {
         }
     }
 
-    /// The files it is made of: when one changes, it may be another compiler.
+    /// Returns the files of the candidate: when one changes, it may be another compiler.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.program.as_path()).chain(self.wrapped.as_deref())
     }
 
-    /// Whether there are files of these names.
+    /// Returns whether all these files exist.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.files().all(Path::is_file)
@@ -70,7 +70,7 @@ impl Candidate {
         self.program == other.program && self.leading == other.leading
     }
 
-    /// A process of it that has no arguments yet but the leading ones.
+    /// Returns a command for it, which has only the leading arguments so far.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);

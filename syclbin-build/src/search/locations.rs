@@ -7,13 +7,14 @@ use syclbin_toolchain::{Component, NoHome};
 
 use super::{Candidate, Origin, Search};
 
-/// Compilers that may have `-fsyclbin`: oneAPI's, and the one that DPC++ builds from its sources.
+/// Names of compilers that may support `-fsyclbin`: oneAPI's, and the compiler that DPC++ builds from its
+/// sources.
 const NAMES: [&str; 2] = ["icpx", "clang++"];
 
 /// The default directory of oneAPI.
 const ONEAPI: &str = "/opt/intel/oneapi";
 
-/// Programs that crate `cc` takes for wrappers of a compiler.
+/// Programs that crate `cc` treats as wrappers of a compiler.
 const WRAPPERS: [&str; 7] = [
     "ccache",
     "distcc",
@@ -24,7 +25,7 @@ const WRAPPERS: [&str; 7] = [
     "kache",
 ];
 
-/// Where candidates are looked for; [`Self::ALL`] has the order.
+/// The places that are searched for candidates, in the order of [`Self::ALL`].
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Location {
     /// `CXX` and its variants.
@@ -48,7 +49,7 @@ impl Location {
         Self::Default,
     ];
 
-    /// What lies there, best first; nothing is asked.
+    /// Returns the candidates in this place, best first, without asking them.
     pub(super) fn candidates(self, search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
         let variable = search.variable;
         Ok(match self {
@@ -78,7 +79,7 @@ impl Location {
             Self::Installed => {
                 let home = match search.home() {
                     Ok(home) => home,
-                    // Nothing can be installed there, which is no reason to look no further.
+                    // Nothing can be installed there, but the search continues elsewhere.
                     Err(NoHome::Unknown) => return Ok(Vec::new()),
                     Err(relative) => return Err(relative),
                 };
@@ -97,7 +98,7 @@ impl Location {
             Self::Path => {
                 let path = variable("PATH").unwrap_or_default();
                 let folders: Vec<_> = std::env::split_paths(&path)
-                    // An empty entry means the current folder to a shell.
+                    // To a shell, an empty entry means the current directory.
                     .filter(|folder| folder.is_absolute())
                     .collect();
                 let programs = NAMES
@@ -116,11 +117,11 @@ impl Location {
     }
 }
 
-/// The variables that crate `cc` reads for a C++ compiler, in its order, then those of the host: code
-/// for a device comes from a compiler of either.
+/// Returns the variables that crate `cc` reads for a C++ compiler, in its order, then the host's variables.
+/// Both kinds of compilers can make code for a device.
 ///
-/// `cc` itself is only a dependency of the tests. It returns one compiler, so the next variable could not
-/// be tried; it does not name the variable; and it runs the compiler without a time limit.
+/// `cc` itself is only a dependency of the tests. It returns one compiler, so the next variable could not be
+/// tried. It does not name the variable, and it runs the compiler without a time limit.
 pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<String> {
     let mut names = Vec::new();
     let crosses = target != host;
@@ -141,7 +142,7 @@ pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<Str
     names
 }
 
-/// The compilers in `root/bin`. oneAPI keeps its `clang++` one folder deeper.
+/// Returns the compilers in `root/bin`. oneAPI has its `clang++` one directory deeper.
 fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     let folders = ["bin", "bin/compiler"];
     NAMES
@@ -152,7 +153,7 @@ fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
         .collect()
 }
 
-/// The compilers in `root/compiler/VERSION/bin`, `latest` first, then by version.
+/// Returns the compilers in `root/compiler/VERSION/bin`, `latest` first, then by version.
 fn versions_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     let entries = std::fs::read_dir(root.join("compiler"))
         .into_iter()
@@ -175,8 +176,8 @@ fn program(name: &str) -> String {
 }
 
 impl Search<'_> {
-    /// The value of `CXX` as crate `cc` reads it: a path, else a program with arguments, of which the
-    /// first is the compiler if the program is a known wrapper.
+    /// Parses the value of `CXX` as crate `cc` does: a path, else a program with arguments. The first
+    /// argument is the compiler if the program is a known wrapper.
     fn command_line(&self, name: String, value: &OsStr) -> Option<Candidate> {
         let text = value.to_string_lossy();
         let text = text.trim();
@@ -187,7 +188,7 @@ impl Search<'_> {
         let mut words = text.split_whitespace();
         let first = words.next()?;
         let rest: Vec<&str> = words.collect();
-        // Blanks of a path that is there are its own.
+        // The blanks in the path of an existing file belong to the path.
         if rest.is_empty() || self.on_path(text.as_ref()).is_some() {
             return Some(self.candidate(origin, value.to_owned().as_os_str(), text));
         }
@@ -210,7 +211,7 @@ impl Search<'_> {
         Candidate::program(origin, found.unwrap_or_else(|| PathBuf::from(text)))
     }
 
-    /// The program itself, or the one of that name on `PATH`.
+    /// Returns the program itself, or the program of that name on `PATH`.
     pub(super) fn on_path(&self, program: &OsStr) -> Option<PathBuf> {
         let program = Path::new(program);
         if program.components().count() > 1 {

@@ -1,12 +1,13 @@
-//! Search: the first candidate that has `-fsyclbin`, and why each candidate before it was rejected.
+//! Search: finds the first candidate that supports `-fsyclbin`, and says why each earlier candidate was
+//! rejected.
 //!
 //! Shared with `cargo syclbin doctor`, which shows what a build would do.
 //!
-//! 1. [`Build::compiler`](crate::Build::compiler), then `SYCLBIN_CLANG`: the only one that is tried.
+//! 1. [`Build::compiler`](crate::Build::compiler), then `SYCLBIN_CLANG`: the only candidate that is tried.
 //! 2. The variables of crate `cc`, `CXX` and its variants, where the user names a compiler for C++.
 //! 3. `CMPLR_ROOT` and `ONEAPI_ROOT`: the user entered a oneAPI environment.
-//! 4. The installed one: it was put there for this, and is the same on every machine.
-//! 5. `PATH`, then `/opt/intel/oneapi`: what happens to be there.
+//! 4. The installed compiler: it was installed for this, and is the same on every machine.
+//! 5. `PATH`, then `/opt/intel/oneapi`: whatever exists there.
 
 mod answers;
 mod candidate;
@@ -26,40 +27,40 @@ pub use probe::Problem;
 use crate::process;
 use locations::Location;
 
-/// Names a compiler; it is then the only one that is tried.
+/// The variable that names the only compiler to try.
 pub const VARIABLE: &str = "SYCLBIN_CLANG";
 
-/// How many seconds a candidate may take for each answer.
+/// The variable with the time limit for each answer of a candidate, in seconds.
 pub const LIMIT_VARIABLE: &str = "SYCLBIN_PROBE_SECONDS";
 
-/// The limit where none is set: compilers answer in milliseconds, but may lie on a slow disk.
+/// The default limit: compilers answer in milliseconds, but may be on a slow disk.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What a search depends on beside the file system.
+/// The inputs of a search, beside the file system.
 pub struct Search<'s> {
-    /// The value of an environment variable; a build script tells Cargo of it.
+    /// Returns the value of an environment variable; a build script reports the variable to Cargo.
     pub variable: &'s dyn Fn(&str) -> Option<OsString>,
     /// The triple that Cargo compiles for.
     pub target: Option<String>,
     /// The triple that Cargo compiles on.
     pub host: Option<String>,
-    /// Where answers of compilers are kept.
+    /// The cache of the compilers' answers.
     pub answers: Answers,
 }
 
-/// A compiler that has `-fsyclbin`.
+/// A compiler that supports `-fsyclbin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detected {
-    /// Where it is, and how it was found.
+    /// Its path, and how it was found.
     pub candidate: Candidate,
-    /// What it says it is.
+    /// The version that it prints.
     pub version: String,
 }
 
 /// A candidate that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedOver {
-    /// Where it is, and how it was found.
+    /// Its path, and how it was found.
     pub candidate: Candidate,
     /// Why it was rejected.
     pub problem: Problem,
@@ -71,19 +72,19 @@ impl std::fmt::Display for PassedOver {
     }
 }
 
-/// Why a search found no compiler. [`Error`](crate::Error) says so, with the way out.
+/// Why a search found no compiler. [`Error`](crate::Error) says what to do.
 #[derive(Debug)]
 pub enum Failure {
     /// The only candidate that was tried was rejected.
     Unusable(Box<PassedOver>),
     /// Every candidate was rejected.
     NotFound {
-        /// The folder that installed compilers would lie in.
+        /// The directory of installed compilers.
         home: Option<PathBuf>,
         /// All candidates.
         passed_over: Vec<PassedOver>,
     },
-    /// The folder of installed compilers is unknown.
+    /// The directory of installed compilers cannot be determined.
     NoHome(NoHome),
 }
 
@@ -103,7 +104,7 @@ pub struct SearchResult {
 }
 
 impl Search<'_> {
-    /// The first candidate that has `-fsyclbin`; none behind it is asked.
+    /// Finds the first candidate that supports `-fsyclbin`, without asking the candidates after it.
     #[must_use]
     pub fn run(&self, forced: Option<&Path>) -> SearchResult {
         let mut passed_over = Vec::new();
@@ -111,7 +112,7 @@ impl Search<'_> {
         SearchResult { taken, passed_over }
     }
 
-    /// Candidates that a search does not come to, because it found one before them.
+    /// Returns the candidates after `found`, which a search does not ask.
     #[must_use]
     pub fn behind(&self, found: &Detected) -> Vec<Candidate> {
         let mut all = Vec::new();
@@ -157,7 +158,7 @@ impl Search<'_> {
         let mut seen: Vec<Candidate> = Vec::new();
         for location in Location::ALL {
             for candidate in location.candidates(self)? {
-                // A folder of a variable is mostly in PATH too.
+                // The directory that a variable names is usually in PATH too.
                 if seen.iter().any(|one| one.is_same_program(&candidate)) {
                     continue;
                 }
@@ -177,7 +178,7 @@ impl Search<'_> {
         })
     }
 
-    /// Whether a candidate does, from the kept answers if it was asked before.
+    /// Returns whether a candidate supports `-fsyclbin`, from the cached answers if it was asked before.
     fn ask(&self, candidate: &Candidate) -> Result<Detected, Problem> {
         if !candidate.exists() {
             return Err(Problem::NotFound);
@@ -196,8 +197,7 @@ impl Search<'_> {
         process::time_limit((self.variable)(LIMIT_VARIABLE), LIMIT)
     }
 
-    /// The program that a variable names, which is a path or a name on `PATH`, whatever blanks are in
-    /// it.
+    /// Returns the program that a variable names: a path or a name on `PATH`, which may contain blanks.
     fn named(&self, variable: &str, value: OsString) -> Candidate {
         let program = self.on_path(&value);
         let origin = Origin::Variable {
@@ -210,7 +210,7 @@ impl Search<'_> {
     fn home(&self) -> Result<syclbin_toolchain::Home, NoHome> {
         let mut explicit = None;
         for name in syclbin_toolchain::VARIABLES {
-            // All of them, as Cargo has to know what decides.
+            // Reads all variables, because Cargo has to know what the result depends on.
             let value = (self.variable)(name);
             if name == syclbin_toolchain::HOME_VARIABLE {
                 explicit = value;

@@ -1,4 +1,4 @@
-//! Asking a program what it is and whether it has `-fsyclbin`, within a limit of time.
+//! Asks a program for its version and for `-fsyclbin`, within a time limit.
 
 use std::fmt;
 use std::process::{Command, ExitStatus};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Candidate, LIMIT_VARIABLE};
 use crate::process::{self, Ended, Process};
 
-/// What speaks against a candidate, with the way out.
+/// Why a candidate was rejected, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -17,25 +17,25 @@ pub enum Problem {
     Start(String),
     /// It did not end in time.
     Hangs {
-        /// What it was asked.
+        /// The command that it was asked.
         question: &'static str,
-        /// For how long.
+        /// The time limit.
         limit: Duration,
     },
-    /// It died, or failed to say its version.
+    /// It crashed, or did not print its version.
     Failed {
-        /// What it was asked.
+        /// The command that it was asked.
         question: &'static str,
         /// How it ended.
         how: String,
-        /// The first line it said.
+        /// The first line of its output.
         said: String,
     },
-    /// It ended well and said nothing.
+    /// It succeeded and printed nothing.
     NoVersion,
-    /// It answered, and is no compiler for SYCLBIN.
+    /// It answered, but does not support SYCLBIN.
     NoOption {
-        /// What it says it is.
+        /// The version that it prints.
         version: String,
     },
 }
@@ -75,17 +75,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What a program said of itself.
+/// The answers of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// The first line of `--version`.
     pub(super) version: String,
-    /// Whether it has `-fsyclbin`.
+    /// Whether it supports `-fsyclbin`.
     pub(super) has_option: bool,
 }
 
 impl Answer {
-    /// The version of a program that does.
+    /// Returns the version of a program that supports it.
     pub(super) fn into_version(self) -> Result<String, Problem> {
         if self.has_option {
             Ok(self.version)
@@ -100,7 +100,7 @@ impl Answer {
 const VERSION: &str = "--version";
 const OPTION: &str = "-fsyclbin -###";
 
-/// Asks both questions. Only an answer is worth remembering: what hangs today may not tomorrow.
+/// Asks both questions. Only an answer is worth caching: a program that hangs today may answer tomorrow.
 pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Problem> {
     let mut command = candidate.command();
     command.arg(VERSION);
@@ -115,7 +115,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
         version: version.clone(),
         has_option,
     };
-    // Our own driver has the option whatever its version, and older ones do not know `-###`.
+    // Our own driver supports the option in every version, and older versions do not know `-###`.
     if version.starts_with("syclbin-clang ") {
         return Ok(answer(true));
     }
@@ -123,7 +123,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     let source = folder.path().join("probe.cpp");
     std::fs::write(&source, "").map_err(|error| Problem::Start(error.to_string()))?;
     let mut command = candidate.command();
-    // `-###` has the driver take its command line apart and run nothing.
+    // With `-###`, the driver parses its command line and runs nothing.
     command
         .args(["-###", "-fsycl", "--offload-new-driver"])
         .args(["-fsyclbin=executable", "-o"])
@@ -133,7 +133,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     if said.status.code().is_none() {
         return Err(said.failed(OPTION));
     }
-    // Drivers of the old way of offloading know the option, and say that they do not use it.
+    // Drivers with the old offloading model know the option, and report it as unused.
     let unused = said
         .stderr
         .lines()
@@ -141,7 +141,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     Ok(answer(said.status.success() && !unused))
 }
 
-/// What a program said, and how it ended.
+/// The output of a program, and how it ended.
 struct Said {
     status: ExitStatus,
     stdout: String,
@@ -163,7 +163,7 @@ impl Said {
     }
 }
 
-/// Runs a program to its end, or to its limit; what it started is stopped with it then.
+/// Runs a program to its end or its limit. At the limit, stops it and the processes that it started.
 fn run(command: Command, question: &'static str, limit: Duration) -> Result<Said, Problem> {
     let lost = |error: std::io::Error| Problem::Start(error.to_string());
     let mut stdout = tempfile::tempfile().map_err(lost)?;
@@ -189,7 +189,7 @@ fn run(command: Command, question: &'static str, limit: Duration) -> Result<Said
     })
 }
 
-/// The first line that holds anything, as one that can be printed.
+/// Returns the first line that is not blank, without control characters.
 fn first_line(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let safe = line.chars().filter(|c| !c.is_control());

@@ -1,4 +1,4 @@
-//! Arguments of kernels, as a driver gets them.
+//! Arguments of kernels, in the form for a driver.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::backend::dispatch::sampler::Sampler;
 use crate::backend::failure::Failure;
 use crate::backend::slice::Place;
 
-/// The value of one argument.
+/// The value of an argument.
 #[derive(Clone, Copy)]
 pub(crate) enum Argument<'a> {
     /// A value, byte by byte.
@@ -16,23 +16,23 @@ pub(crate) enum Argument<'a> {
     /// This many bytes for each work-group.
     Local(usize),
     Sampler(&'a Arc<Sampler>),
-    /// The address of something in device memory.
+    /// An address in device memory.
     Pointer(u64),
-    /// No address: a pointer, or a struct of one.
+    /// A null address: a pointer, or a struct of a pointer.
     Null,
 }
 
-/// What takes the arguments of a kernel.
+/// An object that takes the arguments of a kernel.
 pub(crate) trait Arguments {
-    /// Gives argument `index` a value, which it keeps for every launch until it gets another one. The
-    /// memory of an argument is to live as long.
+    /// Gives argument `index` a value for every launch until it gets another value. The memory of an argument
+    /// must live as long.
     ///
     /// # Safety
     ///
-    /// The value is of the kind the kernel takes.
+    /// The value is of the kind that the kernel takes.
     unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure>;
 
-    /// The same, out of line: for kinds of values that are rare.
+    /// Sets an argument as [`Arguments::set`] does, out of line: for rare kinds of values.
     ///
     /// # Safety
     ///
@@ -40,13 +40,13 @@ pub(crate) trait Arguments {
     unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure>;
 }
 
-/// What has all arguments of a kernel.
+/// An object that has all arguments of a kernel.
 pub(crate) trait Values {
     /// Gives the kernel its arguments.
     ///
     /// # Errors
     ///
-    /// With the index of what the driver refuses.
+    /// Contains the index of the value that the driver refuses.
     ///
     /// # Safety
     ///

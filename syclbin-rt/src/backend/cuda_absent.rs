@@ -1,6 +1,7 @@
-//! What stands in for the backend of CUDA in a program without it: no device is found, so nothing else ever exists.
+//! The substitute for the CUDA backend in a program without it: no device is found, so nothing else ever
+//! exists.
 //!
-//! Each type has the methods of its namesake in `backend/cuda/`, and no value.
+//! Each type has the methods of its namesake in `backend/cuda/`, but no values.
 
 use std::ffi::{CStr, CString, c_void};
 use std::marker::PhantomData;
@@ -21,7 +22,7 @@ use crate::launch::range::Grid;
 use crate::launch::sampler::modes::{Addressing, Filtering};
 use crate::queue::options::{QueueAbilities, QueueOptions};
 
-/// Types without a value, whose methods are never called. The first argument of each method is of such a type.
+/// Types without values, whose methods are never called. The first argument of each method is of such a type.
 macro_rules! absent {
     ($($name:ident {
         $($(#[$meta:meta])* $([$unsafe:tt])? fn $method:ident(
@@ -180,11 +181,11 @@ absent! {
     }
 }
 
-/// What an event would keep.
+/// The state that an event would have.
 #[derive(Default)]
 pub(crate) struct End;
 
-/// A list that nothing is in.
+/// An empty list.
 pub(crate) struct WaitList<'a>(PhantomData<&'a Event>);
 
 impl WaitList<'static> {
@@ -220,14 +221,14 @@ impl Arguments for KernelObject {
 }
 
 pub(in crate::backend) mod errors {
-    //! Errors of a driver that there is not.
+    //! Errors of an absent driver.
 
-    /// The name of an error: there are none.
+    /// Returns the name of an error; there are no errors.
     pub(in crate::backend) fn error_name(_code: i32) -> &'static str {
         "an unknown error"
     }
 
-    /// Whether an error ends a context: there are no contexts.
+    /// Returns whether an error ends a context; there are no contexts.
     pub(in crate::backend) fn is_sticky(_code: i32) -> bool {
         false
     }

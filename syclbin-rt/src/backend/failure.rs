@@ -1,10 +1,10 @@
-//! Failures: calls that a driver answered with an error, and what did not begin because of one.
+//! Failures: driver calls that returned an error, and actions that did not begin because of an error.
 
 use std::fmt;
 
 use crate::backend::cuda::errors;
 
-/// Why something was not done.
+/// The reason why an action was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The driver answered a call, such as `clCreateBuffer`, with an error.
@@ -13,30 +13,30 @@ pub(crate) enum Failure {
     Rejected(Rejection),
 }
 
-/// What a call of a driver returned.
+/// The code that a driver call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     OpenCl(i32),
     Cuda(i32),
 }
 
-/// Why a driver was not asked.
+/// The reason why a driver was not asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(
     not(feature = "cuda"),
     allow(dead_code, reason = "some are limits of CUDA")
 )]
 pub(crate) enum Rejection {
-    /// A command is given things of two backends. Those above have seen to it that this does not happen.
+    /// A command got objects of two backends. The callers prevent this.
     #[error("{0} takes nothing that belongs to another driver or context")]
     Foreign(&'static str),
-    /// A place is not inside of memory.
+    /// A place is not inside its memory.
     #[error("{0} takes nothing beyond the end of the memory")]
     OutOfBounds(&'static str),
     /// The address of a view is not aligned for its elements.
     #[error("the address of the memory is not aligned for its elements")]
     Unaligned,
-    /// A range that cannot be divided as a GPU takes it.
+    /// A range that cannot be divided into work-groups of a GPU.
     #[error(
         "the range has too many work-groups: CUDA takes at most 65535 of them along y and z; pad the range, or \
          give another work-group size"
@@ -50,12 +50,12 @@ pub(crate) enum Rejection {
     NoSamplers,
 }
 
-/// A program the driver does not build.
+/// A program that the driver does not build.
 pub(crate) struct BuildError {
     pub(crate) failure: Failure,
-    /// The driver's own words; may be empty.
+    /// The driver's build log; may be empty.
     pub(crate) log: String,
-    /// What to do about it, where that is known of the driver.
+    /// The advice, if there is any for this driver.
     pub(crate) advice: Option<&'static str>,
 }
 
@@ -80,42 +80,42 @@ impl fmt::Display for BuildError {
     }
 }
 
-/// Why the host has no view of memory.
+/// The reason why the host gets no view of memory.
 pub(crate) enum NoView {
-    /// A prepared launch or a recording has it.
+    /// A prepared launch or a recording holds the memory.
     Held,
-    /// It is the device's own.
+    /// Only the device reaches the memory.
     OutOfReach,
     Failed(Failure),
 }
 
-/// A copy that was not started, as far as the driver tells.
+/// A copy that was not started, according to the driver.
 pub(crate) struct Unstarted {
     pub(crate) failure: Failure,
-    /// Whether it may run all the same.
+    /// Whether it may still run.
     pub(crate) may_run: bool,
 }
 
 impl Failure {
-    /// `code` is what `call` of OpenCL returned.
+    /// Creates the failure of `call` of OpenCL, which returned `code`.
     pub(crate) const fn opencl(call: &'static str, code: i32) -> Self {
         let code = Code::OpenCl(code);
         Self::Driver { call, code }
     }
 
-    /// `code` is what `call` of CUDA returned.
+    /// Creates the failure of `call` of CUDA, which returned `code`.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "there are no calls"))]
     pub(in crate::backend) const fn cuda(call: &'static str, code: i32) -> Self {
         let code = Code::Cuda(code);
         Self::Driver { call, code }
     }
 
-    /// What `call` answers that is given things of two backends.
+    /// Creates the failure of `call` for objects of two backends.
     pub(in crate::backend) const fn foreign(call: &'static str) -> Self {
         Self::Rejected(Rejection::Foreign(call))
     }
 
-    /// What the driver answered, if it was asked.
+    /// Returns the driver's code, if the driver was asked.
     pub(crate) fn code(self) -> Option<Code> {
         match self {
             Self::Driver { code, .. } => Some(code),
@@ -123,7 +123,7 @@ impl Failure {
         }
     }
 
-    /// Whether it only says that something which was waited for failed.
+    /// Returns whether it only says that a dependency failed.
     pub(crate) fn is_of_dependency(self) -> bool {
         use opencl3::error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST as DEPENDENCY;
         self.code() == Some(Code::OpenCl(DEPENDENCY))
@@ -131,14 +131,14 @@ impl Failure {
 }
 
 impl Code {
-    /// As the driver returned it.
+    /// Returns the number that the driver returned.
     pub(crate) fn number(self) -> i32 {
         match self {
             Self::OpenCl(code) | Self::Cuda(code) => code,
         }
     }
 
-    /// Its name, such as `CL_OUT_OF_RESOURCES`.
+    /// Returns the code's name, such as `CL_OUT_OF_RESOURCES`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OpenCl(code) => opencl3::error_codes::error_text(code),
@@ -146,7 +146,7 @@ impl Code {
         }
     }
 
-    /// Whether it ends a context with all that is in it.
+    /// Returns whether it ends a context with everything in it.
     pub(crate) fn ends_context(self) -> bool {
         match self {
             Self::OpenCl(_) => false,

@@ -1,4 +1,4 @@
-//! What the host sees of memory: a view that nothing on the device changes meanwhile.
+//! Host views of memory: the device does not change the memory while a view exists.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,31 +13,31 @@ use crate::backend::dispatch::queue::Queue;
 use crate::backend::failure::{Failure, NoView, Rejection};
 use crate::backend::slice::{DeviceSlice, Place};
 
-/// Elements on a device, for the host to read, made by [`Queue::map`](crate::Queue::map).
+/// Elements on a device, mapped for the host to read. Made by [`Queue::map`](crate::Queue::map).
 ///
-/// Dropping it gives them back.
+/// Dropping it ends the view.
 #[must_use = "dropping it gives the elements back"]
 pub struct Mapped<'a, T> {
     view: View,
     slice: PhantomData<&'a DeviceSlice<T>>,
 }
 
-/// Elements on a device, for the host to read and write, made by
+/// Elements on a device, mapped for the host to read and write. Made by
 /// [`Queue::map_mut`](crate::Queue::map_mut).
 ///
-/// Dropping it gives them back, with what was written; [`MappedMut::unmap`] also says whether the
-/// driver took it.
+/// Dropping it ends the view and writes the host's changes back. [`MappedMut::unmap`] also reports whether the
+/// driver accepted them.
 #[must_use = "dropping it gives the elements back"]
 pub struct MappedMut<'a, T> {
     view: View,
     slice: PhantomData<&'a mut DeviceSlice<T>>,
 }
 
-/// Memory in the hand of the host.
+/// Memory that is mapped for the host.
 struct View {
     queue: Queue,
     memory: Arc<Memory>,
-    /// Nothing where there are no elements, and when it was given back.
+    /// `None` where there are no elements, and after the memory was given back.
     host: Option<HostView>,
     /// In elements.
     len: usize,
@@ -51,7 +51,7 @@ unsafe impl Send for View {}
 unsafe impl Sync for View {}
 
 impl<'a, T: Pod> Mapped<'a, T> {
-    /// A view of `slice`, when all is done that was put into any queue of the device.
+    /// Creates a view of `slice`, after all commands in all queues of the device have finished.
     pub(crate) fn new(queue: &Queue, slice: &'a DeviceSlice<T>) -> Result<Self, NoView> {
         Ok(Self {
             view: View::new::<T>(queue, slice.place(), false)?,
@@ -61,7 +61,7 @@ impl<'a, T: Pod> Mapped<'a, T> {
 }
 
 impl<'a, T: Pod> MappedMut<'a, T> {
-    /// As [`Mapped::new`].
+    /// Creates a view as [`Mapped::new`] does.
     pub(crate) fn new(queue: &Queue, slice: &'a mut DeviceSlice<T>) -> Result<Self, NoView> {
         Ok(Self {
             view: View::new::<T>(queue, slice.place(), true)?,
@@ -74,8 +74,8 @@ impl View {
     fn new<T: Pod>(queue: &Queue, place: &Place<[()]>, writing: bool) -> Result<Self, NoView> {
         let memory = &place.memory;
         queue.same_context(memory).map_err(NoView::Failed)?;
-        // From here on launches are refused that would change what the host sees, and those that
-        // were put into a queue before are waited for.
+        // From here on, launches that would change the host's view are refused, and launches already in a queue
+        // are waited for.
         memory.map_begins(writing);
         let mut view = Self {
             queue: queue.clone(),
@@ -95,7 +95,7 @@ impl View {
         if host.pointer().cast::<T>().is_aligned() {
             return Ok(view);
         }
-        // Drivers align for all types of kernels, so this is one that asks for more than any of them.
+        // Drivers align memory for all kernel types, so this type needs more alignment than any of them.
         Err(NoView::Failed(Failure::Rejected(Rejection::Unaligned)))
     }
 
@@ -116,7 +116,7 @@ impl View {
 }
 
 impl<T> MappedMut<'_, T> {
-    /// Gives the memory back. Nobody sees the elements through this from here on.
+    /// Gives the memory back. The elements are not visible through this view from here on.
     pub(crate) fn end(mut self) -> Result<(), (Queue, Failure)> {
         let ended = self.view.end();
         ended.map_err(|failure| (self.view.queue.clone(), failure))
@@ -125,7 +125,7 @@ impl<T> MappedMut<'_, T> {
 
 impl Drop for View {
     fn drop(&mut self) {
-        // Whoever wants to know whether the driver takes it has `MappedMut::unmap`.
+        // `MappedMut::unmap` reports whether the driver accepts it.
         let _ = self.end();
         self.memory.map_ends(self.writing);
     }

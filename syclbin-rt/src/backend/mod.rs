@@ -1,8 +1,8 @@
-//! The drivers a program can run on: everything unsafe stays in here.
+//! The drivers a program can run on: all unsafe code is in here.
 //!
-//! A backend wraps one driver interface in two layers: `sys` with the foreign spelling, and safe
-//! wrappers that own their handles. The types of this module are those of whichever backend a device
-//! is of. The rooms above know neither handles nor error numbers.
+//! A backend wraps a driver interface in two layers: `sys` with the foreign spelling, and safe wrappers that
+//! own their handles. The types of this module are the types of the device's backend. The modules above know
+//! neither handles nor error numbers.
 #![allow(
     unsafe_code,
     reason = "drivers have interfaces of C; what is unsafe of a backend is passed on by the types above it"

@@ -1,10 +1,10 @@
-//! Patterns: which elements devices fill memory with.
+//! Patterns: the elements that devices can fill memory with.
 
 /// The largest pattern that all devices fill memory with (OpenCL 3.0, clEnqueueFillBuffer), in bytes.
 const LARGEST_PATTERN: usize = 128;
 
-/// Whether devices fill memory with an element of these bytes, and with which of them: those of an
-/// element that says the same thing again and again are fewer.
+/// Returns the pattern for devices to fill memory with this element, if they can. The pattern of an element
+/// that repeats itself is shorter than the element.
 pub(crate) fn pattern(element: &[u8]) -> Option<&[u8]> {
     match element {
         [first, rest @ ..] if rest.iter().all(|byte| byte == first) => element.get(..1),

@@ -5,11 +5,10 @@ use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 
-/// The address of a `T` on a device: what a pointer inside of a struct is. It has 8 bytes, and zero
-/// is the null pointer.
+/// The address of a `T` on a device, as in a pointer inside a struct. It has 8 bytes, and zero is the null
+/// pointer.
 ///
-/// Got by [`DeviceArray::pointer`](crate::DeviceArray::pointer). It is a number and keeps nothing
-/// alive.
+/// Returned by [`DeviceArray::pointer`](crate::DeviceArray::pointer). It is a number and keeps nothing alive.
 #[repr(transparent)]
 pub struct DevicePointer<T> {
     address: u64,
@@ -17,32 +16,32 @@ pub struct DevicePointer<T> {
 }
 
 impl<T> DevicePointer<T> {
-    /// The null pointer.
+    /// Returns the null pointer.
     #[must_use]
     pub const fn null() -> Self {
         Self::from_address(0)
     }
 
-    /// The pointer to what lies at `address`.
+    /// Returns the pointer to `address`.
     #[must_use]
     pub const fn from_address(address: u64) -> Self {
         let pointee = PhantomData;
         Self { address, pointee }
     }
 
-    /// Where it points to.
+    /// Returns the address that it points to.
     #[must_use]
     pub const fn address(self) -> u64 {
         self.address
     }
 
-    /// The same address as one of a `U`: what C++ says with a cast between pointers.
+    /// Casts to a pointer to `U` with the same address, as a pointer cast in C++ does.
     #[must_use]
     pub const fn cast<U>(self) -> DevicePointer<U> {
         DevicePointer::from_address(self.address)
     }
 
-    /// The pointer to the element that is `count` elements further.
+    /// Returns the pointer to the element that is `count` elements further.
     #[must_use]
     pub const fn wrapping_add(self, count: u64) -> Self {
         let bytes = count.wrapping_mul(size_of::<T>() as u64);
@@ -59,7 +58,7 @@ unsafe impl<T> Send for DevicePointer<T> {}
 // SAFETY: as for Send.
 unsafe impl<T> Sync for DevicePointer<T> {}
 
-// Derived ones would ask the same of `T`.
+// Derived implementations would require the same of `T`.
 impl<T> Clone for DevicePointer<T> {
     fn clone(&self) -> Self {
         *self

@@ -1,12 +1,12 @@
-//! Reach: who can use memory that has an address.
+//! Reach: the processors that can use memory with an address.
 
-/// Who can reach memory that has an address (unified shared memory).
+/// The processors that can reach memory with an address (unified shared memory).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// The device alone.
     Device,
-    /// Both; it lies with the host.
+    /// Host and device; it is in host memory.
     Host,
-    /// Both; it moves to who uses it.
+    /// Host and device; it moves to the processor that uses it.
     Shared,
 }

@@ -1,4 +1,4 @@
-//! Device slices: some elements on a device, as a type that only exists behind a reference.
+//! Device slices: elements on a device, as a type that only exists behind a reference.
 #![allow(
     unsafe_code,
     reason = "a reference to an unsized wrapper is made by a cast, as `str` is of bytes"
@@ -9,28 +9,28 @@ use std::sync::Arc;
 
 use crate::backend::dispatch::memory::Memory;
 
-/// Some elements of `T` in memory of a device: to a [`Buffer`](crate::Buffer) what `[T]` is to a
-/// `Vec<T>`.
+/// Elements of `T` in memory of a device. A device slice relates to a [`Buffer`](crate::Buffer) as `[T]`
+/// relates to a `Vec<T>`.
 ///
-/// Buffers and arrays dereference to it, so `&buffer` and `&mut buffer` are taken wherever a kernel
-/// or a copy takes a slice. A part is got by [`DeviceSlice::slice`] and [`DeviceSlice::slice_mut`].
+/// Buffers and arrays dereference to it, so kernels and copies that take a slice also take `&buffer` and
+/// `&mut buffer`. [`DeviceSlice::slice`] and [`DeviceSlice::slice_mut`] return a part.
 ///
-/// It only exists behind references, so that two of them cannot be swapped: that something may be
-/// written is known of the memory that was borrowed for it.
+/// It only exists behind references, so that two of them cannot be swapped: the right to write belongs to the
+/// memory that was borrowed for it.
 #[repr(transparent)]
 pub struct DeviceSlice<T> {
     element: PhantomData<fn() -> T>,
     place: Place<[()]>,
 }
 
-/// Where some elements are.
+/// The place of some elements.
 pub(crate) struct Place<Tail: ?Sized = [(); 0]> {
     pub(crate) memory: Arc<Memory>,
     /// In bytes.
     pub(crate) offset: usize,
     /// In elements.
     pub(crate) len: usize,
-    /// How many bytes an element has.
+    /// The size of an element in bytes.
     pub(crate) element_bytes: usize,
     /// Nothing; of an unknown length it makes the type unsized.
     _tail: Tail,
@@ -52,7 +52,7 @@ impl Place {
         }
     }
 
-    /// It as a slice of `T`, whose size is that of its elements.
+    /// Returns it as a slice of `T`, whose size is the size of its elements.
     pub(crate) fn as_slice<T>(&self) -> &DeviceSlice<T> {
         // A view of the host counts elements of `T`.
         debug_assert_eq!(self.element_bytes, size_of::<T>());
@@ -61,7 +61,7 @@ impl Place {
         unsafe { &*(std::ptr::from_ref(place) as *const DeviceSlice<T>) }
     }
 
-    /// The same, to be written.
+    /// Returns it as a writable slice of `T`.
     pub(crate) fn as_mut_slice<T>(&mut self) -> &mut DeviceSlice<T> {
         debug_assert_eq!(self.element_bytes, size_of::<T>());
         let place: &mut Place<[()]> = self;
@@ -71,13 +71,13 @@ impl Place {
 }
 
 impl<Tail: ?Sized> Place<Tail> {
-    /// How many bytes it has.
+    /// Returns its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        // It lies inside of memory, so that does not overflow.
+        // It lies inside memory, so this does not overflow.
         self.len.saturating_mul(self.element_bytes)
     }
 
-    /// A place of its own in the same memory.
+    /// Returns a separate place in the same memory.
     pub(crate) fn part(&self, first: usize, len: usize) -> Place {
         let offset = first.saturating_mul(self.element_bytes);
         Place::new(

@@ -1,6 +1,6 @@
-//! Slots: where the parameters of a kernel lie.
+//! Slots: the positions of a kernel's parameters.
 
-/// Where a parameter lies among all of a kernel, in bytes.
+/// The position of a parameter among all parameters of a kernel, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "cuda"),

@@ -1,9 +1,9 @@
-//! Sources of programs: code of one module, and what is set in it before a driver builds it.
+//! Sources of programs: code of a module, and its settings for the build.
 
 use crate::load::build_options::BuildOptions;
 use crate::module::specialization::Setting;
 
-/// Code of one module, and what is set in it before a driver builds it.
+/// Code of a module, and its settings for the build.
 pub(crate) struct Source<'s> {
     pub(crate) code: &'s [u8],
     pub(crate) constants: Constants,
@@ -12,8 +12,8 @@ pub(crate) struct Source<'s> {
 
 /// Values of specialization constants that are not their defaults.
 pub(crate) enum Constants {
-    /// Of SPIR-V: by their numbers.
+    /// For SPIR-V: by their numbers.
     Numbered(Vec<Setting>),
-    /// Of PTX and what is made of it: by the names of the variables that hold them.
+    /// For PTX and code made from it: by the names of the variables that hold them.
     Named(Vec<(String, Vec<u8>)>),
 }

@@ -1,6 +1,6 @@
-//! Times of one command, as the device noted them.
+//! Times of a command, as the device recorded them.
 
-/// When a command was queued, handed to the device, started and ended: nanoseconds of the device's
+/// The times when a command was queued, handed to the device, started and ended, in nanoseconds of the device's
 /// clock.
 pub(crate) struct Times {
     pub(crate) queued: u64,

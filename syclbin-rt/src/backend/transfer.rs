@@ -1,4 +1,4 @@
-//! Transfers: host memory that the driver copies to or from later, kept from everybody until then.
+//! Transfers: host memory that the driver copies to or from later, inaccessible until then.
 
 use std::mem::ManuallyDrop;
 
@@ -9,8 +9,8 @@ use crate::backend::dispatch::queue::Queue;
 use crate::backend::failure::{Failure, Unstarted};
 use crate::backend::slice::Place;
 
-/// Elements that a queued command reads or writes. Nobody sees them before it has ended; dropping
-/// this waits for that. If it is forgotten instead, its memory is never freed.
+/// Elements that a queued command reads or writes. They are inaccessible before the command has ended; dropping
+/// this waits for the end. If it is forgotten instead, its memory is never freed.
 pub(crate) struct Lent<T> {
     /// Moving a `Vec` leaves its elements where they are.
     data: ManuallyDrop<Vec<T>>,
@@ -18,12 +18,12 @@ pub(crate) struct Lent<T> {
 }
 
 impl<T> Lent<T> {
-    /// The event of the command.
+    /// Returns the event of the command.
     pub(crate) fn event(&self) -> Result<Event, Failure> {
         self.event.shared()
     }
 
-    /// The elements, when the command has ended.
+    /// Returns the elements, when the command has ended.
     pub(crate) fn wait(mut self) -> Result<Vec<T>, Failure> {
         self.event.wait()?;
         Ok(std::mem::take(&mut *self.data))
@@ -42,8 +42,8 @@ impl<T> Drop for Lent<T> {
 }
 
 impl Queue {
-    /// Queues a copy of `place` into all of `data`, which is as long, after the commands of `after`,
-    /// which are of this context.
+    /// Enqueues a copy of `place` into all of `data`, which has the same length. It runs after the commands of
+    /// `after`, which are of this context.
     pub(crate) fn read_later<T: Pod>(
         &self,
         place: &Place<[()]>,
@@ -61,8 +61,8 @@ impl Queue {
         self.lend(data, started)
     }
 
-    /// Queues a copy of all of `data` to `place`, which is as long, after the commands of `after`,
-    /// which are of this context.
+    /// Enqueues a copy of all of `data` to `place`, which has the same length. It runs after the commands of
+    /// `after`, which are of this context.
     pub(crate) fn write_later<T: Pod>(
         &self,
         place: &Place<[()]>,
@@ -79,20 +79,20 @@ impl Queue {
         self.lend(data, started)
     }
 
-    /// Drivers have no copy of no bytes. What waits for one waits for what it would have.
+    /// Drivers cannot copy zero bytes. A command that waits for such a copy waits for the commands of `after`.
     fn nothing_later<T>(&self, data: Vec<T>, after: &WaitList<'_>) -> Result<Lent<T>, Failure> {
         let event = self.barrier(after)?;
         let data = ManuallyDrop::new(data);
         Ok(Lent { data, event })
     }
 
-    /// What a copy uses `data` for.
+    /// Lends `data` to a copy.
     fn lend<T>(&self, data: Vec<T>, started: Result<Event, Unstarted>) -> Result<Lent<T>, Failure> {
         let data = ManuallyDrop::new(data);
         match started {
             Ok(event) => {
                 let lent = Lent { data, event };
-                // If that fails the copy is waited for, as `lent` goes.
+                // If that fails, dropping `lent` waits for the copy.
                 self.flush()?;
                 Ok(lent)
             }

@@ -1,23 +1,23 @@
-//! Conditions of contracts, and what is told of one that does not hold.
+//! Conditions of contracts, and the report of a condition that does not hold.
 
 use std::fmt;
 
 /// One comparison of a contract.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// All of it, such as `x.len() >= n`.
+    /// The whole condition, such as `x.len() >= n`.
     pub text: &'static str,
-    /// What stands to the left of the relation, such as `x.len()`.
+    /// The left side of the relation, such as `x.len()`.
     pub left: &'static str,
-    /// How the two sides are compared.
+    /// The relation between the two sides.
     pub relation: Relation,
-    /// What stands to the right.
+    /// The right side of the relation.
     pub right: &'static str,
-    /// The argument that an error names, counted from 0; none where that is not one argument.
+    /// The argument that an error names, counted from 0; `None` where the cause is not a single argument.
     pub argument: Option<usize>,
 }
 
-/// How the two sides of a [`Condition`] are compared.
+/// The relation between the two sides of a [`Condition`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `<`
@@ -32,7 +32,7 @@ pub enum Relation {
     GreaterOrEqual,
     /// `>`
     Greater,
-    /// `>=` of alignments, for conditions that come by themselves.
+    /// `>=` of alignments, for implicit conditions.
     Aligned,
 }
 
@@ -46,9 +46,9 @@ pub struct Broken {
 
 /// The value of a side of a condition.
 ///
-/// No `Option<i128>`: its tag has 16 bytes, and so had that of every `Result` on the way of a launch,
-/// as a `Broken` is a part of its error. Processors wait for such a tag, because it is written in two
-/// halves and read as a whole: a fifth of the time that a launch takes beside the driver's.
+/// This is not `Option<i128>`, because the tag of that type has 16 bytes. As a `Broken` is part of the error of
+/// a launch, every `Result` on a launch's way would have such a tag. Processors wait for it, because it is
+/// written in two halves and read as a whole. That took a fifth of a launch's time outside the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Side {
     value: i128,
@@ -94,25 +94,25 @@ impl Broken {
         }
     }
 
-    /// The condition, as the contract has it.
+    /// Returns the condition as the contract has it.
     #[must_use]
     pub fn condition(&self) -> &'static str {
         self.condition.text
     }
 
-    /// The value of its left side; none if it overflows or divides by zero.
+    /// Returns the value of the left side; `None` if it overflows or divides by zero.
     #[must_use]
     pub fn left(&self) -> Option<i128> {
         self.left.get()
     }
 
-    /// The value of its right side, as of the left one.
+    /// Returns the value of the right side; `None` if it overflows or divides by zero.
     #[must_use]
     pub fn right(&self) -> Option<i128> {
         self.right.get()
     }
 
-    /// The alignment that is missing, and the one there is, if the condition is about that alone.
+    /// Returns the required and the actual alignment, if the condition is only about alignment.
     pub(crate) fn alignment(&self) -> Option<(u64, u64)> {
         let aligned = self.condition.relation == Relation::Aligned;
         let bytes = |side: Side| side.get().and_then(|value| u64::try_from(value).ok());
@@ -145,7 +145,7 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Whether a side is a number as it stands, which needs no telling.
+/// Returns whether a side is a plain number, whose value an error need not repeat.
 fn is_number(side: &str) -> bool {
     let digits = side.trim_start_matches('-');
     digits.starts_with(|c: char| c.is_ascii_digit())

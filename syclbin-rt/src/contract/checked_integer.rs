@@ -1,9 +1,8 @@
-//! Numbers of contracts: integers that know when they overflowed.
+//! Numbers of contracts: integers that record an overflow.
 
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
-/// A side of a condition: a whole number, or none after an overflow or a division by zero, which
-/// stays none.
+/// A side of a condition: an integer, or `None` after an overflow or a division by zero. `None` stays `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number(pub(crate) Option<i128>);
 

@@ -1,6 +1,6 @@
 //! Contracts: a launch that keeps its contract is safe, and checking that does not allocate.
 //!
-//! Generated code is written against this module. It is no interface for people.
+//! Generated code uses this module. It is not meant for hand-written code.
 
 pub(crate) mod broken;
 mod checked_integer;
@@ -12,7 +12,7 @@ pub use crate::contract::checked_integer::Number;
 use crate::launch::arg::Arg;
 use crate::launch::range::{Extent, NdRange};
 
-/// What a contract sees of a launch: its arguments, read back, and its range.
+/// A contract's view of a launch: its arguments, read back, and its range.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'g> {
     args: &'g [Arg<'g>],
@@ -25,39 +25,39 @@ impl<'g> Given<'g> {
         Self { args, range }
     }
 
-    /// How many `T` the kernel can reach through argument `index`: the elements of a buffer, of the
-    /// range of an accessor, of work-group memory. 0 if it is none of these.
+    /// Returns how many `T` the kernel can reach through argument `index`: in a buffer, in the range of an
+    /// accessor, or in work-group memory. 0 for other arguments.
     #[must_use]
     pub fn len<T: Pod>(&self, index: usize) -> i128 {
         let arg = self.args.get(index);
         arg.map_or(0, |arg| arg.elements(size_of::<T>()))
     }
 
-    /// The largest power of two that the address of argument `index` is known to be a multiple of. Where
-    /// no element is there, a very large one; 0 if it is no memory of a device.
+    /// Returns the largest known power of two that divides the address of argument `index`. Where there are no
+    /// elements, it is a very large number. It is 0 if the argument is not device memory.
     #[must_use]
     pub fn align(&self, index: usize) -> i128 {
         let arg = self.args.get(index);
         arg.and_then(Arg::alignment).map_or(0, i128::from)
     }
 
-    /// The same of all the memory that argument `index` is a part of, but no more than the device aligns
-    /// all memory to.
+    /// Returns the alignment of the whole memory that argument `index` is a part of. It is at most the
+    /// alignment that the device gives to all memory.
     #[must_use]
     pub fn device_align(&self, index: usize) -> i128 {
         let arg = self.args.get(index);
         arg.and_then(Arg::whole_alignment).map_or(0, i128::from)
     }
 
-    /// The size of a dimension of the accessor that argument `index` is, in SYCL's order. 0 beyond its
-    /// dimensions, and if it is none.
+    /// Returns the size of a dimension of accessor `index`, in SYCL's order. It is 0 beyond the accessor's
+    /// dimensions, and if the argument is not an accessor.
     #[must_use]
     pub fn extent(&self, index: usize, dimension: usize) -> i128 {
         let arg = self.args.get(index);
         arg.map_or(0, |arg| arg.extent(dimension))
     }
 
-    /// The number at byte `offset` of the value of argument `index`; none where it has none.
+    /// Returns the number at byte `offset` of the value of argument `index`, if the value has such a number.
     #[must_use]
     pub fn number<T: Pod + Into<Number>>(&self, index: usize, offset: usize) -> Number {
         let bytes = self.args.get(index).and_then(Arg::value_bytes);
@@ -66,28 +66,28 @@ impl<'g> Given<'g> {
         number.map_or(Number(None), Into::into)
     }
 
-    /// How many work-items the range has.
+    /// Returns the number of work-items of the range.
     #[must_use]
     pub fn items(&self) -> i128 {
         let sizes = self.range.driver_order().iter();
         sizes.fold(1, |items: i128, size| items.saturating_mul(*size as i128))
     }
 
-    /// How many dimensions the range has. The kernel may have been written for another number: its
-    /// last dimension is the last one of the range.
+    /// Returns the number of dimensions of the range. The kernel may have been written for another number: its
+    /// last dimension is the last dimension of the range.
     #[must_use]
     pub fn dimensions(&self) -> i128 {
         self.range.dimensions() as i128
     }
 
-    /// The size of a dimension of the range, 1 beyond the last.
+    /// Returns the size of a dimension of the range, 1 beyond the last.
     #[must_use]
     pub fn size(&self, dimension: usize) -> i128 {
         self.range.size(dimension) as i128
     }
 
-    /// Compares the two sides of `condition`; none is one that overflows or divides by zero, with
-    /// which no condition holds.
+    /// Tests whether `condition` holds for its two sides. No condition holds with a side that overflows or
+    /// divides by zero.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Aspects: what a device can do, in SYCL's names, worked out from what its driver says.
+//! Aspects: the abilities of a device, in SYCL's names, derived from its driver's answers.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use syclbin::Aspect;
 
 use crate::device::facts::DeviceKind;
 
-/// What a driver says of what its device can do.
+/// A driver's answers about the abilities of its device.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(Default))]
 pub(crate) struct Abilities<'d> {
@@ -27,8 +27,7 @@ pub(crate) struct Abilities<'d> {
     pub(crate) system_memory: u64,
 }
 
-/// The aspects that an OpenCL driver tells of, one way or the other. Of others a device may have
-/// any.
+/// The aspects that an OpenCL driver reports as present or absent. A device may have any of the other aspects.
 const TOLD: [Aspect; 24] = [
     Aspect::HOST,
     Aspect::CPU,
@@ -60,7 +59,7 @@ const TOLD: [Aspect; 24] = [
 const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
-/// The aspects of a device.
+/// Returns the aspects of a device.
 pub(crate) fn held(told: &Abilities<'_>) -> BTreeSet<Aspect> {
     let has = |extension| {
         told.extensions
@@ -98,8 +97,8 @@ pub(crate) fn held(told: &Abilities<'_>) -> BTreeSet<Aspect> {
     TOLD.into_iter().filter(|aspect| held(*aspect)).collect()
 }
 
-/// The aspects of `wanted` that a device with the aspects `held` lacks. What no driver tells of is
-/// for the driver to refuse when it builds the code.
+/// Returns the aspects of `wanted` that a device with the aspects `held` lacks. An aspect that no driver
+/// reports is left to the driver, which refuses it when it builds the code.
 pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect> {
     let told = |aspect: &Aspect| TOLD.contains(aspect) || aspect.name().is_none();
     let lacks = |aspect: &&Aspect| told(aspect) && !held.contains(aspect);

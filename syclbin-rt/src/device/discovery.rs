@@ -1,6 +1,6 @@
-//! A search for devices: which libraries are loaded for it, what they hold, which device wins.
+//! A search for devices: the libraries it loads, the devices they offer, and the device that wins.
 //!
-//! The installed CPU driver is only loaded when nothing found so far will do.
+//! The installed CPU driver is only loaded when no device found so far is suitable.
 
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::load::coverage::Coverage;
 use crate::log;
 
-/// The devices so far, and what each place held.
+/// The devices found so far, and the result for each place.
 pub(crate) struct Discovery {
     devices: Vec<Device>,
     tried: Vec<String>,
@@ -21,7 +21,7 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    /// Looks at the libraries of the system.
+    /// Searches the libraries of the system.
     pub(crate) fn of_system() -> Self {
         let mut search = Self {
             devices: Vec::new(),
@@ -34,7 +34,7 @@ impl Discovery {
         search
     }
 
-    /// Every device there is.
+    /// Returns every device.
     pub(crate) fn all(mut self) -> Result<Vec<Device>> {
         self.add_installed();
         if self.devices.is_empty() {
@@ -81,7 +81,7 @@ impl Discovery {
         })
     }
 
-    /// The devices other than `without` that run something of `file`, for errors.
+    /// Returns the devices other than `without` that run something of `file`, for errors.
     pub(crate) fn able(mut self, file: &Syclbin<'_>, without: &Device) -> Vec<String> {
         self.add_installed();
         let fits = self.fits(Some(file));
@@ -94,14 +94,14 @@ impl Discovery {
             .collect()
     }
 
-    /// How well each device fits the file. Without one, they all fit.
+    /// Returns how well each device fits the file. Without a file, they all fit.
     fn fits(&self, file: Option<&Syclbin<'_>>) -> Vec<(&'static Facts, Coverage)> {
         let fit = |facts| file.map_or(Coverage::Whole, |file| Coverage::of(file, facts));
         let facts = self.devices.iter().map(Device::facts);
         facts.map(|facts| (facts, fit(facts))).collect()
     }
 
-    /// The error of a file that none of the devices runs.
+    /// Returns the error for a file that none of the devices runs.
     fn unfit(&self, fits: &[(&Facts, Coverage)]) -> Error {
         let devices = self.devices.iter().zip(fits);
         let reasons = devices.map(|(device, (facts, fit))| match fit.reason() {
@@ -121,7 +121,7 @@ impl Discovery {
         .into()
     }
 
-    /// The device that `selector`, written as `text`, asks for.
+    /// Returns the device that `selector`, written as `text`, asks for.
     pub(crate) fn select(mut self, text: &str, selector: &Selector) -> Result<Device> {
         let mut reason = None;
         for term in selector.terms() {
@@ -149,7 +149,7 @@ impl Discovery {
                 None => {}
             }
         }
-        // The error is to show everything, whatever the terms asked for.
+        // The error shows everything, whatever the terms asked for.
         self.add_installed();
         if self.devices.is_empty() {
             return Err(self.no_device());
@@ -163,7 +163,8 @@ impl Discovery {
         }))
     }
 
-    /// Why nothing matches: where a term asks for a device of CUDA, what NVIDIA's driver has.
+    /// Explains why nothing matches: where a term asks for a CUDA device, it includes the result for NVIDIA's
+    /// driver.
     fn unmatched(&self, selector: &Selector) -> String {
         let asked = selector.terms().iter().any(Term::is_cuda);
         let tried = self.tried.iter();
@@ -179,7 +180,7 @@ impl Discovery {
         }
     }
 
-    /// Looks at the installed CPU driver, once.
+    /// Searches the installed CPU driver, once.
     fn add_installed(&mut self) {
         if !std::mem::replace(&mut self.installed, true) {
             self.add(driver_libraries::installed());
@@ -196,7 +197,7 @@ impl Discovery {
             Ok(devices) => {
                 let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
                 let described: Vec<String> = devices.iter().map(Device::described).collect();
-                // Two libraries may lead to one driver; two equal devices of one library are two.
+                // Two libraries may lead to one driver, but two equal devices of one library are two devices.
                 let known = self.devices.len();
                 for device in devices {
                     let same = |other: &Device| {

@@ -1,4 +1,4 @@
-//! Division: a device in parts, each of which is a device with some of its compute units.
+//! Division: splits a device into parts, each of which is a device with some of its compute units.
 
 use crate::device::Device;
 use crate::device::facts::Facts;
@@ -6,13 +6,12 @@ use crate::device::partition::{Affinity, Partition};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Device {
-    /// Divides the device, for programs that leave some of it to others, or that give each part work
-    /// of its own.
+    /// Divides the device, for programs that leave some of it to others, or that give each part its own work.
     ///
-    /// A part is a device: it has queues, and modules are loaded for it. Buffers of the whole are not
-    /// buffers of a part. What a driver compiled for the whole and was kept is taken for a part, too.
-    /// The same partition gives the same parts each time; like all devices, they live as long as the
-    /// process.
+    /// A part is a device: it has queues, and modules are loaded for it. A buffer of the whole device cannot be
+    /// used on a part. Code that a driver compiled and cached for the whole device is also used for a part.
+    ///
+    /// The same partition gives the same parts each time. Like all devices, parts live as long as the process.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, Partition};
@@ -26,8 +25,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When the device cannot be divided like this, as it has too few compute units or its driver does
-    /// not do it.
+    /// When the device cannot be divided like this: it has too few compute units, or its driver does not
+    /// support it.
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
         let checked = match self.depth() {
             ..DEEPEST => check(how, self.facts()),
@@ -42,20 +41,20 @@ impl Device {
         Ok(parts.into_iter().map(Self::new).collect())
     }
 
-    /// How many times it was divided.
+    /// Returns how many times the device was divided.
     fn depth(&self) -> usize {
         std::iter::successors(self.parent(), Self::parent).count()
     }
 
-    /// The device that this one is a part of.
+    /// Returns the device that this device is a part of.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let part = self.found().part()?;
         Some(Self::new(part.parent))
     }
 
-    /// Part `number` of those that selectors count: by [`Affinity::Next`] where the device has it, else
-    /// as few compute units each as the driver makes parts of.
+    /// Returns part `number` of the parts that selectors count. The device is divided by [`Affinity::Next`]
+    /// where it supports that, else into parts with as few compute units each as the driver allows.
     pub(crate) fn numbered_part(&self, number: usize) -> Result<Self> {
         let facts = self.facts();
         let how = match can(facts, Affinity::Next) {
@@ -76,18 +75,18 @@ impl Device {
     }
 }
 
-/// How often parts can be divided again. Each list of parts stays in memory.
+/// The limit on dividing parts again. Each list of parts stays in memory.
 const DEEPEST: usize = 8;
 
 fn can(facts: &Facts, by: Affinity) -> bool {
     facts.partitions.affinities.contains(&by)
 }
 
-/// Whether a device can be divided like this at all.
+/// Checks whether a device can be divided like this at all.
 ///
 /// # Errors
 ///
-/// In words, why not.
+/// Says in words why not.
 fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
     let has = &facts.partitions;
     let (able, parts, units) = match how {

@@ -1,8 +1,8 @@
-//! Where the libraries of drivers are looked for, and what was found at each place.
+//! The places where driver libraries are searched, and the result for each place.
 //!
-//! First come those of the system: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH` names,
-//! then the platform's loader of OpenCL. The CPU driver that `cargo syclbin toolchain install` puts into a home folder
-//! comes after them, and only when it is asked for: it is large.
+//! The libraries of the system come first: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH`
+//! names, then the platform's OpenCL loader. The CPU driver that `cargo syclbin toolchain install` puts into a
+//! home directory comes after them. It is loaded only on request, because it is large.
 
 use std::env;
 use std::ffi::OsString;
@@ -16,10 +16,10 @@ use crate::backend::dispatch::device::Library;
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 
-/// What messages call NVIDIA's driver.
+/// The name of NVIDIA's driver in messages.
 pub(crate) const CUDA: &str = "NVIDIA's driver";
 
-/// What messages call the place of the CPU driver where none is installed.
+/// The name in messages for the place of the CPU driver where none is installed.
 pub(crate) const INSTALLED: &str = "the installed cpu-device component";
 
 /// The names of the platform's OpenCL loader.
@@ -30,15 +30,15 @@ const LOADERS: &[&str] = &["/System/Library/Frameworks/OpenCL.framework/OpenCL"]
 #[cfg(not(any(windows, target_os = "macos")))]
 const LOADERS: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 
-/// The home folder this crate was built with.
+/// The home directory that this crate was built with.
 ///
-/// A program built against a home of its user's choice finds its driver again without that
-/// variable, as a program finds its libraries by a RUNPATH.
+/// A program built against a home of its user's choice finds its driver again without that variable, as a
+/// program finds its libraries by a RUNPATH.
 const BUILT_WITH: Option<&str> = option_env!("SYCLBIN_HOME");
 
-/// What was found at one place.
+/// The result of a search at one place.
 pub(crate) struct Place {
-    /// The name of the library, or where one was expected.
+    /// The name of the library, or the place where a library was expected.
     pub(crate) name: String,
     /// The library, or why there is none.
     pub(crate) library: Result<Library, String>,
@@ -54,8 +54,8 @@ impl Place {
     }
 }
 
-/// The libraries of the system. The driver of NVIDIA's GPUs comes first: they are not reached by OpenCL,
-/// which takes no SPIR-V there.
+/// Returns the libraries of the system. NVIDIA's driver comes first, because NVIDIA's OpenCL takes no SPIR-V
+/// and so cannot serve these GPUs.
 pub(crate) fn system() -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     if cfg!(feature = "cuda") {
@@ -82,7 +82,7 @@ pub(crate) fn system() -> Vec<Place> {
     places
 }
 
-/// The installed CPU driver.
+/// Returns the installed CPU driver.
 pub(crate) fn installed() -> Place {
     match installed_path() {
         Ok(path) => Place::load(path),
@@ -113,8 +113,8 @@ fn installed_path() -> Result<PathBuf, String> {
         ));
     };
     let entry = device.entry();
-    // Nobody named this folder in this run, and a path that is only compiled in may belong to
-    // somebody else by now: code from it must be as trustworthy as the program.
+    // No variable named this directory in this run, and a compiled-in path may belong to another user by now:
+    // code from it must be as trustworthy as the program.
     let up_to_home = entry
         .ancestors()
         .take_while(|path| path.starts_with(built_with));

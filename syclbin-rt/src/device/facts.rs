@@ -1,4 +1,4 @@
-//! Facts: what a driver says of a device, read once and without effect on it.
+//! Facts: a driver's answers about a device, read once and without effect on it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use syclbin::architecture::Architecture;
 
 use crate::device::partition::Abilities as Partitions;
 
-/// What a device is.
+/// The kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(test, derive(Default))]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub enum DeviceKind {
     Other,
 }
 
-/// What a driver says of a device, read once.
+/// A driver's answers about a device, read once.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(Default))]
 pub(crate) struct Facts {
@@ -35,46 +35,46 @@ pub(crate) struct Facts {
     pub(crate) driver_version: String,
     pub(crate) kind: DeviceKind,
     pub(crate) takes_spirv: bool,
-    /// What code a device of CUDA takes; none of all others.
+    /// The code that a CUDA device takes; `None` for all other devices.
     pub(crate) ptx: Option<PtxFacts>,
     pub(crate) sets_constants: bool,
     pub(crate) memory_bytes: u64,
     pub(crate) local_memory_bytes: u64,
     pub(crate) images: bool,
     pub(crate) compute_units: u32,
-    /// What the address of a part of a buffer must be a multiple of, in bytes.
+    /// The address of a part of a buffer must be a multiple of this number of bytes.
     pub(crate) buffer_alignment: usize,
     pub(crate) partitions: Partitions,
     pub(crate) max_work_group_size: usize,
     /// In the driver's order: x first.
     pub(crate) max_work_item_sizes: [usize; 3],
-    /// The sizes that sub-groups can have; empty where the driver does not tell.
+    /// The sizes that sub-groups can have; empty where the driver does not report them.
     pub(crate) sub_group_sizes: Vec<usize>,
     pub(crate) aspects: BTreeSet<Aspect>,
-    /// What native code for it is made for, where the driver tells.
+    /// The architecture that native code targets, where the driver reports it.
     pub(crate) architecture: Option<Architecture>,
     /// The names of its extensions, with spaces between.
     pub(crate) extensions: String,
 }
 
-/// What code a device of CUDA takes.
+/// The code that a CUDA device takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PtxFacts {
     /// Its compute capability, 10 times the major number plus the minor one: 90 for `sm_90`.
     pub(crate) sm: u32,
     /// The highest version of PTX that the driver takes.
     pub(crate) ptx: (u32, u32),
-    /// The version of CUDA that the driver is of, 1000 times the major number plus 10 times the minor.
+    /// The CUDA version of the driver, 1000 times the major number plus 10 times the minor number.
     pub(crate) driver: u32,
 }
 
 impl Facts {
-    /// Whether it runs kernels of SYCLBIN files: those that are SPIR-V, or those for CUDA.
+    /// Returns whether the device runs kernels of SYCLBIN files: those that are SPIR-V, or those for CUDA.
     pub(crate) fn is_usable(&self) -> bool {
         self.takes_spirv || self.ptx.is_some()
     }
 
-    /// The name that selectors have for what it is reached by.
+    /// Returns the backend's name in selectors.
     pub(crate) fn backend(&self) -> &'static str {
         match self.ptx {
             Some(_) => "cuda",
@@ -82,7 +82,7 @@ impl Facts {
         }
     }
 
-    /// Whether it has the extension `name`.
+    /// Returns whether the device has the extension `name`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.extensions
             .split_whitespace()

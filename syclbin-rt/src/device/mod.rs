@@ -1,4 +1,4 @@
-//! Devices: finding a device and choosing it never starts work on it.
+//! Devices: finding and choosing a device never starts work on it.
 
 pub(crate) mod aspects;
 pub(crate) mod discovery;
@@ -25,12 +25,12 @@ const VARIABLE: &str = "SYCLBIN_DEVICE";
 
 /// A device that a driver of this machine offers.
 ///
-/// Devices live as long as the process. Two of them are equal when they are the same device of the
-/// same library.
+/// A device lives as long as the process. Two devices are equal when they are the same device of the same
+/// library.
 #[derive(Clone)]
 pub struct Device(Found);
 
-/// A device, and why it is the one to use. Got from [`Device::choose`] and [`Device::choose_for`].
+/// A device and the reason why it was chosen. Returned by [`Device::choose`] and [`Device::choose_for`].
 #[derive(Clone, Debug)]
 pub struct DeviceChoice {
     pub(crate) device: Device,
@@ -39,20 +39,21 @@ pub struct DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// The device.
+    /// Returns the chosen device.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Why this one, in words: what asks for it, or what would have come before it.
+    /// Returns the reason for the choice in words: the request for this device, or the devices that would have
+    /// come before it.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Returns the devices that would have been preferred if the file had code for them, each with the
-    /// reason. Empty without a file, and where `SYCLBIN_DEVICE` selects the device.
+    /// Returns the devices that would have been preferred if the file had code for them, each with the reason.
+    /// Empty without a file, and where `SYCLBIN_DEVICE` selects the device.
     pub fn skipped(&self) -> impl Iterator<Item = &str> {
         self.skipped.iter().map(String::as_str)
     }
@@ -69,37 +70,43 @@ impl Device {
         Self(found)
     }
 
-    /// Every device of every driver, those of the system first.
+    /// Returns every device of every driver, those of the system first.
     ///
-    /// Looked for in this order: NVIDIA's driver (feature `cuda`), the OpenCL libraries that `OPENCL_DYLIB_PATH` names (separated by `;`),
-    /// the system's OpenCL loader, and the CPU driver that `cargo syclbin toolchain install`
-    /// installs. A device that two libraries offer is listed once.
+    /// It looks for drivers in this order:
+    ///
+    /// - NVIDIA's driver (feature `cuda`),
+    /// - the OpenCL libraries that `OPENCL_DYLIB_PATH` names (separated by `;`),
+    /// - the system's OpenCL loader,
+    /// - the CPU driver that `cargo syclbin toolchain install` installs.
+    ///
+    /// A device that two libraries offer is listed once.
     ///
     /// # Errors
     ///
-    /// When there is none; the error lists every place that was tried.
+    /// When no device is found; the error lists every place that was tried.
     pub fn all() -> Result<Vec<Self>> {
         Discovery::of_system().all()
     }
 
-    /// Returns the device to use in a program that has no SYCLBIN file at hand: the one that
-    /// `SYCLBIN_DEVICE` selects if it is set (see [`Device::select`]), else the first GPU, accelerator or
-    /// CPU, in this order, that takes SPIR-V or PTX.
+    /// Returns the device to use in a program that has no SYCLBIN file at hand.
     ///
-    /// Which of these a file has code for is not known here. A program with kernels asks its file: with
-    /// `kernels::Module::best_device()` of generated code, or with [`Device::best_for`].
+    /// This is the device that `SYCLBIN_DEVICE` selects if it is set (see [`Device::select`]). Otherwise it is
+    /// the first GPU, accelerator or CPU, in this order, that takes SPIR-V or PTX.
     ///
-    /// The installed CPU driver is only loaded when the system has no such device.
+    /// This function does not know which of these devices a file has code for. A program with kernels uses
+    /// [`Device::best_for`], or `kernels::Module::best_device()` of generated code.
+    ///
+    /// It loads the installed CPU driver only when the system has no such device.
     ///
     /// # Errors
     ///
-    /// When there is no such device; the error lists every place that was tried and every device that was
+    /// When no such device is found; the error lists every place that was tried and every device that was
     /// skipped.
     pub fn best() -> Result<Self> {
         Ok(Self::choose()?.device)
     }
 
-    /// Does what [`Device::best`] does, and gives the reason for the choice.
+    /// Returns the device of [`Device::best`] with the reason for the choice.
     ///
     /// # Errors
     ///
@@ -112,14 +119,15 @@ impl Device {
     }
 
     /// Returns the best device that a SYCLBIN file has code for: a GPU, else an accelerator, else a CPU.
-    /// `file` is the bytes of the file, or `kernels::Module::FILE` of generated code, whose
+    ///
+    /// `file` is the bytes of the file, or `kernels::Module::FILE` of generated code. The generated
     /// `kernels::Module::best_device()` does the same.
     ///
-    /// A GPU that takes PTX, for instance, is skipped where the file has only SPIR-V, and the CPU is taken.
-    /// A device that has code for all modules of the file comes before one that has code for some of them.
+    /// For instance, where the file has only SPIR-V, a GPU that takes PTX is skipped and the CPU is chosen. A
+    /// device that has code for all modules of the file comes before a device that has code for some of them.
     /// With the feature `log`, each better device that is skipped is a warning.
     ///
-    /// Where `SYCLBIN_DEVICE` is set it selects the device, whatever the file has.
+    /// If `SYCLBIN_DEVICE` is set, it selects the device, whatever code the file has.
     ///
     /// ```no_run
     /// let file = std::fs::read("saxpy.syclbin").expect("the file");
@@ -129,13 +137,13 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When `file` is not a SYCLBIN file; when no device runs anything in it, with the reason for each
-    /// device; and when `SYCLBIN_DEVICE` selects nothing.
+    /// When `file` is not a SYCLBIN file; when no device runs anything in it, with the reason for each device;
+    /// and when `SYCLBIN_DEVICE` selects nothing.
     pub fn best_for(file: impl AsRef<[u8]>) -> Result<Self> {
         Ok(Self::choose_for(file)?.device)
     }
 
-    /// Does what [`Device::best_for`] does, and gives the reason for the choice and the devices that were
+    /// Returns the device of [`Device::best_for`] with the reason for the choice and the devices that were
     /// skipped.
     ///
     /// # Errors
@@ -149,7 +157,7 @@ impl Device {
         }
     }
 
-    /// The device that `SYCLBIN_DEVICE` selects, if it is set.
+    /// Returns the device that `SYCLBIN_DEVICE` selects, if it is set.
     fn selected() -> Result<Option<DeviceChoice>> {
         match std::env::var(VARIABLE) {
             Ok(selector) if !selector.trim().is_empty() => Ok(Some(DeviceChoice {
@@ -166,22 +174,23 @@ impl Device {
         }
     }
 
-    /// The device that `selector` names, in the language of the variable `SYCLBIN_DEVICE`.
+    /// Returns the device that `selector` names. The environment variable `SYCLBIN_DEVICE` has the same
+    /// grammar.
     ///
     /// | selector | device |
     /// |---|---|
-    /// | `gpu`, `cpu`, `accelerator` | the first of this kind that takes SPIR-V or is one of CUDA |
+    /// | `gpu`, `cpu`, `accelerator` | the first device of this kind that takes SPIR-V or is a CUDA device |
     /// | `2` | number 2 of [`Device::all`], counted from 0 |
     /// | `gpu:1` | number 1 among the GPUs |
-    /// | `arc`, `gpu:arc` | one (a GPU) with this in its name, vendor or platform, in either case |
-    /// | `opencl:gpu`, `cuda:gpu:0`, `*:gpu` | the same of the devices of one backend; `opencl`, `cuda` or `*` alone is any of them |
+    /// | `arc`, `gpu:arc` | a device (a GPU) with this text in its name, vendor or platform, in either case |
+    /// | `opencl:gpu`, `cuda:gpu:0`, `*:gpu` | the same among the devices of one backend; `opencl`, `cuda` or `*` alone selects any of them |
     /// | `0.1`, `opencl:cpu:0.1` | part 1 of that device, counted from 0: by [`Affinity::Next`](crate::Affinity) where the device has it, else a compute unit each |
     /// | `nvidia,gpu,cpu` | the first of these alternatives that matches a device |
     ///
     /// # Errors
     ///
-    /// When the selector follows another grammar, when nothing matches, and when what matches
-    /// runs no kernels of SYCLBIN files. The last two list the devices there are.
+    /// When the selector does not follow this grammar, when nothing matches, and when the matching device
+    /// cannot run kernels of SYCLBIN files. The last two errors list the devices there are.
     pub fn select(selector: &str) -> Result<Self> {
         let parsed = Selector::parse(selector).map_err(|reason| ErrorKind::Selector {
             selector: selector.to_owned(),
@@ -190,95 +199,97 @@ impl Device {
         Discovery::of_system().select(selector, &parsed)
     }
 
-    /// Its name, as the driver gives it: a part has that of the whole.
+    /// Returns the name that the driver gives to the device. A part has the name of the whole device.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.facts().name
     }
 
-    /// Who made it.
+    /// Returns the name of the device's vendor.
     #[must_use]
     pub fn vendor(&self) -> &str {
         &self.facts().vendor
     }
 
-    /// The platform it belongs to: what an OpenCL driver calls itself, or `NVIDIA CUDA`.
+    /// Returns the name of the device's platform: the name that an OpenCL driver reports, or `NVIDIA CUDA`.
     #[must_use]
     pub fn platform(&self) -> &str {
         &self.facts().platform
     }
 
-    /// The version of OpenCL or CUDA that its driver implements, such as `OpenCL 3.0 (Build 0)` or
+    /// Returns the version of OpenCL or CUDA that the driver implements, such as `OpenCL 3.0 (Build 0)` or
     /// `CUDA 12.4`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.facts().version
     }
 
-    /// The version of its driver.
+    /// Returns the version of the device's driver.
     #[must_use]
     pub fn driver_version(&self) -> &str {
         &self.facts().driver_version
     }
 
-    /// What it is.
+    /// Returns the kind of the device, such as GPU or CPU.
     #[must_use]
     pub fn kind(&self) -> DeviceKind {
         self.facts().kind
     }
 
-    /// The library it was found through: a path, or the name of the system's OpenCL loader.
+    /// Returns the library that offers the device: a path, or the name of the system's OpenCL loader.
     #[must_use]
     pub fn library(&self) -> &str {
         self.0.library()
     }
 
-    /// Whether it takes SPIR-V, and so can run the kernels of this crate.
+    /// Returns whether the device takes SPIR-V, and so can run the kernels of this crate.
     ///
-    /// That needs OpenCL 2.1. Older devices with the extension `cl_khr_il_program` count as taking
-    /// none: they have an entry point of their own, which is not called in this version.
+    /// That needs OpenCL 2.1. For older devices with the extension `cl_khr_il_program` this is `false`: they
+    /// have a separate entry point, which this version does not call.
     #[must_use]
     pub fn takes_spirv(&self) -> bool {
         self.facts().takes_spirv
     }
 
-    /// Whether it is a GPU of CUDA, which runs the PTX and the native code for NVIDIA's GPUs of SYCLBIN files,
-    /// as `Build::targets(["spir64", "nvptx64-nvidia-cuda"])` of `syclbin-build` puts them beside SPIR-V.
+    /// Returns whether the device is a CUDA GPU, which runs the PTX and the native NVIDIA code of SYCLBIN
+    /// files.
+    ///
+    /// `Build::targets(["spir64", "nvptx64-nvidia-cuda"])` of `syclbin-build` puts such code beside SPIR-V.
     #[must_use]
     pub fn takes_ptx(&self) -> bool {
         self.facts().ptx.is_some()
     }
 
-    /// Its memory, in bytes. A CPU reports the host's.
+    /// Returns the size of the device's memory in bytes. A CPU reports the host's memory.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.facts().memory_bytes
     }
 
-    /// The memory that the work-items of a work-group can share, in bytes.
+    /// Returns the size in bytes of the memory that the work-items of a work-group can share.
     #[must_use]
     pub fn local_memory_bytes(&self) -> u64 {
         self.facts().local_memory_bytes
     }
 
-    /// Its parallel compute units; the threads of a CPU.
+    /// Returns the number of parallel compute units; for a CPU, the number of threads.
     #[must_use]
     pub fn compute_units(&self) -> u32 {
         self.facts().compute_units
     }
 
-    /// The most work-items of a work-group. A single kernel may allow fewer.
+    /// Returns the largest number of work-items in a work-group. A single kernel may allow fewer.
     #[must_use]
     pub fn max_work_group_size(&self) -> usize {
         self.facts().max_work_group_size
     }
 
-    /// What it can do, in SYCL's names. Of some of them no OpenCL driver tells; those are left out.
+    /// Returns the aspects of the device, in SYCL's names. Aspects that no OpenCL driver reports are left out.
     pub fn aspects(&self) -> impl Iterator<Item = Aspect> {
         self.facts().aspects.iter().copied()
     }
 
-    /// Whether it has `aspect`. `false` may also mean that its driver does not tell.
+    /// Returns whether the device has `aspect`. `false` may also mean that its driver does not report it.
     ///
     /// ```no_run
     /// use syclbin_rt::{Aspect, Device};
@@ -291,32 +302,32 @@ impl Device {
         self.facts().aspects.contains(&aspect)
     }
 
-    /// Whether it has the OpenCL extension `name`, such as `cl_khr_subgroups`.
+    /// Returns whether the device has the OpenCL extension `name`, such as `cl_khr_subgroups`.
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
         self.facts().has(name)
     }
 
-    /// What native code for it is made for: that of a GPU of Intel, or `x86_64`, where the driver
-    /// tells.
+    /// Returns the architecture that native code for the device targets, such as an Intel GPU or `x86_64`.
+    /// `None` where the driver does not report it.
     #[must_use]
     pub fn architecture(&self) -> Option<Architecture> {
         self.facts().architecture
     }
 
-    /// The sizes that sub-groups can have, in work-items; empty where the driver does not tell.
+    /// Returns the sizes that sub-groups can have, in work-items; empty where the driver does not report them.
     #[must_use]
     pub fn sub_group_sizes(&self) -> &[usize] {
         &self.facts().sub_group_sizes
     }
 
-    /// The most work-items of a work-group in each dimension, x first.
+    /// Returns the largest number of work-items of a work-group in each dimension, x first.
     #[must_use]
     pub fn max_work_item_sizes(&self) -> [usize; 3] {
         self.facts().max_work_item_sizes
     }
 
-    /// For lists in errors.
+    /// Describes the device for lists in errors.
     pub(crate) fn described(&self) -> String {
         if self.is_usable() {
             self.to_string()
@@ -325,7 +336,7 @@ impl Device {
         }
     }
 
-    /// Whether it runs kernels of SYCLBIN files.
+    /// Returns whether the device runs kernels of SYCLBIN files.
     pub(crate) fn is_usable(&self) -> bool {
         self.facts().is_usable()
     }
@@ -358,7 +369,7 @@ impl fmt::Display for Device {
         let facts = self.facts();
         if let Some(part) = self.found().part() {
             write!(f, "part {} of {} of ", part.index, part.of)?;
-            // Of parts of parts all are named.
+            // A part of a part names every device above it.
             return Self::new(part.parent).fmt(f);
         }
         write!(

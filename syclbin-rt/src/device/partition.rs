@@ -4,22 +4,22 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Partition<'p> {
-    /// Parts of so many compute units each. Units that are left over are in no part.
+    /// Parts of this many compute units each. Units that are left over are in no part.
     Equally(u32),
-    /// A part of so many compute units for each number.
+    /// For each number, a part of this many compute units.
     Counts(&'p [u32]),
-    /// One part, of the compute units with these numbers, counted from 0
+    /// A single part of the compute units with these numbers, counted from 0
     /// (`cl_intel_device_partition_by_names`).
     Units(&'p [u32]),
-    /// Parts whose compute units share this.
+    /// Parts whose compute units share this resource.
     Affinity(Affinity),
 }
 
-/// What compute units can share.
+/// A resource that compute units can share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Affinity {
-    /// Memory that is near to them (a NUMA node).
+    /// Memory near the compute units (a NUMA node).
     Numa,
     /// A cache of level 4.
     L4Cache,
@@ -29,12 +29,11 @@ pub enum Affinity {
     L2Cache,
     /// A cache of level 1.
     L1Cache,
-    /// The first of these, in this order, by which the device can be divided. Of a GPU these are its
-    /// tiles.
+    /// The first of these, in this order, by which the device can be divided. For a GPU these are its tiles.
     Next,
 }
 
-/// What a driver says of how its device can be divided.
+/// A driver's answers about the ways to divide its device.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(Default))]
 pub(crate) struct Abilities {
@@ -45,7 +44,7 @@ pub(crate) struct Abilities {
     pub(crate) affinities: Vec<Affinity>,
 }
 
-/// Whose part a device is.
+/// The device that a part belongs to, and the part's number.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<D> {
     pub(crate) parent: D,

@@ -1,4 +1,4 @@
-//! Which device: the grammar of `SYCLBIN_DEVICE`, and the choice among devices with its reason.
+//! Device selection: the grammar of `SYCLBIN_DEVICE`, and the choice among devices with its reason.
 //!
 //! ```text
 //! selector = term { "," term }            the first term that matches a device wins
@@ -10,8 +10,8 @@
 //! kind     = "gpu" | "cpu" | "accelerator" | "*"
 //! ```
 //!
-//! So `opencl:gpu`, `cuda:gpu:0` and `*:gpu` mean what users of SYCL know them to mean. Behind a backend
-//! and `*` an index counts the devices of that backend.
+//! So `opencl:gpu`, `cuda:gpu:0` and `*:gpu` mean the same as in SYCL. After a backend and `*`, an index counts
+//! the devices of that backend.
 //!
 //! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
 
@@ -28,24 +28,24 @@ pub(crate) struct Term {
     backend: Option<&'static str>,
     kind: Option<DeviceKind>,
     pick: Pick,
-    /// Which part of the device, where it asks for one.
+    /// The number of the part, where the term asks for a part of the device.
     part: Option<usize>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Pick {
-    /// The best one.
+    /// The best device.
     Any,
-    /// The one at this index.
+    /// The device at this index.
     Index(usize),
-    /// The best one with this text, in lower case, in its name, vendor or platform.
+    /// The best device with this text, in lower case, in its name, vendor or platform.
     Text(String),
 }
 
-/// By what devices are reached.
+/// The backends.
 const BACKENDS: [&str; 2] = ["opencl", "cuda"];
 
-/// What users of SYCL know beside those.
+/// The backend names that SYCL has beside those.
 const OTHER_BACKENDS: [&str; 3] = ["level_zero", "hip", "native_cpu"];
 
 impl Selector {
@@ -53,7 +53,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// In words, which term is wrong and what is allowed.
+    /// Says in words which term is wrong and what is allowed.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         text.split(',')
             .map(Term::parse)
@@ -61,7 +61,7 @@ impl Selector {
             .map(Self)
     }
 
-    /// The alternatives, the preferred one first.
+    /// Returns the alternatives, the preferred one first.
     pub(crate) fn terms(&self) -> &[Term] {
         &self.0
     }
@@ -115,7 +115,7 @@ impl Term {
                     .to_owned(),
             );
         }
-        // A name may have such numbers in it, but not be one.
+        // A name may contain such numbers, but a number alone is not a name.
         let numbers: Option<Vec<usize>> = pick.split('.').map(|part| part.parse().ok()).collect();
         let (pick, part) = match numbers.as_deref() {
             Some([index]) => (Pick::Index(*index), None),
@@ -136,26 +136,26 @@ impl Term {
         })
     }
 
-    /// Which part of the device, where it asks for one.
+    /// Returns the number of the part, where the term asks for a part of the device.
     pub(crate) fn part(&self) -> Option<usize> {
         self.part
     }
 
-    /// Whether it asks for a device of CUDA.
+    /// Returns whether the term asks for a CUDA device.
     pub(crate) fn is_cuda(&self) -> bool {
         self.backend == Some("cuda")
     }
 
-    /// Whether a CPU device can match. The installed CPU driver is not loaded for other terms.
+    /// Returns whether a CPU device can match. The installed CPU driver is not loaded for other terms.
     pub(crate) fn may_be_cpu(&self) -> bool {
         self.kind.is_none_or(|kind| kind == DeviceKind::Cpu)
             && self.backend.is_none_or(|backend| backend == "opencl")
     }
 
-    /// The device that the term means, as an index into `devices`.
+    /// Returns the device that the term selects, as an index into `devices`.
     ///
-    /// An index names one device, whatever it can do. Otherwise the best match that runs kernels is
-    /// chosen; where no match does, the first match, for the error to name.
+    /// An index selects that device, even if it cannot run kernels. Otherwise the best match that runs kernels
+    /// is chosen. If no match does, the first match is chosen, for the error to name.
     pub(crate) fn choose(&self, devices: &[&Facts]) -> Option<usize> {
         let mut matches = devices
             .iter()
@@ -184,7 +184,7 @@ pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {
     chosen.map(|(index, _)| index)
 }
 
-/// Why [`best`] chose number `chosen`.
+/// Explains why [`best`] chose number `chosen`.
 pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     let Some((chosen, _)) = devices.get(chosen) else {
         return String::new();
@@ -211,7 +211,7 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     reasons.join(", ")
 }
 
-/// The devices that would come before number `chosen` if the file had all its code for them.
+/// Returns the devices that would come before number `chosen` if the file had all its code for them.
 pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usize> {
     let order = |index: usize, facts: &Facts| (rank(facts), index);
     let Some((own, fit)) = devices.get(chosen) else {
@@ -235,7 +235,7 @@ fn first_of_best_rank<'a>(devices: impl Iterator<Item = (usize, &'a &'a Facts)>)
         .map(|(index, _)| index)
 }
 
-/// 0 for the kind that is preferred.
+/// Returns the rank of the device's kind; 0 is the preferred kind.
 fn rank(facts: &Facts) -> usize {
     match facts.kind {
         DeviceKind::Gpu => 0,
@@ -245,7 +245,7 @@ fn rank(facts: &Facts) -> usize {
     }
 }
 
-/// Whether it runs kernels that were not made for it alone, as OpenCL's "custom" devices do.
+/// Returns whether the device runs kernels that were not made for it alone, unlike OpenCL's "custom" devices.
 fn is_ordinary(facts: &Facts) -> bool {
     facts.is_usable() && facts.kind != DeviceKind::Other
 }
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(may, [false, false, true]);
     }
 
-    /// A GPU of CUDA, and a CPU.
+    /// A CUDA GPU and a CPU.
     fn gpu_and_cpu() -> [Facts; 2] {
         let cuda = PtxFacts {
             sm: 90,
@@ -450,7 +450,7 @@ mod tests {
 
     /// A file with a module for each list of kinds of code.
     fn file(modules: &[&[IrType]]) -> Syclbin<'static> {
-        // A header is all that tells SPIR-V from other bytes.
+        // Only the header distinguishes SPIR-V from other bytes.
         let spirv: Vec<u8> = [0x0723_0203u32, 0x0001_0000, 0, 1, 0]
             .into_iter()
             .flat_map(u32::to_le_bytes)
@@ -488,7 +488,7 @@ mod tests {
             let file = file(&modules);
             assert_eq!(best_for(&[gpu, cpu], &file), chosen, "{modules:?}");
         }
-        // A part is better than nothing, but only where no device has all.
+        // A device that runs part of the file is better than nothing, but only where no device runs all of it.
         let mixed = file(&[&[spirv, ptx], &[spirv]]);
         assert_eq!(best_for(&[gpu], &mixed), Some(0));
         assert_eq!(best_for(&[cpu], &file(&[&[ptx]])), None);

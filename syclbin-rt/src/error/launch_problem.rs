@@ -1,9 +1,9 @@
-//! What is wrong with a launch, found out before the driver sees it.
+//! Problems of a launch, detected before the driver sees it.
 
 use crate::contract::broken::Broken;
 use crate::error::join;
 
-/// Why a launch was refused. Sizes are in SYCL's order: the last dimension varies fastest.
+/// The reason why a launch was refused. Sizes are in SYCL's order: the last dimension varies fastest.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchProblem {
@@ -14,33 +14,33 @@ pub enum LaunchProblem {
         counted(*given, names.len())
     )]
     ArgumentCount {
-        /// How many the kernel takes; accessors are four each.
+        /// The number of arguments that the kernel takes; an accessor counts as four.
         takes: usize,
-        /// How many were given; accessors are four each.
+        /// The number of given arguments; an accessor counts as four.
         given: usize,
-        /// Their names.
+        /// The names of the arguments.
         names: &'static [&'static str],
     },
-    /// An argument of another kind than the kernel takes there.
+    /// An argument of another kind than the kernel takes at this position.
     #[error("argument {index} ({name}) is {given}, but the kernel takes {takes} there")]
     ArgumentKind {
         /// The argument, counted from 0.
         index: usize,
         /// Its name.
         name: &'static str,
-        /// What was given.
+        /// The given kind.
         given: &'static str,
-        /// What the kernel takes.
+        /// The kind that the kernel takes.
         takes: &'static str,
     },
-    /// An accessor that reaches beyond its buffer.
+    /// An accessor that exceeds its buffer.
     #[error("argument {index} ({name}) {problem}")]
     Accessor {
         /// The argument, counted from 0.
         index: usize,
         /// Its name.
         name: &'static str,
-        /// What is beyond what.
+        /// Which size is exceeded.
         problem: String,
     },
     /// More work-group memory than the device has.
@@ -53,11 +53,11 @@ pub enum LaunchProblem {
         index: usize,
         /// Its name.
         name: &'static str,
-        /// What it asks for, in bytes.
+        /// The size that it requests, in bytes.
         requested: u64,
-        /// What the kernel itself and the arguments before use, in bytes.
+        /// The memory that the kernel itself and the earlier arguments use, in bytes.
         used: u64,
-        /// What the device has for each work-group, in bytes.
+        /// The memory that the device has for each work-group, in bytes.
         max: u64,
         /// The device.
         device: String,
@@ -74,7 +74,7 @@ pub enum LaunchProblem {
         /// The device of the queue.
         queue: String,
     },
-    /// A part of a buffer begins where the device lets none begin.
+    /// A part of a buffer begins at an offset that the device does not allow.
     #[error(
         "argument {index} ({name}) begins at byte {offset} of its buffer; on {device} a part begins at a multiple of {alignment} bytes, \
          or is one of an array with addresses, such as a DeviceArray"
@@ -84,14 +84,14 @@ pub enum LaunchProblem {
         index: usize,
         /// Its name.
         name: &'static str,
-        /// Where the part begins, in bytes.
+        /// The offset of the part in bytes.
         offset: usize,
-        /// What that must be a multiple of.
+        /// The offset must be a multiple of this.
         alignment: usize,
         /// The device.
         device: String,
     },
-    /// A safe launch gets memory whose address is no multiple of what the kernel needs.
+    /// The address of an argument of a safe launch does not have the alignment that the kernel needs.
     #[error(
         "argument {index} ({name}) is aligned to {known} bytes, and the kernel needs {alignment}: {}",
         aligning(*known)
@@ -101,12 +101,12 @@ pub enum LaunchProblem {
         index: usize,
         /// Its name.
         name: &'static str,
-        /// What its address must be a multiple of, in bytes.
+        /// The required alignment of its address, in bytes.
         alignment: u64,
-        /// What its address is known to be a multiple of.
+        /// The known alignment of its address, in bytes.
         known: u64,
     },
-    /// A prepared launch is changed to one of another kernel.
+    /// A prepared launch cannot change to another kernel.
     #[error(
         "this was prepared for kernel {prepared}, of this module and queue; prepare another one"
     )]
@@ -114,13 +114,12 @@ pub enum LaunchProblem {
         /// The kernel it was prepared for.
         prepared: String,
     },
-    /// The driver refused an argument when the prepared launch was changed, and it was not changed
-    /// since.
+    /// The driver refused an argument when the prepared launch was changed. It was not changed since.
     #[error(
         "the driver refused an argument when this prepared launch was changed; change it again before it is launched"
     )]
     Incomplete,
-    /// A launch is prepared of a kernel whose code does not tell what it takes.
+    /// A launch of a kernel is prepared, but the code does not contain the types of all its parameters.
     #[error(
         "the file does not tell the types of all parameters, so that a wrong argument could crash the driver; \
          launch it without `prepare`, record it by `Launch::record`, or give it a contract"
@@ -131,7 +130,7 @@ pub enum LaunchProblem {
         "what a prepared launch or a recording waits for is given to each launch (`launch_after`, `replay_after`), not by `after`"
     )]
     PreparedAfterEvents,
-    /// The host has a view of the memory, which the kernel would change.
+    /// The host has a view of the memory that the kernel would change.
     #[error(
         "argument {index} ({name}) is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, that was not dropped; a view of a part counts for all of a buffer"
     )]
@@ -141,14 +140,14 @@ pub enum LaunchProblem {
         /// Its name.
         name: &'static str,
     },
-    /// An event to wait for is of another device.
+    /// An event to wait for belongs to another device.
     #[error("event {index} to wait for ({event}) is on {device}, queue is on {queue}")]
     EventDevice {
         /// The event, counted from 0.
         index: usize,
-        /// What it is the event of.
+        /// The action of the event's command.
         event: String,
-        /// Its device.
+        /// The event's device.
         device: String,
         /// The device of the queue.
         queue: String,
@@ -156,18 +155,19 @@ pub enum LaunchProblem {
     /// The launch breaks the contract that makes it safe.
     #[error("{} breaks the contract {broken}", at_fault(argument))]
     Contract {
-        /// The argument to blame, counted from 0, and its name; none when it is not one argument.
+        /// The index of the argument at fault, counted from 0, and its name; `None` when the fault is not in a
+        /// single argument.
         argument: Option<(usize, &'static str)>,
-        /// What was to hold, and what does not.
+        /// The condition that does not hold, with its values.
         broken: Broken,
     },
-    /// The range has no work-item.
+    /// The range has no work-items.
     #[error("the range {global:?} is empty; leave the launch out when there is nothing to do")]
     EmptyRange {
         /// The range.
         global: Vec<usize>,
     },
-    /// More work-items than the code can count. What it does with more is undefined.
+    /// More work-items than the code can count. The behaviour with more is undefined.
     #[error(
         "the range {global:?} has more than {max} work-items, the most that the kernel was compiled \
          to count; reduce it{}",
@@ -176,7 +176,7 @@ pub enum LaunchProblem {
     TooManyItems {
         /// The range.
         global: Vec<usize>,
-        /// The most work-items.
+        /// The largest number of work-items.
         max: usize,
     },
     /// Range and work-group have different numbers of dimensions.
@@ -217,9 +217,9 @@ pub enum LaunchProblem {
         numbers(required)
     )]
     RequiredLocal {
-        /// The size it was compiled for.
+        /// The size that the kernel was compiled for.
         required: Vec<usize>,
-        /// The size that was given.
+        /// The given size.
         local: Vec<usize>,
     },
     /// The work-group is larger than the kernel was compiled for.
@@ -229,9 +229,9 @@ pub enum LaunchProblem {
         numbers(max)
     )]
     MaximumLocal {
-        /// The largest size it was compiled for.
+        /// The largest size that the kernel was compiled for.
         max: Vec<usize>,
-        /// The size that was given.
+        /// The given size.
         local: Vec<usize>,
     },
     /// The kernel was compiled for work-groups of more dimensions than the range has.
@@ -242,7 +242,7 @@ pub enum LaunchProblem {
         numbers(required)
     )]
     RequiredDimensions {
-        /// The size it was compiled for.
+        /// The size that the kernel was compiled for.
         required: Vec<usize>,
         /// The range.
         global: Vec<usize>,
@@ -252,19 +252,19 @@ pub enum LaunchProblem {
     LocalTooLarge {
         /// The work-group.
         local: Vec<usize>,
-        /// Its work-items.
+        /// The number of its work-items.
         items: usize,
-        /// The most there may be.
+        /// The largest number of work-items allowed.
         max: usize,
         /// The device.
         device: String,
     },
-    /// One dimension of the work-group is larger than the device allows.
+    /// A dimension of the work-group is larger than the device allows.
     #[error("the work-group {local:?} exceeds the largest one of {device}, {max:?}")]
     LocalDimension {
         /// The work-group.
         local: Vec<usize>,
-        /// The most work-items in each dimension.
+        /// The largest number of work-items in each dimension.
         max: Vec<usize>,
         /// The device.
         device: String,
@@ -272,7 +272,7 @@ pub enum LaunchProblem {
 }
 
 impl LaunchProblem {
-    /// The contract is `broken` by the arguments called `names`, or by the range.
+    /// Creates the problem of a contract that is `broken` by the arguments called `names`, or by the range.
     pub(crate) fn contract(broken: Broken, names: &[&'static str]) -> Self {
         let argument = broken.argument();
         let argument = argument.and_then(|index| Some((index, *names.get(index)?)));
@@ -290,7 +290,7 @@ impl LaunchProblem {
     }
 }
 
-/// How a kernel counts more than `max` work-items.
+/// Returns the advice for a kernel that must count more than `max` work-items.
 fn counting(max: usize) -> &'static str {
     if max == usize::MAX {
         ""
@@ -299,7 +299,7 @@ fn counting(max: usize) -> &'static str {
     }
 }
 
-/// What breaks a contract.
+/// Names the cause of a broken contract.
 fn at_fault(argument: &Option<(usize, &'static str)>) -> String {
     match argument {
         Some((index, name)) => format!("argument {index} ({name})"),
@@ -307,9 +307,9 @@ fn at_fault(argument: &Option<(usize, &'static str)>) -> String {
     }
 }
 
-/// What to pass instead of memory that is aligned to `known` bytes.
+/// Returns the advice for an argument whose memory is aligned to `known` bytes only.
 fn aligning(known: u64) -> &'static str {
-    // Less than what any driver aligns memory to, so it is a part that begins in between.
+    // All drivers align memory to more than that, so this is a part that begins in between.
     if known < 64 {
         "pass memory from its beginning, or a part that begins at a multiple of that; if the kernel is right with less, \
          say so in its contract by `x.align() >= N`"
@@ -319,12 +319,12 @@ fn aligning(known: u64) -> &'static str {
     }
 }
 
-/// As C++ writes sizes.
+/// Formats sizes as C++ does.
 fn numbers(sizes: &[usize]) -> String {
     join(&sizes.iter().map(usize::to_string).collect::<Vec<_>>())
 }
 
-/// Why the number of arguments may not be the number of names.
+/// Explains why the number of arguments may differ from the number of names.
 fn counted(arguments: usize, names: usize) -> &'static str {
     if arguments == names {
         ""

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::backend::failure::{Code, Failure};
 use crate::error::launch_problem::LaunchProblem;
 
-/// What to do about an error that ends a context of CUDA.
+/// Returns the remedy for an error that ends a CUDA context.
 fn way_back(code: i32) -> &'static str {
     match Code::Cuda(code).ends_context() {
         true => {
@@ -19,28 +19,28 @@ fn way_back(code: i32) -> &'static str {
     }
 }
 
-/// What every fallible function of this crate returns.
+/// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of this crate.
 ///
-/// It is one pointer wide and cheap to clone: generated code keeps one per kernel that does not
-/// run on a device, and hands it out at each launch.
+/// It is one pointer wide and cheap to clone. Generated code stores an error for each kernel that does not run
+/// on a device, and returns a copy at each launch.
 #[derive(Clone)]
 pub struct Error(Arc<ErrorKind>);
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No OpenCL device was found, or none that takes SPIR-V.
+    /// No OpenCL device was found, or no device that takes SPIR-V.
     #[error(
         "no device found that runs SYCLBIN kernels; `{install}` installs one that runs on the CPU{}",
         list(tried),
         install = syclbin_toolchain::INSTALL_COMMAND
     )]
     NoDevice {
-        /// Every place that was looked at, and what was there.
+        /// Every place that was searched, and the result.
         tried: Vec<String>,
     },
     /// A selector that does not follow the grammar of [`Device::select`](crate::Device::select).
@@ -48,7 +48,7 @@ pub enum ErrorKind {
     Selector {
         /// The selector.
         selector: String,
-        /// What is wrong with it.
+        /// The mistake in the selector.
         reason: String,
     },
     /// No device matches the selector.
@@ -59,28 +59,28 @@ pub enum ErrorKind {
     NotSelected {
         /// The selector.
         selector: String,
-        /// What it asks for.
+        /// The request of the selector.
         reason: String,
-        /// The devices there are, by index.
+        /// The available devices, by index.
         available: Vec<String>,
     },
-    /// A device cannot be divided in the way that was asked for.
+    /// A device cannot be divided in the requested way.
     #[error("{device} cannot be divided: {reason}")]
     Partition {
         /// The device.
         device: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The bytes are no SYCLBIN file, or a damaged one.
+    /// The bytes are not a SYCLBIN file, or the file is damaged.
     #[error("cannot read the SYCLBIN file: {0}")]
     File(#[source] syclbin::Error),
-    /// The bytes of a file that is to be linked are no SYCLBIN file, or a damaged one.
+    /// The bytes of a file to link are not a SYCLBIN file, or the file is damaged.
     #[error("cannot read linked SYCLBIN file {index}: {error}")]
     LinkedFile {
-        /// Which one, in the order in which they were given, counted from 1.
+        /// The number of the file, counted from 1 in the order of the files.
         index: usize,
-        /// What is wrong with it.
+        /// The problem of the file.
         #[source]
         error: syclbin::Error,
     },
@@ -125,9 +125,9 @@ pub enum ErrorKind {
     /// The file has no kernel of this name.
     #[error("no kernel {name} in this SYCLBIN file; it has {}", join(available))]
     NoKernel {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The symbols there are.
+        /// The available symbols.
         available: Vec<String>,
     },
     /// The file has the kernel, but no image of it runs on the device.
@@ -137,20 +137,20 @@ pub enum ErrorKind {
         kernel: String,
         /// The device.
         device: String,
-        /// Why each image that holds it was passed over.
+        /// The reason why each image with the kernel was skipped.
         reasons: Vec<String>,
     },
-    /// The file has no device global of this name, or none of it is on the device.
+    /// The file has no device global of this name, or the device has none.
     #[error(
         "no device global {name} of this SYCLBIN file is on {device}; there is {}",
         join(available)
     )]
     NoGlobal {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The device.
         device: String,
-        /// The unique identifiers there are.
+        /// The available unique identifiers.
         available: Vec<String>,
     },
     /// The file has no specialization constant of this name.
@@ -159,9 +159,9 @@ pub enum ErrorKind {
         join(available)
     )]
     NoConstant {
-        /// The name that was given.
+        /// The given name.
         name: String,
-        /// The names there are.
+        /// The available names.
         available: Vec<String>,
     },
     /// A specialization constant is given a value of another size.
@@ -184,12 +184,12 @@ pub enum ErrorKind {
         /// The size of the type, in bytes.
         given: usize,
     },
-    /// A launch that cannot be right; the driver was not asked.
+    /// An invalid launch; the driver was not asked.
     #[error("kernel {kernel}: {problem}")]
     Launch {
         /// The kernel.
         kernel: String,
-        /// What is wrong.
+        /// The problem of the launch.
         problem: LaunchProblem,
     },
     /// A buffer is used on a queue of another device.
@@ -200,62 +200,62 @@ pub enum ErrorKind {
         /// The device of the queue.
         queue: String,
     },
-    /// A command is to wait for an event of another device.
+    /// A command cannot wait for an event of another device.
     #[error("event {index} to wait for ({event}) is on {device}, the queue is on {queue}")]
     EventDevice {
         /// The event, counted from 0.
         index: usize,
-        /// What it is the event of.
+        /// The action of the event's command.
         event: String,
-        /// Its device.
+        /// The event's device.
         device: String,
         /// The device of the queue.
         queue: String,
     },
-    /// The times of a command are asked for, and its queue notes none.
+    /// The times of a command were requested, but its queue does not record them.
     #[error(
         "no times were noted of {command}; make the queue by \
          Device::queue_with(QueueOptions::new().profiling())"
     )]
     NoProfile {
-        /// What the command does.
+        /// The action of the command.
         command: String,
     },
     /// A copy between a buffer and a slice of another length.
     #[error("the buffer has {buffer} elements, the slice has {slice}; they must be equal")]
     Length {
-        /// Elements of the buffer.
+        /// The number of elements of the buffer.
         buffer: usize,
-        /// Elements of the slice.
+        /// The number of elements of the slice.
         slice: usize,
     },
     /// A buffer larger than the address space.
     #[error("a buffer of {elements} elements of {element_bytes} bytes exceeds the address space")]
     TooLarge {
-        /// How many elements were asked for.
+        /// The requested number of elements.
         elements: usize,
-        /// The size of one.
+        /// The size of an element in bytes.
         element_bytes: usize,
     },
-    /// The host has not enough memory for a download.
+    /// The host does not have enough memory for a download.
     #[error(
         "the host has no memory for {bytes} bytes; download parts of the slice, or read them into memory of your own"
     )]
     HostMemory {
-        /// How many bytes the download has.
+        /// The size of the download in bytes.
         bytes: usize,
     },
-    /// A part of memory that does not lie inside of it.
+    /// A part of memory that does not lie inside it.
     #[error("the range {start}..{end} is not inside of {len} elements")]
     OutOfRange {
-        /// Where the part begins.
+        /// The first element of the part.
         start: usize,
-        /// Where it ends.
+        /// The end of the part.
         end: usize,
-        /// How many elements there are.
+        /// The number of elements.
         len: usize,
     },
-    /// A launch is recorded for another queue than that of its module.
+    /// A launch is recorded for a queue other than its module's queue.
     #[error("kernel {kernel} is of a module on another queue than the one that records")]
     RecordedQueue {
         /// The kernel.
@@ -277,33 +277,33 @@ pub enum ErrorKind {
         "{what} takes more than one command and cannot be recorded; put it into the queue between two recordings"
     )]
     Unrecordable {
-        /// What it is.
+        /// The action that cannot be recorded.
         what: &'static str,
     },
     /// A copy between two slices of different lengths.
     #[error("copying {from} elements to {to}; they must be as many")]
     CopyLength {
-        /// How many elements are to be copied.
+        /// The number of elements to copy.
         from: usize,
-        /// How many there is room for.
+        /// The number of elements of the destination.
         to: usize,
     },
-    /// Something that the device or its driver does not have.
+    /// A feature that the device or its driver does not support.
     #[error("{what} need {needs}, which {device} does not have")]
     Unsupported {
-        /// What was asked for.
+        /// The requested feature.
         what: &'static str,
-        /// What that needs.
+        /// The requirement of the feature.
         needs: &'static str,
         /// The device.
         device: String,
     },
-    /// Something that the driver was not asked for, as it could not do it.
+    /// An action that the driver was not asked for, because it cannot do it.
     #[error("{action} failed on {device}: {reason}")]
     Rejected {
-        /// Why it was not asked.
+        /// The reason why it was not asked.
         reason: String,
-        /// What was being done.
+        /// The action.
         action: String,
         /// The device.
         device: String,
@@ -313,11 +313,11 @@ pub enum ErrorKind {
     Driver {
         /// The call.
         call: &'static str,
-        /// What it returned.
+        /// The error code that it returned.
         code: i32,
         /// The name of that code in the specification of OpenCL or CUDA.
         name: &'static str,
-        /// What was being done.
+        /// The action.
         action: String,
         /// The device.
         device: String,
@@ -325,13 +325,13 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What went wrong.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }
 
-    /// A driver's failure, with what was being done on which device.
+    /// Creates the error of a driver's failure in `action` on `device`.
     pub(crate) fn driver(
         failure: Failure,
         action: impl Into<String>,
@@ -374,7 +374,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// The message too: `unwrap` and a `main` that returns the error print nothing else.
+    /// Writes the message: `unwrap` and a `main` that returns the error print nothing else.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -395,7 +395,7 @@ fn list(items: &[String]) -> String {
     format!(":{}", lines.collect::<String>())
 }
 
-/// What to do where other devices run a file.
+/// Returns the advice for a file that other devices run.
 fn able_devices(devices: &[String]) -> String {
     match devices {
         [] => String::new(),

@@ -1,13 +1,13 @@
-//! Accessors: which elements of a buffer a kernel reaches, and how the device is told.
+//! Accessors: the elements of a buffer that a kernel reaches, and their description for the device.
 
 use std::fmt;
 
 use crate::launch::range::Extent;
 
-/// How the elements of a buffer lie for an `accessor`, and which part of them it reaches. Sizes are
-/// in SYCL's order: dimension 0 varies slowest.
+/// The layout of a buffer's elements for an `accessor`, and the part of them that it reaches. Sizes are in
+/// SYCL's order: dimension 0 varies slowest.
 ///
-/// A number or an array of numbers is an accessor of all of them.
+/// A number or an array of numbers converts into an accessor range of all elements.
 ///
 /// ```
 /// use syclbin_rt::AccessorRange;
@@ -18,18 +18,18 @@ use crate::launch::range::Extent;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessorRange {
-    /// What the device is told: range of access, range of the memory, offset, 8 bytes a dimension
-    /// and dimension 0 first. This lies in every argument, so it is kept small.
+    /// The values for the device: range of access, range of the memory, offset. Each has 8 bytes a dimension,
+    /// dimension 0 first. Every argument contains them, so they are small.
     ids: [[u64; 3]; AccessorRange::IDS],
-    /// How many dimensions each of them has.
+    /// The number of dimensions of each of them.
     dimensions: [u8; AccessorRange::IDS],
 }
 
 impl AccessorRange {
-    /// How many arguments of the device follow the pointer.
+    /// The number of device arguments that follow the pointer.
     pub(crate) const IDS: usize = 3;
 
-    /// All elements of a buffer of this range.
+    /// Covers all elements of a buffer of this range.
     #[must_use]
     pub fn new(memory: impl Into<Extent>) -> Self {
         let (memory, dimensions) = words(memory.into());
@@ -39,8 +39,8 @@ impl AccessorRange {
         }
     }
 
-    /// Only `range` elements from `offset` on, a ranged accessor of C++. The device is told; whether
-    /// the kernel stays inside is up to the kernel.
+    /// Restricts access to `range` elements from `offset` on, like a ranged accessor of C++. The device gets
+    /// these values, but only the kernel can stay inside them.
     #[must_use]
     pub fn part(self, offset: impl Into<Extent>, range: impl Into<Extent>) -> Self {
         let [_, memory, _] = self.ids;
@@ -53,11 +53,11 @@ impl AccessorRange {
         }
     }
 
-    /// Whether the elements are in a buffer of `elements`.
+    /// Checks that the elements are in a buffer of `elements`.
     ///
     /// # Errors
     ///
-    /// In words, what is beyond what.
+    /// Says in words which size is exceeded.
     pub(crate) fn check(&self, elements: usize) -> Result<(), String> {
         let [access, memory, offset] = [0, 1, 2].map(|id| self.id(id));
         let items = memory.iter().fold(1u64, |n, size| n.saturating_mul(*size));
@@ -82,7 +82,7 @@ impl AccessorRange {
         ))
     }
 
-    /// How many elements are accessed.
+    /// Returns how many elements are accessed.
     pub(crate) fn items(&self) -> i128 {
         let sizes = self.id(0).iter();
         sizes.fold(1, |items: i128, size| {
@@ -90,21 +90,21 @@ impl AccessorRange {
         })
     }
 
-    /// How many elements of a dimension are accessed, 0 beyond the last.
+    /// Returns how many elements of a dimension are accessed, 0 beyond the last.
     pub(crate) fn size(&self, dimension: usize) -> i128 {
         self.id(0)
             .get(dimension)
             .map_or(0, |size| i128::from(*size))
     }
 
-    /// Value `id` of those the device is told; none beyond the last.
+    /// Returns value `id` of the values for the device; empty beyond the last.
     fn id(&self, id: usize) -> &[u64] {
         let dimensions = self.dimensions.get(id).copied().unwrap_or(0);
         let id = self.ids.get(id).map_or(&[][..], |id| id);
         id.get(..dimensions.into()).unwrap_or_default()
     }
 
-    /// Its bytes.
+    /// Returns the bytes of value `id`.
     pub(crate) fn bytes(&self, id: usize) -> &[u8] {
         bytemuck::cast_slice(self.id(id))
     }

@@ -1,4 +1,4 @@
-//! Arguments: what one parameter of a kernel gets, which may be several arguments of the device.
+//! Arguments: the value of a kernel's parameter, which may be several arguments of the device.
 
 use bytemuck::{NoUninit, Pod};
 
@@ -25,15 +25,15 @@ use crate::launch::sampler::Sampler;
 /// | `kernel_handler` | [`Arg::kernel_handler`] |
 pub struct Arg<'a>(Value<'a>);
 
-/// The largest value that lies inside of an [`Arg`], in bytes.
+/// The largest value that is stored inside an [`Arg`], in bytes.
 const INLINE: usize = 64;
 
 /// The largest number, in bytes.
 const WORD: usize = 8;
 
 enum Value<'a> {
-    /// The first `size` bytes, as below. Nearly all values are that small, and nothing more of the
-    /// argument is written or read then.
+    /// The first `size` bytes, as below. Nearly all values are that small, and then nothing more of the
+    /// argument is written or read.
     Word {
         bytes: [u8; WORD],
         size: usize,
@@ -88,23 +88,23 @@ macro_rules! scalars {
 scalars! { i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 }
 
 impl<'a> Arg<'a> {
-    /// A number, passed by value. Its type must be the parameter's: `1u32` is no `float`.
+    /// Creates a number, passed by value. Its type must be the parameter's type: `1u32` does not match `float`.
     #[must_use]
     pub fn scalar<T: Scalar>(value: T) -> Self {
         Self::value(value)
     }
 
-    /// A `bool`, which kernels take as one byte, 0 or 1.
+    /// Creates a `bool`, which kernels take as one byte, 0 or 1.
     #[must_use]
     pub fn bool(value: bool) -> Self {
         Self::value(value)
     }
 
-    /// Any value without padding: a `#[repr(C)]` struct laid out like the one in C++, an array in
-    /// place of a `sycl::vec` (one of 3 elements has the size of 4), `half::f16`, `half::bf16`.
+    /// Passes any value without padding, such as `half::f16` or `half::bf16`. A `#[repr(C)]` struct must have
+    /// the layout of the C++ struct. An array replaces a `sycl::vec`; a vector of 3 elements has the size of 4.
     ///
-    /// Up to 64 bytes are kept in the argument itself; a larger value is moved to the heap, which
-    /// [`Arg::value_ref`] spares.
+    /// The argument itself holds up to 64 bytes. A larger value moves to the heap; [`Arg::value_ref`] avoids
+    /// that.
     #[must_use]
     pub fn value<T: NoUninit>(value: T) -> Self {
         let value = bytemuck::bytes_of(&value);
@@ -124,38 +124,38 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// The same for a value that stays where it is until the launch.
+    /// Passes a value as [`Arg::value`] does, without moving it: the value stays in place until the launch.
     #[must_use]
     pub fn value_ref<T: NoUninit>(value: &'a T) -> Self {
         Self(Value::Borrowed(bytemuck::bytes_of(value)))
     }
 
-    /// A pointer to elements that the kernel only reads: those of a [`Buffer`](crate::Buffer), an
-    /// array such as a [`DeviceArray`](crate::DeviceArray), or a part of one.
+    /// Passes a pointer to elements that the kernel only reads. The elements are those of a
+    /// [`Buffer`](crate::Buffer), an array such as a [`DeviceArray`](crate::DeviceArray), or a part of either.
     #[must_use]
     pub fn read<T: Pod>(slice: &'a DeviceSlice<T>) -> Self {
         let (place, written) = (slice.place(), false);
         Self(Value::Slice { place, written })
     }
 
-    /// A pointer to elements that the kernel writes, as [`Arg::read`].
+    /// Passes a pointer to elements that the kernel writes, as [`Arg::read`] does.
     #[must_use]
     pub fn write<T: Pod>(slice: &'a mut DeviceSlice<T>) -> Self {
         let (place, written) = (slice.place(), true);
         Self(Value::Slice { place, written })
     }
 
-    /// A pointer to device memory that has an address, such as a
-    /// [`DeviceArray`](crate::DeviceArray); null is fine where the kernel checks.
+    /// Passes a pointer to device memory that has an address, such as a [`DeviceArray`](crate::DeviceArray).
+    /// Null is allowed where the kernel checks for it.
     #[must_use]
     pub fn pointer<T>(pointer: DevicePointer<T>) -> Self {
         Self(Value::Pointer(pointer.address()))
     }
 
-    /// An `accessor` of elements that the kernel only reads. `T` is the accessor's element, and
-    /// `range` says how the elements lie in one to three dimensions.
+    /// Creates an `accessor` of elements that the kernel only reads. `T` is the accessor's element, and `range`
+    /// gives the layout of the elements in one to three dimensions.
     ///
-    /// The device takes it as four arguments, which count as one here.
+    /// The device takes it as four arguments, which count as a single argument here.
     #[must_use]
     pub fn read_accessor<T: Pod>(
         slice: &'a DeviceSlice<T>,
@@ -168,7 +168,7 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// An `accessor` of elements that the kernel writes, as [`Arg::read_accessor`].
+    /// Creates an `accessor` of elements that the kernel writes, as [`Arg::read_accessor`] does.
     #[must_use]
     pub fn write_accessor<T: Pod>(
         slice: &'a mut DeviceSlice<T>,
@@ -181,17 +181,17 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// `bytes` of memory for each work-group: a `work_group_memory` or a
-    /// `dynamic_work_group_memory`. Where the C++ type fixes the size, this is that size.
+    /// Requests `bytes` of memory for each work-group: a `work_group_memory` or a `dynamic_work_group_memory`.
+    /// If the C++ type fixes the size, `bytes` is that size.
     ///
-    /// A kernel that uses work-group scratch memory takes one of these after its parameters.
+    /// A kernel that uses work-group scratch memory takes such an argument after its parameters.
     #[must_use]
     pub fn local(bytes: usize) -> Self {
         Self(Value::Local(bytes))
     }
 
-    /// A `local_accessor`: memory for each work-group in one to three dimensions, which the device
-    /// takes as four arguments. Its element is that of `memory`, and its range is `range`.
+    /// Creates a `local_accessor` with elements of `T` over `range`: memory for each work-group in one to three
+    /// dimensions. The device takes it as four arguments.
     ///
     /// ```
     /// use syclbin_rt::Arg;
@@ -207,20 +207,20 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// A `sampler`.
+    /// Passes a `sampler`.
     #[must_use]
     pub fn sampler(sampler: &'a Sampler) -> Self {
         Self(Value::Sampler(sampler))
     }
 
-    /// What a `kernel_handler` gets: a null pointer. Specialization constants, which C++ reads
-    /// through it, are part of the program on OpenCL.
+    /// Creates the argument for a `kernel_handler`: a null pointer. C++ reads specialization constants through
+    /// it, but on OpenCL they are part of the program.
     #[must_use]
     pub fn kernel_handler() -> Self {
         Self(Value::Null)
     }
 
-    /// How many arguments of the device it is, those counted that the compiler removed.
+    /// Returns the number of device arguments, including those that the compiler removed.
     #[inline]
     pub(crate) fn lowered(&self) -> usize {
         match self.0 {
@@ -229,7 +229,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Number `part` of those arguments.
+    /// Returns number `part` of those arguments.
     pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
         match &self.0 {
             // The order of the lowering: the pointer, then the three sizes.
@@ -257,9 +257,9 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// The one argument of the device that it is, if it is a small value or a slice. Those are nearly
-    /// all there are, and a launch has a way of its own for them: two branches, which are foreseen
-    /// better than the jump of a `match`, and nothing that goes through memory.
+    /// Returns the only device argument, if this is a small value or a slice. Nearly all arguments are, so a
+    /// launch has a separate path for them. It takes two branches, which processors predict better than the
+    /// jump of a `match`, and nothing goes through memory.
     #[inline(always)]
     pub(crate) fn plain(&self) -> Option<Argument<'_>> {
         if let Value::Word { bytes, size } = &self.0 {
@@ -271,8 +271,8 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// How many elements of `element_bytes` the kernel can reach through it: those of a buffer, of
-    /// the part of one that an accessor is for, of work-group memory. 0 if it is none of these.
+    /// Returns how many elements of `element_bytes` the kernel can reach: in a buffer, in an accessor's part of
+    /// a buffer, or in work-group memory. Otherwise 0.
     pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
         let bytes = match &self.0 {
             Value::Slice { place, .. } => place.bytes(),
@@ -283,7 +283,7 @@ impl<'a> Arg<'a> {
         bytes.checked_div(element_bytes).unwrap_or(0) as i128
     }
 
-    /// The size of a dimension of an accessor, 0 beyond its dimensions and if it is none.
+    /// Returns the size of a dimension of an accessor; 0 beyond its dimensions, and for other arguments.
     pub(crate) fn extent(&self, dimension: usize) -> i128 {
         match &self.0 {
             Value::Accessor { range, .. } | Value::LocalAccessor { range, .. } => {
@@ -293,7 +293,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// The memory of a device that it is.
+    /// Returns the device memory of the argument.
     fn memory(&self) -> Option<&Place<[()]>> {
         match &self.0 {
             Value::Slice { place, .. } | Value::Accessor { place, .. } => Some(place),
@@ -301,7 +301,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// The largest power of two that its address is known to be a multiple of, if it has one.
+    /// Returns the largest known power of two that divides the argument's address, if it has an address.
     pub(crate) fn alignment(&self) -> Option<u64> {
         let place = self.memory()?;
         Some(match place.bytes() {
@@ -310,13 +310,13 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// The same of all the memory that it is a part of, up to what all memory is aligned to.
+    /// Returns the same for the whole memory that the argument is a part of, up to the alignment of all memory.
     pub(crate) fn whole_alignment(&self) -> Option<u64> {
         let memory = &self.memory()?.memory;
         Some(memory.alignment(0).min(memory.least_alignment()))
     }
 
-    /// The bytes of a value.
+    /// Returns the bytes of a value.
     pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
             Value::Word { bytes, size } => bytes.get(..*size),
@@ -327,7 +327,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Range and number of elements of the buffer, if it is an accessor of one.
+    /// Returns the range and the number of elements of the buffer, if the argument is an accessor.
     pub(crate) fn accessor_range(&self) -> Option<(&AccessorRange, usize)> {
         match &self.0 {
             Value::Accessor { place, range, .. } => Some((range, place.len)),
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn an_argument_is_small() {
-        // Launches move their arguments about.
+        // Launches move their arguments in memory.
         assert!(size_of::<Arg<'_>>() <= 112, "{}", size_of::<Arg<'_>>());
     }
 

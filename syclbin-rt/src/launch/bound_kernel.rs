@@ -1,4 +1,4 @@
-//! Kernels with arguments that stay: what prepared launches and recordings are made of.
+//! Kernels with fixed arguments: the building blocks of prepared launches and recordings.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::range::{Grid, NdRange};
 use crate::module::kernel::Kernel;
 
-/// A kernel object of its own, whose arguments are set, and what it keeps alive.
+/// A separate kernel object whose arguments are set, with everything that it keeps alive.
 pub(crate) struct BoundKernel {
     pub(crate) kernel: Kernel,
     pub(crate) object: KernelObject,
-    /// What each argument is, in the order of the device.
+    /// The value of each argument, in the order of the device.
     values: Vec<Kept>,
     pub(crate) grid: Grid,
     /// Whether all arguments are set.
     complete: bool,
 }
 
-/// The value of an argument, kept.
+/// The stored value of an argument.
 enum Kept {
-    /// None yet, or what the driver refused.
+    /// No value yet, or a value that the driver refused.
     Unset,
     Bytes(Vec<u8>),
     Memory {
@@ -41,7 +41,7 @@ enum Kept {
 }
 
 impl BoundKernel {
-    /// `call` over `range`, if it is right and `contract` holds.
+    /// Binds `call` over `range`, if it is right and `contract` holds.
     pub(crate) fn new(
         call: &Invocation<'_>,
         range: &NdRange,
@@ -63,12 +63,12 @@ impl BoundKernel {
         Ok(fixed)
     }
 
-    /// Becomes `call` over `range`, if that is of the same kernel, right, and `contract` holds. Only
-    /// what differs is set.
+    /// Changes to `call` over `range`, if that is right and of the same kernel, and `contract` holds. Only the
+    /// arguments that differ are set.
     ///
     /// # Errors
     ///
-    /// It is as it was, unless the driver refuses an argument: then it is not
+    /// The kernel is unchanged, unless the driver refuses an argument: then it is not
     /// [complete](BoundKernel::check_complete).
     pub(crate) fn change(
         &mut self,
@@ -101,7 +101,7 @@ impl BoundKernel {
             if kept.is(value) {
                 continue;
             }
-            // The old one is let go only when the driver has the new one.
+            // The old value is released only when the driver has the new value.
             let old = std::mem::replace(kept, Kept::Unset);
             // SAFETY: `checked` has seen that the kernel takes such an argument, as far as its code
             // tells; of the rest only unsafe functions and contracts get here.

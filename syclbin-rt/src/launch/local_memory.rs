@@ -1,9 +1,9 @@
-//! Work-group memory: how much of it a launch asks for.
+//! Work-group memory: the amount that a launch requests.
 
 use std::marker::PhantomData;
 
-/// Room for elements of `T` that the work-items of a work-group share, with a size that is given at
-/// launch. It becomes an [`Arg`](crate::Arg) with `into`.
+/// Memory for elements of `T` that the work-items of a work-group share. Its size is given at launch. It
+/// becomes an [`Arg`](crate::Arg) with `into`.
 ///
 /// ```
 /// use syclbin_rt::{Arg, LocalMemory};
@@ -15,12 +15,12 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub struct LocalMemory<T> {
     count: usize,
-    /// It says how `T` lies, and holds none.
+    /// It gives the layout of `T`, and holds no `T`.
     element: PhantomData<fn() -> T>,
 }
 
 impl<T> LocalMemory<T> {
-    /// Room for `count` elements.
+    /// Creates memory for `count` elements.
     #[must_use]
     pub const fn of(count: usize) -> Self {
         Self {
@@ -29,20 +29,20 @@ impl<T> LocalMemory<T> {
         }
     }
 
-    /// How many elements there is room for.
+    /// Returns the number of elements.
     #[must_use]
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// The same in bytes; `usize::MAX`, which no device has, when that is beyond counting.
+    /// Returns the size in bytes. If the size overflows, this is `usize::MAX`, which no device has.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.count.saturating_mul(size_of::<T>())
     }
 }
 
-// Derived ones would ask the same of `T`.
+// Derived implementations would require the same of `T`.
 impl<T> Clone for LocalMemory<T> {
     fn clone(&self) -> Self {
         *self

@@ -1,4 +1,4 @@
-//! Launches: a mistake that can be seen on the host is an error before the driver sees the kernel.
+//! Launches: every mistake visible on the host becomes an error before the driver sees the kernel.
 
 pub(crate) mod accessor;
 pub(crate) mod arg;
@@ -25,7 +25,7 @@ use crate::queue::event::Event;
 
 /// A kernel and its arguments, to be launched over a range.
 ///
-/// Generated stubs return this; by hand it is made like this:
+/// Generated stubs return a launch. Hand-written code creates it like this:
 ///
 /// ```no_run
 /// use syclbin_rt::{Arg, Device, Launch, Module};
@@ -41,8 +41,8 @@ use crate::queue::event::Event;
 /// # Ok::<(), syclbin_rt::Error>(())
 /// ```
 ///
-/// `R` is what it can be launched over: any [`NdRange`], or only a
-/// [`GlobalRange`](crate::GlobalRange) where the kernel was compiled for one work-group size.
+/// `R` is the type of its range: any [`NdRange`], or only a [`GlobalRange`](crate::GlobalRange) where the
+/// kernel was compiled for one work-group size.
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a, const N: usize, R = NdRange> {
@@ -54,10 +54,10 @@ pub struct Launch<'a, const N: usize, R = NdRange> {
 }
 
 impl<'a, const N: usize> Launch<'a, N> {
-    /// Names `kernel` and the `args` it gets. The `names` of the arguments are for messages.
+    /// Creates a launch of `kernel` with `args`. Messages use the `names` of the arguments.
     ///
-    /// `kernel` may be an error: a kernel that does not fit the device only fails when it is
-    /// launched, with a copy of that error.
+    /// `kernel` may be an error: a kernel that does not fit the device only fails when it is launched, with a
+    /// copy of that error.
     pub fn new(
         kernel: &'a Result<Kernel>,
         names: &'static [&'static str; N],
@@ -72,7 +72,7 @@ impl<'a, const N: usize> Launch<'a, N> {
         }
     }
 
-    /// The same launch, over an `R` only.
+    /// Returns the same launch, restricted to ranges of type `R`.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Event, GlobalRange, Kernel, Launch, Result};
@@ -95,12 +95,12 @@ impl<'a, const N: usize> Launch<'a, N> {
 }
 
 impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
-    /// The same launch, to start only when all of `events` have finished, whatever queue of the
-    /// device their commands are in. A list that was given before is replaced.
+    /// Delays the launch until all of `events` have finished. Their commands may be in any queue of the device.
+    /// The list replaces an earlier one.
     ///
-    /// If one of their commands fails, the kernel does not run. Its own event is to say so, but not all
-    /// drivers have it do so: on Intel's CPU device (2026.2) only a future, `event.await`, tells,
-    /// and only if it is polled before the kernel would have ended.
+    /// If one of their commands fails, the kernel does not run. The kernel's own event should report this, but
+    /// not all drivers do so. On Intel's CPU device (2026.2) only a future, `event.await`, reports it, and only
+    /// if it is polled before the kernel would have ended.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Launch, Result};
@@ -117,32 +117,32 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
         }
     }
 
-    /// Puts the kernel into the queue of its module, and returns without waiting for it.
+    /// Enqueues the kernel in the queue of its module, and returns without waiting for it.
     ///
-    /// A thread that launches faster than the device computes waits now and then: a queue holds some 1,024
-    /// commands.
+    /// A queue holds about 1,024 commands, so a thread that launches faster than the device computes sometimes
+    /// waits.
     ///
-    /// It starts after everything that was put into that queue before, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order), and after the events that
-    /// [`Launch::after`] names. The path to the driver allocates nothing if these are eight at most.
+    /// The kernel starts after every command that was put into that queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). It also starts after the events that
+    /// [`Launch::after`] names. With at most eight events, the path to the driver does not allocate.
     ///
     /// # Errors
     ///
-    /// When the kernel does not fit the device; when the number of arguments, the device of a
-    /// buffer or an event, or the range cannot be right ([`LaunchProblem`](crate::LaunchProblem)); and
-    /// when the driver refuses.
+    /// When the kernel does not fit the device, and when the driver refuses. Also when the number of arguments,
+    /// the device of a buffer or an event, or the range cannot be right
+    /// ([`LaunchProblem`](crate::LaunchProblem)).
     ///
     /// # Safety
     ///
-    /// Rust sees nothing of what the kernel does. The caller vouches that
+    /// Rust cannot check the kernel's code. The caller guarantees that
     ///
     /// - each argument has the type of the kernel's parameter ([`Arg`] has a table of them), with
     ///   elements and structs laid out like those the kernel sees;
     /// - pointers are aligned as their types in C++: a part of an array may begin at any byte, and a buffer
     ///   of a type with `alignas` has the alignment that its driver gives to all memory;
-    /// - pointers, also those inside of values, buffers and device globals, are of memory on this
-    ///   device that lives until the kernel has finished; a [`DeviceArray`](crate::DeviceArray) sees
-    ///   to that on every queue of its device;
+    /// - pointers, also those inside values, buffers and device globals, are of memory on this device that
+    ///   lives until the kernel has finished; a [`DeviceArray`](crate::DeviceArray) guarantees this on every
+    ///   queue of its device;
     /// - work-group memory and accessors reach as far as the kernel does;
     /// - the kernel stays inside the buffers, with these arguments, over this range;
     /// - buffers passed with [`Arg::read`] are only read;
@@ -158,7 +158,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
         unsafe { self.call()?.launch(&range.into().into(), None) }
     }
 
-    /// The same whatever the number of arguments is.
+    /// Creates the invocation, which has the same type for every number of arguments.
     ///
     /// # Errors
     ///

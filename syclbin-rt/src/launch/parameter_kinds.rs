@@ -1,4 +1,4 @@
-//! Kinds of arguments: which ones a parameter takes, decided once for a kernel and not at each launch.
+//! Kinds of arguments: the kinds that a parameter takes, determined once for a kernel and not at each launch.
 
 use syclbin::ptx::{Kind, Passed, Space};
 use syclbin::signature::spirv::ParameterType;
@@ -17,7 +17,7 @@ const SAMPLER: u8 = 8;
 const POINTER: u8 = 16;
 const NULL: u8 = 32;
 
-/// What a parameter of a kernel takes, as far as the code says.
+/// The type of a kernel's parameter, as far as the code contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
     Number,
@@ -25,9 +25,9 @@ pub(crate) enum Takes {
     Buffer,
     LocalMemory,
     Sampler,
-    /// What a driver has the size of: something that the code does not tell.
+    /// A type that the code does not contain; drivers still know its size.
     Unknown,
-    /// The same, and memory of the work-group too: for CUDA both are numbers.
+    /// As `Unknown`, and also work-group memory: for CUDA both are numbers.
     Anything,
 }
 
@@ -45,14 +45,14 @@ impl From<&ParameterType> for Takes {
 }
 
 impl Takes {
-    /// Whether the code tells.
+    /// Returns whether the code contains the type.
     pub(crate) fn is_known(self) -> bool {
         !matches!(self, Self::Unknown | Self::Anything)
     }
 }
 
 impl Takes {
-    /// Of PTX. `shared`: numbers may be places in memory of the work-group.
+    /// Returns the type of a PTX parameter. With `shared`, numbers may be addresses of work-group memory.
     pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
         match parameter {
             Passed::Number {
@@ -76,7 +76,7 @@ impl Takes {
 }
 
 impl Kinds {
-    /// What a parameter takes.
+    /// Returns the kinds that a parameter takes.
     pub(crate) fn of(takes: Takes) -> Self {
         // Free functions take a handler as a struct; lambdas and functors take the pointer in it.
         Self(match takes {
@@ -90,8 +90,8 @@ impl Kinds {
         })
     }
 
-    /// Whether `value` is one of them: a driver reads the bytes of a number as a handle where it
-    /// expects one. The size of a value is checked by the driver.
+    /// Returns whether the kind of `value` is among them. The check is needed because a driver reads the bytes
+    /// of a number as a handle where it expects a handle. The driver itself checks the size of a value.
     #[inline]
     pub(crate) fn take(self, value: Argument<'_>) -> bool {
         let kind = match value {
@@ -106,7 +106,7 @@ impl Kinds {
     }
 }
 
-/// What is wrong with `value`, argument `index`, where the kernel takes `takes`.
+/// Describes the problem of `value`, argument `index`, where the kernel takes `takes`.
 #[cold]
 pub(crate) fn problem(
     index: usize,

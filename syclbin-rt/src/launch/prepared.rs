@@ -1,4 +1,4 @@
-//! Prepared launches: checked once, launched often, and changed where they change.
+//! Prepared launches: checked once, launched often, and updated only where they change.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,12 +14,12 @@ use crate::launch::range::NdRange;
 use crate::launch::safe_launch::SafeLaunch;
 use crate::queue::event::Event;
 
-/// A kernel whose arguments and range are checked and set, to be launched again and again. Made by
+/// A kernel whose arguments and range are checked and set, to be launched repeatedly. Made by
 /// [`Launch::prepare`].
 ///
-/// It keeps the memory of its arguments, so buffers may be dropped, and other launches and copies may
-/// use them. What they hold when the kernel runs is what it sees. Two of them that swap their buffers
-/// make the steps of a simulation:
+/// A prepared launch keeps the memory of its arguments alive, so buffers may be dropped. Other launches and
+/// copies may use the buffers. The kernel sees their content at the time it runs. Two prepared launches that
+/// swap their buffers make the steps of a simulation:
 ///
 /// ```no_run
 /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
@@ -42,30 +42,33 @@ use crate::queue::event::Event;
 /// # }
 /// ```
 ///
-/// Threads may launch one at the same time. They wait for nothing, unless some 1,024 commands are in the queue.
+/// Threads may launch a prepared launch at the same time. They do not wait, unless about 1,024 commands are in
+/// the queue.
 #[must_use = "nothing runs before `launch`"]
 pub struct Prepared<const N: usize, R = NdRange> {
     fixed: BoundKernel,
     range: PhantomData<fn(R)>,
 }
 
-/// A prepared launch with a contract, which held when it was prepared. Made by
-/// [`SafeLaunch::prepare`].
+/// A prepared launch with a contract, which held when the launch was prepared. Made by [`SafeLaunch::prepare`].
 #[must_use = "nothing runs before `launch`"]
 pub struct SafePrepared<const N: usize, R = NdRange> {
     prepared: Prepared<N, R>,
 }
 
 impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
-    /// Checks the launch over `range` and sets all arguments, to launch it often. What is checked is
-    /// not checked again: a [`Prepared::launch`] costs one call of the driver.
+    /// Checks the launch over `range` and sets all arguments, to launch it often. These checks are not
+    /// repeated: a [`Prepared::launch`] costs one call of the driver.
     ///
     /// # Errors
     ///
-    /// As of [`Launch::launch`]; when it has events to wait for ([`Launch::after`]), which each launch
-    /// gets by itself ([`Prepared::launch_after`]); and when the file does not tell the types of all
-    /// parameters, as one with native code alone does not: nobody vouches for them before
-    /// [`Prepared::launch`]. [`Launch::record`] and [`SafeLaunch::prepare`] take such kernels.
+    /// As for [`Launch::launch`], and in two more cases:
+    ///
+    /// - The launch has events to wait for ([`Launch::after`]). Pass events to each launch instead
+    ///   ([`Prepared::launch_after`]).
+    /// - The file does not contain the types of all parameters, as a file with only native code does not. No
+    ///   caller guarantees them before [`Prepared::launch`]. [`Launch::record`] and [`SafeLaunch::prepare`]
+    ///   take such kernels.
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<N, R>> {
         check_types(&self.call()?)?;
         Prepared::new(&self, &range.into().into(), None)
@@ -73,12 +76,12 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
 }
 
 impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
-    /// As [`Launch::prepare`], if the contract holds. It holds for every launch then: a contract
-    /// speaks of the arguments and the range, which stay.
+    /// Prepares the launch as [`Launch::prepare`] does, if the contract holds. It then holds for every launch,
+    /// because a contract depends only on the arguments and the range, which stay.
     ///
     /// # Errors
     ///
-    /// As of [`Launch::prepare`] and [`SafeLaunch::launch`].
+    /// As for [`Launch::prepare`] and [`SafeLaunch::launch`].
     pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<N, R>> {
         let (launch, contract) = self.parts();
         let prepared = Prepared::new(launch, &range.into().into(), Some(contract))?;
@@ -86,10 +89,9 @@ impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
     }
 }
 
-/// Arguments are set here and launched by `unsafe` functions later, so setting them must be sound by
-/// itself.
+/// Arguments are set here and launched by `unsafe` functions later, so setting them must be sound by itself.
 fn check_types(call: &Invocation<'_>) -> Result<()> {
-    // A wrong number of arguments is told as that.
+    // A wrong number of arguments has its own error.
     let checked = check(call).and_then(|()| match call.types_are_known() {
         true => Ok(()),
         false => Err(LaunchProblem::UnknownTypes),
@@ -105,32 +107,32 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
         })
     }
 
-    /// Puts the kernel into the queue of its module, and returns without waiting for it. As
-    /// [`Launch::launch`].
+    /// Enqueues the kernel in the queue of its module, and returns without waiting for it, as
+    /// [`Launch::launch`] does.
     ///
     /// # Errors
     ///
-    /// When the driver refuses, and when it refused an argument of the last
-    /// [change](Prepared::change).
+    /// When the driver refuses, and when it refused an argument of the last [change](Prepared::change).
     ///
     /// # Safety
     ///
-    /// As of [`Launch::launch`].
+    /// As for [`Launch::launch`].
     #[allow(unsafe_code, reason = "as of `Launch::launch`")]
     pub unsafe fn launch(&self) -> Result<Event> {
         // SAFETY: the duties are the same.
         unsafe { self.launch_after(&[]) }
     }
 
-    /// The same, to start only when all of `events` have finished. As [`Launch::after`].
+    /// Launches the kernel as [`Prepared::launch`] does, but only after all of `events` have finished. See
+    /// [`Launch::after`].
     ///
     /// # Errors
     ///
-    /// As of [`Prepared::launch`], and when an event is of another device.
+    /// As for [`Prepared::launch`], and when an event is of another device.
     ///
     /// # Safety
     ///
-    /// As of [`Launch::launch`].
+    /// As for [`Launch::launch`].
     #[allow(unsafe_code, reason = "as of `Launch::launch`")]
     pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         let BoundKernel {
@@ -155,13 +157,13 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
             let action = format!("launching kernel {}", kernel.name());
             Error::driver(failure, action, queue.device())
         })?;
-        // A failure of that is none of the launch, as for those that are not prepared.
+        // As for other launches, a failed flush is not a failure of the launch.
         let _ = raw_queue.flush();
         Ok(Event::of_kernel(kernel, event))
     }
 
-    /// Becomes `launch` over `range`: the same kernel with other arguments. All is checked again, and
-    /// only the arguments that differ are set.
+    /// Changes this to `launch` over `range`: the same kernel with other arguments. All checks are repeated,
+    /// and only the arguments that differ are set.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
@@ -181,8 +183,9 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As of [`Launch::prepare`], and when `launch` is of another kernel. It is then as it was,
-    /// unless the driver refused an argument: it cannot be launched then before it is changed again.
+    /// As for [`Launch::prepare`], and when `launch` is of another kernel. The prepared launch is then
+    /// unchanged, unless the driver refused an argument. In that case it must be changed again before it can be
+    /// launched.
     pub fn change(&mut self, launch: Launch<'_, N, R>, range: impl Into<R>) -> Result<()> {
         let range = range.into().into();
         let call = launch.call()?;
@@ -192,21 +195,22 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
 }
 
 impl<const N: usize, R: Into<NdRange>> SafePrepared<N, R> {
-    /// Puts the kernel into the queue of its module, and returns without waiting for it. As
-    /// [`SafeLaunch::launch`].
+    /// Enqueues the kernel in the queue of its module, and returns without waiting for it, as
+    /// [`SafeLaunch::launch`] does.
     ///
     /// # Errors
     ///
-    /// As of [`Prepared::launch`].
+    /// As for [`Prepared::launch`].
     pub fn launch(&self) -> Result<Event> {
         self.launch_after(&[])
     }
 
-    /// The same, to start only when all of `events` have finished. As [`SafeLaunch::after`].
+    /// Launches the kernel as [`SafePrepared::launch`] does, but only after all of `events` have finished. See
+    /// [`SafeLaunch::after`].
     ///
     /// # Errors
     ///
-    /// As of [`Prepared::launch_after`].
+    /// As for [`Prepared::launch_after`].
     #[allow(
         unsafe_code,
         reason = "launching is unsafe; whoever wrote the contract vouches for it"
@@ -216,11 +220,11 @@ impl<const N: usize, R: Into<NdRange>> SafePrepared<N, R> {
         unsafe { self.prepared.launch_after(events) }
     }
 
-    /// Becomes `launch` over `range`, if its contract holds. As [`Prepared::change`].
+    /// Changes this to `launch` over `range`, if its contract holds, as [`Prepared::change`] does.
     ///
     /// # Errors
     ///
-    /// As of [`Prepared::change`] and [`SafeLaunch::launch`].
+    /// As for [`Prepared::change`] and [`SafeLaunch::launch`].
     pub fn change(&mut self, launch: SafeLaunch<'_, N, R>, range: impl Into<R>) -> Result<()> {
         let (launch, contract) = launch.parts();
         let range = range.into().into();

@@ -1,6 +1,6 @@
-//! Ranges: how many work-items a launch has, in one to three dimensions.
+//! Ranges: the number of work-items of a launch, in one to three dimensions.
 
-/// The work-items of a launch, and how they form work-groups.
+/// The work-items of a launch, and their division into work-groups.
 ///
 /// Sizes are in SYCL's order: dimension 0 varies slowest, and a kernel reads dimension 0 as
 /// `get_global_id(0)`.
@@ -21,7 +21,7 @@ pub struct NdRange {
     offset: Option<Extent>,
 }
 
-/// A range as a driver takes it: with a work-group size, unless the driver is to find one.
+/// A range as a driver takes it. It has a work-group size unless the driver chooses one.
 #[derive(Clone, Copy)]
 pub(crate) struct Grid {
     offset: Option<Extent>,
@@ -29,7 +29,7 @@ pub(crate) struct Grid {
     local: Option<Extent>,
 }
 
-/// Sizes in one to three dimensions: what a number or an array of numbers becomes.
+/// Sizes in one to three dimensions, converted from a number or an array of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// In the driver's order, which is the reverse of SYCL's; 1 beyond `dimensions`.
@@ -37,10 +37,10 @@ pub struct Extent {
     dimensions: usize,
 }
 
-/// How many work-items a launch has, in `D` dimensions: one, two or three. The work-groups are the
-/// ones that the kernel was compiled for.
+/// The number of work-items of a launch, in `D` dimensions: one, two or three. The work-groups have the size
+/// that the kernel was compiled for.
 ///
-/// Made of a number or an array of numbers, in SYCL's order:
+/// A number or an array of numbers converts into it, in SYCL's order:
 ///
 /// ```
 /// use syclbin_rt::{GlobalRange, NdRange};
@@ -50,7 +50,7 @@ pub struct Extent {
 /// assert_eq!(NdRange::from(image), NdRange::new([480, 640]));
 /// ```
 ///
-/// Another number of dimensions does not compile, nor does a size of work-groups:
+/// Another number of dimensions does not compile, nor does a work-group size:
 ///
 /// ```compile_fail,E0277
 /// let image: syclbin_rt::GlobalRange<2> = [4, 480, 640].into();
@@ -70,8 +70,8 @@ pub struct GlobalRange<const D: usize> {
 }
 
 impl NdRange {
-    /// A range of `global` work-items. The work-groups are up to the kernel, if it was compiled
-    /// for one size, else to the driver.
+    /// Creates a range of `global` work-items. The kernel determines the work-group size if it was compiled for
+    /// one size; otherwise the driver chooses it.
     #[must_use]
     pub fn new(global: impl Into<Extent>) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl NdRange {
         }
     }
 
-    /// The same range in work-groups of `local` work-items, which must divide it.
+    /// Divides the range into work-groups of `local` work-items. `local` must divide the range.
     #[must_use]
     pub fn local(self, local: impl Into<Extent>) -> Self {
         Self {
@@ -90,10 +90,10 @@ impl NdRange {
         }
     }
 
-    /// The same range, with global ids that begin at `offset` and not at 0, in as many dimensions: of 8
-    /// work-items from 100 on the kernel gets the ids 100 to 107.
+    /// Makes global ids begin at `offset` instead of 0, in as many dimensions. For 8 work-items from 100 on,
+    /// the kernel gets the ids 100 to 107.
     ///
-    /// A launch that is safe because of a contract does not take it, as contracts speak of ids that
+    /// A launch that is safe because of a contract does not accept an offset, because contracts assume ids that
     /// begin at 0.
     ///
     /// ```
@@ -114,10 +114,10 @@ impl NdRange {
         self.offset
     }
 
-    /// The range in work-groups of `local`, as a driver takes it.
+    /// Returns the range in work-groups of `local`, as a driver takes it.
     pub(crate) fn grid(&self, local: Option<Extent>) -> Grid {
         Grid {
-            // Ids begin at 0 without one, and that is what devices are fastest with.
+            // Without an offset, ids begin at 0, which is fastest on devices.
             offset: self
                 .offset
                 .filter(|offset| offset.driver_order().iter().any(|id| *id != 0)),
@@ -136,47 +136,47 @@ impl NdRange {
 }
 
 impl Grid {
-    /// Where ids begin, in the driver's order; none where that is 0.
+    /// Returns the first ids, in the driver's order; `None` where they are 0.
     pub(crate) fn offset(&self) -> Option<&[usize]> {
         let offset = self.offset.as_ref()?;
         offset.sizes.get(..self.global.dimensions)
     }
 
-    /// The sizes in the driver's order.
+    /// Returns the sizes in the driver's order.
     pub(crate) fn global(&self) -> &[usize] {
         self.global.driver_order()
     }
 
-    /// Those of a work-group, as many as of the range.
+    /// Returns the sizes of a work-group, in as many dimensions as the range has.
     pub(crate) fn local(&self) -> Option<&[usize]> {
         let local = self.local.as_ref()?;
         local.sizes.get(..self.global.dimensions)
     }
 
-    /// The range in SYCL's order, for messages.
+    /// Returns the range in SYCL's order, for messages.
     pub(crate) fn sycl_order(&self) -> Vec<usize> {
         self.global.sycl_order()
     }
 }
 
 impl Extent {
-    /// From the driver's three sizes, as many of them as there are dimensions.
+    /// Takes the driver's three sizes, as many of them as there are dimensions.
     pub(crate) fn from_driver(sizes: [usize; 3], dimensions: usize) -> Self {
         Self { sizes, dimensions }
     }
 
-    /// How many dimensions `sizes` has when those of size 1 at the slow end are none.
+    /// Returns how many dimensions `sizes` has without the dimensions of size 1 at the slow end.
     pub(crate) fn used(sizes: [usize; 3]) -> usize {
         let last = sizes.iter().rposition(|size| *size > 1);
         last.map_or(1, |last| last + 1)
     }
 
-    /// In the driver's order: the fastest dimension first.
+    /// Returns the sizes in the driver's order: the fastest dimension first.
     pub(crate) fn driver_order(&self) -> &[usize] {
         &self.sizes[..self.dimensions]
     }
 
-    /// Its sizes in SYCL's order: the slowest dimension first.
+    /// Returns the sizes in SYCL's order: the slowest dimension first.
     #[must_use]
     pub fn sycl_order(&self) -> Vec<usize> {
         self.driver_order().iter().rev().copied().collect()
@@ -186,20 +186,20 @@ impl Extent {
         self.dimensions
     }
 
-    /// The size of a dimension in SYCL's order, 1 beyond the last.
+    /// Returns the size of a dimension in SYCL's order, 1 beyond the last.
     pub(crate) fn size(&self, dimension: usize) -> usize {
         let mut sizes = self.driver_order().iter().rev();
         sizes.nth(dimension).copied().unwrap_or(1)
     }
 
-    /// How many work-items it has; `usize::MAX` when that is beyond counting.
+    /// Returns the number of work-items; `usize::MAX` on overflow.
     pub(crate) fn items(&self) -> usize {
         let [x, y, z] = self.sizes;
         x.saturating_mul(y).saturating_mul(z)
     }
 
-    /// How many work-items a range from 0 on has that ends where this one does, if it begins at
-    /// `offset`; none when that is beyond counting.
+    /// Returns the number of work-items of a range from 0 to the end of this range, if this range begins at
+    /// `offset`; `None` on overflow.
     pub(crate) fn checked_reach(&self, offset: Self) -> Option<usize> {
         let mut reach = *self;
         for (size, from) in reach.sizes.iter_mut().zip(offset.driver_order()) {
@@ -208,7 +208,7 @@ impl Extent {
         reach.checked_items()
     }
 
-    /// The same; none when that is beyond counting.
+    /// Returns the number of work-items; `None` on overflow.
     pub(crate) fn checked_items(&self) -> Option<usize> {
         let [x, y, z] = self.sizes;
         x.checked_mul(y)?.checked_mul(z)

@@ -1,4 +1,4 @@
-//! Recordings: launches and copies that are put into a queue together, again and again.
+//! Recordings: launches and copies that are enqueued together, repeatedly.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -23,12 +23,12 @@ use crate::queue::Queue;
 use crate::queue::copy::same_elements;
 use crate::queue::event::Event;
 
-/// What a replay does, for messages.
+/// The action of a replay, for messages.
 const REPLAY: &str = "replaying a recording";
 
-/// Takes launches and copies, to make a [`Recording`] of them. Made by [`Queue::record`].
+/// Collects launches and copies for a [`Recording`]. Made by [`Queue::record`].
 ///
-/// Nothing runs while it records. It keeps the memory of what it was given, so buffers may be
+/// Recording a command does not run it. The recorder keeps the memory of its commands alive, so buffers may be
 /// dropped.
 #[must_use = "nothing runs before the recording is replayed"]
 pub struct Recorder {
@@ -36,7 +36,7 @@ pub struct Recorder {
     steps: Vec<Step>,
 }
 
-/// Launches and copies, checked once, that run one after the other each time they are replayed.
+/// Launches and copies, checked once, that run one after the other in each replay.
 ///
 /// ```no_run
 /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Queue, Result};
@@ -59,17 +59,17 @@ pub struct Recorder {
 /// # }
 /// ```
 ///
-/// A replay is one call of the driver where the device has `cl_khr_command_buffer`
-/// ([`Recording::is_one_call`]), and then dropping the recording waits until its queue is empty. Elsewhere
-/// a replay enqueues the commands one after the other. It also does on Intel's CPU driver, where that is
-/// twice as fast.
+/// Where the device has `cl_khr_command_buffer`, a replay is one call of the driver
+/// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. Elsewhere a replay
+/// enqueues the commands one after the other. It also does so on Intel's CPU driver, where that is twice as
+/// fast.
 #[must_use = "nothing runs before `replay`"]
 pub struct Recording {
     // Dropped first: it waits until nothing runs that uses the steps.
     buffer: Option<CommandBuffer>,
     steps: Vec<Step>,
     queue: Queue,
-    /// Held while the steps are put into the queue, so that those of two replays do not mix.
+    /// Locked while the steps are enqueued, so that the steps of two replays do not mix.
     replaying: Mutex<()>,
 }
 
@@ -103,11 +103,11 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As of [`Launch::prepare`], and when the recorder is for another queue than that of the kernel.
+    /// As for [`Launch::prepare`], and when the recorder is for a queue other than the kernel's.
     ///
     /// # Safety
     ///
-    /// As of [`Launch::launch`], each time that the recording is replayed.
+    /// As for [`Launch::launch`], each time that the recording is replayed.
     #[allow(
         unsafe_code,
         reason = "what a kernel does is beyond every check; the duty is the caller's"
@@ -122,7 +122,7 @@ impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As of [`Launch::record`] and [`SafeLaunch::launch`].
+    /// As for [`Launch::record`] and [`SafeLaunch::launch`].
     pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         let (launch, contract) = self.parts();
         recorder.add(&launch.call()?, &range.into().into(), Some(contract))
@@ -147,12 +147,12 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records a copy of `from` to `to`, as [`Queue::copy`].
+    /// Records a copy of `from` to `to`, as [`Queue::copy`] does.
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when one of them is on another device, and when one is of a
-    /// [`Buffer`](crate::Buffer) and the other of an array: such a copy is of two commands.
+    /// When the lengths differ, and when one of the slices is on another device. Also when one slice is of a
+    /// [`Buffer`](crate::Buffer) and the other of an array, because such a copy takes two commands.
     pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
         self.queue.same_device(from)?;
         self.queue.same_device(to)?;
@@ -175,12 +175,12 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records that all elements of `slice` get the value `value`, as [`Queue::fill`].
+    /// Records a fill of all elements of `slice` with `value`, as [`Queue::fill`] does.
     ///
     /// # Errors
     ///
-    /// When the slice is on another device, and for elements that devices do not fill memory with:
-    /// those of more than 128 bytes, or of a number of bytes that is no power of two.
+    /// When the slice is on another device, and for elements that devices cannot fill memory with: elements
+    /// whose size is over 128 bytes or not a power of two.
     pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
         self.queue.same_device(slice)?;
         let place = slice.place();
@@ -213,7 +213,7 @@ impl Recorder {
         self.finish_in_one_call()
     }
 
-    /// The same, as one call also where that is slower: so that tests run it there.
+    /// Ends the recording as one call, even where that is slower, so that tests run that path.
     #[doc(hidden)]
     pub fn finish_in_one_call(self) -> Result<Recording> {
         let buffer = one_call(&self.queue, &self.steps).map_err(|failure| {
@@ -237,7 +237,7 @@ impl Recorder {
     }
 }
 
-/// The steps as one call, where the device has such; none where it has not, or not for all of them.
+/// Returns the steps as one call; `None` where the device does not support that, or not for all of the steps.
 #[allow(
     unsafe_code,
     reason = "launching is unsafe; whoever recorded a kernel vouches for it"
@@ -269,27 +269,29 @@ fn one_call(queue: &Queue, steps: &[Step]) -> Result<Option<CommandBuffer>, Fail
 }
 
 impl Recording {
-    /// Puts everything into the queue, and returns without waiting for it.
+    /// Enqueues all commands, and returns without waiting for them.
     ///
-    /// It starts after everything that was put into the queue before, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). Its commands come one after the other in
-    /// either case, and those of two replays do not mix; what another thread puts into the queue at
-    /// the same time may come in between. Where the device has only one replay at a time in a queue, this
-    /// waits for the one before. Where a replay is not [one call](Recording::is_one_call), the event is
-    /// that of the last command, and so is its profile.
+    /// The replay starts after every command that was put into the queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). In either case its commands run one after the other,
+    /// and the commands of two replays do not mix. Commands that another thread enqueues at the same time may
+    /// run in between.
+    ///
+    /// Where the device allows only one replay at a time in a queue, this waits for the previous replay. Where
+    /// a replay is not [one call](Recording::is_one_call), the event and its profile belong to the last
+    /// command.
     ///
     /// # Errors
     ///
-    /// When the driver refuses. If a replay is not one call, some of the commands may run then.
+    /// When the driver refuses. If a replay is not one call, some of its commands may still run.
     pub fn replay(&self) -> Result<Event> {
         self.replay_after(&[])
     }
 
-    /// The same, to start only when all of `events` have finished.
+    /// Replays as [`Recording::replay`] does, but only after all of `events` have finished.
     ///
     /// # Errors
     ///
-    /// As of [`Recording::replay`], and when an event is of another device.
+    /// As for [`Recording::replay`], and when an event is of another device.
     #[allow(
         unsafe_code,
         reason = "launching is unsafe; whoever recorded a kernel vouches for it"
@@ -297,7 +299,7 @@ impl Recording {
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events)?;
         let _passage = Passage::new();
-        // Drivers mix commands that threads queue at once, also those of one command buffer.
+        // Drivers mix commands that threads enqueue at once, also the commands of a command buffer.
         let _alone = self
             .replaying
             .lock()
@@ -322,7 +324,8 @@ impl Recording {
         let Some((last, others)) = self.steps.split_last() else {
             return raw.barrier(after);
         };
-        // Each waits for `after`: that the one before it failed for that reason would stop none.
+        // Each step waits for `after`: if the step before it failed because of `after`, that would not stop the
+        // next step.
         for step in others {
             if let Step::Launch(fixed) = step {
                 // SAFETY: as in `one_call`.
@@ -337,7 +340,7 @@ impl Recording {
             raw.in_order()?;
         }
         let last = self.start(last, after)?;
-        // As of a launch: a failure of that is none of the replay, which is queued.
+        // As for a launch, a failed flush is not a failure of the replay, which is enqueued.
         let _ = raw.flush_after(self.steps.len());
         Ok(last)
     }
@@ -358,19 +361,19 @@ impl Recording {
         }
     }
 
-    /// Whether a replay is one call of the driver: a command buffer.
+    /// Returns whether a replay is one call of the driver: a command buffer.
     #[must_use]
     pub fn is_one_call(&self) -> bool {
         self.buffer.is_some()
     }
 
-    /// How many launches and copies it has.
+    /// Returns the number of launches and copies.
     #[must_use]
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether it has none.
+    /// Returns whether the recording has no commands.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -417,7 +420,7 @@ mod tests {
         let replayed = recording.replay_after(&[&event])?;
         assert!(!replayed.is_complete()?);
         user.end(-9999);
-        // The CPU driver (2026.2) tells only its callbacks that a command failed whose dependency did.
+        // If a dependency failed, the CPU driver (2026.2) reports the failure only to callbacks.
         let _ = replayed.wait();
         assert_eq!(queue.download(&buffer)?, [7, 7]);
         recording.replay()?.wait()?;

@@ -8,31 +8,29 @@ use crate::launch::invocation::Contract;
 use crate::launch::range::NdRange;
 use crate::queue::event::Event;
 
-/// A kernel and its arguments with a contract, to be launched over a range. Where the contract does
-/// not hold, the launch is an error and the driver sees nothing of it.
+/// A launch of a kernel with a contract. If the contract does not hold, the launch is an error and does not
+/// reach the driver.
 ///
-/// Generated stubs return it for a kernel that [`include_syclbin!`](crate::include_syclbin) has a
-/// contract for. Launching is then a safe function, so all duties of [`Launch::launch`] are met by
-/// others than its caller:
+/// Generated stubs return it for a kernel with a contract in [`include_syclbin!`](crate::include_syclbin).
+/// Launching is then a safe function, so others than its caller meet all duties of [`Launch::launch`]:
 ///
 /// | duty | met by |
 /// |---|---|
 /// | the arguments have the types of the parameters | the stub, whose types are those of the file; number, kinds and sizes are checked at launch |
 /// | buffers are on this device and live until the kernel has finished | checked at launch; the driver keeps them |
-/// | no argument that is written is another one too | the borrow checker: the stub takes `&mut` |
+/// | no argument that is written is passed a second time | the borrow checker: the stub takes `&mut` |
 /// | addresses are aligned as the types in C++ | the contract has conditions where a part may not be: `alignas` and `void *` |
-/// | accessors end inside of their buffers, and there is as much work-group memory as is asked for | checked at launch |
+/// | accessors end inside their buffers, and there is as much work-group memory as is asked for | checked at launch |
 /// | range and work-groups are ones that the kernel was compiled for, and no id is larger than it counts | checked at launch |
-/// | launches that use the same buffer do not race | the queue, if it is in order; of several queues or one out of order, the author |
-/// | the kernel stays inside of buffers and work-group memory | the contract, and its author |
-/// | all else | the author of the contract |
+/// | launches that use the same buffer do not race | an in-order queue; for several queues or an out-of-order queue, the author |
+/// | the kernel stays inside buffers and work-group memory | the contract, and its author |
+/// | all other duties | the author of the contract |
 ///
-/// # What the author of a contract vouches for
+/// # What the author of a contract guarantees
 ///
-/// By writing `safe`: that every launch which the contract lets through is defined behaviour of C++
-/// and SYCL. It stays inside of its memory, divides nothing by zero, and all work-items of a group
-/// get to a barrier or none. Callers decide about the rest, and may choose the worst, so that goes
-/// for
+/// By writing `safe`, the author guarantees that every launch which the contract allows is defined behaviour of
+/// C++ and SYCL. The kernel stays inside its memory and never divides by zero. All work-items of a group get to
+/// a barrier, or none of them does. Callers choose the rest, possibly the worst values, so the guarantee covers
 ///
 /// - every value of an argument that the contract does not bound;
 /// - whatever the buffers and device globals hold, also if another launch or another work-item writes
@@ -43,14 +41,17 @@ use crate::queue::event::Event;
 ///   are linked to it;
 /// - every range of one to three dimensions. It may have more or fewer of them than the kernel was
 ///   written for: the last dimension of the kernel is the last one of the range;
-/// - every size of work-groups that the kernel and the device allow, also those the driver chooses.
-///   A contract sees none of them, so a kernel whose work-group memory depends on the size is to
-///   fix it in C++ (`work_group_size`).
+/// - every size of work-groups that the kernel and the device allow, also those the driver chooses. A contract
+///   sees none of these sizes. So a kernel whose work-group memory depends on the size must fix it in C++
+///   (`work_group_size`).
 ///
-/// Some kernels have no contract that is enough: those that follow a pointer which they find in a
-/// value, a buffer or a device global, since a [`DevicePointer`](crate::DevicePointer) is any number;
-/// those that read a `bool` from a buffer or a device global, where Rust has a byte that may be
-/// neither 0 nor 1 (those in values are checked); and those that write through a pointer to `const`.
+/// Some kernels have no sufficient contract:
+///
+/// - kernels that follow a pointer from a value, a buffer or a device global, since a
+///   [`DevicePointer`](crate::DevicePointer) is any number;
+/// - kernels that read a `bool` from a buffer or a device global, where Rust has a byte that may be neither 0
+///   nor 1 (a `bool` in a value is checked);
+/// - kernels that write through a pointer to `const`.
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct SafeLaunch<'a, const N: usize, R = NdRange> {
@@ -59,7 +60,7 @@ pub struct SafeLaunch<'a, const N: usize, R = NdRange> {
 }
 
 impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
-    /// For generated code: `launch`, which is safe wherever `contract` holds.
+    /// Creates a launch that is safe wherever `contract` holds. For generated code only.
     ///
     /// # Safety
     ///
@@ -76,7 +77,7 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
         Self { launch, contract }
     }
 
-    /// The same launch, to start only when all of `events` have finished, as of [`Launch::after`].
+    /// Delays the launch until all of `events` have finished, as [`Launch::after`] does.
     pub fn after(self, events: &'a [&'a Event]) -> Self {
         Self {
             launch: self.launch.after(events),
@@ -84,13 +85,13 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
         }
     }
 
-    /// Puts the kernel into the queue of its module if the contract holds, and returns without
-    /// waiting for it. As of [`Launch::launch`], but safe.
+    /// Enqueues the kernel in the queue of its module if the contract holds, and returns without waiting for
+    /// it. It works as [`Launch::launch`] does, but is safe.
     ///
     /// # Errors
     ///
-    /// [`LaunchProblem::Contract`](crate::LaunchProblem::Contract) when the contract does not hold;
-    /// and as of [`Launch::launch`].
+    /// [`LaunchProblem::Contract`](crate::LaunchProblem::Contract) when the contract does not hold; and as for
+    /// [`Launch::launch`].
     #[allow(
         unsafe_code,
         reason = "launching is unsafe; whoever made this vouches for it"
@@ -103,7 +104,7 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
         }
     }
 
-    /// The launch, and its contract.
+    /// Returns the launch and its contract.
     pub(crate) fn parts(&self) -> (&Launch<'a, N, R>, Contract) {
         (&self.launch, self.contract)
     }

@@ -1,4 +1,4 @@
-//! Suggestions: a good work-group size for a range, by the driver, or worked out.
+//! Suggestions: a good work-group size for a range, from the driver or calculated.
 
 use crate::backend::argument::Argument;
 use crate::error::{Error, Result};
@@ -10,12 +10,15 @@ use crate::launch::work_group::{self, Limits};
 use crate::module::kernel::Kernel;
 
 impl Kernel {
-    /// A good size of work-groups for `range`: the one that `range` has or the kernel was compiled for,
-    /// else the largest that divides the range, is within the limits, leaves no compute unit without a
-    /// work-group and, if there is one, is a multiple of what the driver prefers.
+    /// Returns a good work-group size for `range`. This is the size that `range` has or the kernel was compiled
+    /// for.
     ///
-    /// The driver itself is asked by [`Launch::suggested_local_size`]: drivers want to know the
-    /// arguments first.
+    /// Otherwise it is the largest size that divides the range, is within the limits and leaves no compute unit
+    /// without a work-group. If the driver prefers a multiple of some number, the size is such a multiple where
+    /// one exists.
+    ///
+    /// This function does not ask the driver, because drivers need the arguments first.
+    /// [`Launch::suggested_local_size`] does.
     ///
     /// ```no_run
     /// # fn sizes(kernel: &syclbin_rt::Kernel) -> syclbin_rt::Result<()> {
@@ -30,44 +33,46 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// When the range cannot be right for this kernel, as of a launch, and when the driver refuses.
+    /// When the range cannot be right for this kernel, as for a launch, and when the driver refuses.
     pub fn suggested_local_size(&self, range: impl Into<NdRange>) -> Result<Extent> {
-        // Without arguments a driver would see those of the last launch, whose buffers may be gone.
+        // Without arguments, a driver would see those of the last launch, whose buffers may be gone.
         suggested(self, &range.into(), None::<std::iter::Empty<_>>)
     }
 }
 
 impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
-    /// The size of work-groups that the driver suggests for this kernel with these arguments
-    /// (`cl_khr_suggested_local_work_size`). Where it does not tell, and where the file does not tell
-    /// the types of all arguments, that of [`Kernel::suggested_local_size`].
+    /// Returns the work-group size that the driver suggests for this kernel with these arguments
+    /// (`cl_khr_suggested_local_work_size`).
+    ///
+    /// If the driver has no suggestion, or the file does not contain the types of all arguments, this returns
+    /// the size of [`Kernel::suggested_local_size`].
     ///
     /// # Errors
     ///
-    /// As of a launch. Nothing is launched.
+    /// As for a launch. Nothing is launched.
     pub fn suggested_local_size(&self, range: impl Into<R>) -> Result<Extent> {
         let call = self.call()?;
         let kernel = call.kernel;
         check(&call).map_err(|problem| Error::launch(kernel.name(), problem))?;
         let values = || call.passed().map(|(_, value)| value);
-        // Here nobody vouches for the types of arguments.
+        // No caller guarantees the types of arguments here.
         let known = call.types_are_known();
         suggested(kernel, &range.into().into(), known.then(values))
     }
 }
 
 impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
-    /// As [`Launch::suggested_local_size`]. The contract is not asked.
+    /// Returns the size of [`Launch::suggested_local_size`]. The contract is not checked.
     ///
     /// # Errors
     ///
-    /// As of a launch. Nothing is launched.
+    /// As for a launch. Nothing is launched.
     pub fn suggested_local_size(&self, range: impl Into<R>) -> Result<Extent> {
         self.parts().0.suggested_local_size(range)
     }
 }
 
-/// With the values of the arguments the driver is asked, without it is not.
+/// Asks the driver if there are values for the arguments; otherwise it calculates the size.
 fn suggested<'a>(
     kernel: &Kernel,
     range: &NdRange,
@@ -94,7 +99,7 @@ fn suggested<'a>(
     };
     if let Some(sizes) = told {
         let local = Extent::from_driver(sizes, global.dimensions());
-        // What no launch would take is no suggestion.
+        // A size that no launch would take is not a suggestion.
         let range = NdRange::new(global).local(local);
         if work_group::choose(&range, limits, queue.device()).is_ok() {
             return Ok(local);
@@ -105,7 +110,7 @@ fn suggested<'a>(
     Ok(worked_out(global, limits, multiple, units as usize))
 }
 
-/// The largest work-group that fits.
+/// Returns the largest work-group that fits.
 fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) -> Extent {
     let multiple = multiple.max(1);
     let share = (global.items() / units.max(1)).max(multiple);
@@ -116,7 +121,7 @@ fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) ->
         let most = left
             .min(limits.max_sizes[dimension])
             .min(declared[dimension]);
-        // Neighbours in x are what runs side by side.
+        // Neighbours in x run side by side.
         let multiple = if dimension == 0 { multiple } else { 1 };
         sizes[dimension] = divisor(*global, most, multiple)
             .or_else(|| divisor(*global, most, 1))
@@ -126,7 +131,7 @@ fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) ->
     Extent::from_driver(sizes, global.dimensions())
 }
 
-/// The largest divisor of `of` that is `most` at most and a multiple of `multiple`.
+/// Returns the largest divisor of `of` that is `most` at most and a multiple of `multiple`.
 fn divisor(of: usize, most: usize, multiple: usize) -> Option<usize> {
     let highest = most.min(of) / multiple;
     let mut sizes = (1..=highest).rev().map(|factor| factor * multiple);
@@ -176,7 +181,7 @@ mod tests {
     #[test]
     fn no_compute_unit_is_left_without_a_group() {
         assert_eq!(of(1024, 16), [64]);
-        // But not for less than what runs side by side.
+        // But not for less than the number that runs side by side.
         assert_eq!(of(1024, 1024), [16]);
     }
 }

@@ -1,29 +1,30 @@
-//! The work-group of a launch: which size it gets, and whether that and the range can be right.
+//! The work-group of a launch: its size, and the checks of that size and the range.
 
 use crate::error::launch_problem::LaunchProblem;
 use crate::launch::range::{Extent, NdRange};
 
-/// What bounds the ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
+/// The bounds on ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// The most work-items of a range that the code can count.
+    /// The largest number of work-items of a range that the code can count.
     pub(crate) max_range: usize,
-    /// The one size the kernel was compiled for.
+    /// The only size the kernel was compiled for.
     pub(crate) required: Option<[usize; 3]>,
     /// The largest size the kernel was compiled for.
     pub(crate) max_declared: Option<[usize; 3]>,
-    /// The most work-items of a work-group.
+    /// The largest number of work-items in a work-group.
     pub(crate) max_items: usize,
-    /// The most work-items in each dimension.
+    /// The largest number of work-items in each dimension.
     pub(crate) max_sizes: [usize; 3],
 }
 
-/// The work-group size to launch with, in as many dimensions as the range has: the one that was
-/// given, else the one the kernel was compiled for, else none, and the driver finds one.
+/// Returns the work-group size to launch with, in as many dimensions as the range has. This is the given size,
+/// else the size the kernel was compiled for. Otherwise it is `None`, and the driver chooses a size.
 ///
 /// # Errors
 ///
-/// When the range is empty or beyond what the kernel counts, or the size does not go with the range, the kernel or the device.
+/// When the range is empty or exceeds the kernel's limit, or the size does not match the range, the kernel or
+/// the device.
 #[inline]
 pub(crate) fn choose(
     range: &NdRange,
@@ -33,7 +34,7 @@ pub(crate) fn choose(
     let global = range.global_extent();
     let given = range.local_extent();
     let items = global.checked_items();
-    // A product beyond counting may have a factor of 0 after it.
+    // A product that overflows may have a factor of 0 after it.
     if items == Some(0) || items.is_none() && global.items() == 0 {
         return Err(LaunchProblem::EmptyRange {
             global: global.sycl_order(),
@@ -49,7 +50,7 @@ pub(crate) fn choose(
         }
         reach = global.checked_reach(offset);
     }
-    // Ids beyond are undefined behaviour: the compiler was told that there are none.
+    // Larger ids are undefined behaviour: the compiler was told that there are none.
     if reach.is_none_or(|items| items > limits.max_range) {
         return Err(LaunchProblem::TooManyItems {
             global: global.sycl_order(),
@@ -113,14 +114,14 @@ pub(crate) fn choose(
     Ok(Some(local))
 }
 
-/// Whether a dimension is larger than `max`, which is in the driver's order.
+/// Returns whether a dimension is larger than `max`, which is in the driver's order.
 #[inline]
 fn exceeds(local: Extent, max: [usize; 3]) -> bool {
     let mut sizes = local.driver_order().iter().zip(max);
     sizes.any(|(size, max)| *size > max)
 }
 
-/// The required size in the dimensions of the range. It is padded with 1 to three.
+/// Returns the required size in the dimensions of the range. It is padded with 1 to three.
 fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, LaunchProblem> {
     let used = Extent::used(sizes);
     if used > global.dimensions() {

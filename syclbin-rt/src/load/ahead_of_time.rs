@@ -1,6 +1,6 @@
-//! Native code ahead of time: SPIR-V that is compiled for a device before a program runs.
+//! Ahead-of-time compilation: SPIR-V is compiled to native code for a device before a program runs.
 //!
-//! For `syclbin-clang` only, which builds with it for `-fsycl-targets=spir64_x86_64`.
+//! Only `syclbin-clang` uses this module, which builds with it for `-fsycl-targets=spir64_x86_64`.
 
 use syclbin::{Image, IrType};
 
@@ -13,12 +13,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::load::build_options::BuildOptions;
 use crate::load::image;
 
-/// The CPU device that makes and takes native images of the target `spir64_x86_64`: Intel's, as the
-/// target means the form of its driver.
+/// Returns the CPU device that makes and takes native images of the target `spir64_x86_64`. It is Intel's,
+/// because the target means the format of Intel's driver.
 ///
 /// # Errors
 ///
-/// When there is none; the error lists the devices there are.
+/// When no such device is found; the error lists the devices there are.
 #[doc(hidden)]
 pub fn native_cpu() -> Result<Device> {
     let devices = Device::all()?;
@@ -41,18 +41,18 @@ pub fn native_cpu() -> Result<Device> {
     }
 }
 
-/// Compiles a SPIR-V module for `device`, with options of `clBuildProgram`, and returns the code in
-/// the form of its driver.
+/// Compiles a SPIR-V module for `device`, with options of `clBuildProgram`, and returns the code in the format
+/// of its driver.
 ///
 /// # Errors
 ///
-/// When `spirv` is no SPIR-V or has unresolved imports, and when the driver does not build it, with
-/// its log.
+/// When `spirv` is not SPIR-V or has unresolved imports, and when the driver does not build it, with its log.
 ///
 /// # Safety
 ///
-/// As of [`Module::load`](crate::Module::load): the module is what a compiler made. Some drivers end
-/// the process on others, or worse, so a caller that cannot know does this in a process of its own.
+/// As for [`Module::load`](crate::Module::load): the module is compiler output. Some drivers end the process on
+/// other modules, or worse. A caller that does not know the module's origin should call this in a separate
+/// process.
 #[allow(
     unsafe_code,
     reason = "what a driver does with code is beyond every check; the duty is the caller's"

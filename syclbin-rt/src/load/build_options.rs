@@ -1,4 +1,4 @@
-//! Build options: what the properties of a module ask of the driver's compiler.
+//! Build options: the requests of a module's properties to the driver's compiler.
 
 use syclbin::metadata::MiscProperties;
 
@@ -9,19 +9,19 @@ use crate::device::facts::{DeviceKind, Facts};
 pub(crate) struct BuildOptions {
     /// For `clBuildProgram` and `clCompileProgram`.
     pub(crate) compile: String,
-    /// For `clLinkProgram`: those that decide over native code, which some drivers make then.
+    /// For `clLinkProgram`: the options that affect native code, which some drivers make at that time.
     pub(crate) link: String,
 }
 
 impl BuildOptions {
-    /// The options for code with these properties.
+    /// Returns the options for code with these properties.
     ///
-    /// How Intel's GPUs give out registers, and their other compiler for explicit SIMD, are told by
-    /// options that no other device takes: the CPU device ends a build over them.
+    /// The options for register allocation and for explicit SIMD (a separate compiler) are only for Intel's
+    /// GPUs. No other device takes them: the CPU device fails a build because of them.
     pub(crate) fn of(misc: &MiscProperties, facts: &Facts) -> Self {
         let mut compile = Vec::new();
         let mut link = Vec::new();
-        // Level 0 is the only one that OpenCL has a word for.
+        // OpenCL has an option only for level 0.
         if misc.opt_level == Some(0) {
             compile.push("-cl-opt-disable");
         }
@@ -34,7 +34,7 @@ impl BuildOptions {
                 (Some(256), _) | (None, Some(2)) if simd => link.push("-doubleGRF"),
                 (Some(256), _) | (None, Some(2)) => link.push("-ze-opt-large-register-file"),
                 (Some(0), _) | (None, Some(0)) => link.push("-ze-intel-enable-auto-large-GRF-mode"),
-                // 128 is what there is without an option.
+                // 128 is the default without an option.
                 _ => {}
             }
             compile.extend(&link);

@@ -1,4 +1,4 @@
-//! Coverage: how much of a file a device has code for, found out before any driver sees the file.
+//! Coverage: how much of a file a device has code for, determined before any driver sees the file.
 
 use syclbin::metadata::ModuleMetadata;
 use syclbin::{AbstractModule, Image, Syclbin};
@@ -6,25 +6,25 @@ use syclbin::{AbstractModule, Image, Syclbin};
 use crate::device::facts::Facts;
 use crate::load::{image, native, requirements};
 
-/// How much of a file a device runs.
+/// The amount of a file that a device runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
-    /// Every module has code for it. It may still lack an aspect that some of them need.
+    /// Every module has code for the device. The device may still lack an aspect that some modules need.
     Whole,
-    /// Some modules have code for it; this is why the first of the others has none.
+    /// Some modules have code for the device; this is why the first of the others has none.
     Part(String),
-    /// It runs none of the modules; one reason for each image.
+    /// The device runs none of the modules; there is a reason for each image.
     Nothing(Vec<String>),
 }
 
 impl Coverage {
-    /// Compares a file with what the driver said of a device. What modules import is not looked for: other files
-    /// may have it.
+    /// Compares a file with the driver's answers about a device. It does not resolve imports, because other
+    /// files may export the symbols.
     pub(crate) fn of(file: &Syclbin<'_>, facts: &Facts) -> Self {
         let has_kernels = |module: &&AbstractModule<'_>| module.kernel_names().next().is_some();
         let mut modules: Vec<(usize, &AbstractModule<'_>)> =
             file.modules.iter().enumerate().collect();
-        // Modules without kernels are there for others. Files from before 2025 list no kernels at all.
+        // Modules without kernels serve other modules. Files from before 2025 list no kernels at all.
         if file.modules.iter().any(|module| has_kernels(&module)) {
             modules.retain(|(_, module)| has_kernels(module));
         }
@@ -52,7 +52,7 @@ impl Coverage {
         }
     }
 
-    /// Why the device is not the one to use, if it is not.
+    /// Returns the reason why the device is not suitable, if it is not.
     pub(crate) fn reason(&self) -> Option<String> {
         match self {
             Self::Whole => None,
@@ -63,7 +63,7 @@ impl Coverage {
         }
     }
 
-    /// 0 for the best fit.
+    /// Returns the rank of the fit; 0 is the best.
     pub(crate) fn rank(&self) -> usize {
         match self {
             Self::Whole => 0,
@@ -73,7 +73,7 @@ impl Coverage {
     }
 }
 
-/// Whether a module has an image in a form that the device takes, whatever its kernels need.
+/// Checks whether a module has an image in a format that the device takes, whatever its kernels need.
 fn code(
     module: &AbstractModule<'_>,
     index: usize,

@@ -1,4 +1,4 @@
-//! Native images for CUDA: which of them are for a device, as far as can be told without its driver.
+//! Native images for CUDA: the checks that select images for a device without its driver.
 
 use syclbin::cubin::{self, EntryKind};
 use syclbin::metadata::{ModuleMetadata, Target};
@@ -7,14 +7,14 @@ use syclbin::{Image, ImageKind};
 
 use crate::device::facts::PtxFacts;
 
-/// What the names of variables begin with that code for CUDA has for specialization constants.
+/// The prefix of the variables that code for CUDA has for specialization constants.
 const CONSTANT: &str = "__syclbin_constant_";
 
-/// Whether a native image, a cubin or a fat binary, may be handed to the driver of the device.
+/// Checks whether a native image, a cubin or a fat binary, may be passed to the driver of the device.
 ///
 /// # Errors
 ///
-/// In words, why not.
+/// Says in words why not.
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
@@ -46,18 +46,18 @@ pub(crate) fn check(
     check_code(arch, &image.bytes, takes)
 }
 
-/// Whether code has variables for its specialization constants.
+/// Returns whether code has variables for its specialization constants.
 fn has_constants(code: &[u8]) -> bool {
     let mut windows = code.windows(CONSTANT.len());
     windows.any(|window| window == CONSTANT.as_bytes())
 }
 
-/// Whether something in a cubin or a fat binary runs on the device.
+/// Checks whether something in a cubin or a fat binary runs on the device.
 fn check_code(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
     let (major, minor) = (takes.sm / 10, takes.sm % 10);
     let device = format!("the device is sm_{}", takes.sm);
     if bytes.starts_with(b"\x7fELF") {
-        // Flags of a cubin do not tell `sm_90a` from `sm_90`.
+        // The flags of a cubin do not distinguish `sm_90a` from `sm_90`.
         let found = cubin::target(bytes).map_err(|error| error.to_string())?;
         let said = ptx::Target::parse(arch).filter(|said| said.number == found.number);
         let target = said.unwrap_or(found);
@@ -73,7 +73,7 @@ fn check_code(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
         let (what, runs) = match entry.kind {
             EntryKind::Elf => ("", entry.target.native_runs_on(major, minor)),
             EntryKind::Ptx => ("PTX for ", entry.target.ptx_runs_on(major, minor)),
-            // What it holds is for the driver to judge.
+            // The driver checks its content.
             _ => return Ok(()),
         };
         if runs {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use syclbin::metadata::{Named, Part};
 
-    /// An ELF file for CUDA, as far as it is looked at.
+    /// Builds an ELF file for CUDA, with only the parts that are checked.
     fn cubin(sm: u32) -> Vec<u8> {
         let mut elf = vec![0u8; 64];
         elf[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
@@ -129,7 +129,7 @@ mod tests {
             judged("sm_89", TARGET, cubin(89), 80).unwrap_err(),
             "it is for sm_89, and the device is sm_80"
         );
-        // What the file says narrows it down, if it is of that number.
+        // The file's own entry narrows it down, if it has that number.
         let narrow = judged("sm_90a", TARGET, cubin(90), 91).unwrap_err();
         assert_eq!(narrow, "it is for sm_90a, and the device is sm_91");
         assert_eq!(

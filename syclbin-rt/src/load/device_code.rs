@@ -1,4 +1,4 @@
-//! Code: what an image says of itself, in whichever language it is.
+//! Code: the facts that an image's code contains, in either language.
 
 use syclbin::ptx;
 use syclbin::signature::spirv;
@@ -6,14 +6,14 @@ use syclbin::signature::spirv;
 use crate::backend::slot::Slot;
 use crate::launch::parameter_kinds::Takes;
 
-/// What the code of an image has, lacks and takes.
+/// The symbols and parameters of an image's code.
 pub(crate) enum Code {
     SpirV(Box<spirv::Module>),
     Ptx(ptx::Module),
 }
 
 impl Code {
-    /// The symbols of its kernels.
+    /// Returns the symbols of its kernels.
     pub(crate) fn kernels(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.kernels().collect(),
@@ -24,7 +24,7 @@ impl Code {
         }
     }
 
-    /// What it uses and does not have.
+    /// Returns the symbols that it uses but does not define.
     pub(crate) fn imports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.imports().collect(),
@@ -32,7 +32,7 @@ impl Code {
         }
     }
 
-    /// What it has for others.
+    /// Returns the symbols that it defines for others.
     pub(crate) fn exports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.exports().collect(),
@@ -40,7 +40,7 @@ impl Code {
         }
     }
 
-    /// What of that others may have as well.
+    /// Returns the exported symbols that other modules may also define.
     pub(crate) fn weak_exports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.weak_exports().collect(),
@@ -48,7 +48,7 @@ impl Code {
         }
     }
 
-    /// What a kernel takes, without what the compiler removed.
+    /// Returns the parameter types of a kernel, without the parameters that the compiler removed.
     pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<Takes>> {
         match self {
             Self::SpirV(module) => {
@@ -73,7 +73,7 @@ impl Code {
         }
     }
 
-    /// Where the parameters of a kernel lie, where the language says so.
+    /// Returns the positions of a kernel's parameters, where the language contains them.
     pub(crate) fn slots(&self, kernel: &str) -> Option<Vec<Slot>> {
         match self {
             Self::SpirV(_) => None,

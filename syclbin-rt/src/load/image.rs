@@ -1,7 +1,7 @@
-//! Images: what they are, and whether a device takes the SPIR-V or PTX of one.
+//! Images: their formats, and whether a device takes the SPIR-V or PTX of an image.
 //!
-//! Everything here is decided from the file and from what the driver said of the device. No driver
-//! sees an image before it has passed, because some end the process over what they do not like.
+//! All decisions here use only the file and the driver's answers about the device. No driver sees an image
+//! before it has passed, because some drivers end the process on code that they do not accept.
 
 use syclbin::ptx;
 use syclbin::signature::spirv as code;
@@ -10,12 +10,12 @@ use syclbin::{Content, Image, ImageKind, IrType};
 use crate::device::facts::{Facts, PtxFacts};
 use crate::load::device_code::Code;
 
-/// What the code of `image` says of itself, if it is some that the device compiles. What it imports is
-/// still to be found.
+/// Returns the code of `image`, if it is in a language that the device compiles. Its imports are not resolved
+/// yet.
 ///
 /// # Errors
 ///
-/// In words, why the device does not take it.
+/// Says in words why the device does not take it.
 pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
     if let Some(takes) = facts.ptx {
         return ptx(image, takes).map(Code::Ptx);
@@ -23,22 +23,22 @@ pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
     spirv(image, facts).map(Box::new).map(Code::SpirV)
 }
 
-/// The SPIR-V of `image`, if it is some, whatever a device takes.
+/// Returns the SPIR-V of `image`, if it is SPIR-V, whatever a device takes.
 pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
     let is_spirv = !image.native && image.bytes.starts_with(&code::MAGIC_BYTES);
     let module = is_spirv.then(|| code::Module::parse(&image.bytes).ok());
     module.flatten().map(Box::new).map(Code::SpirV)
 }
 
-/// Whether `image` is PTX, whatever it is filed as.
+/// Returns whether `image` is PTX, even if it is filed as another kind.
 pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     Content::of(&image.bytes) == Content::Ptx
 }
 
-/// What the PTX of `image` says of itself.
+/// Reads the PTX of `image`.
 fn ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     match image.kind() {
-        // Compilers file PTX as native code where no SPIR-V stands before it in a module.
+        // Compilers file PTX as native code if no SPIR-V precedes it in a module.
         ImageKind::Native { .. } if is_ptx(image) => {}
         ImageKind::Native { .. } => {
             return Err("it is native code, which is not linked to other code".to_owned());
@@ -81,11 +81,11 @@ fn ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     Ok(module)
 }
 
-/// What the SPIR-V of `image` says of itself. What it imports is still to be found.
+/// Reads the SPIR-V of `image`. Its imports are not resolved yet.
 ///
 /// # Errors
 ///
-/// In words, why the device does not take it.
+/// Says in words why the device does not take it.
 pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {
@@ -97,7 +97,7 @@ pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, St
         } => target,
         ImageKind::Ir { ty, .. } => return Err(format!("OpenCL devices take no {}", language(ty))),
     };
-    // An image without architecture is filed as SPIR-V whatever it is, so both are looked at.
+    // An image without architecture is always filed as SPIR-V, so both are checked.
     if !code::is_target(target) {
         return Err(format!("the target {target} is not 64-bit SPIR-V"));
     }
@@ -111,7 +111,7 @@ pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, St
     code::Module::parse(bytes).map_err(|error| error.to_string())
 }
 
-/// What `image` is, for messages.
+/// Describes `image` for messages.
 pub(crate) fn describe(image: &Image<'_>) -> String {
     let (form, target) = match image.kind() {
         ImageKind::Ir { ty, target } => (language(ty), target),

@@ -1,11 +1,11 @@
-//! Choices: which image of a module runs on the device, and why that one.
+//! Choices: the image of a module that runs on the device, with the reason.
 
 use std::fmt;
 
-/// Which image of an abstract module was chosen for the device, and why the others were not. Got
-/// from [`Module::images`](crate::Module::images).
+/// The image of an abstract module that was chosen for the device, and the reasons against the others. Returned
+/// by [`Module::images`](crate::Module::images).
 ///
-/// Its text has a line for the module and one for each image.
+/// Its text has a line for the module and a line for each image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageChoice {
     pub(crate) module: usize,
@@ -14,7 +14,7 @@ pub struct ImageChoice {
     pub(crate) images: Vec<ImageVerdict>,
 }
 
-/// What became of one image.
+/// The verdict on an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ImageVerdict {
     pub(crate) image: String,
@@ -22,19 +22,20 @@ pub(crate) struct ImageVerdict {
 }
 
 impl ImageChoice {
-    /// The abstract module, counted from 0 in the order of the file.
+    /// Returns the index of the abstract module, counted from 0 in the order of the file.
     #[must_use]
     pub fn module(&self) -> usize {
         self.module
     }
 
-    /// The image that runs, counted from 0 in the order of the module; none where none fits.
+    /// Returns the index of the image that runs, counted from 0 in the order of the module; `None` if no image
+    /// fits.
     #[must_use]
     pub fn image(&self) -> Option<usize> {
         self.chosen
     }
 
-    /// What each image is, and why it was chosen or passed over.
+    /// Describes each image, with the reason why it was chosen or skipped.
     pub fn verdicts(&self) -> impl Iterator<Item = (&str, &str)> {
         let images = self.images.iter();
         images.map(|verdict| (verdict.image.as_str(), verdict.verdict.as_str()))

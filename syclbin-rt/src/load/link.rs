@@ -1,10 +1,12 @@
-//! Linking: which images together have all the symbols that one of them uses.
+//! Linking: finds the images that together define all symbols that an image uses.
 //!
-//! Symbols are looked for in the file of the image that imports them, then in all other files.
-//! What is found may import in turn, also from where the search began. A function that is `inline` in
-//! C++ may be in several of them. Only the code is asked, SPIR-V or PTX:
-//! the property sets of a file say what its compiler meant to offer, the code what is there. All is
-//! found out before a driver sees any of it, because some end the process over an open import.
+//! Symbols are searched in the file of the image that imports them, then in all other files. An image that is
+//! found may import in turn, also from the file where the search began. A function that is `inline` in C++ may
+//! be in several images.
+//!
+//! Only the code counts, SPIR-V or PTX: the property sets of a file contain what its compiler meant to offer,
+//! but the code contains what is there. Everything is resolved before a driver sees any of it, because some
+//! drivers end the process on an unresolved import.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,43 +23,43 @@ use crate::load::{image, requirements};
 /// The extension of devices that have a function for failed asserts.
 const ASSERT: &str = "cl_intel_devicelib_assert";
 
-/// The file that is loaded, and those that were given to link with it.
+/// The loaded file, and the files that it is linked with.
 pub(crate) struct Files<'a> {
     files: Vec<Vec<Unit<'a>>>,
     facts: &'a Facts,
     /// Filled when the first image imports anything.
     index: OnceCell<Index>,
-    /// Of the file that is loaded, which images have a kernel; filled when native code has no SPIR-V
-    /// beside it.
+    /// The images of the loaded file that have a kernel; filled when native code has no SPIR-V beside it.
     kernels: OnceCell<BTreeMap<String, Vec<Place>>>,
 }
 
-/// Which images have a symbol. A map, as a hostile file may have a hundred thousand of them.
+/// The images that have a symbol. These are maps because a hostile file may have a hundred thousand symbols.
 #[derive(Default)]
 struct Index {
-    /// Those whose code has it alone.
+    /// The images whose code defines it exclusively.
     exported: BTreeMap<String, Vec<Place>>,
-    /// Those whose code has it, as others may: one of each file, and of each form of a device library.
+    /// The images whose code defines it and that others may too: an image of each file, and of each form of a
+    /// device library.
     weak: BTreeMap<String, Vec<Place>>,
-    /// The others of modules that are to have it, as their files say.
+    /// The other images of modules that should define it according to their files.
     claimed: BTreeMap<String, Vec<Place>>,
 }
 
 /// An abstract module.
 pub(crate) struct Unit<'a> {
     pub(crate) module: AbstractModule<'a>,
-    /// What its property sets mean, or why they mean nothing.
+    /// The meaning of its property sets, or the reason why they are malformed.
     pub(crate) metadata: Result<ModuleMetadata, String>,
-    /// Of each image the code, or why the device does not take it; filled when it is asked for.
+    /// The code of each image, or the reason why the device does not take it; filled on demand.
     codes: OnceCell<Vec<Result<Code, String>>>,
-    /// Its SPIR-V, whatever the device takes; filled when it is asked for.
+    /// Its SPIR-V, whatever the device takes; filled on demand.
     described: OnceCell<Option<Code>>,
 }
 
-/// Where an image lies.
+/// The position of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// 0 is the file that is loaded.
+    /// 0 is the loaded file.
     pub(crate) file: usize,
     /// The abstract module.
     pub(crate) module: usize,
@@ -65,7 +67,7 @@ pub(crate) struct Place {
 }
 
 impl<'a> Files<'a> {
-    /// `files`, the one that is loaded first, for a device.
+    /// Creates the set of `files` for a device. The loaded file comes first.
     pub(crate) fn new(files: Vec<Syclbin<'a>>, facts: &'a Facts) -> Self {
         let units = |file: Syclbin<'a>| file.modules.into_iter().map(Unit::new).collect();
         Self {
@@ -76,12 +78,12 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The modules of the file that is loaded.
+    /// Returns the modules of the loaded file.
     pub(crate) fn loaded(&self) -> &[Unit<'a>] {
         self.files.first().map_or(&[], Vec::as_slice)
     }
 
-    /// The modules of all files.
+    /// Returns the modules of all files.
     pub(crate) fn units(&self) -> impl Iterator<Item = &Unit<'a>> + Clone {
         self.files.iter().flatten()
     }
@@ -90,7 +92,7 @@ impl<'a> Files<'a> {
         self.files.get(place.file)?.get(place.module)
     }
 
-    /// The code of an image, or why the device does not take it.
+    /// Returns the code of an image, or the reason why the device does not take it.
     pub(crate) fn code(&self, place: Place) -> Result<&Code, String> {
         let code = self
             .unit(place)
@@ -101,8 +103,8 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// SPIR-V of a kernel in the file that is loaded, with the arguments that `mask` leaves: native
-    /// code of it in a module of its own was made from the same.
+    /// Returns the SPIR-V of a kernel in the loaded file, with the arguments that `mask` leaves. Native code of
+    /// the kernel in a separate module was made from the same source.
     pub(crate) fn code_of(&self, kernel: &str, mask: Option<&ArgumentMask>) -> Option<&Code> {
         let kernels = self.kernels.get_or_init(|| {
             let mut kernels: BTreeMap<String, Vec<Place>> = BTreeMap::new();
@@ -124,12 +126,12 @@ impl<'a> Files<'a> {
         self.code(*place).ok()
     }
 
-    /// `start` and all images that it needs, those that these need included.
+    /// Returns `start` and all images that it needs, directly or indirectly.
     ///
     /// # Errors
     ///
-    /// In words: symbols that nobody has, that several have, and specialization constants that are
-    /// no more than imports.
+    /// Names in words the symbols that no image or several images define, and specialization constants that are
+    /// only imports.
     pub(crate) fn closure(&self, start: Place) -> Result<Vec<Place>, String> {
         let mut chosen = Vec::new();
         let mut missing = BTreeMap::new();
@@ -161,7 +163,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Adds an image to those of the program.
+    /// Adds an image to the images of the program.
     fn choose<'c>(
         &'c self,
         place: Place,
@@ -170,7 +172,7 @@ impl<'a> Files<'a> {
     ) -> Result<(), String> {
         chosen.push(place);
         let code = self.code(place)?;
-        // A linker takes any of these, or the one that is not weak.
+        // A linker takes any of these, or the definition that is not weak.
         for symbol in code.weak_exports() {
             defined.entry(symbol).or_insert(None);
         }
@@ -192,11 +194,11 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    /// The one image that has `symbol`, if there is one.
+    /// Returns the only image that defines `symbol`, if there is any.
     ///
     /// # Errors
     ///
-    /// When several have it.
+    /// When several images define it.
     fn exporter(&self, importer: Place, symbol: &str) -> Result<Option<Place>, String> {
         let index = self.index.get_or_init(|| self.index());
         let places = |map: &BTreeMap<String, Vec<Place>>| -> Vec<Place> {
@@ -214,7 +216,7 @@ impl<'a> Files<'a> {
         if is_weak {
             candidates = nearest(weak);
         }
-        // A device library comes in two forms; one of instructions has been found to fit.
+        // A device library comes in two forms; the form with instructions has been found to fit.
         if candidates
             .iter()
             .any(|place| self.is_of_instructions(*place))
@@ -222,13 +224,13 @@ impl<'a> Files<'a> {
             candidates.retain(|place| self.is_of_instructions(*place));
         }
         if is_weak {
-            // They all mean the same.
+            // All weak definitions mean the same.
             return Ok(candidates.first().copied());
         }
         let Some((first, others)) = candidates.split_first() else {
             return Ok(None);
         };
-        // A module means one thing, in as many images as it has.
+        // All images of a module have the same meaning.
         let differs = |other: &&Place| {
             (other.file, other.module) != (first.file, first.module)
                 && self.bytes(**other) != self.bytes(*first)
@@ -244,7 +246,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Whether a module is a device library that uses instructions of its own for `bfloat16`.
+    /// Returns whether a module is a device library that uses dedicated instructions for `bfloat16`.
     fn is_of_instructions(&self, place: Place) -> bool {
         let metadata = self
             .unit(place)
@@ -268,7 +270,7 @@ impl<'a> Files<'a> {
                         other.file == place.file
                             && self.is_of_instructions(*other) == self.is_of_instructions(place)
                     };
-                    // In memory for each file, not for each module.
+                    // An entry for each file, instead of each module, saves memory.
                     if !places.iter().any(alike) {
                         places.push(place);
                     }
@@ -299,13 +301,13 @@ impl<'a> Files<'a> {
         })
     }
 
-    /// The bytes of an image.
+    /// Returns the bytes of an image.
     pub(crate) fn bytes(&self, place: Place) -> Option<&[u8]> {
         let image = self.unit(place)?.module.images.get(place.image)?;
         Some(&image.bytes)
     }
 
-    /// What messages call the module of an image.
+    /// Returns the name in messages for the module of an image.
     pub(crate) fn name(&self, place: Place) -> String {
         let Place { file, module, .. } = place;
         let names = self.unit(place).map(Unit::kernels).unwrap_or_default();
@@ -345,7 +347,7 @@ impl<'a> Files<'a> {
         message
     }
 
-    /// Why an image that is to export `symbol` is of no use.
+    /// Explains why an image that should export `symbol` cannot be used.
     fn unfit(&self, place: Place, symbol: &str) -> String {
         let image = self
             .unit(place)
@@ -364,8 +366,7 @@ impl<'a> Files<'a> {
 
 impl<'a> Unit<'a> {
     fn new(module: AbstractModule<'a>) -> Self {
-        // A value that means nothing may stand for anything: a launcher that skips it launches
-        // wrongly.
+        // A malformed value may stand for anything: a launcher that skipped it would launch wrongly.
         let metadata = ModuleMetadata::read(&module.metadata);
         Self {
             metadata: metadata.map_err(|malformed| malformed.to_string()),
@@ -375,8 +376,8 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Code that says more of parameters than that of an image may: SPIR-V, which was made from the same
-    /// source and so takes the same.
+    /// Returns code that may contain more about parameters than an image's code. It is SPIR-V, which was made
+    /// from the same source and so takes the same parameters.
     pub(crate) fn described(&self) -> Option<&Code> {
         let described = self.described.get_or_init(|| {
             let mut images = self.module.images.iter();
@@ -397,7 +398,7 @@ impl<'a> Unit<'a> {
         })
     }
 
-    /// The symbols of its kernels, for messages.
+    /// Returns the symbols of its kernels, for messages.
     pub(crate) fn kernels(&self) -> String {
         let names: Vec<&str> = self.module.kernel_names().collect();
         match names.as_slice() {
@@ -407,7 +408,7 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// What no other module of a program may define.
+/// Returns the symbols that no other module of a program may define.
 fn strong_exports(code: &Code) -> BTreeSet<&str> {
     let weak: BTreeSet<&str> = code.weak_exports().into_iter().collect();
     let exports = code.exports().into_iter();
@@ -429,7 +430,7 @@ fn check_constants(code: &Code) -> Result<(), String> {
     ))
 }
 
-/// A symbol as C++ spells it, where that can be read, and as it is.
+/// Formats a symbol as C++ spells it, if it can be demangled, and as it is.
 fn called(symbol: &str) -> String {
     let Some(name) = mangled::parse(symbol).filter(|_| symbol.starts_with("_Z")) else {
         return symbol.to_owned();
@@ -446,7 +447,7 @@ mod tests {
 
     use super::*;
 
-    /// SPIR-V that does nothing but import a symbol.
+    /// Builds SPIR-V that only imports a symbol.
     fn importing(symbol: &str) -> Vec<u8> {
         const DECORATE: u32 = 71;
         const LINKAGE: u32 = 41;

@@ -1,4 +1,4 @@
-//! Loaded modules: what became of an abstract module of a file on one device.
+//! Loaded modules: the result of loading an abstract module of a file on a device.
 
 use syclbin::property::PropertySets;
 
@@ -9,11 +9,11 @@ use crate::module::kernel::Symbol;
 /// An abstract module of the file, loaded.
 pub(crate) struct LoadedModule {
     pub(crate) kernels: Vec<Symbol>,
-    /// The built program, or why each image was passed over.
+    /// The built program, or the reason why each image was skipped.
     pub(crate) program: Result<Program, Vec<String>>,
     /// Whether the program is native code of the file.
     pub(crate) native: bool,
     pub(crate) choice: ImageChoice,
-    /// What a saved file says of it; empty where there is no program.
+    /// The properties for a saved file; empty without a program.
     pub(crate) properties: PropertySets<'static>,
 }

@@ -33,37 +33,37 @@ use crate::program_cache::disk::Cache;
 use crate::program_cache::{self, Origin, Sharing};
 use crate::queue::Queue;
 
-/// Why native code is chosen.
+/// The reason for choosing native code.
 const NATIVE: &str = "the driver takes this native code";
 
-/// A file on its way to a device.
+/// A file that is being loaded for a device.
 pub(crate) struct Loading<'l> {
     queue: &'l Queue,
     files: &'l Files<'l>,
     constants: &'l [(String, Vec<u8>)],
     variables: Vec<Variable>,
     cache: Option<Cache>,
-    /// The kernels that there is native code of, and its modules.
+    /// The kernels that native code exists for, with their modules.
     native_kernels: BTreeMap<&'l str, usize>,
     /// The variables of those modules.
     native_globals: BTreeSet<&'l str>,
 }
 
-/// A module, and what has become of it so far.
+/// A module, and its result so far.
 struct Attempt<'l> {
     unit: &'l Unit<'l>,
     choice: ImageChoice,
     built: Option<(Vec<Symbol>, Built<'l>)>,
 }
 
-/// A program, and what the file and the code say of it.
+/// A program, with the properties from the file and the code.
 struct Built<'l> {
     program: Program,
     native: bool,
-    /// What the SPIR-V says; native code says nothing of its kernels.
+    /// The SPIR-V's description of the kernels; native code has none.
     code: Option<&'l Code>,
     metadata: &'l ModuleMetadata,
-    /// Of all modules in the program the smallest.
+    /// The smallest range of all modules in the program.
     id_range: Option<IdRange>,
     properties: PropertySets<'static>,
 }
@@ -72,9 +72,9 @@ struct Built<'l> {
 struct Compiled<'l> {
     program: Program,
     code: Option<&'l Code>,
-    /// The images of the program, this one first.
+    /// The images of the program, starting with this image.
     members: Vec<Place>,
-    /// Why it may be the one.
+    /// The reason why it may be chosen.
     reason: String,
 }
 
@@ -95,15 +95,15 @@ impl<'l> Loading<'l> {
         }
     }
 
-    /// The device globals of all modules that were loaded.
+    /// Returns the device globals of all modules that were loaded.
     pub(crate) fn into_variables(self) -> Vec<Variable> {
         self.variables
     }
 
     /// Loads the modules of the file.
     ///
-    /// Compilers file native code for some targets as a module of its own, and the same kernels as
-    /// SPIR-V in another. So all native code is tried before any SPIR-V is compiled.
+    /// Compilers file native code for some targets as a separate module, and the same kernels as SPIR-V in
+    /// another module. So all native code is tried before any SPIR-V is compiled.
     pub(crate) fn parts(&mut self) -> Vec<LoadedModule> {
         let units = self.files.loaded().iter().enumerate();
         let mut attempts: Vec<Attempt<'l>> = units
@@ -121,7 +121,7 @@ impl<'l> Loading<'l> {
         attempts.into_iter().map(Attempt::into_part).collect()
     }
 
-    /// Builds the first image of a module that fits, of the native ones or of the others.
+    /// Builds the first image of a module that fits, among the native images or among the others.
     fn attempt(&mut self, attempt: &mut Attempt<'l>, native: bool) {
         let unit = attempt.unit;
         let Ok(metadata) = &unit.metadata else {
@@ -163,7 +163,7 @@ impl<'l> Loading<'l> {
         }
     }
 
-    /// Notes what there is native code of.
+    /// Records the kernels and variables that native code exists for.
     fn record(&mut self, module: usize, unit: &'l Unit<'l>, metadata: &'l ModuleMetadata) {
         for kernel in unit.module.kernel_names() {
             self.native_kernels.entry(kernel).or_insert(module);
@@ -172,8 +172,8 @@ impl<'l> Loading<'l> {
         self.native_globals.extend(globals);
     }
 
-    /// A module with native code of this one's kernels, if all of them and all of its variables are
-    /// in some.
+    /// Returns a module with native code of this module's kernels, if native code contains all of its kernels
+    /// and variables.
     fn native_elsewhere(&self, unit: &Unit<'_>, metadata: &ModuleMetadata) -> Option<usize> {
         let mut globals = metadata.device_globals.names();
         if !globals.all(|name| self.native_globals.contains(name)) {
@@ -187,7 +187,7 @@ impl<'l> Loading<'l> {
         found
     }
 
-    /// Builds an image, and says why it may be the one.
+    /// Builds an image, and returns the reason why it may be chosen.
     fn image(
         &mut self,
         place: Place,
@@ -204,7 +204,7 @@ impl<'l> Loading<'l> {
         let described: Vec<&ModuleMetadata> = (members.iter())
             .filter_map(|place| self.files.unit(*place)?.metadata.as_ref().ok())
             .collect();
-        // Only what is whole counts: a program that fails halfway has no variables.
+        // A program that fails halfway has no variables, so only complete programs count.
         let mut variables = self.variables.clone();
         for metadata in &described {
             global::connect(self.queue, &program, metadata, &mut variables)?;
@@ -231,7 +231,7 @@ impl<'l> Loading<'l> {
         Ok((built, reason))
     }
 
-    /// Has the driver build an image.
+    /// Builds an image with the driver.
     fn compiled(
         &self,
         place: Place,
@@ -249,7 +249,7 @@ impl<'l> Loading<'l> {
                 Program::from_file(&context, &source).map_err(|error| error.to_string())?;
             return Ok(Compiled {
                 program,
-                // All images are made from one source, so they take the same.
+                // All images are made from the same source, so they take the same parameters.
                 code: (0..unit.module.images.len()).find_map(|image| {
                     let place = Place { image, ..place };
                     self.files.code(place).ok()
@@ -262,7 +262,7 @@ impl<'l> Loading<'l> {
         let members = self.files.closure(place)?;
         let sources = members.iter().map(|place| self.source(*place, false));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
-        // Each module has its own variables, as every bundle of SYCL has.
+        // Each module has its own variables, as each bundle of SYCL does.
         let mut metadata = members.iter().filter_map(|place| {
             let unit = self.files.unit(*place)?;
             unit.metadata.as_ref().ok()
@@ -289,7 +289,7 @@ impl<'l> Loading<'l> {
         })
     }
 
-    /// `reason`, and what the image is linked with.
+    /// Appends to `reason` the modules that the image is linked with.
     fn with_members(&self, reason: &str, members: &[Place]) -> String {
         match members.get(1..).filter(|others| !others.is_empty()) {
             None => reason.to_owned(),
@@ -301,15 +301,15 @@ impl<'l> Loading<'l> {
         }
     }
 
-    /// The kernels of a module.
+    /// Returns the kernels of a module.
     fn symbols(&self, unit: &Unit<'_>, built: &Built<'_>) -> Vec<Symbol> {
         let metadata = built.metadata;
         let mut names: Vec<String> = unit.module.kernel_names().map(str::to_owned).collect();
         if names.is_empty() {
-            // Files from before 2025 have no list of kernels; the driver makes one.
+            // Files from before 2025 have no list of kernels; the driver makes a list.
             names = match (built.program.kernel_names(), built.code) {
                 (Ok(names), _) => names,
-                // Drivers of CUDA before 12.4 do not tell.
+                // Drivers of CUDA before 12.4 do not list kernels.
                 (Err(_), code) => code
                     .into_iter()
                     .flat_map(Code::kernels)
@@ -322,7 +322,7 @@ impl<'l> Loading<'l> {
             let code = built.code.or_else(|| self.files.code_of(&name, mask));
             let told = match code {
                 Some(Code::SpirV(_)) => code,
-                // PTX does not tell all pointers from numbers.
+                // PTX does not distinguish all pointers from numbers.
                 other => unit.described().or(other),
             };
             Symbol {
@@ -339,7 +339,8 @@ impl<'l> Loading<'l> {
         names.into_iter().map(symbol).collect()
     }
 
-    /// What a driver is to build of an image. Native code of SPIR-V has the values of its constants in it.
+    /// Returns the source of an image for a driver. Native code of SPIR-V has the values of its constants
+    /// compiled in.
     fn source(&self, place: Place, native: bool) -> Result<Source<'l>, String> {
         let unit = self.files.unit(place);
         let (Some(unit), Some(code)) = (unit, self.files.bytes(place)) else {
@@ -364,7 +365,7 @@ impl<'l> Loading<'l> {
 
 impl<'l> Attempt<'l> {
     fn new(module: usize, unit: &'l Unit<'l>) -> Self {
-        // What has no meaning is not looked at further.
+        // Malformed metadata is not used any further.
         let images = unit.metadata.iter().flat_map(|_| &unit.module.images);
         let images = images.map(|image| ImageVerdict {
             image: image::describe(image),

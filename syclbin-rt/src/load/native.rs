@@ -1,8 +1,8 @@
-//! Native images: which of them are for a device, as far as can be told without its driver.
+//! Native images: the checks that select images for a device without its driver.
 //!
-//! A driver refuses code of another one, and some end the process over code that is damaged. So
-//! what surrounds the code is looked at first: for which target and architecture the file says it
-//! is, and whether it is a whole ELF file of the right machine.
+//! A driver refuses code of another driver, and some end the process over damaged code. So the container of the
+//! code is checked first: the target and architecture in the file, and whether it is a whole ELF file of the
+//! right machine.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +14,26 @@ use syclbin::metadata::{ModuleMetadata, Target};
 use crate::device::facts::{DeviceKind, Facts};
 use crate::load::{cubin, image, requirements};
 
-/// `e_machine` of ELF files: x86-64, and GPUs of Intel.
+/// `e_machine` of ELF files: x86-64, and Intel GPUs.
 const EM_X86_64: u16 = 62;
 const EM_INTELGT: u16 = 205;
 
-/// An archive of binaries for several GPUs of Intel.
+/// An archive of binaries for several Intel GPUs.
 const ARCHIVE: &[u8] = b"!<arch>\n";
 
-/// Whether a driver takes an image as it is, and does not compile it: PTX counts as code that is compiled,
-/// whatever it is filed as, where the device takes it.
+/// Returns whether a driver takes an image as it is, without compiling it. If the device takes PTX, then PTX
+/// counts as code to compile, even if it is filed as native code.
 pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
     image.native && !(facts.ptx.is_some() && image::is_ptx(image))
 }
 
-/// Whether a native image may be handed to the driver of the device.
+/// Checks whether a native image may be passed to the driver of the device.
 ///
-/// `constants` are the values that specialization constants are to have.
+/// `constants` are the requested values of specialization constants.
 ///
 /// # Errors
 ///
-/// In words, why not.
+/// Says in words why not.
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
@@ -61,7 +61,7 @@ pub(crate) fn check(
 
 fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
     let fits = match Target::of_triple(target) {
-        // What a runtime got from a driver; files from before July 2025 have no target.
+        // A runtime gives this target to code from a driver; files from before July 2025 have no target.
         Target::Spir64 | Target::Other("") => true,
         Target::Spir64X86_64 => facts.kind == DeviceKind::Cpu,
         Target::Spir64Gen => facts.kind == DeviceKind::Gpu,
@@ -77,15 +77,15 @@ fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
 }
 
 fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
-    // The option of a compiler for Intel's GPUs may name several, or all with `*`. What is not
-    // known here is for the driver to judge.
+    // The compiler option for Intel's GPUs may name several, or all with `*`. The driver checks the names that
+    // are not known here.
     let named = arch.split([',', ' ']).filter(|name| !name.is_empty());
     let known: Vec<Architecture> = named.filter_map(|name| name.parse().ok()).collect();
     if known.is_empty() || arch.contains('*') {
         return Ok(());
     }
     let fits = |architecture: &Architecture| match architecture.family() {
-        // A CPU that is newer than the device shows when the driver builds the code.
+        // If the code needs a newer CPU than the device, that shows when the driver builds the code.
         Family::Cpu => facts.kind == DeviceKind::Cpu,
         Family::IntelGpu => match facts.architecture {
             Some(device) => device == *architecture,
@@ -103,7 +103,7 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
     }
 }
 
-/// Native code has its specialization constants compiled in, or wants them in a hidden argument.
+/// Native code has its specialization constants compiled in, or expects them in a hidden argument.
 fn check_constants<'m>(
     target: &str,
     metadata: &'m ModuleMetadata,
@@ -159,7 +159,7 @@ fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
     }
 }
 
-/// The machine of an ELF file that is whole: its sections lie inside of it.
+/// Returns the machine of a complete ELF file: its sections lie inside it.
 fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
     let damaged = |what: &str| format!("it is a damaged ELF file: {what}");
     let Some(rest) = bytes.strip_prefix(b"\x7fELF") else {
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// The native image of a file that the reference runtime wrote.
+    /// Returns the native image of a file that the reference runtime wrote.
     fn image() -> Image<'static> {
         let bytes = test_files::read("export_side.executable.syclbin");
         let file = syclbin::read::parse(&bytes).unwrap().into_owned();
@@ -298,7 +298,7 @@ mod tests {
         );
         metadata.misc.specialized_with_defaults = Some(true);
         assert_eq!(with(&metadata, 3), Ok(()));
-        // What the file sets is no default, and nobody asked for the default.
+        // The value in the file is not the default, and nothing requested the default.
         let refused = check(&image(), &metadata, &[], &cpu()).unwrap_err();
         assert!(refused.ends_with("constant radius"), "{refused}");
         metadata.specialization.set_values = Some(vec![3]);

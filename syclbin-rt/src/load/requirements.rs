@@ -1,6 +1,6 @@
-//! Requirements: whether a device has what the property sets of a module ask for.
+//! Requirements: whether a device has the features that the property sets of a module require.
 //!
-//! Everything here is decided from the file and from what the driver said of the device.
+//! All decisions here use only the file and the driver's answers about the device.
 
 use syclbin::architecture::{Architecture, same};
 use syclbin::metadata::{Bfloat16, ModuleMetadata, Target};
@@ -8,14 +8,14 @@ use syclbin::metadata::{Bfloat16, ModuleMetadata, Target};
 use crate::device::aspects;
 use crate::device::facts::{DeviceKind, Facts};
 
-/// The extension of devices that convert `bfloat16` with instructions of their own.
+/// The extension of devices that convert `bfloat16` with dedicated instructions.
 const BFLOAT16: &str = "cl_intel_bfloat16_conversions";
 
-/// Whether the kernels of a module can run on the device at all, in whatever image.
+/// Checks whether the kernels of a module can run on the device at all, in any image.
 ///
 /// # Errors
 ///
-/// In words, what the device lacks.
+/// Says in words what the device lacks.
 pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
     let wanted = &metadata.requirements;
     let lacking = aspects::lacking(&wanted.aspects, &facts.aspects);
@@ -44,7 +44,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
             ));
         }
     }
-    // Devices that do not list their sizes are left to refuse one.
+    // Devices that do not list their sizes refuse an unsupported size themselves.
     if let Some(size) = wanted.sub_group
         && metadata.misc.esimd != Some(true)
         && !facts.sub_group_sizes.is_empty()
@@ -69,7 +69,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
     Ok(())
 }
 
-/// Whether the architecture or target `compiled` means this device.
+/// Returns whether the architecture or target `compiled` means this device.
 pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
     if Target::of_triple(compiled) == Target::Spir64X86_64 {
         return facts.kind == DeviceKind::Cpu;
@@ -78,7 +78,7 @@ pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
     name.is_some_and(|name| same(name, compiled))
 }
 
-/// What messages call the architecture of the device.
+/// Returns the name of the device's architecture in messages.
 pub(crate) fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),

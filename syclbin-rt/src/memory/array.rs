@@ -1,4 +1,4 @@
-//! Arrays: memory that has an address, for pointers inside of structs and for host and device alike.
+//! Arrays: memory with an address, for pointers inside structs and for data that host and device share.
 //!
 //! An array waits for the queues of its device before it is freed. Drivers keep a buffer alive as long as a command uses
 //! it, but not memory that a kernel reaches through a pointer in a variable or a struct. Where the driver cannot wait,
@@ -30,30 +30,30 @@ macro_rules! arrays {
             }
 
             impl<T: Pod> $name<T> {
-                /// `len` elements whose bytes are all zero, for the device of `queue`. 0 is fine.
+                /// Creates `len` elements whose bytes are all zero, for the device of `queue`. 0 is allowed.
                 ///
                 /// # Errors
                 ///
-                /// [`ErrorKind::Unsupported`] when the device has no such memory; and when it has
-                /// not enough of it.
+                /// [`ErrorKind::Unsupported`] when the device does not support such memory; and when it does
+                /// not have enough of it.
                 pub fn zeroed(queue: &Queue, len: usize) -> Result<Self> {
                     let place = place::<T>(queue, Reach::$reach, $plural, $needs, len)?;
                     let element = PhantomData;
                     Ok(Self { place, element })
                 }
 
-                /// The elements of `data`. An empty slice is fine.
+                /// Creates an array with the elements of `data`. An empty slice is allowed.
                 ///
                 /// # Errors
                 ///
-                /// As of `zeroed`.
+                /// As for `zeroed`.
                 pub fn upload(queue: &Queue, data: &[T]) -> Result<Self> {
                     let mut array = Self::zeroed(queue, data.len())?;
                     queue.write(&mut array, data)?;
                     Ok(array)
                 }
 
-                /// Where its first element lies on the device.
+                /// Returns the address of the first element on the device.
                 #[must_use]
                 pub fn pointer(&self) -> DevicePointer<T> {
                     let address = self.place.memory.address().unwrap_or_default();
@@ -85,12 +85,13 @@ macro_rules! arrays {
 }
 
 arrays! {
-    /// Elements of `T` in memory of a device whose address is known, unlike that of a
-    /// [`Buffer`](crate::Buffer): kernels may find it in a struct that they get. It needs unified
-    /// shared memory (`malloc_device` of SYCL), which not every device has.
+    /// Elements of `T` in device memory with a known address, unlike the memory of a [`Buffer`](crate::Buffer).
+    /// So a kernel can find them through a pointer in a struct argument.
     ///
-    /// It is used as the [`DeviceSlice`] of all its elements. Dropping it waits until every queue of
-    /// the device is empty, as its memory is gone at once.
+    /// An array needs unified shared memory (`malloc_device` of SYCL), which not every device has.
+    ///
+    /// An array is used as the [`DeviceSlice`] of all its elements. Dropping it waits until every queue of the
+    /// device is empty, because its memory is freed at once.
     ///
     /// ```no_run
     /// use syclbin_rt::{Arg, Device, DeviceArray, DevicePointer};
@@ -117,17 +118,18 @@ arrays! {
     /// ```
     DeviceArray, Device, "device arrays", "unified shared memory of the device (usm_device_allocations)";
 
-    /// Elements of `T` in memory of the host that a device uses in place, as [`DeviceArray`] in all
-    /// else (`malloc_host` of SYCL). Right for what a kernel touches once: nothing is copied, and
-    /// each access may cross the bus.
+    /// Elements of `T` in host memory that a device uses in place (`malloc_host` of SYCL). Otherwise it is like
+    /// [`DeviceArray`].
     ///
-    /// [`Queue::map`](crate::Queue::map) lets the host see it.
+    /// It suits data that a kernel touches once: nothing is copied, and each access may cross the bus.
+    ///
+    /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
     HostArray, Host, "host arrays", "unified shared memory of the host (usm_host_allocations)";
 
-    /// Elements of `T` in memory that moves between host and device to where it is used, as
-    /// [`DeviceArray`] in all else (`malloc_shared` of SYCL).
+    /// Elements of `T` in memory that moves between host and device to the place of use (`malloc_shared` of
+    /// SYCL). Otherwise it is like [`DeviceArray`].
     ///
-    /// [`Queue::map`](crate::Queue::map) lets the host see it.
+    /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, SharedArray};
@@ -141,7 +143,7 @@ arrays! {
     SharedArray, Shared, "shared arrays", "unified shared memory of both (usm_shared_allocations)";
 }
 
-/// What drivers align memory with an address to, and more.
+/// Drivers align memory with an address to at least this many bytes.
 const ALWAYS_ALIGNED: usize = 64;
 
 fn place<T: Pod>(

@@ -10,12 +10,11 @@ use bytemuck::Pod;
 use crate::backend::dispatch::memory::Memory;
 use crate::backend::slice::{DeviceSlice, Place};
 
-/// `len` elements of `T` on a device, made by [`Queue::upload`](crate::Queue::upload) or
+/// `len` elements of `T` on a device. Made by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
 ///
-/// It is used as the [`DeviceSlice`] of all its elements. It may be dropped while kernels that use
-/// it still run: the driver keeps the memory until they have finished (OpenCL 3.0,
-/// `clReleaseMemObject`).
+/// A buffer is used as the [`DeviceSlice`] of all its elements. It may be dropped while kernels that use it
+/// still run: the driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
     place: Place,
     element: PhantomData<T>,

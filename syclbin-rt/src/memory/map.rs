@@ -13,12 +13,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
 impl<T: Pod> MappedMut<'_, T> {
-    /// Gives the elements back, with what was written. Dropping does the same, but cannot tell when
-    /// that fails.
+    /// Ends the view and writes the host's changes back. Dropping the view does the same, but cannot report a
+    /// failure.
     ///
     /// # Errors
     ///
-    /// When the driver refuses; what was written is lost then.
+    /// When the driver refuses; the host's changes are lost then.
     pub fn unmap(self) -> Result<()> {
         self.end().map_err(|(queue, failure)| {
             let device = Device::new(queue.context().device());
@@ -27,13 +27,13 @@ impl<T: Pod> MappedMut<'_, T> {
     }
 }
 
-/// Views of the host.
+/// Host views.
 impl Queue {
-    /// Lets the host read `slice` in place, where that is possible, and by a copy that the driver
-    /// makes where not.
+    /// Maps `slice` into host memory for reading, in place where that is possible. Otherwise the driver makes a
+    /// copy.
     ///
-    /// It waits until *every* queue of the device is empty: nothing may change what a `&[T]` points
-    /// to. As long as the view is there, kernels that read the slice can be launched.
+    /// This waits until *every* queue of the device is empty, because nothing may change the target of a
+    /// `&[T]`. While the view exists, kernels that read the slice can be launched.
     ///
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
@@ -46,21 +46,21 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the slice is on another device, or of an array of the device's own
-    /// ([`DeviceArray`](crate::DeviceArray)), which has to be downloaded; when a prepared launch or a
-    /// recording writes that memory ([`ErrorKind::Held`]); and when the driver refuses, or tells that
-    /// a kernel failed.
+    /// When the slice is on another device, or belongs to a [`DeviceArray`](crate::DeviceArray), which has to
+    /// be downloaded. When a prepared launch or a recording writes that memory ([`ErrorKind::Held`]). And when
+    /// the driver refuses, or reports that a kernel failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
         self.same_device(slice)?;
         Mapped::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))
     }
 
-    /// Lets the host read and write `slice`, as [`Queue::map`]. What it wrote is on the device when
-    /// the view is dropped.
+    /// Maps `slice` into host memory for reading and writing, as [`Queue::map`] does. The host's changes are on
+    /// the device when the view has been dropped.
     ///
     /// # Errors
     ///
-    /// As of [`Queue::map`]; a prepared launch or a recording is in the way also if it only reads.
+    /// As for [`Queue::map`]; a prepared launch or a recording also prevents the view if it only reads the
+    /// memory.
     pub fn map_mut<'a, T: Pod>(&self, slice: &'a mut DeviceSlice<T>) -> Result<MappedMut<'a, T>> {
         self.same_device(slice)?;
         MappedMut::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))

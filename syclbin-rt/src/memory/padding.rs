@@ -1,13 +1,14 @@
-//! Padding: bytes of a struct that mean nothing, as a field.
+//! Padding: unused bytes of a struct, as a field.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use bytemuck::{Pod, Zeroable};
 
-/// `N` bytes between or behind the fields of a `#[repr(C)]` struct, where C++ leaves a gap. As a
-/// field they let the struct be [`Pod`]; kernels may write anything there, so what they hold does
-/// not count: all are equal.
+/// `N` bytes between or after the fields of a `#[repr(C)]` struct, where C++ leaves a gap.
+///
+/// As a field they let the struct be [`Pod`]. Kernels may write anything there, so the content does not count:
+/// all paddings are equal.
 ///
 /// ```
 /// use syclbin_rt::Padding;
@@ -53,7 +54,7 @@ impl<const N: usize> fmt::Debug for Padding<N> {
     }
 }
 
-/// The size of a field in bytes, for generated code, which compares it with what C++ says.
+/// Returns the size of a field in bytes. Generated code compares it with the size in C++.
 ///
 /// ```
 /// # use syclbin_rt::size_of_field;

@@ -10,7 +10,7 @@ use crate::backend::slice::{DeviceSlice, Place};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A part of memory on a device, to be read: what `&data[2..8]` is of a slice on the host. Made by
+/// A readable part of memory on a device, like `&data[2..8]` of a slice on the host. Made by
 /// [`DeviceSlice::slice`].
 ///
 /// ```no_run
@@ -27,42 +27,42 @@ pub struct SliceRef<'a, T> {
     whole: PhantomData<&'a DeviceSlice<T>>,
 }
 
-/// A part of memory on a device, to be read and written: what `&mut data[2..8]` is of a slice on the
-/// host. Made by [`DeviceSlice::slice_mut`] and [`DeviceSlice::split_at_mut`].
+/// A writable part of memory on a device, like `&mut data[2..8]` of a slice on the host. Made by
+/// [`DeviceSlice::slice_mut`] and [`DeviceSlice::split_at_mut`].
 pub struct SliceMut<'a, T> {
     place: Place,
     whole: PhantomData<&'a mut DeviceSlice<T>>,
 }
 
 impl<T: Pod> DeviceSlice<T> {
-    /// How many elements it has.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.place().len
     }
 
-    /// Whether it has none.
+    /// Returns whether the slice has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The device it lies on.
+    /// Returns the device that holds the elements.
     #[must_use]
     pub fn device(&self) -> Device {
         Device::new(self.place().memory.context().device())
     }
 
-    /// The elements of `range`.
+    /// Returns the elements of `range`.
     ///
-    /// Copies take any part. A kernel gets a part of a [`Buffer`](crate::Buffer) where the device
-    /// lets one begin, as a rule at a multiple of 128 bytes
-    /// ([`LaunchProblem::Misaligned`](crate::LaunchProblem::Misaligned) says otherwise); of an array,
-    /// such as a [`DeviceArray`](crate::DeviceArray), it gets any.
+    /// Copies take any part. A kernel takes a part of a [`Buffer`](crate::Buffer) only if it begins where the
+    /// device allows, usually at a multiple of 128 bytes. Otherwise the launch fails with
+    /// [`LaunchProblem::Misaligned`](crate::LaunchProblem::Misaligned). A part of an array, such as a
+    /// [`DeviceArray`](crate::DeviceArray), may begin anywhere.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfRange`] when `range` does not lie inside.
+    /// [`ErrorKind::OutOfRange`] when `range` does not lie inside the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<SliceRef<'_, T>> {
         let (first, len) = self.checked(&range)?;
         Ok(SliceRef {
@@ -71,11 +71,11 @@ impl<T: Pod> DeviceSlice<T> {
         })
     }
 
-    /// The elements of `range`, to be written too.
+    /// Returns the elements of `range` for reading and writing.
     ///
     /// # Errors
     ///
-    /// As of [`DeviceSlice::slice`].
+    /// As for [`DeviceSlice::slice`].
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
         let (first, len) = self.checked(&range)?;
         Ok(SliceMut {
@@ -84,14 +84,14 @@ impl<T: Pod> DeviceSlice<T> {
         })
     }
 
-    /// The first `mid` elements, and the others.
+    /// Returns the first `mid` elements, and the others.
     ///
-    /// A view of the host ([`Queue::map`](crate::Queue::map)) of one of them keeps launches from both:
-    /// it counts for all of the memory.
+    /// A host view ([`Queue::map`](crate::Queue::map)) of one part blocks launches that use either part,
+    /// because it counts for all of the memory.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfRange`] when it has no `mid` elements.
+    /// [`ErrorKind::OutOfRange`] when the slice has fewer than `mid` elements.
     pub fn split_at_mut(&mut self, mid: usize) -> Result<(SliceMut<'_, T>, SliceMut<'_, T>)> {
         self.checked(&(..mid))?;
         let part = |first, len| SliceMut {

@@ -1,4 +1,4 @@
-//! What a module is loaded with: values of specialization constants, and files to link with it.
+//! Options for loading a module: values of specialization constants, and files to link with it.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::module::Module;
 use crate::queue::Queue;
 
-/// A module to be loaded with values for its specialization constants, and linked with other files.
-/// Made by [`Module::builder`].
+/// Loads a module with values for its specialization constants, linked with other files. Made by
+/// [`Module::builder`].
 #[derive(Clone, Debug)]
 #[must_use = "nothing is loaded before `load`"]
 pub struct ModuleBuilder<'q> {
@@ -18,16 +18,16 @@ pub struct ModuleBuilder<'q> {
     linked: Vec<&'q [u8]>,
 }
 
-/// A file that [`include_syclbin!`](crate::include_syclbin) has embedded: what a compiler made.
+/// A file that [`include_syclbin!`](crate::include_syclbin) has embedded: the output of a compiler.
 #[derive(Clone, Copy)]
 pub struct Embedded(&'static [u8]);
 
 impl Embedded {
-    /// For generated code only, which embeds what a compiler made and `include_syclbin!` has read.
+    /// Wraps `bytes`. For generated code only, which embeds compiler output that `include_syclbin!` has read.
     ///
     /// # Safety
     ///
-    /// As of [`Module::load`]: each image in `bytes` is what a compiler made. Safe functions load it.
+    /// As for [`Module::load`]: each image in `bytes` is compiler output. Safe functions load it.
     #[allow(
         unsafe_code,
         reason = "no check finds all damage in code; the duty is the caller's"
@@ -40,7 +40,7 @@ impl Embedded {
 }
 
 impl AsRef<[u8]> for Embedded {
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     fn as_ref(&self) -> &[u8] {
         self.0
     }
@@ -61,11 +61,11 @@ impl<'q> ModuleBuilder<'q> {
         }
     }
 
-    /// Gives the specialization constant `name` a value, in every kernel that reads it. The name is
-    /// the one of the file, a symbol that the compiler made; `T` is laid out like the C++ type.
+    /// Gives the specialization constant `name` a value, in every kernel that reads it. The name is the symbol
+    /// in the file, which the compiler made. `T` has the layout of the C++ type.
     ///
-    /// Constants without a value keep the one of the file. A constant of a linked file is one of
-    /// this module as well.
+    /// A constant without a value has the value from the file. A constant of a linked file is also a constant
+    /// of this module.
     pub fn specialization_constant<T: NoUninit>(
         mut self,
         name: impl Into<String>,
@@ -78,13 +78,13 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Looks in `file`, another SYCLBIN file, for the functions and variables that the kernels of
-    /// this one import (`SYCL_EXTERNAL` in C++). May be called several times.
+    /// Links with `file`, another SYCLBIN file, for the functions and variables that the kernels of this file
+    /// import (`SYCL_EXTERNAL` in C++). May be called several times.
     ///
-    /// Each module that imports is looked at in its own file first, then in all others. What is
-    /// found may import in turn, also from where the search began. Two modules that could be meant
-    /// are an error. The code of the file becomes part of this module; to launch the kernels of the
-    /// file, load it as well.
+    /// Each importing module searches its own file first, then all others. A module that is found may import in
+    /// turn, also from the file where the search began. If two modules match, that is an error.
+    ///
+    /// The code of `file` becomes part of this module. To launch the kernels of `file`, load it as well.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, Module};
@@ -102,7 +102,8 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// For generated code only, whose `load` is safe: every file then has to be an embedded one.
+    /// Links with an embedded file. For generated code only: its `load` is safe, so every file must be
+    /// embedded.
     #[doc(hidden)]
     pub fn link_embedded(self, file: Embedded) -> Self {
         self.link(file.0)
@@ -112,12 +113,12 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// # Errors
     ///
-    /// As of [`Module::load`]; when the file has no such constant, or one of another size; and when
-    /// a file to link is none.
+    /// As for [`Module::load`]. Also when the file has no such constant or the constant has another size, and
+    /// when a file to link is not a SYCLBIN file.
     ///
     /// # Safety
     ///
-    /// As of [`Module::load`], for the linked files as well.
+    /// As for [`Module::load`], for the linked files as well.
     #[allow(
         unsafe_code,
         reason = "what a driver does with code is beyond every check; the duty is the caller's"
@@ -126,12 +127,12 @@ impl<'q> ModuleBuilder<'q> {
         self.read(bytes)
     }
 
-    /// For generated code only.
+    /// Loads an embedded file. For generated code only.
     ///
     /// # Safety
     ///
-    /// As of [`Module::load`] for each file that [`link`](Self::link) has added. Generated code adds only embedded
-    /// ones, whose makers vouch for them.
+    /// As for [`Module::load`] for each file that [`link`](Self::link) has added. Generated code adds only
+    /// embedded files, whose makers guarantee this.
     #[allow(
         unsafe_code,
         reason = "no check finds all damage in code; the duty is the caller's"

@@ -1,4 +1,4 @@
-//! Device globals: variables of a module that live on between launches.
+//! Device globals: variables of a module that survive between launches.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -16,11 +16,11 @@ use crate::backend::reach::Reach;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
-/// A `device_global` of C++, got by [`Module::global`](crate::Module::global). A clone is the same
+/// A `device_global` of C++. Returned by [`Module::global`](crate::Module::global). A clone is the same
 /// variable.
 ///
-/// Reading and writing wait for what was put into the queue of the module before, and what is put
-/// into it later sees the value that was written.
+/// Reading and writing wait for every command that was put into the module's queue before. Commands that are
+/// put into it later see the written value.
 pub struct Global<T> {
     queue: Queue,
     variable: Variable,
@@ -32,9 +32,9 @@ pub struct Global<T> {
 pub(crate) struct Variable {
     /// The unique identifier: the mangled name.
     id: CString,
-    /// Its name in the code, which is the plain one for variables outside of namespaces.
+    /// The variable's name in the code, which is its plain name for variables outside of namespaces.
     code_name: Option<String>,
-    /// What the driver calls it.
+    /// The variable's name for the driver.
     symbol: CString,
     size: usize,
     place: Place,
@@ -42,7 +42,7 @@ pub(crate) struct Variable {
 
 #[derive(Clone)]
 enum Place {
-    /// Outside of the programs, which hold a pointer to it.
+    /// Outside the programs, which hold a pointer to it.
     Memory(Arc<Memory>),
     /// In each of the programs (`device_image_scope`).
     Programs(Vec<Program>),
@@ -69,17 +69,17 @@ impl<T: Pod> Global<T> {
         })
     }
 
-    /// Its unique identifier, the mangled name.
+    /// Returns the unique identifier, which is the mangled name.
     #[must_use]
     pub fn name(&self) -> String {
         self.variable.name()
     }
 
-    /// Its value, after everything that was put into the queue of the module before.
+    /// Reads the value, after every command that was put into the module's queue before.
     ///
     /// # Errors
     ///
-    /// When a kernel before it failed, or the driver refuses.
+    /// When an earlier kernel failed, or the driver refuses.
     pub fn read(&self) -> Result<T> {
         let mut value = T::zeroed();
         let bytes = bytemuck::bytes_of_mut(&mut value);
@@ -96,7 +96,7 @@ impl<T: Pod> Global<T> {
         Ok(value)
     }
 
-    /// Gives it a value, after everything that was put into the queue of the module before.
+    /// Writes a value, after every command that was put into the module's queue before.
     ///
     /// # Errors
     ///
@@ -124,27 +124,27 @@ impl Variable {
         self.id.as_bytes() == name.as_bytes() || self.code_name.as_deref() == Some(name)
     }
 
-    /// The unique identifier.
+    /// Returns the unique identifier.
     pub(crate) fn name(&self) -> String {
         self.id.to_string_lossy().into_owned()
     }
 }
 
-/// Makes the variables of a built program usable: finds memory for those that live outside of it,
-/// and tells the program where. Variables that another program has as well are one and the same.
+/// Makes the variables of a built program usable: finds memory for variables outside the program, and passes
+/// the address to the program. A variable that another program also has is shared with it.
 ///
 /// # Errors
 ///
-/// In words, which variable cannot be, and why.
+/// Says in words which variable cannot be connected, and why.
 pub(crate) fn connect(
     queue: &Queue,
     program: &Program,
     metadata: &ModuleMetadata,
     variables: &mut Vec<Variable>,
 ) -> Result<(), String> {
-    // Only what is whole counts: a program that fails halfway has no variables.
+    // A program that fails halfway has no variables, so only complete programs count.
     let mut connected = variables.clone();
-    // Looked up in maps, as a hostile file may have a hundred thousand variables.
+    // These are maps because a hostile file may have a hundred thousand variables.
     let places = connected.iter().enumerate();
     let mut places: BTreeMap<CString, usize> = places
         .map(|(place, variable)| (variable.id.clone(), place))

@@ -1,4 +1,4 @@
-//! Kernels: functions of a loaded module, and what the driver says of them.
+//! Kernels: functions of a loaded module, and the driver's answers about them.
 
 use std::ffi::CString;
 use std::fmt;
@@ -18,14 +18,14 @@ use crate::queue::Queue;
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
 ///
-/// Threads may launch one kernel at the same time. OpenCL does not let two threads set arguments of
-/// one kernel object at once, so they wait for each other while the launch is put into the queue.
+/// Several threads may launch a kernel at the same time. OpenCL does not let two threads set arguments of the
+/// same kernel object at once, so each launch waits while another launch of the kernel is enqueued.
 #[derive(Clone)]
 pub struct Kernel(Arc<Inner>);
 
 struct Inner {
     symbol: Symbol,
-    /// What messages call it.
+    /// The kernel's name in messages.
     name: String,
     checked: Checked,
     /// In SYCL's order.
@@ -34,16 +34,16 @@ struct Inner {
     raw: backend::Kernel,
 }
 
-/// What each launch looks at. It lies together: between two launches the driver takes the place in the
-/// processor's cache of much else.
+/// The data that each launch reads. It is contiguous because the driver evicts much of the processor's cache
+/// between two launches.
 struct Checked {
-    /// What each argument of the device may be, without those that were removed.
+    /// The allowed kinds of each device argument, without the removed arguments.
     kinds: Vec<Kinds>,
-    /// `true` for each argument that the compiler removed; empty if there is none.
+    /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
     arguments: usize,
     local_memory: u64,
-    /// That of `queue`.
+    /// The driver's queue of `queue`.
     raw_queue: backend::Queue,
     limits: Limits,
 }
@@ -54,20 +54,20 @@ pub(crate) struct Symbol {
     pub(crate) name: String,
     /// `true` for each argument that the compiler removed.
     pub(crate) eliminated: Vec<bool>,
-    /// What the code takes, without those that were removed; empty where the code does not say.
+    /// The types of the parameters, without the removed parameters; empty where the code does not contain them.
     pub(crate) parameters: Vec<Takes>,
-    /// Whether the last argument is scratch memory that is no parameter of the code, as in PTX.
+    /// Whether the last argument is scratch memory that is not a parameter of the code, as in PTX.
     pub(crate) scratch: bool,
-    /// Where its parameters lie, where the code says so.
+    /// The positions of its parameters, where the code contains them.
     pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
-    /// How large ids of work-items the code counts with.
+    /// The size of the work-item ids that the code counts with.
     pub(crate) id_range: Option<IdRange>,
 }
 
 impl Kernel {
     pub(crate) fn new(queue: &Queue, program: &Program, symbol: &Symbol) -> Result<Self> {
-        // A name with a NUL inside is no symbol of any program.
+        // A name with a NUL inside cannot be a symbol of a program.
         let name = CString::new(symbol.name.as_str()).map_err(|_| ErrorKind::NoKernel {
             name: symbol.name.clone(),
             available: program.kernel_names().unwrap_or_default(),
@@ -119,66 +119,67 @@ impl Kernel {
         })))
     }
 
-    /// Its symbol, such as `__sycl_kernel_saxpy`.
+    /// Returns the kernel's symbol, such as `__sycl_kernel_saxpy`.
     #[must_use]
     pub fn symbol(&self) -> &str {
         &self.0.symbol.name
     }
 
-    /// The queue it is launched on.
+    /// Returns the queue on which the kernel is launched.
     #[must_use]
     pub fn queue(&self) -> &Queue {
         &self.0.queue
     }
 
-    /// The one work-group size it was compiled for, in SYCL's order: what C++ says with
+    /// Returns the only work-group size that the kernel was compiled for, in SYCL's order. In C++ it is
     /// `work_group_size<2, 4, 8>` or `reqd_work_group_size(2, 4, 8)`.
     ///
-    /// A launch that leaves the size out gets it, and no other size is taken.
+    /// A launch without a size uses it, and a launch with another size is refused.
     #[must_use]
     pub fn required_local_size(&self) -> Option<&[usize]> {
         self.0.required_local.as_deref()
     }
 
-    /// Its name in messages: that in C++, or the symbol if it cannot be read.
+    /// Returns the name for messages: the C++ name, or the symbol if it cannot be demangled.
     pub(crate) fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Whether the compiler removed argument `index` of the device, which then must not be passed.
+    /// Returns whether the compiler removed device argument `index`, which then must not be passed.
     #[inline]
     pub(crate) fn is_eliminated(&self, index: usize) -> bool {
         let eliminated = self.0.checked.eliminated.get(index);
         eliminated.copied().unwrap_or(false)
     }
 
-    /// How many arguments of the device it takes, without those that were removed.
+    /// Returns how many device arguments the kernel takes, without the removed arguments.
     pub(crate) fn arguments(&self) -> usize {
         self.0.checked.arguments
     }
 
-    /// How much work-group memory it uses beside its arguments, in bytes.
+    /// Returns how much work-group memory the kernel uses beside its arguments, in bytes.
     pub(crate) fn local_memory(&self) -> u64 {
         self.0.checked.local_memory
     }
 
-    /// The driver's queue that it is launched on.
+    /// Returns the driver's queue on which the kernel is launched.
     pub(crate) fn raw_queue(&self) -> &backend::Queue {
         &self.0.checked.raw_queue
     }
 
-    /// How many arguments of the device it has, those that were removed included.
+    /// Returns how many device arguments the kernel has, including the removed arguments.
     pub(crate) fn takes(&self) -> usize {
         let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
         self.arguments() + removed.count()
     }
 
-    /// What each argument may be, as far as the code says: counted without those that were removed.
+    /// Returns the allowed kinds of each argument, as far as the code contains them. Removed arguments do not
+    /// count.
     pub(crate) fn kinds(&self) -> &[Kinds] {
         &self.0.checked.kinds
     }
 
-    /// What the code says of argument `position`, counted without those that were removed.
+    /// Returns the type of parameter `position`, if the code contains it. Removed arguments do not count.
     pub(crate) fn parameter(&self, position: usize) -> Option<Takes> {
         self.0.symbol.parameters.get(position).copied()
     }
@@ -187,7 +188,7 @@ impl Kernel {
         &self.0.checked.limits
     }
 
-    /// Whether both are the same kernel of the same module.
+    /// Returns whether both are the same kernel of the same module.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -197,14 +198,14 @@ impl Kernel {
     }
 }
 
-/// The most work-items that code can count. DPC++ has it assume of every id and size, and of those
-/// of all dimensions together, that they are no larger (`-fsycl-id-queries-range`).
+/// Returns the largest number of work-items that code can count. DPC++ lets code assume that every id and size,
+/// and their total over all dimensions, is at most that number (`-fsycl-id-queries-range`).
 pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
     const INT: usize = i32::MAX as usize;
     match ids {
         Some(IdRange::Size) => usize::MAX,
         Some(IdRange::UnsignedInt) => u32::MAX as usize,
-        // Compilers leave `Int` out; of what a later one says, this is the safe reading.
+        // Compilers leave `Int` out. For values of later compilers, this is the safe reading.
         None | Some(IdRange::Int | IdRange::Other(_)) => INT,
     }
 }

@@ -1,4 +1,4 @@
-//! Modules: each kernel, constant and global of a loaded file is found by its name, or an error lists the names.
+//! Modules: a loaded file's kernels, constants and globals are found by name, or an error lists the names.
 
 pub(crate) mod builder;
 pub(crate) mod global;
@@ -26,10 +26,11 @@ use crate::queue::Queue;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
-/// From every abstract module of the file one image is built at once: the first native one that is
-/// for this device and that its driver takes, else the first SPIR-V one. SPIR-V is left alone where
-/// another module has native code of all its kernels; of two modules with one kernel the native one
-/// runs. [`Module::images`] tells which images were chosen, and why.
+/// For each abstract module of the file, a single image is built when the file is loaded. This is the first
+/// native image that is for this device and that its driver takes, else the first SPIR-V image.
+///
+/// SPIR-V is not built where another module has native code of all its kernels. If two modules have the same
+/// kernel, the native kernel runs. [`Module::images`] lists the chosen images with the reasons.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);
 
@@ -43,20 +44,19 @@ struct Inner {
 impl Module {
     /// Reads a SYCLBIN file and builds its kernels for the device of `queue`.
     ///
-    /// Where some abstract modules do not fit the device, the others load all the same; the kernels
-    /// of the former say why when they are asked for.
+    /// If some abstract modules do not fit the device, the others still load. A request for a kernel of an
+    /// unfit module returns the reason.
     ///
     /// # Errors
     ///
-    /// When `bytes` are no SYCLBIN file, and when nothing in it fits the device. The latter names
-    /// the reason for each image, with the driver's build log if it came that far, and the devices of this
-    /// machine that could run it.
+    /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device. The latter error names the
+    /// reason for each image, with the driver's build log if the build started. It also names the devices of
+    /// this machine that could run the file.
     ///
     /// # Safety
     ///
-    /// The file itself may be damaged in any way. The code in its images is handed to a driver that
-    /// runs in this process, and not every driver survives every code: the caller vouches that each
-    /// image is what a compiler made.
+    /// The file itself may be damaged in any way. But a driver in this process handles the code in its images,
+    /// and some drivers do not survive invalid code. The caller guarantees that each image is compiler output.
     #[allow(
         unsafe_code,
         reason = "what a driver does with code is beyond every check; the duty is the caller's"
@@ -65,14 +65,15 @@ impl Module {
         Self::read(queue, bytes, &[], &[])
     }
 
-    /// For generated code only. Safe, because whoever made `file` vouches for its code.
+    /// Loads an embedded file. For generated code only. This is safe because the maker of `file` guarantees its
+    /// code.
     #[doc(hidden)]
     pub fn load_embedded(queue: &Queue, file: Embedded) -> Result<Self> {
         Self::read(queue, file.as_ref(), &[], &[])
     }
 
-    /// A module that is loaded with other values of its specialization constants, or linked with
-    /// other files.
+    /// Creates a builder, which loads a module with other values of its specialization constants, or linked
+    /// with other files.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, Module};
@@ -123,24 +124,23 @@ impl Module {
         })))
     }
 
-    /// The kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the
-    /// compiler's prefix `__sycl_kernel_`.
+    /// Returns the kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the compiler's
+    /// prefix `__sycl_kernel_`.
     ///
-    /// Every call makes a kernel object of its own. Two of them can be launched at the same time
-    /// from two threads without waiting for each other.
+    /// Every call creates a separate kernel object. Two threads can launch two of them at the same time without
+    /// waiting for each other.
     ///
     /// # Errors
     ///
-    /// When the file has no such kernel; when it has, but no image of it fits this device; and when
-    /// the driver refuses.
+    /// When the file has no such kernel; when no image with the kernel fits this device; and when the driver
+    /// refuses.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        // A compiler files every target as an abstract module of its own, so one kernel may be in
-        // several.
+        // A compiler files every target as a separate abstract module, so the same kernel may be in several.
         let mut holders = self.holders(name);
         if holders.is_empty() {
             holders = self.holders(&format!("{KERNEL_PREFIX}{name}"));
         }
-        // The first native one was compiled for this device ahead of time.
+        // The first native module was compiled for this device ahead of time.
         holders.sort_by_key(|(part, _)| !part.native);
         let mut reasons = Vec::new();
         for (part, symbol) in &holders {
@@ -166,14 +166,14 @@ impl Module {
         .into())
     }
 
-    /// The device global called `name`: its unique identifier, which is the mangled name, or its
-    /// name in the code, which is the plain one for a variable outside of namespaces. `T` is laid
-    /// out like the C++ type.
+    /// Returns the device global called `name`. This is its unique identifier, which is the mangled name, or
+    /// its name in the code. The latter is the plain name for a variable outside of namespaces. `T` has the
+    /// layout of the C++ type.
     ///
     /// # Errors
     ///
-    /// When there is none on this device, when `T` has another size, and when the driver has no
-    /// functions for it.
+    /// When this device has no such variable, when `T` has another size, and when the driver has no functions
+    /// for it.
     pub fn global<T: Pod>(&self, name: &str) -> Result<Global<T>> {
         let mut variables = self.0.variables.iter();
         let Some(variable) = variables.find(|variable| variable.is_called(name)) else {
@@ -187,14 +187,14 @@ impl Module {
         Global::new(self.queue(), variable)
     }
 
-    /// The symbols of its kernels, also of those that do not fit the device. A kernel that was
-    /// compiled for several targets comes as often.
+    /// Returns the symbols of the module's kernels, also of kernels that do not fit the device. A kernel that
+    /// was compiled for several targets is listed several times.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         let kernels = self.0.parts.iter().flat_map(|part| &part.kernels);
         kernels.map(|kernel| kernel.name.as_str())
     }
 
-    /// Which image of each abstract module was chosen for the device, and why.
+    /// Returns the image that was chosen for each abstract module, with the reason.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -210,19 +210,17 @@ impl Module {
         self.0.parts.iter().map(|part| &part.choice)
     }
 
-    /// The module as a SYCLBIN file in state executable, with the native code that the driver of
-    /// this device has made, and so without compiling at the next load. The reference runtime loads
-    /// it too.
+    /// Saves the module as a SYCLBIN file in state executable, with the native code that this device's driver
+    /// has made. So the next load compiles nothing. The reference runtime can load the file too.
     ///
-    /// What was linked and the values of specialization constants are compiled in: other values are
-    /// refused when the file is loaded. Modules of the file that do not fit this device are left
-    /// out. Another device or another version of the driver may not take the file: keep the one
-    /// that it was made of.
+    /// Linked code and the values of specialization constants are compiled in: other values are refused when
+    /// the file is loaded. Modules of the file that do not fit this device are left out. Another device or
+    /// another version of the driver may refuse the file, so keep the original file.
     ///
-    /// Save in a process that loads no other native code of files before. Intel's CPU driver (2026.2)
-    /// makes code for the processor it runs on, until a process loads code for a lesser one: from then
-    /// on it compiles for that one too, and refuses all code for better ones, such as a file that
-    /// was saved before. Other processes take that file.
+    /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles
+    /// for the processor it runs on, until a process loads code for a lesser processor. From then on it
+    /// compiles for that processor too, and refuses all code for better processors, such as a file that was
+    /// saved before. Other processes still accept that file.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -235,13 +233,13 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When the driver does not hand out its code, and when modules were compiled before and after
-    /// code for a lesser processor was loaded, as no driver would take such a file for long.
+    /// When the driver does not return its code, and when modules were compiled both before and after the
+    /// process loaded code for a lesser processor. No driver would accept such a file for long.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
         save::to_vec(self.queue(), &self.0.global, &self.0.parts)
     }
 
-    /// The queue that its kernels are launched on.
+    /// Returns the queue on which the kernels are launched.
     #[must_use]
     pub fn queue(&self) -> &Queue {
         &self.0.queue

@@ -10,15 +10,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::load::loaded_module::LoadedModule;
 use crate::queue::Queue;
 
-/// What the reference runtime says of native code that it got from a driver, and so do we: with
-/// another target it would take specialization constants for a hidden argument.
+/// The target that the reference runtime and this crate give to native code from a driver. With another target,
+/// the runtime would pass specialization constants in a hidden argument.
 const TARGET: &str = "spir64-unknown-unknown";
 
-/// What compilers say of native code for CUDA.
+/// The target that compilers give to native code for CUDA.
 const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// The properties of a module once it is built of itself and of `linked`, with the values
-/// `constants`; `id_range` is the smallest of all of them.
+/// Returns the properties of a module that is built from itself and `linked`, with the values `constants`;
+/// `id_range` is the smallest range of all of them.
 pub(crate) fn properties(
     module: &AbstractModule<'_>,
     metadata: &ModuleMetadata,
@@ -34,9 +34,9 @@ pub(crate) fn properties(
         };
         misc.write(&mut sets);
     }
-    // Everything has been found.
+    // Every import has been resolved.
     sets.remove_set(set::IMPORTED_SYMBOLS);
-    // The variables of all of them are in the program.
+    // The program contains the variables of all of them.
     for (other, _) in linked {
         for name in [set::DEVICE_GLOBALS, set::PROGRAM_METADATA, set::VARIABLES] {
             let Some(theirs) = other.metadata.set(name) else {
@@ -52,7 +52,7 @@ pub(crate) fn properties(
         }
     }
     let linked = || linked.iter().map(|(_, metadata)| *metadata);
-    // So is what they need of a device.
+    // The program also needs their device requirements.
     let mut requirements = metadata.requirements.clone();
     for aspect in linked().flat_map(|other| &other.requirements.aspects) {
         if !requirements.aspects.contains(aspect) {
@@ -70,8 +70,8 @@ pub(crate) fn properties(
     sets
 }
 
-/// Adds the constants of `other`, with their defaults and the values in force. Those whose values no
-/// file tells are left out, as they cannot be recorded.
+/// Adds the constants of `other`, with their defaults and their current values. Constants whose values no file
+/// contains are left out, because they cannot be recorded.
 fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConstants) {
     let Some(defaults) = &other.defaults else {
         return;
@@ -80,7 +80,7 @@ fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConsta
         return;
     }
     let values = other.set_values.as_ref().unwrap_or(defaults);
-    // What is malformed has not come this far.
+    // Malformed metadata was rejected earlier.
     for (name, place) in other.layout().unwrap_or_default().iter() {
         let bytes = |blob: &Vec<u8>| {
             blob.get(place.start..)?
@@ -114,7 +114,7 @@ fn set_values(
     let Some(mut values) = held.or_else(|| specialization.defaults.clone()) else {
         return;
     };
-    // What is malformed has not come this far.
+    // Malformed metadata was rejected earlier.
     let layout = specialization.layout().unwrap_or_default();
     for (name, value) in constants {
         let place = layout.get(name).filter(|place| place.size == value.len());
@@ -128,7 +128,7 @@ fn set_values(
     specialization.write(sets);
 }
 
-/// The file of a loaded module.
+/// Returns the file of a loaded module.
 pub(crate) fn to_vec(
     queue: &Queue,
     global: &PropertySets<'static>,
@@ -172,7 +172,7 @@ fn binary(program: &Program, queue: &Queue, part: &LoadedModule) -> Result<Vec<u
     })
 }
 
-/// Native code of a device, as an image.
+/// Returns native code of a device as an image.
 fn native(facts: &Facts, code: Vec<u8>) -> Image<'static> {
     match facts.ptx {
         Some(takes) => Image::native(&format!("sm_{}", takes.sm), PTX_TARGET, code),
@@ -180,7 +180,7 @@ fn native(facts: &Facts, code: Vec<u8>) -> Image<'static> {
     }
 }
 
-/// The architecture of the device, or else its name, which is for people.
+/// Returns the architecture of the device, or else its name, which is for human readers.
 fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),

@@ -1,4 +1,4 @@
-//! Specialization constants: values that are chosen after compiling and before building.
+//! Specialization constants: values that are chosen after compilation and before the build.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use syclbin::ptx;
 
 use crate::error::{ErrorKind, Result};
 
-/// A scalar of a constant that gets a value other than the one compiled in.
+/// A scalar of a constant that gets a value other than the compiled-in value.
 pub(crate) struct Setting {
     /// The `SpecId` in SPIR-V.
     pub(crate) id: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Setting {
 ///
 /// # Errors
 ///
-/// When none has such a constant, and when one has it in another size.
+/// When no module has such a constant, and when a module has it in another size.
 pub(crate) fn check<'m>(
     values: &[(String, Vec<u8>)],
     modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,
@@ -26,7 +26,7 @@ pub(crate) fn check<'m>(
     for (name, value) in values {
         let mut found = false;
         for metadata in modules.clone() {
-            // What is malformed has no metadata.
+            // A malformed module has no metadata.
             let layout = metadata.specialization.layout().unwrap_or_default();
             let Some(place) = layout.get(name) else {
                 continue;
@@ -55,8 +55,8 @@ pub(crate) fn check<'m>(
     Ok(())
 }
 
-/// What the program of a module is told: the values that were given, and those that the file sets
-/// itself. Scalars that `spirv` does not have are left out: nothing in it reads them.
+/// Returns the settings for a module's program: the given values, and the values that the file sets itself.
+/// Scalars that `spirv` does not have are left out, because nothing in it reads them.
 pub(crate) fn settings(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -82,8 +82,8 @@ pub(crate) fn settings(
     Ok(settings)
 }
 
-/// What is written to the variables of PTX and what is made of it: the values that were given, and those that the
-/// file sets itself, by the names of the variables.
+/// Returns the values for the constant variables of PTX and of code made from it, by the names of the
+/// variables. They are the given values, and the values that the file sets itself.
 pub(crate) fn variables(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -96,7 +96,7 @@ pub(crate) fn variables(
     Ok(layout.iter().filter_map(variable).collect())
 }
 
-/// The value of a constant that is not its default.
+/// Returns the value of a constant if it is not the default.
 fn in_force(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -116,7 +116,7 @@ fn in_force(
     (file(&constants.defaults).as_ref() != Some(&set)).then_some(set)
 }
 
-/// The `SpecId`s of a SPIR-V module.
+/// Returns the `SpecId`s of a SPIR-V module.
 fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
     const HEADER: usize = 5;
     const OP_DECORATE: u32 = 71;

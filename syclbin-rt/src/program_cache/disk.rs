@@ -1,4 +1,4 @@
-//! The cache of native code that drivers made, kept between runs of programs in a [`Store`].
+//! The cache of native code from drivers, which a [`Store`] preserves between runs of programs.
 //!
 //! It is in `$SYCLBIN_CACHE/programs`, else in `programs` in the home directory of the toolchain.
 
@@ -11,10 +11,10 @@ use syclbin_toolchain::{HOME_VARIABLE, Home};
 /// `off`, or another directory.
 const VARIABLE: &str = "SYCLBIN_CACHE";
 const DIRECTORY: &str = "programs";
-/// What all entries together may take, in bytes.
+/// The maximum size of all entries together, in bytes.
 const LIMIT: u64 = 256 << 20;
 
-/// What decides over the code that a driver makes.
+/// The inputs that determine the code that a driver makes, as a hash.
 pub(crate) type Key = [u8; 32];
 
 /// Native code by the keys of programs.
@@ -22,7 +22,7 @@ pub(crate) type Key = [u8; 32];
 pub(crate) struct Cache(Store);
 
 impl Cache {
-    /// Returns the cache that the environment asks for, unless it asks for none.
+    /// Returns the cache that the environment requests, unless it disables the cache.
     pub(crate) fn of_environment() -> Option<Self> {
         let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
             Some(off) if off == "off" => return None,

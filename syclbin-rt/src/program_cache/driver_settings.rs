@@ -1,12 +1,13 @@
-//! Driver settings: the variables of the environment by which drivers make other code of the same.
+//! Driver settings: the environment variables that change the code that drivers make from the same source.
 //!
-//! Drivers do not tell them, so they are known here by name. One that is missing means a program of
-//! other settings from the cache, one too many that it is built once more.
+//! Drivers do not report these variables, so their names are listed here. If a name is missing, the cache may
+//! return a program with other settings. An unneeded name only causes another build.
 
 use std::ffi::OsString;
 
-/// Of Intel's CPU device, of Intel's compiler and driver for GPUs (the last two are its assembler's
-/// and its newer debug keys'), of PoCL, and of Mesa's drivers and the LLVM below them.
+/// The prefixes of Intel's CPU device, of Intel's compiler and driver for GPUs, of PoCL, and of Mesa's drivers
+/// and the LLVM below them. The last two of Intel's GPUs are the prefixes of its assembler and of its newer
+/// debug keys.
 const PREFIXES: &[&str] = &[
     "CL_CONFIG_",
     "VOLCANO_",
@@ -20,18 +21,18 @@ const PREFIXES: &[&str] = &[
     "RADV_DEBUG",
     "AMD_DEBUG",
 ];
-/// Read by Intel's compiler for GPUs without the prefix that its others have.
+/// Intel's compiler for GPUs reads this variable without the prefix that its others have.
 const NAMES: &[&str] = &["OverrideDefaultFP64Settings"];
-/// Where it is set to another number than 0, Intel's driver for GPUs reads hundreds of variables that
-/// have no prefix.
+/// If this is set to a number other than 0, Intel's driver for GPUs reads hundreds of variables without a
+/// prefix.
 const READS_DEBUG_KEYS: &str = "NEOReadDebugKeys";
 
-/// Those of this process, by name.
+/// Returns the settings of this process, by name.
 pub(crate) fn of_environment() -> Vec<(OsString, OsString)> {
     among(std::env::vars_os())
 }
 
-/// Those of `variables`, by name.
+/// Returns the settings among `variables`, by name.
 pub(crate) fn among(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
@@ -55,8 +56,8 @@ pub(crate) fn among(
     found
 }
 
-/// Whether the name looks as those keys do, such as `ForceSimdSize`. All other variables are no way
-/// to ask: the launchers of clusters give each process some of its own.
+/// Returns whether the name looks like such a debug key, for instance `ForceSimdSize`. Taking all other
+/// variables would defeat the cache: the launchers of clusters give each process some variables of its own.
 fn is_debug_key(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
         && name.chars().all(|c| c.is_ascii_alphanumeric())

@@ -1,8 +1,8 @@
 //! Programs: each is built once for a device and values of constants, in a process and between processes.
 //!
-//! The key of a program covers everything that decides over its code: images, options, constants, device, driver, and
-//! the environment variables that drivers read. Modules with device globals share no program, because each module has
-//! variables of its own.
+//! The key of a program covers everything that determines its code: images, options, constants, device, driver,
+//! and the environment variables that drivers read. Modules with device globals share no program, because each
+//! module has its own variables.
 
 pub(crate) mod disk;
 mod driver_settings;
@@ -23,33 +23,33 @@ use crate::device::facts::{DeviceKind, Facts};
 use crate::log;
 use crate::program_cache::disk::{Cache, Key};
 
-/// Where a program came from.
+/// The origin of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It was there already: another module in this process has it, too.
+    /// It existed already: another module in this process has it, too.
     Process,
-    /// It was built by an earlier process.
+    /// An earlier process built it.
     Cache,
     /// It was built now.
     Built,
 }
 
-/// Who may have a program beside the module that asks for it.
+/// The modules that may share a program with the module that requests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     /// Every module of this process.
     All,
-    /// Nobody: it has variables, and each module has its own.
+    /// No other module: the program has variables, and each module has its own.
     None,
 }
 
-/// One program of this process; locked while it is built.
+/// A program of this process; locked while it is built.
 type Slot = Arc<Mutex<Option<WeakProgram>>>;
 
 /// The programs in use, by the address of the context and the key.
 static IN_USE: Mutex<Option<HashMap<(usize, Key), Slot>>> = Mutex::new(None);
 
-/// A program of these modules.
+/// Returns a program of these modules.
 pub(crate) fn get(
     context: &Context,
     modules: &[Source<'_>],
@@ -65,10 +65,10 @@ pub(crate) fn get(
         return build(context, modules, &key, cache);
     }
     let slot = slot((context.address(), key));
-    // A thread that exits may load the same.
+    // A thread that exits may load the same program.
     let _passage = Passage::new();
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
-    // As long as a program lives so does its context, and nothing else is at that address.
+    // A program keeps its context alive, so no other context has its address.
     if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {
         log::debug(format_args!("a program is in use already"));
         return Ok((program, Origin::Process));
@@ -84,7 +84,7 @@ fn slot(key: (usize, Key)) -> Slot {
     if let Some(slot) = slots.get(&key) {
         return Arc::clone(slot);
     }
-    // A slot that nobody else has and that is free holds no program any more.
+    // Removes the slots that no other thread holds and whose program is gone.
     slots.retain(|_, slot| {
         let alive = |slot: &Slot| match slot.try_lock() {
             Ok(program) => program.as_ref().is_some_and(WeakProgram::is_alive),
@@ -106,7 +106,8 @@ fn build(
     let Some(cache) = cache else {
         return Ok((compile(context, modules)?, Origin::Built));
     };
-    // What is made where no native code came out of a file is good for all whom it fits.
+    // A program that was made before the process loaded native code from a file suits every process that it
+    // fits.
     let variant = context.variant();
     let keys = std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant)));
     for key in keys {
@@ -121,7 +122,7 @@ fn build(
             Ok(None) => log::debug(format_args!(
                 "a program that was kept is not taken, as it is for another processor"
             )),
-            // The driver is not the one it seemed to be.
+            // The driver is not the expected driver.
             Err(error) => {
                 log::warn(format_args!(
                     "a program that was kept is compiled anew, as the driver does not take it: {error}"
@@ -131,7 +132,7 @@ fn build(
         }
     }
     let program = compile(context, modules)?;
-    // Asked now: another thread may have loaded native code meanwhile.
+    // The variant is checked now: another thread may have loaded native code meanwhile.
     if let Ok(code) = program.binary()
         && let Some(variant) = context.variant_of_own(&code)
     {
@@ -154,8 +155,8 @@ fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildEr
     Ok(program)
 }
 
-/// The key of what is compiled after native code for the processor `variant` came out of a file, which may
-/// have lowered the driver.
+/// Returns the key of programs that are compiled after native code for the processor `variant` came out of a
+/// file. That code may have lowered the driver's target.
 fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     let mut hash = Sha256::new();
     hash.update(key);
@@ -164,10 +165,10 @@ fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     hash.finalize()
 }
 
-/// Everything that decides over the code that a driver makes.
+/// Returns the key: a hash of everything that determines the code that a driver makes.
 fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_>]) -> Key {
     let mut hash = Sha256::new();
-    // Each part with its length before it, so that two lists of parts never look alike.
+    // Each part follows its length, so that two lists of parts never look alike.
     let mut add = |part: &[u8]| {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
@@ -214,13 +215,13 @@ fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_
     hash.finalize()
 }
 
-/// What decides over the code of a driver that compiles for this processor.
+/// Returns the processor features that determine the code of a driver that compiles for this processor.
 fn features_for(kind: DeviceKind) -> Option<String> {
     (kind == DeviceKind::Cpu).then(features)
 }
 
-/// What the processor can do. Virtual machines of one name may differ in it, and a home folder may
-/// be on several of them.
+/// Returns the features of the processor. Virtual machines of the same name may differ in them, and several
+/// machines may share a home directory.
 fn features() -> String {
     #[cfg(target_arch = "x86_64")]
     {
@@ -291,7 +292,7 @@ mod tests {
         [of(spirv)]
     }
 
-    /// The context of a device whose programs are kept.
+    /// Returns the context of a device whose programs are cached.
     fn context(queue: &Queue) -> Option<Context> {
         let context = queue.raw().context();
         if !context.keeps_programs() {
@@ -414,7 +415,7 @@ mod tests {
         let (first, origin_of_first) = origin(context, &spirv, Sharing::All, None);
         let (second, origin_of_second) = origin(context, &spirv, Sharing::All, None);
         assert!(first.is(&second));
-        // Another test may have loaded the same.
+        // Another test may have loaded the same program.
         assert_ne!(origin_of_first, Origin::Cache);
         assert_eq!(origin_of_second, Origin::Process);
         let (alone, _) = origin(context, &spirv, Sharing::None, None);
@@ -443,7 +444,7 @@ mod tests {
         std::fs::write(&entry, &whole[..whole.len() / 2]).unwrap();
         assert_eq!(get(), Origin::Built);
         assert_eq!(std::fs::read(&entry).unwrap().len(), whole.len());
-        // Whole, and of no use to the driver.
+        // The file is whole, but the driver cannot use it.
         let settings = driver_settings::of_environment();
         let key = key(context.device().facts(), &settings, &ir(&spirv));
         cache.write(&key, b"\x7fELF no");

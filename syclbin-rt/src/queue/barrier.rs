@@ -5,14 +5,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use crate::queue::event::{Event, Unwaitable};
 
-/// What a barrier does, for messages.
+/// The action of a barrier, for messages.
 const BARRIER: &str = "waiting at a barrier";
-/// What is done to the queue of an event that is to be waited for.
+/// The action on the queue of an event to wait for, for messages.
 pub(crate) const FLUSHING: &str = "flushing the queue of an event";
 
 impl Queue {
-    /// Has everything that is put into this queue later wait for `events`, and for everything that
-    /// was put into it before. Gives the event of both. That is how two queues wait for each other:
+    /// Enqueues a barrier and returns its event.
+    ///
+    /// Commands that are put into this queue later wait for `events` and for every command that was put into it
+    /// before. So two queues can wait for each other:
     ///
     /// ```no_run
     /// # use syclbin_rt::{Event, Queue, Result};
@@ -35,7 +37,7 @@ impl Queue {
         Ok(Event::of_action(self, BARRIER, raw))
     }
 
-    /// `events` as a command of this queue waits for them.
+    /// Turns `events` into the wait list of a command of this queue.
     pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<WaitList<'a>> {
         Event::wait_list(events, self).map_err(|unwaitable| match unwaitable {
             Unwaitable::Foreign(index) => ErrorKind::EventDevice {

@@ -1,4 +1,4 @@
-//! Copies: what a queue puts into memory of a device, takes out of it, and moves within it.
+//! Copies: a queue writes to device memory, reads from it, and moves data within it.
 
 use bytemuck::Pod;
 
@@ -12,7 +12,7 @@ use crate::memory::buffer::Buffer;
 use crate::queue::Queue;
 use crate::queue::event::Event;
 
-/// A queue, for commands that start only when some events have finished. Made by [`Queue::after`].
+/// A queue whose next command starts only when some events have finished. Returned by [`Queue::after`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing is put into the queue yet"]
 pub struct After<'a> {
@@ -22,11 +22,11 @@ pub struct After<'a> {
 
 /// Memory and copies.
 impl Queue {
-    /// A new buffer that holds `data`. An empty slice is fine.
+    /// Creates a buffer that holds `data`. An empty slice is allowed.
     ///
     /// # Errors
     ///
-    /// When the device has not enough memory.
+    /// When the device does not have enough memory.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
         let memory = self.raw().upload(bytemuck::cast_slice(data));
         let memory =
@@ -34,11 +34,11 @@ impl Queue {
         Ok(Buffer::new(memory, data.len()))
     }
 
-    /// A new buffer of `len` elements whose bytes are all zero. 0 is fine.
+    /// Creates a buffer of `len` elements whose bytes are all zero. 0 is allowed.
     ///
     /// # Errors
     ///
-    /// When the device has not enough memory.
+    /// When the device does not have enough memory.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let size = checked_size::<T>(len)?;
         let memory = self.raw().zeroed(size);
@@ -46,12 +46,11 @@ impl Queue {
         Ok(Buffer::new(memory, len))
     }
 
-    /// The content of `slice`, after everything that was put into this queue before.
+    /// Returns the content of `slice`, after every command that was put into this queue before.
     ///
     /// # Errors
     ///
-    /// When it is on another device, and when the driver tells that a kernel
-    /// before it failed.
+    /// When the slice is on another device, and when the driver reports that an earlier kernel failed.
     pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
         self.same_device(slice)?;
         let mut data = host_memory(slice.len())?;
@@ -59,12 +58,12 @@ impl Queue {
         Ok(data)
     }
 
-    /// Copies `slice` to `data`, after everything that was put into this queue before.
+    /// Copies `slice` to `data`, after every command that was put into this queue before.
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when the slice is on another device, and when the driver
-    /// tells that a kernel before it failed.
+    /// When the lengths differ, when the slice is on another device, and when the driver reports that an
+    /// earlier kernel failed.
     pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
         let place = slice.place();
@@ -74,12 +73,12 @@ impl Queue {
         read.map_err(|failure| self.failed(failure, "reading", size))
     }
 
-    /// Copies `data` to `slice`, after everything that was put into this queue before.
+    /// Copies `data` to `slice`, after every command that was put into this queue before.
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when the slice is on another device, and when the driver
-    /// tells that a kernel before it failed.
+    /// When the lengths differ, when the slice is on another device, and when the driver reports that an
+    /// earlier kernel failed.
     pub fn write<T: Pod>(&self, slice: &mut DeviceSlice<T>, data: &[T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
         let place = slice.place();
@@ -88,13 +87,11 @@ impl Queue {
         written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
     }
 
-    /// Starts to copy `from` to `to`, and returns without waiting for it.
+    /// Starts to copy `from` to `to`, and returns without waiting for the copy.
     ///
-    /// It starts after everything that was put into this queue before, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). Between a [`Buffer`] and an array with
-    /// an address, such as a [`SharedArray`](crate::SharedArray), it goes by way of the host, which is
-    /// slow and waits.
-    ///
+    /// The copy starts after every command that was put into this queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). A copy between a [`Buffer`] and an array with an
+    /// address, such as a [`SharedArray`](crate::SharedArray), goes through the host. That is slow and waits.
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
     /// let queue = syclbin_rt::Device::best()?.queue()?;
@@ -108,15 +105,15 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when one of them is on another device, and when the driver refuses.
+    /// When the lengths differ, when one of the slices is on another device, and when the driver refuses.
     pub fn copy<T: Pod>(&self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
         self.after(&[]).copy(from, to)
     }
 
-    /// Starts to give all elements of `slice` the value `value`, and returns without waiting for it.
+    /// Starts to set all elements of `slice` to `value`, and returns without waiting for it.
     ///
-    /// It starts when [`Queue::copy`] would. An element of more than 128 bytes, or of a number of
-    /// bytes that is no power of two, is written from the host, which is slower and waits.
+    /// The fill starts when [`Queue::copy`] would. The host writes an element whose size is over 128 bytes or
+    /// not a power of two, which is slower and waits.
     ///
     /// # Errors
     ///
@@ -125,7 +122,7 @@ impl Queue {
         self.after(&[]).fill(slice, value)
     }
 
-    /// This queue, for copies that start only when `events` have finished.
+    /// Returns this queue for a copy that starts only when `events` have finished.
     /// [`Launch::after`](crate::Launch::after) does the same for kernels.
     pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
         After {
@@ -134,7 +131,7 @@ impl Queue {
         }
     }
 
-    /// Whether a copy of all of `slice` from or to `len` elements can be right.
+    /// Checks that a copy of all of `slice` from or to `len` elements can be right.
     pub(crate) fn can_copy<T: Pod>(&self, slice: &DeviceSlice<T>, len: usize) -> Result<()> {
         self.same_device(slice)?;
         same_length(slice.len(), len)
@@ -158,11 +155,11 @@ impl Queue {
 }
 
 impl After<'_> {
-    /// As [`Queue::copy`], after the events.
+    /// Starts a copy as [`Queue::copy`] does, after the events.
     ///
     /// # Errors
     ///
-    /// As of [`Queue::copy`], and when an event is of another device.
+    /// As for [`Queue::copy`], and when an event is of another device.
     pub fn copy<T: Pod>(self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
         let queue = self.queue;
         queue.same_device(from)?;
@@ -183,11 +180,11 @@ impl After<'_> {
         self.started("copying a buffer", "copying", size, copied)
     }
 
-    /// As [`Queue::fill`], after the events.
+    /// Starts a fill as [`Queue::fill`] does, after the events.
     ///
     /// # Errors
     ///
-    /// As of [`Queue::fill`], and when an event is of another device.
+    /// As for [`Queue::fill`], and when an event is of another device.
     pub fn fill<T: Pod>(self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
         let queue = self.queue;
         queue.same_device(slice)?;
@@ -214,7 +211,7 @@ impl After<'_> {
         self.queue.wait_list(self.events)
     }
 
-    /// Writes what `make` puts into `size` bytes of the host, when all before has finished.
+    /// Writes the `size` bytes that `make` puts into host memory, when all earlier commands have finished.
     fn through_host(
         &self,
         after: &WaitList<'_>,
@@ -242,10 +239,10 @@ impl After<'_> {
     }
 }
 
-/// `len` elements on the host.
+/// Allocates `len` elements on the host.
 pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
-    // Unlike `vec!` this makes no element on the stack and none of those that have no size, and does not end the
-    // process where there is no memory.
+    // Unlike `vec!`, this makes no element on the stack and no elements without a size. It does not end the
+    // process when memory runs out.
     let data = bytemuck::allocation::try_zeroed_vec(len);
     data.map_err(|()| {
         let bytes = len.saturating_mul(size_of::<T>());
@@ -253,8 +250,8 @@ pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
     })
 }
 
-/// How many bytes `len` elements have. No allocation of Rust's is larger either, so that all memory
-/// can be downloaded.
+/// Returns the size of `len` elements in bytes. Rust's allocations have the same limit, so that all memory can
+/// be downloaded.
 pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
     let size = len.checked_mul(size_of::<T>());
     let size = size.filter(|size| isize::try_from(*size).is_ok());

@@ -11,13 +11,13 @@ use crate::module::kernel::Kernel;
 use crate::queue::Queue;
 use crate::queue::profile::Profile;
 
-/// A command of a queue, such as a launched kernel, to wait for.
+/// A command of a queue to wait for, such as a launched kernel.
 ///
-/// Dropping it does not wait: the command goes on. Reading a buffer on the same queue waits by
-/// itself, so most programs need no event.
+/// Dropping an event does not wait: the command goes on. Most programs need no event, because reading a buffer
+/// on the same queue waits by itself.
 ///
-/// Other commands wait for it by [`Launch::after`](crate::Launch::after) and
-/// [`Queue::barrier`], threads by [`Event::wait`], and tasks by `.await`:
+/// Other commands wait for an event through [`Launch::after`](crate::Launch::after) and [`Queue::barrier`].
+/// Threads use [`Event::wait`], and tasks use `.await`:
 ///
 /// ```no_run
 /// # async fn run(event: syclbin_rt::Event) -> syclbin_rt::Result<()> {
@@ -27,39 +27,38 @@ use crate::queue::profile::Profile;
 /// # }
 /// ```
 ///
-/// An event is one more handle of its queue, and dropping the last handle of a queue waits for what is
-/// in it.
+/// An event is a handle of its queue. Dropping the last handle of a queue waits for the commands in it.
 pub struct Event {
     what: What,
     raw: backend::Event,
 }
 
-/// What a command does, for messages, and the queue that it is in.
+/// The action of a command, for messages, and its queue.
 pub(crate) enum What {
-    /// It runs this kernel, in the queue of that.
+    /// The command runs this kernel, in the kernel's queue.
     // Not with a queue beside it: one more count of handles is a hundredth of a launch.
     Kernel(Kernel),
-    /// Anything else, such as "copying a buffer".
+    /// Any other action, such as "copying a buffer".
     Action(&'static str, Queue),
 }
 
-/// Why a command cannot wait for events.
+/// The reason why a command cannot wait for events.
 pub(crate) enum Unwaitable {
-    /// The one with this index is of another context.
+    /// The event with this index is of another context.
     Foreign(usize),
-    /// The driver does not flush its queue.
+    /// The driver does not flush the event's queue.
     Driver(Failure),
 }
 
 impl Event {
-    /// The event of a command that runs `kernel`, in the queue of that.
+    /// Creates the event of a command that runs `kernel`, in the kernel's queue.
     #[inline]
     pub(crate) fn of_kernel(kernel: &Kernel, raw: backend::Event) -> Self {
         let what = What::Kernel(kernel.clone());
         Self { what, raw }
     }
 
-    /// The event of another command in `queue`.
+    /// Creates the event of another command in `queue`.
     pub(crate) fn of_action(queue: &Queue, action: &'static str, raw: backend::Event) -> Self {
         let what = What::Action(action, queue.clone());
         Self { what, raw }
@@ -69,40 +68,41 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// When the command failed on the device, or one that it waited for. Of the latter not all drivers
-    /// tell: Intel's CPU driver (2026.2) does so only to those who `.await` before the command has ended.
+    /// When the command failed on the device, or a command that it waited for. Not all drivers report the
+    /// latter: Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command
+    /// ended.
     pub fn wait(&self) -> Result<()> {
         self.raw.wait().map_err(|failure| self.failed(failure))
     }
 
-    /// Whether the command has finished.
+    /// Returns whether the command has finished.
     ///
     /// # Errors
     ///
-    /// As of [`Event::wait`].
+    /// As for [`Event::wait`].
     pub fn is_complete(&self) -> Result<bool> {
         let flushed = self.queue().raw().flushed();
         let complete = flushed.and_then(|()| self.raw.is_complete());
         complete.map_err(|failure| self.failed(failure))
     }
 
-    /// Waits until the commands of all `events` have finished, of whatever devices. All are waited
-    /// for, also when one fails.
+    /// Waits until the commands of all `events` have finished, on any devices. It waits for all of them, even
+    /// when one fails.
     ///
     /// # Errors
     ///
-    /// That of the first of `events` whose command failed.
+    /// The error of the first of `events` whose command failed.
     pub fn wait_all(events: &[&Self]) -> Result<()> {
         let waited = events.iter().map(|event| event.wait());
         waited.fold(Ok(()), Result::and)
     }
 
-    /// Waits until the command has finished, and tells when it was queued, started and ended.
+    /// Waits until the command has finished, and returns the times when it was queued, started and ended.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NoProfile`] when its queue was made without
-    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and as of [`Event::wait`].
+    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and as for [`Event::wait`].
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
             let command = self.what.to_string();
@@ -114,7 +114,7 @@ impl Event {
         Ok(Profile::new(&times))
     }
 
-    /// Whether the command has finished; if not, `waker` is woken when it has.
+    /// Returns whether the command has finished. If it has not, `waker` is woken when it has.
     pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<()>> {
         if let Err(failure) = self.queue().raw().flushed() {
             return Poll::Ready(Err(self.failed(failure)));
@@ -123,11 +123,11 @@ impl Event {
         ended.map_err(|failure| self.failed(failure))
     }
 
-    /// `events` as a command of `queue` waits for them.
+    /// Turns `events` into the wait list of a command of `queue`.
     ///
     /// # Errors
     ///
-    /// When one is of another context, or the driver fails.
+    /// When an event is of another context, or the driver fails.
     pub(crate) fn wait_list<'a>(
         events: &'a [&'a Self],
         queue: &Queue,
@@ -138,8 +138,7 @@ impl Event {
             if !of_event.context().is(&queue.context()) {
                 return Err(Unwaitable::Foreign(index));
             }
-            // Commands of another queue are to be flushed before one waits for them (OpenCL 3.0,
-            // clFlush).
+            // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
             if !of_event.is(queue) {
                 of_event.flushed().map_err(Unwaitable::Driver)?;
             }
@@ -147,7 +146,7 @@ impl Event {
         Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
     }
 
-    /// The queue that its command is in.
+    /// Returns the queue of the command.
     pub(crate) fn queue(&self) -> &Queue {
         match &self.what {
             What::Kernel(kernel) => kernel.queue(),
@@ -155,12 +154,12 @@ impl Event {
         }
     }
 
-    /// What its command does.
+    /// Returns the action of the command.
     pub(crate) fn what(&self) -> &What {
         &self.what
     }
 
-    /// The driver's error in words; the one that only says that a dependency failed names nothing.
+    /// Describes the driver's error. The code that only says that a dependency failed names nothing.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
         let reason = match failure.is_of_dependency() {
             true => " (a command that it waited for failed; the event of that one says why)",
@@ -200,7 +199,7 @@ mod tests {
 
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
-    /// A launch that writes ascending numbers when all of `after` has ended.
+    /// Launches a kernel that writes ascending numbers when all of `after` has ended.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn iota(queue: &Queue, out: &mut Buffer<f32>, after: &[&Event]) -> Result<Event> {
         let kernel = common::kernel(queue, "vector_ops.object.syclbin", IOTA);
@@ -220,9 +219,8 @@ mod tests {
         }
     }
 
-    // In order only: of a queue out of order in which a command failed, the CPU driver (2026.2) cannot
-    // be asked anything any more without a crash. Nor does it say that a command failed whose
-    // dependency did, but to its callback.
+    // In order only: after a command failed in an out-of-order queue, any query to the CPU driver (2026.2)
+    // crashes. The driver also reports a command whose dependency failed only to its callback.
     #[test]
     fn a_command_whose_dependency_failed_does_not_run_and_its_future_is_an_error() -> Result<()> {
         let Some(queue) = common::queue() else {
@@ -231,7 +229,7 @@ mod tests {
         let (send, woken) = mpsc::channel();
         let waker = Waker::from(Arc::new(Bell(send)));
         let mut out = queue.upload(&[7.0f32; 2])?;
-        // An event that ends when the test says so.
+        // An event that ends on the test's request.
         let Some((user, raw)) = backend::held(queue.raw()) else {
             common::say_skipped("no user events, and a failed kernel takes its context with it");
             return Ok(());
@@ -306,7 +304,7 @@ mod tests {
             last = Some(iota(&queue, &mut out, &[])?);
         }
         let event = last.unwrap();
-        // The driver's event alone is no handle.
+        // The driver's event alone is not a handle.
         let raw = event
             .raw
             .shared()
@@ -348,7 +346,8 @@ mod tests {
         let event = iota(&queue, &mut out, &[])?;
         let copied = queue.after(&[&event]).download_later(&out)?;
         let barrier = queue.barrier(&[])?;
-        // Of the driver's event, which flushes nothing. The time is for a driver that never starts.
+        // This waits for the driver's event, which flushes nothing. The time limit is for a driver that never
+        // starts.
         let long_after = Instant::now() + Duration::from_secs(60);
         for event in [&event, copied.event(), &barrier] {
             while event.raw.is_complete().is_ok_and(|complete| !complete) {

@@ -1,4 +1,4 @@
-//! Futures of events: what `.await` makes of them, on any executor.
+//! Futures of events: the result of `.await` on an event, for any executor.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -15,10 +15,11 @@ use crate::queue::transfer::Transfer;
 
 /// The end of a command, made by `.await` or [`IntoFuture::into_future`] of an [`Event`] or of `&Event`.
 ///
-/// It needs no executor of its own and keeps no thread busy: the driver reports the end of the command, and a
-/// thread of this crate then wakes the task. One thread wakes all tasks of the process. While a waker blocks for
-/// more than 10 ms, which a good one does not, another thread wakes the rest. The command runs whether it is
-/// polled or not, and dropping this does not end it.
+/// The future works on any executor and keeps no thread busy. The driver reports the end of the command, and a
+/// thread of this crate then wakes the task. One thread wakes all tasks of the process. While a waker blocks
+/// for more than 10 ms, which a good waker does not, another thread wakes the rest.
+///
+/// The command runs whether the future is polled or not. Dropping the future does not end the command.
 #[must_use = "the command runs without it; to wait, `.await` it"]
 pub struct EventFuture<E: Borrow<Event> = Event> {
     event: E,
@@ -26,7 +27,7 @@ pub struct EventFuture<E: Borrow<Event> = Event> {
 }
 
 impl<E: Borrow<Event> + Unpin> Future for EventFuture<E> {
-    /// An error as of [`Event::wait`].
+    /// Returns an error as [`Event::wait`] does.
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -55,11 +56,11 @@ impl<'a> IntoFuture for &'a Event {
     }
 }
 
-/// The end of a copy, made by `.await` or [`IntoFuture::into_future`] of a [`Transfer`]. Like that, it
-/// waits when it is dropped before.
+/// The end of a copy, made by `.await` or [`IntoFuture::into_future`] of a [`Transfer`]. Like a transfer, it
+/// waits if it is dropped before the copy has ended.
 #[must_use = "dropping it waits for the copy; `.await` it instead"]
 pub struct TransferFuture<T: Pod> {
-    /// None when it has been given back.
+    /// `None` when the transfer has been given back.
     transfer: Option<Transfer<T>>,
     end: End,
 }
@@ -68,18 +69,18 @@ pub struct TransferFuture<T: Pod> {
 impl<T: Pod> Unpin for TransferFuture<T> {}
 
 impl<T: Pod> Future for TransferFuture<T> {
-    /// The elements, or an error as of [`Transfer::wait`].
+    /// Returns the elements, or an error as [`Transfer::wait`] does.
     type Output = Result<Vec<T>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // Polled once too often, which no executor does, it never ends.
+        // If it is polled once too often, which no executor does, it never ends.
         let Some(transfer) = &this.transfer else {
             return Poll::Pending;
         };
         let ended = transfer.event().poll(&mut this.end, context.waker());
         match (ended, this.transfer.take()) {
-            // It has ended, so neither of these blocks. Of a failure some drivers tell here alone.
+            // The copy has ended, so neither of these blocks. Some drivers report a failure only here.
             (Poll::Ready(Err(error)), Some(transfer)) => {
                 drop(transfer);
                 Poll::Ready(Err(error))

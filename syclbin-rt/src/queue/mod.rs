@@ -18,14 +18,15 @@ use crate::queue::options::QueueOptions;
 
 /// A queue of one device.
 ///
-/// What is put into a queue runs in that order, one after the other, unless the queue was made
-/// [out of order](QueueOptions::out_of_order). Copies wait until they are done, kernels are only
-/// started. A clone is the same queue. Buffers can be used on every queue of their device, but a
-/// command waits for one of another queue only if it is told to, by [`Launch::after`] or
-/// [`Queue::barrier`].
+/// Commands of a queue run one after the other, in the order in which they were enqueued, unless the queue was
+/// made [out of order](QueueOptions::out_of_order). A copy waits until it is done; a launch only starts its
+/// kernel. A clone is the same queue.
 ///
-/// Its kernels, modules and events are handles of it too. When the last one goes, everything in the
-/// queue is waited for, so that nothing runs which nobody can see.
+/// Every queue of a device can use the buffers of that device. A command waits for a command of another queue
+/// only on request, by [`Launch::after`] or [`Queue::barrier`].
+///
+/// Kernels, modules and events of a queue are handles of it too. Dropping the last handle waits for all
+/// commands in the queue, so that no command runs unobserved.
 ///
 /// [`Launch::after`]: crate::Launch::after
 #[derive(Clone)]
@@ -37,7 +38,7 @@ struct Inner {
 }
 
 impl Device {
-    /// A new in-order queue.
+    /// Creates an in-order queue.
     ///
     /// # Errors
     ///
@@ -46,11 +47,11 @@ impl Device {
         self.queue_with(QueueOptions::new())
     }
 
-    /// A new queue that is as `options` say.
+    /// Creates a queue with these `options`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] when the device has no such queues; and when the driver refuses.
+    /// [`ErrorKind::Unsupported`] when the device does not support such queues; and when the driver refuses.
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
         Queue::new(self, options)
     }
@@ -86,18 +87,18 @@ impl Queue {
         Ok(Self(Arc::new(Inner { device, raw })))
     }
 
-    /// The device it belongs to.
+    /// Returns the device of the queue.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
-    /// How it was made.
+    /// Returns the options that the queue was made with.
     pub fn options(&self) -> QueueOptions {
         self.0.raw.options()
     }
 
-    /// Waits for everything that was put into this queue.
+    /// Waits for all commands in this queue.
     ///
     /// # Errors
     ///
@@ -107,7 +108,7 @@ impl Queue {
         finished.map_err(|failure| Error::driver(failure, "waiting for the queue", self.device()))
     }
 
-    /// Whether both are the same queue.
+    /// Returns whether both are the same queue.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,7 +1,7 @@
-//! Queue options: how a queue orders its commands, and what it notes of them.
+//! Queue options: the order in which a queue runs its commands, and whether it records their times.
 
-/// How [`Device::queue_with`](crate::Device::queue_with) makes a queue: in order and without
-/// profiling, if nothing else is said.
+/// Options for a queue that [`Device::queue_with`](crate::Device::queue_with) makes. By default, the queue is
+/// in order and does not profile.
 ///
 /// ```no_run
 /// use syclbin_rt::{Device, QueueOptions};
@@ -16,7 +16,7 @@ pub struct QueueOptions {
     pub(crate) profiling: bool,
 }
 
-/// Which queues a device can have beside plain ones.
+/// The kinds of queues that a device supports beside plain ones.
 #[derive(Clone, Copy)]
 pub(crate) struct QueueAbilities {
     pub(crate) out_of_order: bool,
@@ -24,20 +24,21 @@ pub(crate) struct QueueAbilities {
 }
 
 impl QueueOptions {
-    /// In order, without profiling.
+    /// Creates options for an in-order queue without profiling.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Launches and asynchronous copies may run at the same time or in any order, so each names the
-    /// events that it follows ([`Launch::after`](crate::Launch::after)), or
-    /// [`Queue::barrier`](crate::Queue::barrier) stands between them.
+    /// Lets launches and asynchronous copies run at the same time or in any order.
     ///
-    /// What waits for its end, such as [`Queue::read`](crate::Queue::read), still comes after
-    /// everything that was put into the queue before.
+    /// So each command names the events that it follows ([`Launch::after`](crate::Launch::after)), or
+    /// [`Queue::barrier`](crate::Queue::barrier) stands between the commands.
     ///
-    /// A device may run them in order all the same. Intel's CPU device (2026.2) does, as its driver
-    /// loses commands when several threads use a queue that is out of order.
+    /// A command that waits for its own end, such as [`Queue::read`](crate::Queue::read), still follows all
+    /// commands that were enqueued before it.
+    ///
+    /// A device may still run commands in order. Intel's CPU device (2026.2) does, because its driver loses
+    /// commands when several threads use an out-of-order queue.
     pub fn out_of_order(self) -> Self {
         Self {
             out_of_order: true,
@@ -45,8 +46,8 @@ impl QueueOptions {
         }
     }
 
-    /// The device notes when commands were queued, started and ended, for
-    /// [`Event::profile`](crate::Event::profile). That may cost some time.
+    /// Records when commands were queued, started and ended, for [`Event::profile`](crate::Event::profile).
+    /// That may cost some time.
     pub fn profiling(self) -> Self {
         Self {
             profiling: true,
@@ -54,7 +55,7 @@ impl QueueOptions {
         }
     }
 
-    /// What of it a device does not have, and what that needs.
+    /// Returns the option that the device does not support, and what that option needs.
     pub(crate) fn beyond(self, device: QueueAbilities) -> Option<(&'static str, &'static str)> {
         if self.out_of_order && !device.out_of_order {
             return Some((

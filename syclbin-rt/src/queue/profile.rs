@@ -4,25 +4,27 @@ use std::time::Duration;
 
 use crate::backend::times::Times;
 
-/// When a command was where, told by [`Event::profile`](crate::Event::profile): times on the clock of
-/// its device, which begins anywhere. Differences count, also between commands of one device.
+/// The times of a command, returned by [`Event::profile`](crate::Event::profile).
+///
+/// They are on the clock of the device, which starts at an arbitrary time. Only differences are meaningful,
+/// also between commands of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// When it was put into its queue.
+    /// The time when the command was put into its queue.
     pub queued: Duration,
-    /// When the driver handed it to the device.
+    /// The time when the driver handed the command to the device.
     pub submitted: Duration,
-    /// When it began.
+    /// The time when the command began.
     pub started: Duration,
-    /// When it ended.
+    /// The time when the command ended.
     pub ended: Duration,
 }
 
 impl Profile {
     pub(crate) fn new(times: &Times) -> Self {
         Self {
-            // Of some commands, such as barriers, a driver notes nothing here.
+            // For some commands, such as barriers, a driver records nothing here.
             queued: Duration::from_nanos(match times.queued {
                 0 => times.submitted,
                 queued => queued,
@@ -33,7 +35,7 @@ impl Profile {
         }
     }
 
-    /// How long it ran on the device.
+    /// Returns how long the command ran on the device.
     #[must_use]
     pub fn execution(&self) -> Duration {
         self.ended.saturating_sub(self.started)

@@ -1,4 +1,4 @@
-//! Transfers: copies between a buffer and the host that nobody waits for at once.
+//! Transfers: copies between a buffer and the host that do not block the caller.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use crate::queue::Queue;
 use crate::queue::copy::{After, host_memory};
 use crate::queue::event::Event;
 
-/// What transfers do, for messages.
+/// The actions of transfers, for messages.
 const READING: &str = "reading a buffer";
 const WRITING: &str = "writing a buffer";
 
-/// A copy between a buffer and elements of the host, made by [`Queue::download_later`],
-/// [`Queue::read_later`] or [`Queue::write_later`].
+/// A copy between a buffer and elements of the host. Made by [`Queue::download_later`], [`Queue::read_later`]
+/// or [`Queue::write_later`].
 ///
-/// It owns the elements until the copy has ended, and then gives them back: by
-/// [`Transfer::wait`], or by `.await`. Dropping it waits for the copy. If it is forgotten
-/// ([`std::mem::forget`]), its memory is never freed.
+/// A transfer owns the elements until the copy has ended. Then [`Transfer::wait`] or `.await` returns them.
+/// Dropping a transfer waits for the copy. If a transfer is forgotten ([`std::mem::forget`]), its memory is
+/// never freed.
 ///
 /// ```no_run
 /// # fn main() -> syclbin_rt::Result<()> {
@@ -47,36 +47,36 @@ impl<T: Pod> Transfer<T> {
         Ok(Self { lent, event })
     }
 
-    /// The event of the copy, for commands that are to wait for it.
+    /// Returns the event of the copy, for commands that wait for it.
     #[must_use]
     pub fn event(&self) -> &Event {
         &self.event
     }
 
-    /// Whether the copy has finished.
+    /// Returns whether the copy has finished.
     ///
     /// # Errors
     ///
-    /// As of [`Event::is_complete`].
+    /// As for [`Event::is_complete`].
     pub fn is_complete(&self) -> Result<bool> {
         self.event.is_complete()
     }
 
-    /// Waits until the copy has finished, and gives the elements back: those of the buffer after a
-    /// read, those that were given after a write.
+    /// Waits until the copy has finished, and returns the elements. After a read these are the elements of the
+    /// buffer; after a write, the elements that were written.
     ///
     /// # Errors
     ///
-    /// When the copy failed, or a command that it waited for. The elements are then gone.
+    /// When the copy failed, or a command that it waited for. The elements are then lost.
     pub fn wait(self) -> Result<Vec<T>> {
         let data = self.lent.wait();
         data.map_err(|failure| self.event.failed(failure))
     }
 }
 
-/// Transfers, which nobody waits for at once.
+/// Transfers, which do not block the caller.
 impl Queue {
-    /// Starts to copy `slice` to the host, and returns without waiting for it. It starts when
+    /// Starts to copy `slice` to the host, and returns without waiting for the copy. The copy starts when
     /// [`Queue::copy`] would.
     ///
     /// # Errors
@@ -86,21 +86,22 @@ impl Queue {
         self.after(&[]).download_later(slice)
     }
 
-    /// The same into elements that are there, such as those of an earlier transfer.
+    /// Starts to copy `slice` into existing elements, such as those of an earlier transfer, as
+    /// [`Queue::download_later`] does.
     ///
     /// # Errors
     ///
-    /// As of [`Queue::download_later`], and when the lengths differ. The elements are then gone.
+    /// As for [`Queue::download_later`], and when the lengths differ. The elements are then lost.
     pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         self.after(&[]).read_later(slice, data)
     }
 
-    /// Starts to copy `data` to `slice`, and returns without waiting for it. It starts when
+    /// Starts to copy `data` to `slice`, and returns without waiting for the copy. The copy starts when
     /// [`Queue::copy`] would.
     ///
     /// # Errors
     ///
-    /// As of [`Queue::read_later`].
+    /// As for [`Queue::read_later`].
     pub fn write_later<T: Pod>(
         &self,
         slice: &mut DeviceSlice<T>,
@@ -111,21 +112,21 @@ impl Queue {
 }
 
 impl After<'_> {
-    /// As [`Queue::download_later`], after the events.
+    /// Starts a copy as [`Queue::download_later`] does, after the events.
     ///
     /// # Errors
     ///
-    /// As of [`Queue::download_later`], and when an event is of another device.
+    /// As for [`Queue::download_later`], and when an event is of another device.
     pub fn download_later<T: Pod>(self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.queue.same_device(slice)?;
         self.read_later(slice, host_memory(slice.len())?)
     }
 
-    /// As [`Queue::read_later`], after the events.
+    /// Starts a copy as [`Queue::read_later`] does, after the events.
     ///
     /// # Errors
     ///
-    /// As of [`Queue::read_later`], and when an event is of another device.
+    /// As for [`Queue::read_later`], and when an event is of another device.
     pub fn read_later<T: Pod>(self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         let queue = self.queue;
         queue.can_copy(slice, data.len())?;
@@ -136,11 +137,11 @@ impl After<'_> {
         Transfer::new(queue, READING, lent)
     }
 
-    /// As [`Queue::write_later`], after the events.
+    /// Starts a copy as [`Queue::write_later`] does, after the events.
     ///
     /// # Errors
     ///
-    /// As of [`Queue::write_later`], and when an event is of another device.
+    /// As for [`Queue::write_later`], and when an event is of another device.
     pub fn write_later<T: Pod>(
         self,
         slice: &mut DeviceSlice<T>,

@@ -2,37 +2,37 @@
 
 use super::trial::Ran;
 
-/// What a running program would find.
+/// The devices that a program would find.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Devices {
-    /// Every device, or why there is none to ask for.
+    /// Every device, or why none can be listed.
     pub all: Result<Vec<Device>, String>,
-    /// The index of the one that a program gets, if it gets one.
+    /// The index of the device that a program gets, if any.
     pub chosen: Option<usize>,
 }
 
-/// One device.
+/// A device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its name, and what it is.
+    /// Its name and kind.
     pub name: String,
     /// The platform it belongs to, with the version of its driver.
     pub platform: String,
     /// The library it was found through.
     pub library: String,
-    /// Whether it takes SPIR-V, which every SYCLBIN file holds unless somebody says otherwise.
+    /// Whether it accepts SPIR-V, which every SYCLBIN file contains unless the build excludes it.
     pub takes_spirv: bool,
-    /// Whether it takes PTX, which only those hold that are compiled for NVIDIA's GPUs as well.
+    /// Whether it accepts PTX, which a file contains only if it was also compiled for NVIDIA GPUs.
     pub takes_ptx: bool,
 }
 
 impl Devices {
-    /// Asks the drivers of this machine; `run` says on which device the trial kernel ran.
+    /// Queries the drivers of this machine. `run` gives the device that ran the trial kernel.
     #[must_use]
     pub fn gather(run: Option<&Ran>) -> Self {
         let all = syclbin_rt::Device::all().map_err(|error| error.to_string());
         let listed = all.as_deref().unwrap_or_default();
-        // Parts are not listed, but the devices that they are of.
+        // Parts of a device are not listed, so a part counts as its parent device.
         let is_chosen = |device: &syclbin_rt::Device, run: &Ran| {
             let name = device.to_string();
             run.device == name || run.device.ends_with(&format!(" of {name}"))

@@ -1,4 +1,4 @@
-//! Facts: what was found on this machine, without judgement.
+//! Facts about this machine, without judgement.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,64 +18,64 @@ use crate::toolchain::pip;
 /// The variable that names the device to use.
 const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
 
-/// Where the libstdc++ headers of every GCC of the system lie, in a folder per version.
+/// The directory with the libstdc++ headers of every GCC of the system, in one subdirectory per version.
 const HEADERS: &str = "/usr/include/c++";
 
-/// Everything the report is made from.
+/// All facts that the report is based on.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// The home folder, or why there is none.
+    /// The home directory, or why there is none.
     pub home: Result<PathBuf, String>,
-    /// Whether `SYCLBIN_HOME` names the home folder.
+    /// Whether `SYCLBIN_HOME` names the home directory.
     pub home_is_set: bool,
-    /// Why the pinned wheels are of no use here, if they are not.
+    /// Why the pinned wheels do not work on this machine, if they do not.
     pub unsupported: Option<String>,
-    /// The compiler that a build would take, and what it would not.
+    /// The compiler that a build would use, and the others.
     pub compilers: Compilers,
     /// The newest installed compiler.
     pub compiler: Option<Compiler>,
-    /// What came of compiling a kernel with the compiler that a build would take, if there is one.
+    /// The result of compiling a kernel with the compiler that a build would use, if there is one.
     pub trial: Option<Result<Compiled, String>>,
-    /// Where builds keep what they compiled, and how many bytes that is; `None` if they do not.
+    /// The directory and size in bytes of the build cache; `None` if builds do not use a cache.
     pub cache: Result<Option<(PathBuf, u64)>, String>,
     /// The C++ compiler and standard library of the system.
     pub cpp: Cpp,
-    /// The pip that would fetch wheels, or what was tried.
+    /// The pip that would fetch wheels, or the commands that were tried.
     pub pip: Result<Tool, String>,
-    /// uv, which can stand in for pip.
+    /// uv, which can replace pip.
     pub uv: Option<PathBuf>,
     /// The newest installed CPU device.
     pub cpu_device: Option<CpuDevice>,
-    /// What is installed for compiling to NVIDIA's GPUs.
+    /// The component for compiling to NVIDIA GPUs, if it is installed.
     pub nvidia: Option<Nvidia>,
     /// The value of `SYCLBIN_DEVICE`.
     pub device_variable: Option<String>,
     /// The devices that a program would find.
     pub devices: Devices,
-    /// What came of running that kernel, or the one that is shipped where none was compiled, on the device
-    /// that a program would get.
+    /// The result of running that kernel on the device that a program would get. If no kernel was compiled, the
+    /// shipped kernel runs instead.
     pub run: Result<Ran, String>,
 }
 
-/// What a search for a compiler came to.
+/// The result of a search for a compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compilers {
-    /// The compiler that a build would take, or why there is none.
+    /// The compiler that a build would use, or why there is none.
     pub taken: Result<Taken, String>,
-    /// What comes before it and does not do, each with the reason.
+    /// The candidates before it that were rejected, each with the reason.
     pub passed_over: Vec<String>,
-    /// What comes after it and is not asked.
+    /// The candidates after it, which are not tried.
     pub behind: Vec<String>,
 }
 
-/// The compiler that a build would take.
+/// The compiler that a build would use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// Where it is, and how it was found.
     pub text: String,
-    /// What it says it is.
+    /// The version that it reports.
     pub version: String,
-    /// Whether it is the installed one.
+    /// Whether it is the installed compiler.
     pub is_installed: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct Compiler {
     pub version: String,
     /// Its `syclbin-clang`.
     pub driver: PathBuf,
-    /// The library it calls.
+    /// The library that it calls.
     pub library: PathBuf,
     /// What is wrong with the installation.
     pub damage: Option<String>,
@@ -103,37 +103,37 @@ pub struct CpuDevice {
     pub damage: Option<String>,
 }
 
-/// What compiling for NVIDIA's GPUs takes beside the compiler.
+/// What compiling for NVIDIA GPUs needs in addition to the compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nvidia {
     /// Its version.
     pub version: String,
-    /// Its folder.
+    /// Its directory.
     pub folder: PathBuf,
     /// What is wrong with the installation.
     pub damage: Option<String>,
 }
 
-/// C++ as the system has it.
+/// The C++ toolchain of the system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpp {
     /// A C++ compiler.
     pub compiler: Option<Tool>,
-    /// The newest folder of libstdc++ headers.
+    /// The newest directory of libstdc++ headers.
     pub headers: Option<PathBuf>,
 }
 
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// How it is called.
+    /// The command that runs it.
     pub command: String,
-    /// What it says its version is, or why it does not say.
+    /// The version that it reports, or why it reports none.
     pub version: String,
 }
 
 impl Facts {
-    /// Looks at the machine and at the environment of this process.
+    /// Examines the machine and the environment of this process.
     #[must_use]
     pub fn gather() -> Self {
         let search = std::env::var_os("PATH");
@@ -195,7 +195,7 @@ impl Facts {
     }
 }
 
-/// Where builds keep what they compiled.
+/// Returns the directory and size of the build cache.
 fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
     let named = variable(CACHE_VARIABLE).map(OsString::from);
     let folder = cache::folder(named.as_deref(), home)?;
@@ -205,14 +205,14 @@ fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
     }))
 }
 
-/// What a build script of a crate without `.compiler(..)` would come to.
+/// Finds the compiler for a build script that does not call `.compiler(..)`.
 fn compilers() -> (Compilers, Option<Detected>) {
     let host = host();
     let search = Search {
         variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
         target: host.clone(),
         host,
-        // Asked anew: whoever calls the doctor wants to know how it is now.
+        // No cached answers: the doctor reports the current state.
         answers: Answers::default(),
     };
     let outcome = search.run(None);
@@ -232,7 +232,7 @@ fn compilers() -> (Compilers, Option<Detected>) {
                 version: found.version,
                 is_installed: matches!(found.candidate.origin, Origin::Installed { .. }),
             }),
-            // What was passed over has lines of its own.
+            // Rejected candidates are reported on lines of their own.
             Err(Failure::NotFound { .. }) => Err("none found".to_owned()),
             Err(failure) => Err(syclbin_build::Error::from(failure).to_string()),
         },
@@ -245,7 +245,7 @@ fn compilers() -> (Compilers, Option<Detected>) {
     (compilers, found)
 }
 
-/// The triple that Cargo compiles on, as rustc tells it.
+/// Returns the triple of the host, as reported by rustc.
 fn host() -> Option<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = std::process::Command::new(rustc).arg("-vV").output().ok()?;
@@ -254,7 +254,7 @@ fn host() -> Option<String> {
     Some(host.trim().to_owned())
 }
 
-/// The value of an environment variable; an empty one counts as unset.
+/// Returns the value of an environment variable. An empty value counts as unset.
 fn variable(name: &str) -> Option<String> {
     std::env::var_os(name)
         .filter(|value| !value.is_empty())
@@ -268,7 +268,7 @@ fn damage(installed: &Installed) -> Option<String> {
     }
 }
 
-/// The newest folder below `root` that holds C++ headers.
+/// Returns the newest directory below `root` that holds C++ headers.
 fn headers(root: &Path) -> Option<PathBuf> {
     let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
     folders
@@ -277,7 +277,7 @@ fn headers(root: &Path) -> Option<PathBuf> {
         .max_by_key(|folder| major(folder))
 }
 
-/// Folders are called by a version: 12, or 13.2.0.
+/// Returns the major version in the name of a directory, such as 12 or 13.2.0.
 fn major(folder: &Path) -> u64 {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let digits: String = name.chars().take_while(char::is_ascii_digit).collect();

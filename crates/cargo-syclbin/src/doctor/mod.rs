@@ -1,7 +1,7 @@
-//! `cargo syclbin doctor`: what this machine has, and what it would take to compile and run kernels.
+//! `cargo syclbin doctor`: what this machine has, and what it lacks to compile and run kernels.
 //!
-//! [`Facts`] are gathered from the machine; the [`Report`] over them asks it nothing more, so that
-//! every machine can be made up in a test.
+//! [`Facts`] are gathered from the machine. The [`Report`] uses only these facts, so a test can simulate any
+//! machine.
 
 mod devices;
 mod facts;

@@ -1,7 +1,7 @@
-//! The report: facts, grouped and judged, with what to do about each thing that is missing.
+//! The report: facts, grouped and judged, with a remedy for each missing part.
 //!
-//! Two questions decide: can a kernel be compiled here, and can it be run? Whatever neither needs
-//! is shown without judgement, so that a machine with its own DPC++ is not told to install pip.
+//! Two questions decide: can a kernel be compiled here, and can it be run? Facts that affect neither are shown
+//! without judgement. A machine with its own DPC++ is not told to install pip.
 
 use std::fmt;
 
@@ -10,34 +10,34 @@ use syclbin_toolchain::INSTALL_COMMAND;
 use super::facts::{Compiler, CpuDevice, Facts, Nvidia};
 use crate::ui::Size;
 
-/// How something bears on compiling and running.
+/// The effect of a fact on compiling and running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It is as it should be.
+    /// Everything is in order.
     Good,
-    /// It keeps kernels from being compiled or run.
+    /// It prevents kernels from being compiled or run.
     Bad,
-    /// It is good to know.
+    /// It is for information only.
     Note,
 }
 
 /// One line of the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// How it bears on the verdict.
+    /// Its effect on the verdict.
     pub mark: Mark,
-    /// What it is about.
+    /// The subject.
     pub label: &'static str,
-    /// What was found.
+    /// The finding.
     pub text: String,
-    /// What to do, if anything should be done.
+    /// The remedy, if one is needed.
     pub remedy: Option<String>,
 }
 
-/// Lines that belong together.
+/// Related lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What they are about.
+    /// The subject of the lines.
     pub title: &'static str,
     /// The lines.
     pub items: Vec<Item>,
@@ -55,7 +55,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report over `facts`.
+    /// Creates the report on `facts`.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         let compile = compile(facts);
@@ -72,7 +72,7 @@ impl Report {
         }
     }
 
-    /// Whether a kernel can be compiled and run here.
+    /// Returns whether a kernel can be compiled and run here.
     #[must_use]
     pub const fn is_well(&self) -> bool {
         self.compiles && self.runs
@@ -129,7 +129,7 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
     });
     if let Some(reason) = &facts.unsupported {
         items.push(note("platform", reason.clone()));
-        // No wheel would be of use, so neither is what fetches them.
+        // The wheels do not work here, so pip is not needed either.
         return items;
     }
     items.push(match (&facts.pip, &facts.uv) {
@@ -143,7 +143,7 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
     items
 }
 
-/// The compiler that a build would take, and what it needs.
+/// Reports the compiler that a build would use, and what it needs.
 fn compile(facts: &Facts) -> Vec<Item> {
     let compilers = &facts.compilers;
     let mut items: Vec<_> = compilers
@@ -163,11 +163,11 @@ fn compile(facts: &Facts) -> Vec<Item> {
                 items.extend(facts.compiler.as_ref().map(|one| library(one, &remedy)));
             }
         }
-        // The reason says what to do where a variable forces a compiler.
+        // Where a variable forces a compiler, the reason already contains the remedy.
         Err(reason) if reason.contains("unset ") => items.push(bad("compiler", reason.clone())),
         Err(reason) => items.push(bad("compiler", reason.clone()).with_remedy(&remedy)),
     }
-    // It is of use to the installed compiler alone.
+    // Only the installed compiler uses this.
     if compilers.taken.as_ref().is_ok_and(|one| one.is_installed) {
         items.push(nvidia(facts.nvidia.as_ref()));
     }
@@ -211,7 +211,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
     items
 }
 
-/// The library of the installed compiler.
+/// Reports the library of the installed compiler.
 fn library(compiler: &Compiler, remedy: &str) -> Item {
     let library = compiler.library.display();
     match &compiler.damage {
@@ -222,7 +222,8 @@ fn library(compiler: &Compiler, remedy: &str) -> Item {
     }
 }
 
-/// Whether kernels can be compiled for NVIDIA's GPUs. Most need not, so it decides nothing.
+/// Reports whether kernels can be compiled for NVIDIA GPUs. Most users do not need this, so it does not affect the
+/// verdict.
 fn nvidia(nvidia: Option<&Nvidia>) -> Item {
     let command = format!("`{INSTALL_COMMAND} --component nvidia`");
     let Some(nvidia) = nvidia else {
@@ -239,7 +240,7 @@ fn nvidia(nvidia: Option<&Nvidia>) -> Item {
     }
 }
 
-/// The devices, the one that a program would get, and what came of running a kernel on it.
+/// Reports the devices, the device that a program would get, and the result of running a kernel on it.
 fn run(facts: &Facts) -> Vec<Item> {
     let mut items = Vec::new();
     items.extend(facts.cpu_device.as_ref().map(cpu_device));
@@ -302,7 +303,7 @@ fn cpu_device(device: &CpuDevice) -> Item {
     let text = format!("{}, {}", device.version, device.library.display());
     match &device.damage {
         None => note("CPU device", text),
-        // Another device may well do, so this alone decides nothing.
+        // Another device may work, so this alone does not affect the verdict.
         Some(problem) => note("CPU device", format!("{text}, damaged: {problem}"))
             .with_remedy(&format!("run `{INSTALL_COMMAND} --component cpu-device`")),
     }
@@ -348,7 +349,7 @@ mod tests {
     use super::*;
     use crate::doctor::{Compiled, Compilers, Cpp, Device, Devices, Ran, Taken, Tool};
 
-    /// A machine that has everything.
+    /// Returns the facts of a machine that has everything.
     fn complete() -> Facts {
         Facts {
             home: Ok(PathBuf::from("/cache/syclbin")),

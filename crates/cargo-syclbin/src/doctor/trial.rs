@@ -1,4 +1,4 @@
-//! The trial: a small kernel, compiled and run. That all parts are there does not mean that they work.
+//! The trial: a small kernel is compiled and run, since parts may all be present and still not work.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -10,36 +10,36 @@ use syclbin_build::default_targets;
 use syclbin_build::search::Detected;
 use syclbin_rt::DeviceChoice;
 
-/// A kernel that asks for the headers of both SYCL and the C++ standard library.
+/// A kernel that includes headers of both SYCL and the C++ standard library.
 const SOURCE: &str = include_str!("trial.cpp");
 
-/// The same, compiled to SPIR-V and PTX: it runs where there is no compiler.
+/// The same kernel, compiled to SPIR-V and PTX, for machines without a compiler.
 const SHIPPED: &[u8] = include_bytes!("trial.syclbin");
 
 /// The name of the kernel.
 pub const KERNEL: &str = "trial";
 
-/// What it writes.
+/// The value that the kernel writes.
 pub const VALUE: i32 = 42;
 
-/// How long a run may take. Drivers that compile for the first time take seconds.
+/// The time limit of a run. A driver that compiles for the first time takes seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A compiled trial kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// How long compiling it took.
+    /// The time that compiling took.
     pub time: Duration,
     /// The SYCLBIN file.
     pub file: Vec<u8>,
 }
 
-/// A run of the trial kernel that came to its end.
+/// A completed run of the trial kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
-    /// The device, as a program gets it.
+    /// The device that a program gets.
     pub device: String,
-    /// Why it is that one.
+    /// Why this device was chosen.
     pub reason: String,
     /// Better devices that the file has no code for, each with the reason.
     pub skipped: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// A run on `choice`, with the value that the kernel wrote if it is the right one.
+    /// Describes a run on `choice`. `value` is what the kernel wrote, if it is correct.
     #[must_use]
     pub fn new(choice: &DeviceChoice, value: Option<i32>) -> Self {
         Self {
@@ -59,27 +59,27 @@ impl Ran {
         }
     }
 
-    /// What the process that runs the kernel answers.
+    /// Formats the answer of the process that runs the kernel.
     #[must_use]
     pub fn answer(outcome: &Result<Self, String>) -> String {
         serde_json::to_string(outcome).unwrap_or_default()
     }
 
-    /// Reads such an answer.
+    /// Parses an answer that [`Self::answer`] formatted.
     ///
     /// # Errors
     ///
-    /// The error in it, or what is wrong with it.
+    /// The error in the answer, or why the answer cannot be parsed.
     pub fn read(answer: &str) -> Result<Self, String> {
         serde_json::from_str(answer).unwrap_or_else(|_| Err(format!("it answered {answer:?}")))
     }
 }
 
-/// Compiles the kernel with `compiler`, as a build would.
+/// Compiles the kernel with `compiler`, like a build.
 ///
 /// # Errors
 ///
-/// What the compiler says, or why it could not be asked.
+/// The compiler's error, or why the compiler could not be run.
 pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     let start = Instant::now();
     let folder = directory()?;
@@ -111,11 +111,11 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     })
 }
 
-/// Runs the kernel of `compiled`, or else the one that is shipped, in a process of its own.
+/// Runs the kernel of `compiled`, or else the shipped kernel, in a separate process.
 ///
 /// # Errors
 ///
-/// What went wrong on the way to a result.
+/// What prevented a result.
 pub(super) fn run(compiled: Option<&Compiled>) -> Result<Ran, String> {
     let folder = directory()?;
     let file = folder.path().join("trial.syclbin");
@@ -147,7 +147,7 @@ fn run_by(program: &Path, file: &Path, limit: Duration) -> Result<Ran, String> {
     };
     let mut answer = String::new();
     if let Some(mut stdout) = child.stdout.take() {
-        // The answer of a process that crashed is empty.
+        // The answer of a crashed process is empty.
         let _ = stdout.read_to_string(&mut answer);
     }
     match status.success() {

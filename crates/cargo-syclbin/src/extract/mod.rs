@@ -1,4 +1,4 @@
-//! `cargo syclbin extract`: device images out of what compilers and linkers make.
+//! `cargo syclbin extract`: extracts device images from the files that compilers and linkers write.
 
 mod name;
 mod report;
@@ -42,7 +42,7 @@ pub struct Options {
     pub format: Format,
 }
 
-/// A path that is not `-`, which elsewhere means standard output: the report goes there.
+/// Parses a path other than `-`. Elsewhere `-` means standard output, which here receives the report.
 fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path == Path::new("-") {
         true => Err("the report goes to standard output; name a place on disk"),
@@ -54,8 +54,8 @@ fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, could not hold device images or is damaged, when a file to write
-/// exists, or cannot be written.
+/// When the file cannot be read, cannot contain device images or is damaged. Also when an output file exists or
+/// cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
     let input = Input::read(&options.file)?;
     let images = images(&input.bytes).map_err(|cause| Error::Extract {
@@ -103,7 +103,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(found_any)
 }
 
-/// The images as a SYCLBIN file for `path`.
+/// Packages the images as a SYCLBIN file for `path`.
 fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(Package, Vec<u8>)> {
     let (made, notes) = package(images);
     if made.modules.is_empty() {
@@ -131,16 +131,16 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
     Ok((made, bytes))
 }
 
-/// Writes files, each whole or not at all, and none if one of them is in the way.
+/// Writes files, each completely or not at all. Writes none if any of them already exists.
 fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> Result<()> {
     if let Some(folder) = folder.filter(|_| !outputs.is_empty()) {
         std::fs::create_dir_all(folder).map_err(|cause| match cause.kind() {
-            // "File exists" would be a riddle: it is the folder that should.
+            // "File exists" would be confusing here: the problem is that it is not a directory.
             ErrorKind::AlreadyExists => save_error(folder, ErrorKind::NotADirectory.into()),
             _ => save_error(folder, cause),
         })?;
     }
-    // A link that leads nowhere is in the way as well.
+    // A dangling symbolic link counts as an existing file.
     let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();
     let existing = outputs.iter().map(|(path, _)| path).find(exists);
     if let Some(path) = existing.filter(|_| !force) {
@@ -149,7 +149,7 @@ fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> 
     for (path, bytes) in outputs {
         let written = match force {
             true => syclbin_build::file::replace(path, bytes),
-            // It may have appeared since we looked.
+            // The file may have been created since the check above.
             false => syclbin_build::file::create(path, bytes),
         };
         written.map_err(|cause| save_error(path, cause))?;

@@ -1,4 +1,4 @@
-//! Names for the files of extracted images, made of text that is not to be trusted.
+//! File names for extracted images, built from untrusted text.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use syclbin::Content;
 use syclbin::extract::DeviceImage;
 
-/// Bytes that one part of a name may have: three parts and an extension stay below the 255 bytes
-/// that file systems take.
+/// The byte limit for a part of a name. Three parts and an extension stay below the 255 bytes that file systems
+/// allow.
 const LONGEST: usize = 60;
 
-/// What the names of all images of the file `input` begin with.
+/// Returns the start of the names of all images of the file `input`.
 pub(super) fn stem(input: &Path) -> String {
     let stem = input.file_stem().unwrap_or_default().to_string_lossy();
     match clean(&stem) {
@@ -19,8 +19,7 @@ pub(super) fn stem(input: &Path) -> String {
     }
 }
 
-/// The name for image `index`: `saxpy.0.spir64-unknown-unknown.spv`. The index keeps it apart from
-/// all others.
+/// Returns the name for image `index`: `saxpy.0.spir64-unknown-unknown.spv`. The index makes it unique.
 pub(super) fn name(stem: &str, index: usize, image: &DeviceImage<'_>) -> String {
     let mut name = format!("{stem}.{index}");
     for part in [&image.triple, &image.arch] {
@@ -33,7 +32,7 @@ pub(super) fn name(stem: &str, index: usize, image: &DeviceImage<'_>) -> String 
     name
 }
 
-/// `text` with only what means nothing to a file system or a shell.
+/// Replaces all characters of `text` that have a meaning to a file system or a shell.
 fn clean(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     let text: String = text
@@ -41,7 +40,7 @@ fn clean(text: &str) -> String {
         .take(LONGEST)
         .map(|c| if plain(c) { c } else { '_' })
         .collect();
-    // No `..`, no hidden file, nothing that looks like an option.
+    // Avoids `..`, hidden files, and names that look like an option.
     text.replace("..", "__")
         .trim_start_matches(['.', '-'])
         .trim_end_matches('.')
@@ -49,7 +48,7 @@ fn clean(text: &str) -> String {
 }
 
 fn extension(content: Content) -> &'static str {
-    /// ELF's number for CUDA.
+    /// The ELF machine number of CUDA.
     const EM_CUDA: u16 = 190;
     match content {
         Content::SpirV => ".spv",

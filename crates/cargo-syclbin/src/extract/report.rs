@@ -1,7 +1,7 @@
-//! What was found: one tree of facts for people and for programs.
+//! The report on extracted images: one data structure for people and for programs.
 //!
-//! Its field names are those of the JSON form, `schema/extract.schema.json`; a field that does not
-//! apply is `null` there, never absent.
+//! Its field names are the names in the JSON form, `schema/extract.schema.json`. A field that does not apply is
+//! `null` there, never absent.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::inspect::qualified;
 use crate::ui::{ATTENTION, Escaped, Shown, Size};
 
 const TITLE: Style = Style::new().bold();
-/// Kernels of one image that are named.
+/// The number of kernels per image that are named.
 const NAMES: usize = 8;
 
 /// The images of a file.
@@ -23,26 +23,26 @@ const NAMES: usize = 8;
 pub struct Report {
     /// See [`SCHEMA_VERSION`](crate::ui::SCHEMA_VERSION).
     pub schema_version: u32,
-    /// The path of the file as it was given.
+    /// The path of the file as given.
     pub path: String,
-    /// In their order.
+    /// The images, in file order.
     pub images: Vec<Found>,
-    /// The SYCLBIN file that was made of them.
+    /// The SYCLBIN file that was made from them.
     pub syclbin: Option<Package>,
 }
 
 /// An image that was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
-    /// Where it came from, such as `section .llvm.offloading: entry 0`; empty if it is the file.
+    /// Its origin, such as `section .llvm.offloading: entry 0`; empty if the image is the whole file.
     pub origin: String,
-    /// Where it starts in the file.
+    /// Its offset in the file.
     pub offset: u64,
-    /// In bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Of its bytes.
+    /// The SHA-256 of its bytes.
     pub sha256: String,
-    /// What its bytes are, whatever the file says.
+    /// The format of its bytes, whatever the file says.
     pub content: String,
     /// The programming model it was made for.
     pub offload_kind: String,
@@ -52,33 +52,33 @@ pub struct Found {
     pub arch: String,
     /// The symbols of its kernels, where they are known.
     pub kernels: Option<Vec<String>>,
-    /// The file it was written to.
+    /// The path of the file it was written to.
     pub written: Option<String>,
-    /// Why there is no file to write.
+    /// Why it was not written.
     pub skipped: Option<&'static str>,
 }
 
 /// A SYCLBIN file that was made.
 #[derive(Clone, Debug, Serialize)]
 pub struct Package {
-    /// Where it is.
+    /// Its path.
     pub path: String,
-    /// How many abstract modules it has.
+    /// The number of its abstract modules.
     pub module_count: usize,
     /// `input`, `object` or `executable`.
     pub state: Option<&'static str>,
-    /// What to know of the images.
+    /// Notes on the images.
     pub notes: Vec<Note>,
 }
 
-/// Something to know of an image that was packaged, or why it was not.
+/// A note on a packaged image, or the reason why an image was not packaged.
 #[derive(Clone, Debug, Serialize)]
 pub struct Note {
-    /// Which image, counted from 0.
+    /// The number of the image, counted from 0.
     pub image: usize,
     /// Whether it is in the SYCLBIN file.
     pub packaged: bool,
-    /// What there is to know.
+    /// The note.
     pub text: String,
 }
 
@@ -104,7 +104,7 @@ impl Found {
     }
 }
 
-/// The report for people, with colours.
+/// Formats the report for people, with colours.
 pub(super) fn render(report: &Report) -> String {
     let mut text = String::new();
     for (index, image) in report.images.iter().enumerate() {
@@ -133,7 +133,7 @@ pub(super) fn render(report: &Report) -> String {
             text,
             "    SYCLBIN, {state} state, {count} abstract module{plural}"
         );
-        // Images of one kind lack the same things, and one line is enough to say so.
+        // Images of one kind lack the same things, so one line covers them all.
         let mut said: Vec<(&Note, Vec<String>)> = Vec::new();
         for note in &package.notes {
             let same = |(other, _): &&mut (&Note, Vec<String>)| {

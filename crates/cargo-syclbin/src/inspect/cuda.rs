@@ -1,12 +1,12 @@
-//! Code for NVIDIA GPUs: what each part of an image is, and for which of them.
+//! Code for NVIDIA GPUs: the kind of each part of an image, and the GPUs it is for.
 
 use syclbin::cubin::{self, Compression, EntryKind};
 use syclbin::{Content, ptx};
 
-/// No report needs more entries of one image.
+/// The most entries of one image that a report shows.
 const MAX_ENTRIES: usize = 64;
 
-/// One text for each part; none where it is other code, or damaged.
+/// Describes each part. Returns nothing for other code, or for damaged code.
 pub(super) fn parts(bytes: &[u8]) -> Vec<String> {
     match Content::of(bytes) {
         Content::Ptx => {

@@ -1,4 +1,4 @@
-//! The report, gathered from a file.
+//! Builds the report from a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +22,11 @@ use crate::input::{Input, hex, sha256};
 use crate::ui::{SCHEMA_VERSION, is_plain};
 
 impl Report {
-    /// What there is to say of a file.
+    /// Creates the report on a file.
     ///
     /// # Errors
     ///
-    /// When the file is no SYCLBIN file or does not hold together.
+    /// When the file is not a SYCLBIN file, or is inconsistent.
     pub fn of(input: &Input) -> Result<Self> {
         let (file, model) = input.syclbin()?;
         let damaged = |cause| input.not_syclbin(cause);
@@ -73,7 +73,7 @@ impl Report {
     }
 }
 
-/// The kernels of a file. Where its SPIR-V cannot be read, that is each kernel's reason.
+/// Lists the kernels of a file. If the SPIR-V is unreadable, each kernel gets that as its reason.
 fn kernels(model: &Syclbin<'_>, views: &[Views]) -> Vec<Kernel> {
     let signatures = match signature::kernels(model) {
         Ok(signatures) => {
@@ -96,7 +96,7 @@ fn kernels(model: &Syclbin<'_>, views: &[Views]) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = signatures;
     for kernel in &mut kernels {
         kernel.modules = places.remove(kernel.symbol.as_str()).unwrap_or_default();
-        // Modules that share a kernel are one meaning for several targets.
+        // Modules that share a kernel hold the same kernel for several targets.
         if let Some(module) = kernel.modules.first() {
             views[*module].complete(kernel);
         }
@@ -199,7 +199,7 @@ impl Image {
     }
 }
 
-/// The name of a state, as `-fsyclbin=` takes it.
+/// Returns the name of a state, as in `-fsyclbin=`.
 #[must_use]
 pub fn state_name(state: State) -> Option<&'static str> {
     match state {
@@ -237,7 +237,7 @@ fn sets(sets: &PropertySets<'_>) -> Vec<Set> {
         .collect()
 }
 
-/// `bytes` as text, if all of it can be seen.
+/// Returns `bytes` as text, if all of it is printable.
 fn printable(bytes: &[u8]) -> Option<String> {
     let text = str::from_utf8(bytes).ok()?;
     (!text.is_empty() && text.chars().all(is_plain)).then(|| text.to_owned())

@@ -1,4 +1,4 @@
-//! A kernel on a line of text: as C++ declares it, and what stands beside that.
+//! A kernel on one line of text: its C++ declaration, and notes beside it.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use syclbin::signature::mangled;
 use super::report::{Kernel, Parameter};
 use crate::ui::{ATTENTION, Shown};
 
-/// A kernel as C++ declares it, as far as that is known.
+/// Returns the C++ declaration of a kernel, as far as it is known.
 pub(super) fn signature(kernel: &Kernel) -> String {
     if let Some(declaration) = &kernel.declaration {
         return Shown(declaration).to_string();
@@ -17,7 +17,7 @@ pub(super) fn signature(kernel: &Kernel) -> String {
         return Shown(name).to_string();
     };
     let parameters: Vec<_> = parameters.iter().map(declare).collect();
-    // A kernel that is named after a type is an object: it is made of these, and returns nothing.
+    // A kernel named after a type is an object: its parameters are members, and it returns nothing.
     let void = if kernel.symbol.starts_with("_ZTS") {
         ""
     } else {
@@ -35,7 +35,7 @@ fn declare(parameter: &Parameter) -> String {
     }
 }
 
-/// What stands beside a kernel.
+/// Returns the notes beside a kernel.
 pub(super) fn beside(kernel: &Kernel) -> String {
     let mut notes = Vec::new();
     let size = kernel.required_work_group_size.as_deref();
@@ -72,20 +72,20 @@ pub(super) fn beside(kernel: &Kernel) -> String {
     text
 }
 
-/// A size of several dimensions.
+/// Formats a size of several dimensions.
 pub(super) fn extent(size: &[impl ToString]) -> String {
     let size: Vec<_> = size.iter().map(ToString::to_string).collect();
     size.join(" x ")
 }
 
-/// The name behind a symbol, where it can be read.
+/// Returns the qualified name in a symbol, or the symbol itself if it cannot be demangled.
 #[must_use]
 pub fn qualified(symbol: &str) -> String {
     let name = mangled::parse(symbol).map(|name| name.qualified());
     Shown(name.as_deref().unwrap_or(symbol)).to_string()
 }
 
-/// The same, with the parameters of a function.
+/// Returns the same name, with the parameters of a function.
 pub(super) fn declared(symbol: &str) -> String {
     let parameters = mangled::parse(symbol).and_then(|name| name.parameters);
     let parameters = parameters.map(|types| format!("({})", types.join(", ")));

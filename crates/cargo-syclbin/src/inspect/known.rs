@@ -1,7 +1,7 @@
-//! What the property sets of a module mean, in the words of the report.
+//! The meaning of a module's property sets, in the report's terms.
 //!
-//! A property whose value means nothing costs the view that it belongs to, and is told; the rest of
-//! the file still shows.
+//! A property with a meaningless value is reported, and the view that it belongs to is left out. The rest of the
+//! file still shows.
 
 use std::collections::BTreeSet;
 
@@ -47,47 +47,47 @@ const KNOWN: [&str; 27] = [
     set::PLACEHOLDER,
 ];
 
-/// Whether the meaning of the set called `name` is known.
+/// Returns whether the meaning of the set called `name` is known.
 pub(super) fn is_known(name: &str) -> bool {
     KNOWN.contains(&name)
 }
 
-/// What a device must have.
+/// The requirements on a device.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Requirements {
-    /// What it can do.
+    /// The required aspects.
     pub aspects: Vec<RequiredAspect>,
-    /// The one size of work-group that the kernels run with, in SYCL's order.
+    /// The only work-group size that the kernels run with, in SYCL's order.
     pub required_work_group_size: Option<Vec<u64>>,
-    /// The one size of sub-group that they run with.
+    /// The only sub-group size that the kernels run with.
     pub required_sub_group_size: Option<u32>,
-    /// The targets it may be, by the numbers of `-fsycl-fixed-targets`.
+    /// The allowed targets, by the numbers of `-fsycl-fixed-targets`.
     pub fixed_targets: Vec<u32>,
-    /// The target or architecture it must be, such as `intel_gpu_pvc`.
+    /// The required target or architecture, such as `intel_gpu_pvc`.
     pub compile_target: Option<String>,
-    /// The matrices it must have: type, use, rows and columns of each.
+    /// The required matrices: type, use, rows and columns of each.
     pub matrices: Vec<Vec<String>>,
-    /// The products of matrices it must have: types of A, B, C and D, then M, K and N.
+    /// The required matrix products: types of A, B, C and D, then M, K and N.
     pub matrix_products: Vec<Vec<String>>,
 }
 
-/// Something a device can do.
+/// A required capability of a device.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequiredAspect {
-    /// By SYCL's enumeration.
+    /// Its number in SYCL's enumeration.
     pub number: u32,
-    /// Its name, where it is known.
+    /// Its name, if known.
     pub name: Option<&'static str>,
 }
 
 /// How the code was compiled.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Build {
-    /// 0 to 3.
+    /// The optimization level, 0 to 3.
     pub optimization_level: Option<u32>,
     /// Whether it is code of the explicit-SIMD extension.
     pub esimd: bool,
-    /// Registers of a thread of an Intel GPU; 0 is automatic.
+    /// The number of registers of a thread of an Intel GPU; 0 is automatic.
     pub register_count: Option<u32>,
     /// Whether specialization constants were replaced by their defaults.
     pub specialized_with_defaults: bool,
@@ -98,7 +98,7 @@ pub struct Build {
 pub struct SpecializationConstant {
     /// Its symbolic name.
     pub name: String,
-    /// In bytes, gaps and padding included.
+    /// Its size in bytes, gaps and padding included.
     pub size: u64,
     /// Its scalars.
     pub scalars: Vec<SpecializationScalar>,
@@ -111,9 +111,9 @@ pub struct SpecializationConstant {
 pub struct SpecializationScalar {
     /// Its number in the code.
     pub id: u32,
-    /// Where it lies in the constant, in bytes.
+    /// Its offset in the constant, in bytes.
     pub offset: u64,
-    /// In bytes.
+    /// Its size in bytes.
     pub size: u64,
 }
 
@@ -124,9 +124,9 @@ pub struct DeviceGlobal {
     pub name: String,
     /// Its name in the code.
     pub symbol: Option<String>,
-    /// In bytes.
+    /// Its size in bytes.
     pub size: u32,
-    /// Whether the value stands in the variable itself, so that each image has one of its own.
+    /// Whether the value is stored in the variable itself, so that each image has its own value.
     pub image_scope: bool,
 }
 
@@ -139,7 +139,7 @@ pub(super) struct Views {
     masks: Named<ArgumentMask>,
     specialization: SpecializationConstants,
     globals: Named<metadata::DeviceGlobal>,
-    /// Properties that mean nothing.
+    /// Properties with meaningless values.
     pub(super) problems: Vec<String>,
 }
 
@@ -186,7 +186,7 @@ impl Views {
     }
 
     pub(super) fn specialization_constants(&self) -> Vec<SpecializationConstant> {
-        // `read` has worked the layout out once without a complaint.
+        // `read` has already computed the layout without an error.
         let layout = self.specialization.layout().unwrap_or_default();
         let defaults = self.specialization.defaults.as_deref();
         layout
@@ -211,7 +211,7 @@ impl Views {
     }
 
     pub(super) fn device_globals(&self) -> Vec<DeviceGlobal> {
-        // The reference runtime may write a name twice, once with the prefix of a run.
+        // The reference runtime may write a name twice, once with a prefix that differs per run.
         let mut seen = BTreeSet::new();
         let globals = self.globals.iter();
         globals
@@ -226,7 +226,7 @@ impl Views {
             .collect()
     }
 
-    /// Fills in what a launcher of `kernel` must obey.
+    /// Fills in the launch requirements of `kernel`.
     pub(super) fn complete(&self, kernel: &mut Kernel) {
         if let Some(sizes) = self.program.kernels.get(&kernel.symbol) {
             kernel.required_work_group_size = sizes.required_sycl();
@@ -243,7 +243,7 @@ impl Views {
     }
 }
 
-/// A view, or the default and a word on what is wrong.
+/// Returns a view. If it is malformed, returns the default and records the problem.
 fn told<T: Default>(view: Result<T, Malformed>, problems: &mut Vec<String>) -> T {
     view.unwrap_or_else(|problem| {
         problems.push(problem.to_string());

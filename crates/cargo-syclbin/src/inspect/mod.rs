@@ -1,4 +1,4 @@
-//! `cargo syclbin inspect`: what a SYCLBIN file holds.
+//! `cargo syclbin inspect`: the content of a SYCLBIN file.
 
 mod cuda;
 mod gather;
@@ -33,11 +33,11 @@ pub struct Options {
     pub raw: bool,
 }
 
-/// Prints a report over a file.
+/// Prints a report on a file.
 ///
 /// # Errors
 ///
-/// When the file cannot be read, or is no SYCLBIN file.
+/// When the file cannot be read, or is not a SYCLBIN file.
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let report = Report::of(&input)?;

@@ -1,4 +1,4 @@
-//! A parameter of a kernel: what is passed, as a report has it and as C++ spells it.
+//! A parameter of a kernel, as shown in a report and as spelled in C++.
 
 use syclbin::signature::{
     self, Access, Argument, Element, Layouts, Pointee, Scalar, StructId, Type,
@@ -83,7 +83,7 @@ fn pointed(pointee: &Pointee) -> Option<&'static str> {
     }
 }
 
-/// A number's type by its name in Rust.
+/// Returns the Rust name of a numeric type.
 const fn scalar(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Bool => "bool",
@@ -102,7 +102,7 @@ const fn scalar(scalar: Scalar) -> &'static str {
     }
 }
 
-/// The type as C++ spells it, as far as the file tells.
+/// Returns the C++ spelling of a type, as far as the file tells.
 fn spell(ty: &Type, sign_known: bool, layouts: &Layouts) -> String {
     let element = |element: &Element| match element {
         Element::Scalar(Scalar::I8) if !sign_known => "char".to_owned(),

@@ -1,7 +1,7 @@
-//! What is said of a file: one tree of facts for people and for programs.
+//! The report on a file: one data structure for people and for programs.
 //!
-//! Its field names are those of the JSON form, `schema/inspect.schema.json`; a field that does not
-//! apply is `null` there, never absent.
+//! Its field names are the names in the JSON form, `schema/inspect.schema.json`. A field that does not apply is
+//! `null` there, never absent.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ pub use super::known::{
     Build, DeviceGlobal, RequiredAspect, Requirements, SpecializationConstant, SpecializationScalar,
 };
 
-/// All that is said of a file.
+/// The whole report on a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// See [`SCHEMA_VERSION`](crate::ui::SCHEMA_VERSION).
@@ -25,9 +25,9 @@ pub struct Report {
 /// The file as a whole.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileFacts {
-    /// The path as it was given.
+    /// The path as given.
     pub path: String,
-    /// In bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// The container, by [`syclbin::Container::name`].
     pub container: &'static str,
@@ -57,17 +57,17 @@ pub struct StringEntry {
 /// An entry of the wrapper that is not SYCLBIN's.
 #[derive(Clone, Debug, Serialize)]
 pub struct ForeignEntry {
-    /// What the image is, by number.
+    /// The kind of the image, by number.
     pub image_kind: u16,
     /// The offloading model, by number.
     pub offload_kind: u16,
-    /// What is said of it.
+    /// The strings of the entry.
     pub strings: Vec<StringEntry>,
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub size: u64,
 }
 
-/// A kernel, and what a launcher must know of it.
+/// A kernel, and what a launcher must know about it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kernel {
     /// The symbol in the code.
@@ -76,21 +76,21 @@ pub struct Kernel {
     pub name: Option<String>,
     /// The C++ declaration, where it is known.
     pub declaration: Option<String>,
-    /// What it takes, unless there is a reason why that cannot be told.
+    /// Its parameters, unless there is a reason why they are unknown.
     pub parameters: Option<Vec<Parameter>>,
-    /// Why its parameters cannot be told.
+    /// Why its parameters are unknown.
     pub reason: Option<String>,
-    /// The one size of work-group it runs with, in SYCL's order: the last number is the fastest.
+    /// The only work-group size that it runs with, in SYCL's order: the last number is the fastest.
     pub required_work_group_size: Option<Vec<u32>>,
-    /// The largest size of work-group along each dimension, in SYCL's order.
+    /// The largest work-group size along each dimension, in SYCL's order.
     pub maximum_work_group_size: Option<Vec<u32>>,
-    /// How many dimensions it has, where the file says.
+    /// The number of its dimensions, if the file says.
     pub work_group_dimensions: Option<usize>,
-    /// The one size of sub-group it runs with.
+    /// The only sub-group size that it runs with.
     pub required_sub_group_size: Option<u32>,
-    /// Places of the arguments that the compiler removed, counted from 0.
+    /// Indices of the arguments that the compiler removed, counted from 0.
     pub eliminated_arguments: Vec<usize>,
-    /// The abstract modules that have it.
+    /// The abstract modules that contain it.
     pub modules: Vec<usize>,
 }
 
@@ -104,30 +104,30 @@ pub struct Parameter {
     pub ty: ParameterType,
     /// Whether the file tells signed from unsigned; if not, `type` says signed.
     pub sign_known: bool,
-    /// What becomes of the arguments it is in the code: `passed` or `removed` by the compiler.
+    /// The state of each of its arguments in the code: `passed`, or `removed` by the compiler.
     pub arguments: Vec<&'static str>,
 }
 
 /// The type of a parameter.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ParameterType {
-    /// Such as `scalar` or `pointer`.
+    /// The kind, such as `scalar` or `pointer`.
     pub kind: &'static str,
-    /// Such as `f32`: what it is, or what it consists of or points to, if that is a number.
+    /// The number type, such as `f32`, that it is, consists of or points to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scalar: Option<&'static str>,
-    /// `read` or `read_write`, of what is in device memory.
+    /// `read` or `read_write`, for types in device memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<&'static str>,
-    /// As C++ spells it, as far as the file tells.
+    /// The C++ spelling, as far as the file tells.
     pub cpp: String,
-    /// How many elements a vector or array has.
+    /// The number of elements of a vector or array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// How many dimensions an accessor has.
+    /// The number of dimensions of an accessor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<u8>,
-    /// Bytes of work-group memory, where they are fixed.
+    /// The bytes of work-group memory, if fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// The struct that it is, consists of or points to, with offsets.
@@ -140,25 +140,25 @@ pub struct ParameterType {
 pub struct Module {
     /// The symbols of its kernels.
     pub kernels: Vec<String>,
-    /// Its images: IR, then native.
+    /// Its images: IR images, then native images.
     pub images: Vec<Image>,
-    /// What a device must have.
+    /// The requirements on a device.
     pub requirements: Requirements,
     /// How the code was compiled.
     pub build: Build,
-    /// Its specialization constants, in the order that their defaults have.
+    /// Its specialization constants, in the order of their defaults.
     pub specialization_constants: Vec<SpecializationConstant>,
     /// Its device globals.
     pub device_globals: Vec<DeviceGlobal>,
-    /// Symbols it uses and does not have.
+    /// Symbols that it uses but does not define.
     pub imports: Vec<String>,
-    /// Symbols it offers to others.
+    /// Symbols that it exports to others.
     pub exports: Vec<String>,
-    /// Properties that should mean something and do not.
+    /// Known properties whose values are meaningless.
     pub problems: Vec<String>,
     /// Strings of the wrapper without a meaning in SYCLBIN.
     pub strings: Vec<StringEntry>,
-    /// All of the above and the rest, as the file has it.
+    /// All property sets, including the above, as stored in the file.
     pub property_sets: Vec<Set>,
 }
 
@@ -175,34 +175,34 @@ pub struct Image {
     pub arch: Option<String>,
     /// The target triple; empty where the file does not say.
     pub target: String,
-    /// In bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Where it starts in the file.
+    /// Its offset in the file.
     pub offset: u64,
-    /// Of its bytes.
+    /// The SHA-256 of its bytes.
     pub sha256: String,
-    /// What its bytes are, whatever the file says.
+    /// The format of its bytes, whatever the file says.
     pub content: String,
-    /// Of code for NVIDIA GPUs: what its parts are, and for which of them.
+    /// For code for NVIDIA GPUs: the kind of each part, and its GPUs.
     pub cuda: Vec<String>,
     /// Strings of the wrapper without a meaning in SYCLBIN.
     pub strings: Vec<StringEntry>,
-    /// What the file says of it.
+    /// Its properties in the file.
     pub property_sets: Vec<Set>,
 }
 
-/// A property set, as the file has it.
+/// A property set, as stored in the file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Set {
-    /// Such as `SYCL/kernel names`.
+    /// Its name, such as `SYCL/kernel names`.
     pub name: String,
-    /// Whether this program knows what it means.
+    /// Whether this program knows its meaning.
     pub known: bool,
-    /// In the order of the file.
+    /// Its properties, in file order.
     pub properties: Vec<Property>,
 }
 
-/// A property, as the file has it.
+/// A property, as stored in the file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Property {
     /// Its key.
@@ -221,16 +221,16 @@ pub enum PropertyValue {
         /// The number.
         value: u32,
     },
-    /// Bits.
+    /// A sequence of bits.
     Bytes {
-        /// How many count.
+        /// The number of bits.
         bits: u64,
         /// The bytes that hold them.
         hex: String,
         /// The bytes as text, if they are printable.
         text: Option<String>,
     },
-    /// Of a type that is not known.
+    /// A value of an unknown type.
     Other {
         /// The number of the type.
         type_number: u32,

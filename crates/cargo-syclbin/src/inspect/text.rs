@@ -1,4 +1,4 @@
-//! The report as text: kernels first, then the file, then module by module.
+//! The report as text: kernels first, then the file, then each module.
 
 use std::fmt::{self, Write as _};
 
@@ -13,14 +13,14 @@ use crate::ui::{ATTENTION, Escaped, Shown, Size};
 const TITLE: Style = Style::new().bold();
 const NAME: Style = AnsiColor::Cyan.on_default();
 const LABEL: Style = Style::new().dimmed();
-/// Columns of the labels.
+/// The width of the labels in columns.
 const WIDTH: usize = 10;
-/// Columns beyond which signatures no longer push aside what stands beside them.
+/// The widest signature in columns that still moves the notes beside it to the right.
 const WIDEST: usize = 72;
-/// Names of one list that are shown.
+/// The number of names shown from one list.
 const NAMES: usize = 8;
 
-/// The report, with colours; all sets of properties too if `raw`.
+/// Formats the report with colours. With `raw`, includes every property set.
 pub(super) fn render(report: &Report, raw: bool) -> String {
     let mut page = Page::default();
     page.kernels(&report.kernels);
@@ -39,7 +39,7 @@ struct Page(String);
 
 impl Page {
     fn write(&mut self, text: fmt::Arguments<'_>) {
-        // A String takes all there is.
+        // Writing to a string cannot fail.
         let _ = self.0.write_fmt(text);
     }
 
@@ -128,7 +128,7 @@ impl Page {
                 false => "",
             };
             let size = Size(global.size.into());
-            // The name in the code is the one that its author knows.
+            // The author of the kernel knows the name in the code.
             let name = global.symbol.as_ref().unwrap_or(&global.name);
             self.field("global", format_args!("{}: {size}{scope}", declared(name)));
         }
@@ -192,7 +192,7 @@ impl Page {
         }
     }
 
-    /// Sets whose meaning is not known.
+    /// Shows the sets whose meaning is unknown.
     fn unknown(&mut self, sets: &[Set]) {
         for set in sets.iter().filter(|set| !set.known) {
             let plural = if set.properties.len() == 1 {
@@ -236,7 +236,7 @@ impl Page {
     }
 }
 
-/// What a device must have, in words.
+/// Describes the requirements on a device.
 fn needed(needs: &Requirements) -> Vec<String> {
     let mut needed = Vec::new();
     needed.extend(needs.aspects.iter().map(|aspect| match aspect.name {
@@ -267,7 +267,7 @@ fn needed(needs: &Requirements) -> Vec<String> {
     needed
 }
 
-/// How the code was compiled, in words.
+/// Describes how the code was compiled.
 fn built(build: &Build) -> Vec<String> {
     let mut built = Vec::new();
     built.extend(build.optimization_level.map(|level| format!("-O{level}")));
@@ -279,7 +279,7 @@ fn built(build: &Build) -> Vec<String> {
     built
 }
 
-/// A number of bytes for people, and to the byte.
+/// A number of bytes for people, with the exact count.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -291,7 +291,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The value of a property, all of it.
+/// The complete value of a property.
 struct Raw<'a>(&'a PropertyValue);
 
 impl fmt::Display for Raw<'_> {

@@ -1,7 +1,7 @@
-//! The compiler driver, `syclbin-clang`: built with this program, copied into the compiler.
+//! The compiler driver `syclbin-clang`, which is built with this program and copied into the compiler.
 //!
-//! It comes from no wheel. `cargo install` and `cargo build` put it beside `cargo-syclbin`, and the
-//! copy in the compiler's folder follows it: a newer one replaces it without any download.
+//! It comes from this package, not from a wheel: `cargo install` and `cargo build` put it beside `cargo-syclbin`. A
+//! newer driver replaces the copy in the compiler's directory without a download.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 use super::staging::Staging;
 use crate::error::{Error, Result};
 
-/// The driver that lies beside a program.
+/// The driver beside a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver(PathBuf);
 
 impl Driver {
-    /// The driver beside `program`, be it there or not.
+    /// Returns the driver beside `program`, whether or not the file exists.
     #[must_use]
     pub fn beside(program: &Path) -> Self {
         let name = format!("syclbin-clang{}", std::env::consts::EXE_SUFFIX);
         Self(program.with_file_name(name))
     }
 
-    /// The driver beside the running program.
+    /// Returns the driver beside the running program.
     ///
     /// # Errors
     ///
-    /// When the system does not say where this program lies.
+    /// When the system does not report where this program is.
     pub fn beside_this_program() -> Result<Self> {
         match std::env::current_exe() {
             Ok(program) => Ok(Self::beside(&program)),
@@ -34,11 +34,11 @@ impl Driver {
         }
     }
 
-    /// Its path, if it is there.
+    /// Returns its path, if the file exists.
     ///
     /// # Errors
     ///
-    /// When it is not, with how to get it.
+    /// When the file does not exist. The error says how to get it.
     pub fn path(&self) -> Result<&Path> {
         if self.0.is_file() {
             return Ok(&self.0);
@@ -48,13 +48,13 @@ impl Driver {
         })
     }
 
-    /// Its size in bytes; none when it is not there.
+    /// Returns its size in bytes, or zero when it does not exist.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.0.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// Whether `copy` has the same content. A copy that cannot be read has not.
+    /// Returns whether `copy` has the same content. An unreadable copy does not.
     #[must_use]
     pub fn is_same_as(&self, copy: &Path) -> bool {
         let sizes = (self.0.metadata(), copy.metadata());
@@ -64,11 +64,11 @@ impl Driver {
         mine.len() == theirs.len() && same_content(&self.0, copy).unwrap_or(false)
     }
 
-    /// Copies it to `target`, executable, and gives its size in bytes.
+    /// Copies it to `target`, makes the copy executable, and returns its size in bytes.
     ///
     /// # Errors
     ///
-    /// When it is not there, or cannot be copied.
+    /// When it does not exist, or cannot be copied.
     pub fn copy_to(&self, target: &Path, staging: &Staging) -> Result<u64> {
         std::fs::copy(self.path()?, target)
             .and_then(|size| File::open(target)?.sync_all().map(|()| size))

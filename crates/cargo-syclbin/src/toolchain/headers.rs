@@ -1,5 +1,5 @@
-//! The headers `<syclbin/...>`, installed beside the compiler as `syclbin-clang` is: they come from no
-//! wheel, and follow this program's own.
+//! The headers `<syclbin/...>`, installed beside the compiler like `syclbin-clang`. They come from this program,
+//! not from a wheel, and are updated with it.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use super::manifest::Manifest;
 use super::staging::Staging;
 use crate::error::Result;
 
-/// The include folder in the compiler's.
+/// The include directory, relative to the compiler's directory.
 const FOLDER: &str = "include";
 
-/// Whether a path in a manifest is that of a header.
+/// Returns whether a path in a manifest names one of these headers.
 pub(super) fn is_one(path: &str) -> bool {
     path.strip_prefix("include/")
         .is_some_and(|path| path.starts_with("syclbin/"))
 }
 
-/// Whether the headers in the folder of the compiler are these, and no others are recorded.
+/// Returns whether the compiler's directory holds exactly these headers, and the manifest records no others.
 pub(super) fn fit(folder: &Path, manifest: &Manifest) -> bool {
     let recorded = manifest.files.iter().filter(|entry| is_one(&entry.path));
     let same = ALL.iter().all(|(path, text)| {
@@ -29,7 +29,7 @@ pub(super) fn fit(folder: &Path, manifest: &Manifest) -> bool {
     same && recorded.count() == ALL.len()
 }
 
-/// Puts the headers into the folder of the compiler, each by a rename, and into its manifest.
+/// Writes the headers into the compiler's directory, each by a rename, and records them in its manifest.
 pub(super) fn write(folder: &Path, manifest: &mut Manifest, staging: &Staging) -> Result<()> {
     staging.create_folder(&folder.join(FOLDER).join("syclbin"))?;
     manifest.files.retain(|entry| !is_one(&entry.path));

@@ -1,4 +1,4 @@
-//! Installing: from pins to components that are whole or not there at all.
+//! Installing: turns pins into components that are either complete or absent.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,62 +15,62 @@ use super::wheel::Wheel;
 use crate::error::{Error, Result};
 use crate::ui::{Progress, Size};
 
-/// Where the wheels come from.
+/// The source of the wheels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The user's pip fetches them.
     Pip(Search),
-    /// They already lie in a folder.
+    /// They are already in a directory.
     Folder(PathBuf),
 }
 
-/// What became of a component.
+/// The outcome for one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was there, whole.
+    /// It was already complete.
     Present,
-    /// It was there, with another `syclbin-clang` or other headers of ours, which were replaced.
+    /// It was already there, but with another `syclbin-clang` or other headers of this program, which were
+    /// replaced.
     Refreshed,
     /// It was installed.
     Installed,
 }
 
-/// What to do about a component.
+/// The action to take for a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Keep,
     Refresh,
-    /// With the reason, when there is more to it than "not installed".
+    /// Carries the reason, unless the component is simply not installed.
     Install(Option<String>),
 }
 
 /// One run of the installer.
 #[derive(Clone, Copy)]
 pub struct Installer<'a> {
-    /// Where components go.
+    /// The directory that receives the components.
     pub home: &'a Home,
-    /// Where wheels come from.
+    /// The source of the wheels.
     pub source: &'a Source,
-    /// Where `syclbin-clang` comes from.
+    /// The source of `syclbin-clang`.
     pub driver: &'a Driver,
-    /// Installs what is already there once more.
+    /// Whether to reinstall components that are already there.
     pub force: bool,
-    /// Where to tell what happens.
+    /// The receiver of progress messages.
     pub progress: &'a dyn Progress,
 }
 
 impl Installer<'_> {
-    /// Sees to it that each of `pins` is installed, and says for each what that took.
+    /// Installs each of `pins` if needed, and returns the outcome of each.
     ///
-    /// Wheels are checked before anything is unpacked, and a component appears by one rename. When
-    /// everything is there already, nothing is locked, written or fetched, so that it also works on
-    /// a read-only home folder.
+    /// Wheels are checked before anything is unpacked, and a component appears by one rename. When everything is
+    /// already installed, nothing is locked, written or fetched. It then also works on a read-only home directory.
     ///
     /// # Errors
     ///
-    /// When wheels cannot be fetched, are not the pinned ones, or cannot be unpacked. A component
-    /// that was whole before is whole after, unless the process is killed in the instant between
-    /// the two renames that replace it: then it is gone, and has to be installed again.
+    /// When wheels cannot be fetched, are not the pinned ones, or cannot be unpacked. A component that was complete
+    /// before is complete afterwards, with one exception. Two renames replace it, and a process killed between them
+    /// leaves it missing; it must then be installed again.
     pub fn run(&self, pins: &[ComponentPin]) -> Result<Vec<Outcome>> {
         let mut steps = self.plan(pins);
         if steps.iter().any(|step| *step != Step::Keep) {
@@ -78,11 +78,11 @@ impl Installer<'_> {
             let needed = self.needed(pins, &steps);
             let purpose = Purpose::Install { needed };
             let staging = Staging::open(self.home.path(), purpose, self.progress)?;
-            // Again: whoever held the lock may have done it all.
+            // Plans again: the previous holder of the lock may have done all the work.
             steps = self.plan(pins);
             self.refresh_all(pins, &steps, &staging)?;
             self.install_all(pins, &steps, &staging)?;
-            // What is left in it is of no use, and the installation stands without this.
+            // Its content is not needed any more, and a failure to remove it does not affect the installation.
             drop(staging);
         }
         let outcomes = pins.iter().zip(&steps).map(|(pin, step)| {
@@ -129,8 +129,8 @@ impl Installer<'_> {
         }
     }
 
-    /// Whether the driver in `folder` is the one beside this program, or the only one there is, and
-    /// the headers are those it was made with.
+    /// Returns whether the installed driver is the one beside this program, with the headers built into this program.
+    /// If the driver beside this program is missing, any installed driver fits.
     fn driver_fits(&self, folder: &Path, entry: &str, manifest: &Manifest) -> bool {
         let copy = folder.join(entry);
         if self.driver.path().is_err() {
@@ -141,7 +141,7 @@ impl Installer<'_> {
             && headers::fit(folder, manifest)
     }
 
-    /// Before anything is fetched: a missing driver should not cost a download.
+    /// Checks for the driver before anything is fetched, so that a missing driver does not cost a download.
     fn check_driver(&self, pins: &[ComponentPin], steps: &[Step]) -> Result<()> {
         let mut pairs = pins.iter().zip(steps);
         if pairs.any(|(pin, step)| driver_of(pin).is_some() && *step != Step::Keep) {
@@ -150,7 +150,7 @@ impl Installer<'_> {
         Ok(())
     }
 
-    /// The bytes that the home folder takes at its peak: wheels and everything unpacked.
+    /// Returns the peak space in bytes that the home directory needs: wheels and everything unpacked.
     fn needed(&self, pins: &[ComponentPin], steps: &[Step]) -> u64 {
         let fetched = match self.source {
             Source::Pip(_) => wheels(pins, steps).iter().map(|wheel| wheel.size).sum(),
@@ -177,8 +177,8 @@ impl Installer<'_> {
         Ok(())
     }
 
-    /// Replaces the driver, the headers, then their sizes in the manifest, each by a rename. Killed in
-    /// between, sizes differ, and the next run repeats this.
+    /// Replaces the driver, the headers, then their sizes in the manifest, each by a rename. If it is killed in
+    /// between, the sizes differ and the next run repeats it.
     fn refresh(&self, folder: &Path, entry: &str, staging: &Staging) -> Result<()> {
         let target = folder.join(entry);
         if let Some(parent) = target.parent() {
@@ -187,7 +187,7 @@ impl Installer<'_> {
         let copy = staging.path().join("driver");
         let size = self.driver.copy_to(&copy, staging)?;
         staging.rename(&copy, &target)?;
-        // Read again with the lock held: `step` saw it readable.
+        // Reads the manifest again with the lock held; `step` could read it before.
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
         manifest.record(entry, size);
@@ -248,7 +248,7 @@ impl Installer<'_> {
         }
     }
 
-    /// The folder in which all of `wanted` lie.
+    /// Returns the directory that holds all of `wanted`.
     fn fetch(&self, wanted: &[&WheelPin], staging: &Staging) -> Result<PathBuf> {
         let folder = match self.source {
             Source::Folder(folder) => folder.clone(),
@@ -335,7 +335,7 @@ impl Installer<'_> {
             manifest.record(entry, size);
             headers::write(folder, &mut manifest, staging)?;
         }
-        // The names of the files have to reach the disk before the manifest that vouches for them.
+        // The file names must reach the disk before the manifest that vouches for them.
         for entry in &manifest.files {
             if let Some(parent) = folder.join(&entry.path).parent() {
                 staging.sync_folder(parent)?;
@@ -357,7 +357,7 @@ impl Installer<'_> {
         }
         if let Err(error) = staging.rename(folder, &target) {
             if replaces {
-                // The first error is the one to tell; the old component is gone only if this fails.
+                // Reports the first error. The old component is lost only if this rename fails too.
                 let _ = std::fs::rename(&old, &target);
             }
             return Err(error);
@@ -369,8 +369,8 @@ impl Installer<'_> {
         Ok(())
     }
 
-    /// Marks the compiler as changed, for build scripts that compile to PTX from now on: Cargo can only have
-    /// them watch what exists.
+    /// Marks the compiler as changed, so that build scripts compile to PTX from now on. Cargo can only watch files
+    /// that exist.
     fn tell_build_scripts(&self) {
         let compilers = self.home.versions(Component::Compiler);
         let marked = std::fs::File::open(compilers)
@@ -384,7 +384,7 @@ impl Installer<'_> {
     }
 }
 
-/// Where `syclbin-clang` goes, in the component that has one.
+/// Returns the path of `syclbin-clang` in the component that has it.
 fn driver_of(pin: &ComponentPin) -> Option<&'static str> {
     (pin.component == Component::Compiler).then(|| pin.component.entry())
 }
@@ -393,7 +393,7 @@ fn title(pin: &ComponentPin) -> String {
     format!("{} {}", pin.component.name(), pin.version)
 }
 
-/// The wheels of everything to install, each once.
+/// Returns the wheels of everything to install, without duplicates.
 fn wheels(pins: &[ComponentPin], steps: &[Step]) -> Vec<&'static WheelPin> {
     let mut wheels: Vec<&'static WheelPin> = Vec::new();
     for (pin, step) in pins.iter().zip(steps) {

@@ -1,4 +1,4 @@
-//! What is installed: one row per component and version, damaged ones included.
+//! What is installed: one row per component and version, damaged installations included.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,20 @@ use super::manifest::Manifest;
 use crate::error::{Error, Result};
 use crate::ui::Size;
 
-/// One version of one component, as it lies in the home folder.
+/// One version of one component in the home directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What it is.
+    /// The component.
     pub component: Component,
-    /// The name of its folder.
+    /// The name of its directory.
     pub version: String,
-    /// Its folder.
+    /// Its directory.
     pub folder: PathBuf,
-    /// Its manifest if all is there, else what is wrong.
+    /// Its manifest if the installation is complete; otherwise the reason why it is not.
     pub state: std::result::Result<Manifest, String>,
 }
 
-/// Looks at everything in `home`, by component, then by version.
+/// Lists everything in `home`, sorted by component, then by version.
 #[must_use]
 pub fn rows(home: &Home) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -45,7 +45,7 @@ pub fn rows(home: &Home) -> Vec<Row> {
     rows
 }
 
-/// The rows as an aligned table, or the one line that says there are none.
+/// Formats the rows as an aligned table, or one line that says there are none.
 #[must_use]
 pub fn render(home: &Home, rows: &[Row]) -> String {
     if rows.is_empty() {
@@ -97,7 +97,7 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
     text
 }
 
-/// The home folder, or the folder of the newest version of a component.
+/// Returns the home directory, or the directory of a component's newest version.
 ///
 /// # Errors
 ///

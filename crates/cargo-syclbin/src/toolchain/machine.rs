@@ -1,11 +1,11 @@
-//! The machine: which components are of use on it.
+//! The components that are useful on this machine.
 
 use std::path::Path;
 
 use syclbin_toolchain::Component;
 
-/// Returns what is installed where no component is named: all but `nvidia` on a machine that has neither an
-/// NVIDIA GPU nor its driver.
+/// Returns what is installed by default. It leaves out `nvidia` on a machine that has neither an NVIDIA GPU nor its
+/// driver.
 #[must_use]
 pub fn components() -> Vec<Component> {
     let mut components = Component::ALL.to_vec();
@@ -13,15 +13,16 @@ pub fn components() -> Vec<Component> {
     components
 }
 
-/// Whether there is an NVIDIA GPU, or a driver for one.
+/// Returns whether there is an NVIDIA GPU, or a driver for one.
 fn has_nvidia() -> bool {
-    // The module of the kernel; then, for containers and other systems, the library that programs load.
+    // Checks for the kernel module first; then, for containers and other systems, for the library that programs
+    // load.
     Path::new("/proc/driver/nvidia/version").exists()
         || has_gpu(Path::new("/sys/bus/pci/devices"))
         || syclbin_rt::Device::select("cuda").is_ok()
 }
 
-/// Whether one of the PCI devices in a directory of `/sys` is a display controller of NVIDIA.
+/// Returns whether any PCI device in a directory of `/sys` is an NVIDIA display controller.
 fn has_gpu(devices: &Path) -> bool {
     let read = |path: &Path, name| std::fs::read_to_string(path.join(name)).unwrap_or_default();
     let entries = std::fs::read_dir(devices).into_iter().flatten().flatten();

@@ -1,6 +1,6 @@
 //! The manifest of an installation: what was installed, and what must still be there.
 //!
-//! Text, one record a line, the last field running to the end of the line:
+//! A manifest is text with one record per line. The last field runs to the end of the line:
 //!
 //! ```text
 //! syclbin manifest 1
@@ -10,10 +10,12 @@
 //! file SIZE PATH
 //! ```
 //!
-//! There is one `wheel` line per wheel, in the order of the pins, and one `file` line per file of
-//! the component but the manifest, its path relative to the folder and with `/`. Written last, it
-//! closes the installation. Sizes find a file that was cut short, replaced or deleted; hashing some
-//! 300 MB for that would take longer than anyone waits for "already installed".
+//! There is one `wheel` line per wheel, in the order of the pins, and one `file` line per file of the component,
+//! except the manifest. Paths are relative to the component's directory and use `/`. The manifest is written last
+//! and completes the installation.
+//!
+//! Sizes reveal a file that was cut short, replaced or deleted. Hashing some 300 MB for that would delay the answer
+//! "already installed" too much.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -27,14 +29,14 @@ use crate::error::Result;
 
 const HEADER: &str = "syclbin manifest 1";
 
-/// What one installation consists of.
+/// The content of one installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Which component it is.
+    /// The component.
     pub component: Component,
     /// Its version.
     pub version: String,
-    /// The wheels it came from.
+    /// The wheels that it came from.
     pub wheels: Vec<Wheel>,
     /// Its files, without the manifest itself.
     pub files: Vec<Entry>,
@@ -54,14 +56,14 @@ pub struct Wheel {
 /// An installed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its path relative to the component's folder.
+    /// Its path relative to the component's directory.
     pub path: String,
     /// Its size in bytes.
     pub size: u64,
 }
 
 impl Manifest {
-    /// The manifest of `pin` with no files yet.
+    /// Creates the manifest of `pin`, with no files yet.
     #[must_use]
     pub fn of(pin: &ComponentPin) -> Self {
         Self {
@@ -80,18 +82,18 @@ impl Manifest {
         }
     }
 
-    /// Reads the manifest in the folder of a component.
+    /// Reads the manifest in the directory of a component.
     ///
     /// # Errors
     ///
-    /// Why there is none: no file, or one that is not a manifest.
+    /// When the file is missing, unreadable or not a manifest. The error is the reason.
     pub fn read(folder: &Path) -> std::result::Result<Self, String> {
         let text = std::fs::read_to_string(folder.join(MANIFEST))
             .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
         Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is not one"))
     }
 
-    /// Writes the manifest into `folder`, and sees to it that it is on the disk.
+    /// Writes the manifest into a directory and flushes it to the disk.
     ///
     /// # Errors
     ///
@@ -106,13 +108,13 @@ impl Manifest {
             .map_err(|cause| staging.failed(&path, cause))
     }
 
-    /// The bytes that all files take.
+    /// Returns the size of all files in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.files.iter().map(|entry| entry.size).sum()
     }
 
-    /// The licences of the wheels, each once.
+    /// Returns the licences of the wheels, without duplicates.
     #[must_use]
     pub fn licences(&self) -> Vec<&str> {
         let mut licences: Vec<&str> = Vec::new();
@@ -124,7 +126,7 @@ impl Manifest {
         licences
     }
 
-    /// The recorded size of the file at `path`.
+    /// Returns the recorded size of the file at `path`.
     #[must_use]
     pub fn recorded(&self, path: &str) -> Option<u64> {
         let entry = self.files.iter().find(|entry| entry.path == path)?;
@@ -142,8 +144,8 @@ impl Manifest {
         }
     }
 
-    /// The first file in `folder` that is not as recorded, but for those that `besides` names; `None`
-    /// if all are.
+    /// Returns a description of the first file in a directory that differs from its record, or `None` if all match.
+    /// Files for which `besides` returns true are not checked.
     #[must_use]
     pub fn damage(&self, folder: &Path, besides: impl Fn(&str) -> bool) -> Option<String> {
         let checked = self.files.iter().filter(|entry| !besides(&entry.path));
@@ -161,7 +163,7 @@ impl Manifest {
         })
     }
 
-    /// Why an installation of this manifest is not what `pin` asks for; `None` if it is.
+    /// Returns why an installation with this manifest does not match `pin`, or `None` if it does.
     #[must_use]
     pub fn mismatch(&self, pin: &ComponentPin) -> Option<String> {
         let wanted = Self::of(pin);

@@ -1,6 +1,6 @@
-//! What `cargo syclbin toolchain` manages: pinned components, in the home folder.
+//! What `cargo syclbin toolchain` manages: pinned components, in the home directory.
 //!
-//! A component is made of wheels from PyPI, which are zip files. One goes this way:
+//! A component consists of wheels from PyPI, which are zip files. A wheel takes this path:
 //!
 //! ```text
 //! pins ──pip, or --wheels──▶ wheel ──size, SHA-256──▶ members ──unpack──▶ HOME/.staging-*/compiler/
@@ -8,8 +8,8 @@
 //!                                               HOME/compiler/2026.2.0/ ◀──one rename
 //! ```
 //!
-//! Whatever ends an installation early (a wrong hash, a full disk, `kill -9`) leaves at most a
-//! staging folder, which never looks installed and which the next command that writes removes.
+//! An installation that ends early (a wrong hash, a full disk, `kill -9`) leaves at most a staging directory. That
+//! never looks installed, and the next command that writes removes it.
 
 pub mod driver;
 mod headers;
@@ -25,11 +25,11 @@ pub mod wheel;
 
 use crate::error::{Error, Result};
 
-/// Whether the pinned wheels suit a machine, given as [`std::env::consts`] names it.
+/// Checks whether the pinned wheels suit a machine, given by the names of [`std::env::consts`].
 ///
 /// # Errors
 ///
-/// On every platform but x86-64 Linux, with what to do there instead.
+/// On every platform but x86-64 Linux. The error says what to do there instead.
 pub fn supports(os: &str, arch: &str) -> Result<()> {
     if (os, arch) == ("linux", "x86_64") {
         return Ok(());

@@ -1,11 +1,11 @@
-//! The wheels a component is made of, pinned: name, version, hash, licence, and every member taken.
+//! The pinned wheels of each component: name, version, hash, licence, and every member that is unpacked.
 //!
-//! The hash fixes every byte of a wheel, so the size of a member is a fact too: it is known before
-//! anything is fetched, and a member of any other size is refused.
+//! The hash fixes every byte of a wheel, and so the size of each member. The sizes are known before anything is
+//! fetched, and a member of another size is refused.
 //!
-//! To move to another version, change this file: the names from `pip download`, hashes from
-//! `sha256sum`, members and sizes from `unzip -v`, the licence from the wheel's `METADATA` and the
-//! first line of its `LICENSE.txt`.
+//! To move to another version, change this file. Take the names from `pip download`, the hashes from `sha256sum`,
+//! and the members and sizes from `unzip -v`. Take the licence from the wheel's `METADATA` and the first line of
+//! its `LICENSE.txt`.
 
 use std::fmt::Write;
 
@@ -14,22 +14,22 @@ use syclbin_toolchain::Component;
 /// One version of one component.
 #[derive(Clone, Copy, Debug)]
 pub struct ComponentPin {
-    /// What it is.
+    /// The component.
     pub component: Component,
-    /// Its version, which its folder is called by.
+    /// Its version, which is also the name of its directory.
     pub version: &'static str,
-    /// The wheels it is unpacked from.
+    /// The wheels that it is unpacked from.
     pub wheels: &'static [&'static WheelPin],
 }
 
 /// One wheel.
 #[derive(Clone, Copy, Debug)]
 pub struct WheelPin {
-    /// The name pip knows it by.
+    /// The name of the wheel's project, as pip knows it.
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
-    /// What its own folders begin with: `intel_sycl_rt-2026.2.0`.
+    /// The start of its own directories' names: `intel_sycl_rt-2026.2.0`.
     pub stem: &'static str,
     /// Its file name.
     pub file: &'static str,
@@ -37,7 +37,7 @@ pub struct WheelPin {
     pub sha256: &'static str,
     /// The size of the file in bytes.
     pub size: u64,
-    /// The licence it comes under, as its own licence text calls itself.
+    /// Its licence, as its own licence text names it.
     pub licence: &'static str,
     /// The members to unpack.
     pub members: &'static [Member],
@@ -46,7 +46,7 @@ pub struct WheelPin {
 /// One file to unpack from a wheel.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// In which part of the wheel it lies, and so where it goes.
+    /// The part of the wheel that holds it, which decides where it goes.
     pub part: Part,
     /// Its path inside that part.
     pub path: &'static str,
@@ -65,12 +65,12 @@ pub enum Part {
     DistInfo,
     /// `nvidia/cu13/`, the root of a CUDA installation: goes to the same path in the component.
     Cuda,
-    /// The same, a program.
+    /// The same directory, for a program.
     CudaProgram,
 }
 
 impl ComponentPin {
-    /// The bytes that its files take, without `syclbin-clang` and the manifest.
+    /// Returns the size of its files in bytes, without `syclbin-clang` and the manifest.
     #[must_use]
     pub fn unpacked_size(&self) -> u64 {
         self.wheels.iter().map(|wheel| wheel.unpacked_size()).sum()
@@ -78,19 +78,19 @@ impl ComponentPin {
 }
 
 impl WheelPin {
-    /// The bytes that its members take once unpacked.
+    /// Returns the size of its members in bytes, once unpacked.
     #[must_use]
     pub fn unpacked_size(&self) -> u64 {
         self.members.iter().map(|member| member.size).sum()
     }
 
-    /// The folder of its licence texts, relative to the component's.
+    /// Returns the directory of its licence texts, relative to the component's directory.
     #[must_use]
     pub fn licence_folder(&self) -> String {
         format!("licenses/{}", self.name)
     }
 
-    /// The name of `member` inside the zip file.
+    /// Returns the name of `member` inside the zip file.
     #[must_use]
     pub fn source(&self, member: &Member) -> String {
         match member.part {
@@ -100,7 +100,7 @@ impl WheelPin {
         }
     }
 
-    /// The path of `member` relative to the component's folder, with `/` between folders.
+    /// Returns the path of `member` relative to the component's directory, with `/` between directories.
     #[must_use]
     pub fn target(&self, member: &Member) -> String {
         match member.part {
@@ -113,7 +113,7 @@ impl WheelPin {
     }
 }
 
-/// Wheels with their hashes, one on each following line, for an error that asks to fetch them.
+/// Lists wheels with their hashes, each on a line of its own, for an error that asks the user to fetch them.
 #[must_use]
 pub fn listing(wheels: &[&WheelPin]) -> String {
     wheels.iter().fold(String::new(), |mut text, wheel| {
@@ -123,10 +123,10 @@ pub fn listing(wheels: &[&WheelPin]) -> String {
     })
 }
 
-/// Every component, as `cargo syclbin toolchain install` installs it.
+/// Every component that `cargo syclbin toolchain install` can install.
 pub const ALL: [ComponentPin; 3] = [COMPILER, CPU_DEVICE, NVIDIA];
 
-/// The SYCL compiler. `syclbin-clang` joins it, from beside the running program.
+/// The SYCL compiler. The installer adds `syclbin-clang` from beside the running program.
 pub const COMPILER: ComponentPin = ComponentPin {
     component: Component::Compiler,
     version: "2026.2.0",
@@ -140,7 +140,7 @@ pub const CPU_DEVICE: ComponentPin = ComponentPin {
     wheels: &[&OPENCL, &TBB, &MATH],
 };
 
-/// What compiling for NVIDIA's GPUs takes beside the compiler.
+/// What compiling for NVIDIA GPUs needs in addition to the compiler.
 pub const NVIDIA: ComponentPin = ComponentPin {
     component: Component::Nvidia,
     version: "13.5.37",
@@ -150,7 +150,7 @@ pub const NVIDIA: ComponentPin = ComponentPin {
 const NVIDIA_EULA: &str =
     "End User License Agreement (NVIDIA Software License Agreement and CUDA Supplement)";
 
-/// The mathematics that PTX calls: LLVM's bitcode of it.
+/// LLVM bitcode of the mathematical functions that PTX calls.
 const NVVM: WheelPin = WheelPin {
     name: "nvidia-nvvm",
     version: "13.5.37",
@@ -161,13 +161,13 @@ const NVVM: WheelPin = WheelPin {
     licence: NVIDIA_EULA,
     members: &[
         cuda(Part::Cuda, syclbin_toolchain::CUDA_MATHEMATICS, 465_504),
-        // clang takes no folder for CUDA's that has no `include`.
+        // clang rejects a CUDA directory that has no `include`.
         cuda(Part::Cuda, "include/nvvm.h", 12_906),
         dist_info("licenses/License.txt", 59_262),
     ],
 };
 
-/// The assembler of PTX.
+/// The PTX assembler.
 const NVCC: WheelPin = WheelPin {
     name: "nvidia-cuda-nvcc",
     version: "13.5.37",
@@ -185,7 +185,7 @@ const NVCC: WheelPin = WheelPin {
 const INTEL_EULA: &str =
     "Intel End User License Agreement for Developer Tools (Version August 2024)";
 
-/// The compiler as a library, with the SYCL headers and device libraries inside it.
+/// The compiler as a library, with the SYCL headers and the device libraries.
 const SYCL: WheelPin = WheelPin {
     name: "intel-sycl-rt",
     version: "2026.2.0",
@@ -200,7 +200,7 @@ const SYCL: WheelPin = WheelPin {
     ],
 };
 
-/// The mathematics that the compiler and the CPU device link to.
+/// The mathematical functions that the compiler and the CPU device link to.
 const MATH: WheelPin = WheelPin {
     name: "intel-cmplr-lib-rt",
     version: "2026.2.0",
@@ -218,7 +218,7 @@ const MATH: WheelPin = WheelPin {
     ],
 };
 
-/// The CPU device and its compiler. The letters in the names of its files are instruction sets.
+/// The CPU device and its compiler. The letters in its file names stand for instruction sets.
 const OPENCL: WheelPin = WheelPin {
     name: "intel-opencl-rt",
     version: "2026.2.0",
@@ -257,7 +257,7 @@ const OPENCL: WheelPin = WheelPin {
     ],
 };
 
-/// The threads of the CPU device.
+/// The threading library of the CPU device.
 const TBB: WheelPin = WheelPin {
     name: "tbb",
     version: "2023.2.0",

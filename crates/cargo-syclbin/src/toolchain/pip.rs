@@ -1,11 +1,11 @@
 //! The user's own pip, which fetches the wheels.
 //!
-//! Theirs, because it knows their proxy, their mirror and their certificates, and because a program
-//! that speaks no HTTP has no such code to keep safe. What it brings is checked here all the same.
+//! The user's pip knows their proxy, mirror and certificates. This program contains no HTTP code that would have to
+//! be kept secure. It still checks every file that pip fetches.
 //!
-//! Tried in this order: `python3 -m pip`, `python -m pip`, `pip3`, `pip`, `uv tool run pip`. The
-//! variable `SYCLBIN_PIP` replaces them all: it holds the path of a program, or words separated by
-//! spaces, like `python3.12 -m pip`.
+//! The candidates, in order: `python3 -m pip`, `python -m pip`, `pip3`, `pip`, `uv tool run pip`. The variable
+//! `SYCLBIN_PIP` replaces them all. It holds the path of a program, or words separated by spaces, like `python3.12
+//! -m pip`.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -27,16 +27,17 @@ const CANDIDATES: [&[&str]; 5] = [
     &UV,
 ];
 
-/// uv has no `pip download` of its own, but runs pip.
+/// uv lacks a `pip download` command, but it can run pip.
 const UV: [&str; 4] = ["uv", "tool", "run", "pip"];
 
-/// The platform of the pinned wheels, whatever Python runs pip: they hold no Python at all.
+/// The platform of the pinned wheels. It does not depend on the Python that runs pip, since the wheels contain no
+/// Python.
 const PLATFORM: [&str; 14] = [
     "--no-deps",
     "--only-binary=:all:",
     "--platform",
     "manylinux_2_28_x86_64",
-    // pip 23.2 takes no wheel of an older platform than those it is told.
+    // pip 23.2 accepts only wheels for the platforms that it is given, not for older ones.
     "--platform",
     "manylinux_2_17_x86_64",
     "--platform",
@@ -58,16 +59,16 @@ pub struct Search {
     pub path: Option<OsString>,
 }
 
-/// A pip that answers.
+/// A pip that answers when asked for its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pip {
-    /// How to call it.
+    /// The command that runs it.
     pub invocation: Invocation,
-    /// What it says its version is.
+    /// The version that it reports.
     pub version: String,
 }
 
-/// The commands that are no pip here, each with the reason.
+/// The commands that are not a usable pip on this machine, each with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried(Vec<(String, String)>);
 
@@ -82,7 +83,7 @@ impl fmt::Display for Tried {
 }
 
 impl Search {
-    /// The variables of this process.
+    /// Reads the variables of this process.
     #[must_use]
     pub fn from_env() -> Self {
         Self {
@@ -91,11 +92,11 @@ impl Search {
         }
     }
 
-    /// The first pip that answers when asked for its version.
+    /// Returns the first pip that answers when asked for its version.
     ///
     /// # Errors
     ///
-    /// What was tried, when none does.
+    /// When none answers. The error lists what was tried.
     pub fn find(&self) -> std::result::Result<Pip, Tried> {
         let search = self.path.as_deref();
         if let Some(explicit) = &self.explicit {
@@ -115,15 +116,14 @@ impl Search {
 }
 
 impl Pip {
-    /// Downloads `wheels` into `folder`, with pip's own words on standard error.
+    /// Downloads `wheels` into a directory. Pip's own output goes to standard error.
     ///
-    /// pip fetches each into `temporary` first. Left to itself it would use the system's temporary
-    /// folder, which is often too small for this, and a killed one would leave hundreds of megabytes
-    /// there for good.
+    /// pip fetches each wheel into `temporary` first. By default it would use the system's temporary directory,
+    /// which is often too small. A killed pip would also leave hundreds of megabytes there for good.
     ///
     /// # Errors
     ///
-    /// When pip does not start or does not end well.
+    /// When pip does not start, or ends with an error.
     pub fn download(&self, wheels: &[&WheelPin], folder: &Path, temporary: &Path) -> Result<()> {
         let mut command = self.invocation.command();
         command.env("TMPDIR", temporary);
@@ -135,7 +135,7 @@ impl Pip {
                 .iter()
                 .map(|wheel| format!("{}=={}", wheel.name, wheel.version)),
         );
-        // Standard output is for answers; standard input stays open for a mirror's password.
+        // Standard output is reserved for results. Standard input stays open for a mirror's password.
         command.stdout(Stdio::from(std::io::stderr()));
         let status = match command.status() {
             Ok(status) if status.success() => return Ok(()),
@@ -151,7 +151,7 @@ impl Pip {
 }
 
 fn explicit_invocation(explicit: &OsStr, search: Option<&OsStr>) -> Option<Invocation> {
-    // A path first: it may well have spaces in it.
+    // Checks for a path first, because a path may contain spaces.
     if Path::new(explicit).is_file() {
         return Some(Invocation {
             program: explicit.into(),
@@ -165,8 +165,8 @@ fn explicit_invocation(explicit: &OsStr, search: Option<&OsStr>) -> Option<Invoc
 
 fn answer(invocation: Option<Invocation>) -> std::result::Result<Pip, String> {
     let invocation = invocation.ok_or_else(|| "not found".to_owned())?;
-    // uv answers for itself: it would have to fetch pip before it could ask it, and the doctor,
-    // which fetches nothing, asks too.
+    // uv itself is asked, not its pip: uv would have to fetch pip first, and the doctor, which must not fetch
+    // anything, asks too.
     let asked = if invocation.leading == UV[1..] {
         Invocation {
             program: invocation.program.clone(),
@@ -202,7 +202,7 @@ mod tests {
             explicit: Some("sh -c true".into()),
             path: Some("/bin:/usr/bin".into()),
         };
-        // `true` says nothing, so it is no pip.
+        // `true` prints nothing, so it is not a usable pip.
         let tried = search.find().unwrap_err().to_string();
         assert_eq!(tried, "`SYCLBIN_PIP=sh -c true`: it printed no version");
         search.explicit = Some("no-such-pip --isolated".into());

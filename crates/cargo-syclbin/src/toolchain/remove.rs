@@ -1,4 +1,4 @@
-//! Removing components: one rename takes a component out of sight, then its files are deleted.
+//! Removing components: one rename hides a component, then its files are deleted.
 
 use syclbin_toolchain::{Component, Home};
 
@@ -6,14 +6,14 @@ use super::staging::{Purpose, Staging};
 use crate::error::Result;
 use crate::ui::Progress;
 
-/// Removes every version of `components`, damaged ones too. Says what it did; what is not there is
-/// no error.
+/// Removes every version of `components`, damaged versions included, and reports what it did. A missing component
+/// is not an error.
 ///
 /// # Errors
 ///
-/// When the home folder cannot be locked, or something in it cannot be removed.
+/// When the home directory cannot be locked, or something in it cannot be removed.
 pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) -> Result<()> {
-    // No reason to make a home folder in order to remove things from it.
+    // There is nothing to remove, and no reason to create a home directory.
     if !home.path().is_dir() {
         progress.line(&format!(
             "nothing is installed in {}",

@@ -1,9 +1,9 @@
-//! The lock of the home folder, and the staging folder in it that all writing goes through.
+//! The lock of the home directory, and its staging directory, which all writing goes through.
 //!
-//! `HOME/.lock` is held by whoever writes. `HOME/.staging-*` is where it writes: on the same file
-//! system as the components, so that one rename moves a finished one into place, and never in a
-//! component's folder, so that nothing in it looks installed. It is removed on every way out but a
-//! kill; then the next holder of the lock removes it, since only a holder can own one.
+//! A process that writes holds `HOME/.lock`, and writes into `HOME/.staging-*`. The staging directory is on the
+//! same file system as the components, so one rename moves a finished component into place. It is never inside a
+//! component's directory, so nothing in it looks installed. Every exit but a kill removes it. After a kill, the
+//! next holder of the lock removes it, since only a holder can own a staging directory.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -17,7 +17,7 @@ use crate::ui::Progress;
 const LOCK: &str = ".lock";
 const PREFIX: &str = ".staging-";
 
-/// What the staging folder is for; errors name the way out that suits it.
+/// The purpose of the staging directory. Errors suggest the remedy that fits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To install, which takes `needed` bytes at its peak.
@@ -29,11 +29,11 @@ pub enum Purpose {
     Remove,
 }
 
-/// The locked home folder, with a staging folder in it. Dropping it removes the folder, then
-/// unlocks.
+/// The locked home directory, with a staging directory in it. Dropping this value removes the staging directory,
+/// then unlocks.
 #[derive(Debug)]
 pub struct Staging {
-    // The order matters: fields are dropped from the first to the last.
+    // The order matters: fields are dropped from first to last.
     folder: TempDir,
     _lock: File,
     home: PathBuf,
@@ -41,11 +41,11 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Makes the home folder if need be, waits for its lock, and removes what killed runs left.
+    /// Creates the home directory if needed, waits for its lock, and removes what killed runs left.
     ///
     /// # Errors
     ///
-    /// When the home folder cannot be made, locked or written.
+    /// When the home directory cannot be created, locked or written.
     pub fn open(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<Self> {
         std::fs::create_dir_all(home).map_err(|cause| failed(purpose, home, home, cause))?;
         let lock = lock(home, purpose, progress)?;
@@ -62,34 +62,34 @@ impl Staging {
         })
     }
 
-    /// The staging folder.
+    /// Returns the staging directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The error for a `file` that could not be written or removed.
+    /// Returns the error for a `file` that could not be written or removed.
     #[must_use]
     pub fn failed(&self, file: &Path, cause: io::Error) -> Error {
         failed(self.purpose, &self.home, file, cause)
     }
 
-    /// Makes a folder and those above it.
+    /// Creates a directory and its parents.
     ///
     /// # Errors
     ///
-    /// When it cannot be made.
+    /// When a directory cannot be created.
     pub fn create_folder(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(|cause| self.failed(folder, cause))
     }
 
-    /// Makes the names in `folder` survive a loss of power.
+    /// Flushes the names in a directory to the disk, so that they survive a loss of power.
     ///
     /// # Errors
     ///
-    /// When the system cannot promise it.
+    /// When the system cannot guarantee it.
     pub fn sync_folder(&self, folder: &Path) -> Result<()> {
-        // Elsewhere a folder cannot be opened as a file, and nothing is installed there.
+        // Other systems cannot open a directory as a file, and nothing is installed there.
         if cfg!(unix) {
             File::open(folder)
                 .and_then(|opened| opened.sync_all())
@@ -98,16 +98,16 @@ impl Staging {
         Ok(())
     }
 
-    /// Moves a file or folder, within the home folder.
+    /// Moves a file or directory within the home directory.
     ///
     /// # Errors
     ///
-    /// When it cannot be moved.
+    /// When the file or directory cannot be moved.
     pub fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         std::fs::rename(from, to).map_err(|cause| self.failed(to, cause))
     }
 
-    /// Removes the staging folder and tells of failure, which dropping cannot.
+    /// Removes the staging directory and reports failure, which dropping cannot.
     ///
     /// # Errors
     ///
@@ -144,14 +144,14 @@ fn lock(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<File> 
     }
 }
 
-/// Removes abandoned staging folders. Called with the lock held: no other can be in use.
+/// Removes abandoned staging directories. The caller holds the lock, so no other process uses them.
 fn sweep(home: &Path, progress: &dyn Progress) {
     let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
     for entry in entries {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
-        // Not fatal: the new staging folder has a name of its own.
+        // This is not fatal: the new staging directory has a unique name.
         if let Err(cause) = std::fs::remove_dir_all(entry.path()) {
             progress.line(&format!(
                 "warning: cannot remove {}, left by an interrupted run: {cause}",

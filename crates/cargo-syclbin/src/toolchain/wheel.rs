@@ -1,8 +1,7 @@
-//! A wheel on this machine: checked against its pin, then unpacked member by member.
+//! A wheel on this machine, which is checked against its pin and then unpacked member by member.
 //!
-//! Nothing is unpacked from a file whose size and SHA-256 are not the pinned ones. What is unpacked
-//! is what the pin names, no more: other members are never looked at, a path stays below its
-//! folder, and a member ends where its pinned size does.
+//! A file is unpacked only if its size and SHA-256 are the pinned ones. Only the pinned members are unpacked;
+//! others are never read. A path stays below its directory, and a member ends at its pinned size.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -19,7 +18,7 @@ use crate::ui::Progress;
 
 const CHUNK: usize = 1 << 18;
 
-/// A wheel whose content is the pinned one.
+/// A wheel whose content matches its pin.
 #[derive(Debug)]
 pub struct Wheel<'a> {
     pin: &'a WheelPin,
@@ -28,11 +27,11 @@ pub struct Wheel<'a> {
 }
 
 impl<'a> Wheel<'a> {
-    /// Opens the wheel in `folder` and checks its size and hash.
+    /// Opens the wheel in a directory and checks its size and hash.
     ///
     /// # Errors
     ///
-    /// When it cannot be read or is not the pinned one.
+    /// When the file cannot be read or is not the pinned wheel.
     pub fn open(pin: &'a WheelPin, folder: &Path, progress: &dyn Progress) -> Result<Self> {
         let path = folder.join(pin.file);
         let unreadable = |cause| Error::Read {
@@ -56,7 +55,7 @@ impl<'a> Wheel<'a> {
                 found,
             });
         }
-        // The file that was hashed is the file that is unpacked, whatever becomes of its name.
+        // Unpacks the same open file that was hashed, even if its name now points elsewhere.
         file.rewind().map_err(unreadable)?;
         let archive =
             ZipArchive::new(BufReader::new(file)).map_err(|error| Error::WheelContent {
@@ -66,17 +65,17 @@ impl<'a> Wheel<'a> {
         Ok(Self { pin, path, archive })
     }
 
-    /// What it was checked against.
+    /// Returns the pin that it was checked against.
     #[must_use]
     pub fn pin(&self) -> &'a WheelPin {
         self.pin
     }
 
-    /// Unpacks the pinned members into `folder` and records them.
+    /// Unpacks the pinned members into a directory and records them.
     ///
     /// # Errors
     ///
-    /// When a member is missing, is not what the pin says, or cannot be written.
+    /// When a member is missing, differs from the pin, or cannot be written.
     pub fn unpack(
         &mut self,
         folder: &Path,
@@ -119,7 +118,7 @@ impl<'a> Wheel<'a> {
         if let Some(parent) = target.parent() {
             staging.create_folder(parent)?;
         }
-        // `create_new`: two members with one path would be a mistake in the pins.
+        // `create_new` fails on a second member with the same path, which would be a mistake in the pins.
         let mut file = File::create_new(target).map_err(|cause| staging.failed(target, cause))?;
         let mut buffer = vec![0; CHUNK];
         let mut written = 0;
@@ -127,7 +126,7 @@ impl<'a> Wheel<'a> {
             let count = read_some(&mut source, &mut buffer)
                 .map_err(|error| content(format!("{name}: {error}")))?;
             written += count as u64;
-            // Checked before it is written: a member may claim one size and unpack to another.
+            // The check comes before the write: a member may claim one size and unpack to another.
             if written > member.size || (count == 0 && written < member.size) {
                 let relation = if count == 0 { "only" } else { "at least" };
                 return Err(content(format!(
@@ -157,7 +156,7 @@ impl<'a> Wheel<'a> {
     }
 }
 
-/// Gives a program the right to be started, as pip would.
+/// Makes a program executable, as pip would.
 fn make_executable(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -170,7 +169,7 @@ fn make_executable(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a relative path names something below the folder it is joined to.
+/// Returns whether a relative path stays below the directory that it is joined to.
 fn stays_below(path: &Path) -> bool {
     path.components()
         .all(|step| matches!(step, Step::Normal(_)))

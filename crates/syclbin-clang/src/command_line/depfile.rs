@@ -7,28 +7,28 @@ use syclbin_build::depfile;
 
 use crate::{Result, own};
 
-/// Where the headers inside the library appear to lie.
+/// The apparent directory of the headers inside the library.
 const BUILT_IN_FOLDER: &str = "/sycl-jit-toolchain/";
 
-/// A depfile that is asked for.
+/// A requested depfile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Depfile {
     pub(crate) path: PathBuf,
-    /// Whether the path is one of the command line.
+    /// Whether the command line gives the path.
     pub(crate) explicit: bool,
-    /// What the rule makes, as it stands in the rule.
+    /// The targets of the rule, as spelled in the rule.
     pub(crate) targets: String,
     pub(crate) kind: Kind,
-    /// `-MP`: a rule for each header.
+    /// Whether each header gets a rule of its own: `-MP`.
     pub(crate) phony: bool,
 }
 
-/// Which headers are listed.
+/// The headers to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// `-MD`: all.
+    /// All headers: `-MD`.
     All,
-    /// `-MMD`: not those of the system.
+    /// All but system headers: `-MMD`.
     OfUser,
 }
 
@@ -42,7 +42,7 @@ impl Kind {
 }
 
 impl Depfile {
-    /// Its text. `read` has the files read for each source, that one first.
+    /// Returns its text. `read` has the files that were read for each source, starting with the source.
     pub(crate) fn text(&self, read: &[Vec<PathBuf>]) -> String {
         let mut all: Vec<&Path> = Vec::new();
         for path in read.iter().flatten() {
@@ -50,7 +50,7 @@ impl Depfile {
                 all.push(path);
             }
         }
-        // The name of the rule is ready; that of `rule` is quoted.
+        // The targets are already quoted and `rule` quotes its target, so it gets an empty target.
         let rule = depfile::rule(Path::new(""), all.iter().copied());
         let mut text = format!("{}{rule}", self.targets);
         if self.phony {
@@ -66,22 +66,22 @@ impl Depfile {
     }
 }
 
-/// A path as it stands in a rule.
+/// Returns a path as spelled in a rule.
 pub(crate) fn quoted(path: &Path) -> String {
     let rule = depfile::rule(path, []);
     let name = rule.strip_suffix(":\n");
     name.unwrap_or(&rule).to_owned()
 }
 
-/// The files of a rule, without the headers that live inside the library: no file of that name exists.
+/// Returns the files of a rule, without the headers inside the library, which do not exist as files.
 pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     let mut all = depfile::prerequisites(rule);
     all.retain(|path| !path.starts_with(BUILT_IN_FOLDER));
     all
 }
 
-/// Where the library writes its depfile: a pipe with a path. The library ends the process when it
-/// cannot write, so a file on a full disk would stay behind half-written.
+/// The destination of the library's depfile: a pipe with a path. If the library cannot write, it ends the process,
+/// so on a full disk a regular file would stay behind half-written.
 pub(crate) struct Sink {
     pub(crate) path: String,
     writer: std::io::PipeWriter,
@@ -107,7 +107,7 @@ impl Sink {
         })
     }
 
-    /// What was written.
+    /// Returns the text that was written.
     pub(crate) fn finish(self) -> Result<String> {
         drop(self.writer); // else the reader waits for more
         match self.reader.join() {

@@ -1,4 +1,4 @@
-//! What `--help` says: every option, by topic.
+//! The text of `--help`: every option, by topic.
 
 pub(crate) const HELP: &str = "\
 Usage: syclbin-clang [-fsycl] -fsyclbin[=STATE] [-o FILE] [OPTIONS] SOURCE-OR-SYCLBIN...

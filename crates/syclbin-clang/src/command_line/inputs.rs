@@ -8,7 +8,7 @@ use syclbin_toolchain::file;
 
 use crate::{Result, own};
 
-/// A file to be read.
+/// An input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     /// A source.
@@ -17,17 +17,17 @@ pub(crate) enum Input {
     Syclbin(PathBuf),
 }
 
-/// How SYCLBIN files begin: wrapped, and bare.
+/// The first bytes of SYCLBIN files: wrapped, and bare.
 const MAGIC: [&[u8; 4]; 2] = [b"\x10\xff\x10\xad", b"IBYS"];
-/// Suffixes of what is neither; read as a source it would be a wall of errors.
+/// Suffixes of files that are neither. Compiling them as sources would produce a wall of errors.
 const OTHERS: [&str; 9] = ["o", "obj", "a", "so", "spv", "bc", "ll", "s", "ptx"];
 
 impl Input {
-    /// What lies at `path`.
+    /// Determines the kind of the file at `path`.
     ///
     /// # Errors
     ///
-    /// When it cannot be read, and when it is neither.
+    /// When the file cannot be read, or is neither a source nor a SYCLBIN file.
     pub(crate) fn open(path: PathBuf) -> Result<Self> {
         if path == Path::new("-") {
             return own("standard input is not read; write the source to a file and name that");
@@ -69,7 +69,7 @@ impl fmt::Display for Input {
     }
 }
 
-/// Up to four bytes.
+/// Reads up to four bytes.
 fn read_head(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
     file::open(path)?.take(4).read_to_end(&mut head)?;

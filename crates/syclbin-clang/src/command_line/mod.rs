@@ -1,7 +1,7 @@
-//! The command line of clang: what it asks for, as types.
+//! The command line of clang, parsed into types.
 //!
-//! [`response_file`] puts the arguments of `@FILE` in, [`table`] lists all options, [`options`] reads them, and the other
-//! modules are the parts of what they ask for.
+//! [`response_file`] inserts the arguments of `@FILE`, [`table`] lists all options, and [`options`] reads them. The
+//! other modules are parts of the request.
 
 pub(crate) mod depfile;
 pub(crate) mod help;

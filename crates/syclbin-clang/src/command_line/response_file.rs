@@ -1,16 +1,16 @@
-//! Response files: `@FILE` on a command line stands for the arguments in it, read as clang reads
-//! them.
+//! Response files: `@FILE` on a command line stands for the arguments in the file, read as by clang.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::{Result, own};
 
-/// Files in files. Clang stops at a file that names itself; what is deeper is no command line.
+/// The limit of nested files. Clang stops at a file that names itself. Deeper nesting is not a sensible command
+/// line.
 const MAX_DEPTH: usize = 32;
 
-/// All arguments, with those of response files in the places of their names. A relative name is
-/// relative to the current folder, also inside of a file.
+/// Returns all arguments, with each response file replaced by its arguments. A relative name is relative to the
+/// current directory, also inside a file.
 pub(crate) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<String>> {
     let mut expanded = Vec::new();
     let mut open = Vec::new();
@@ -66,8 +66,8 @@ fn add(
     Ok(())
 }
 
-/// The words of a text: separated by white space, unless it is quoted (`"` or `'`) or follows a
-/// backslash, which also in quotes stands for the character behind it.
+/// Splits a text into words, separated by white space. Quotes (`"` or `'`) and a backslash make white space part of
+/// a word. A backslash escapes the next character, also in quotes.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,15 +1,15 @@
-//! States: what each implies for a compile, and which files may join which.
+//! States: the options that each implies for a compile, and which files may join which.
 
 use syclbin::State;
 
 use crate::command_line::warnings::Warnings;
 use crate::{Result, own};
 
-/// The option by which modules may use functions of each other.
+/// The option that lets modules use functions of each other.
 pub(crate) const ALLOW: &str = "-fsycl-allow-device-image-dependencies";
 const FORBID: &str = "-fno-sycl-allow-device-image-dependencies";
 
-/// The name of a state, as `-fsyclbin=` takes it.
+/// Returns the name of a state, as in `-fsyclbin=`.
 pub(crate) fn name(state: State) -> &'static str {
     match state {
         State::Input => "input",
@@ -19,10 +19,10 @@ pub(crate) fn name(state: State) -> &'static str {
     }
 }
 
-/// What the command line says of modules that use functions of each other.
+/// The command line's setting for modules that use functions of each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Dependencies {
-    /// Nothing: what the state implies.
+    /// No setting: the state decides.
     #[default]
     Unsaid,
     Allowed,
@@ -30,7 +30,7 @@ pub(crate) enum Dependencies {
 }
 
 impl Dependencies {
-    /// That it agrees with the state of the file.
+    /// Checks that it agrees with the state of the file.
     pub(crate) fn check(self, state: State, warnings: &mut Warnings) -> Result<()> {
         match self {
             Self::Forbidden if state != State::Executable => own(format!(
@@ -49,7 +49,7 @@ impl Dependencies {
         }
     }
 
-    /// The option for a compile to `state`, if there is one. Input and object imply it.
+    /// Returns the option for a compile to `state`, if there is one. Input and object imply it.
     pub(crate) fn option(self, state: State) -> Option<&'static str> {
         match self {
             Self::Forbidden => Some(FORBID),
@@ -59,22 +59,22 @@ impl Dependencies {
         }
     }
 
-    /// The option that says so once more for a compile to `state`, if the state does not imply it.
+    /// Returns the option that repeats the setting for a compile to `state`, unless the state implies it.
     pub(crate) fn explicit(self, state: State) -> Option<&'static str> {
         self.option(state).filter(|_| state == State::Executable)
     }
 
-    /// The state that each of several sources of a file is compiled to.
+    /// Returns the state that each of several sources of a file is compiled to.
     pub(crate) fn state_of_part(self, whole: State) -> State {
         match (whole, self) {
-            // One may use what another has, so nothing is said of its imports yet.
+            // A source may use functions of another, so its imports are not checked yet.
             (State::Executable, Self::Unsaid | Self::Allowed) => State::Object,
             (state, _) => state,
         }
     }
 }
 
-/// That a file of state `part` may join one of state `whole`: a step back is none.
+/// Checks that a file of state `part` may join a file of state `whole`. A file cannot go back to an earlier state.
 pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Result<()> {
     let rank = |state| match state {
         State::Input => Some(0),

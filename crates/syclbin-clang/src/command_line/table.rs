@@ -1,12 +1,11 @@
-//! The table of options: which take a value, and what becomes of them.
+//! The table of options: which take a value, and how each is treated.
 //!
-//! An option that is not here takes no value of its own and goes to clang, which knows it or refuses
-//! it by name.
+//! An option that is not listed takes no separate value and goes to clang, which accepts it or rejects it by name.
 
-/// Where the value of an option stands.
+/// The position of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// There is none.
+    /// No value.
     Flag,
     /// In the same argument.
     Joined,
@@ -16,21 +15,21 @@ pub(crate) enum Form {
     Either,
 }
 
-/// What becomes of an option.
+/// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
-    /// Clang gets it, in one argument.
+    /// Clang gets it in one argument.
     Join,
     /// Clang gets it as it is spelled.
     Pass,
-    /// Clang gets it and its value behind `-Xclang`, with one dash, as the library loses the value
-    /// otherwise.
+    /// Clang gets it and its value after `-Xclang`, with one dash, because the library would otherwise lose the
+    /// value.
     Inner,
-    /// It says what is the case anyway.
+    /// It requests the default behavior.
     Nothing,
-    /// It is for a step that SYCLBIN files do not have. As in clang, that is a warning.
+    /// It is for a step that SYCLBIN files do not have. Like clang, this program warns.
     Unused,
-    /// It would change what is made, or make something else; the reason is for the message.
+    /// It would change the output, or request another kind of output. The reason is for the message.
     Refused(&'static str),
     /// This program acts on it.
     Ours,
@@ -42,11 +41,11 @@ use Treatment::{Inner, Join, Nothing, Ours, Pass, Refused, Unused};
 const ONLY_SYCLBIN: &str = "a SYCLBIN file is all this program makes";
 const NOT_64: &str = "SYCL device code is 64-bit here";
 
-/// Options of a kind.
+/// Options with the same form and treatment.
 type Row = (&'static [&'static str], Form, Treatment);
 
 const ROWS: [Row; 46] = [
-    // Read here.
+    // Options that this program reads.
     (
         &["-fsyclbin", "-fsycl-link", "-v", "--verbose", "-###"],
         Flag,
@@ -84,7 +83,7 @@ const ROWS: [Row; 46] = [
     (&["-Xs"], Either, Ours),
     (&["--build-for-cpu"], Flag, Ours),
     (&["--compile-ptx=", "--optional-target="], Joined, Ours),
-    // For clang.
+    // Options for clang.
     (&["-I", "-D", "-U"], Either, Join),
     (
         &["-isystem", "-iquote", "-idirafter", "-isysroot", "-B", "-F"],
@@ -141,13 +140,13 @@ const ROWS: [Row; 46] = [
         Pass,
     ),
     (&["-undef", "-emit-pch"], Flag, Pass), // so that they are not taken for -u and -e
-    // True anyway.
+    // Options that request the default behavior.
     (
         &["-c", "-fsycl", "-pipe", "--offload-new-driver"],
         Flag,
         Nothing,
     ),
-    // For steps that there are not.
+    // Options for steps that do not exist here.
     (&["-L", "-l", "-T"], Either, Unused),
     (
         &["-Wl,", "-Wa,", "-fuse-ld=", "-fsycl-host-compiler"],
@@ -196,11 +195,11 @@ const ROWS: [Row; 46] = [
         Unused,
     ),
     (&["-framework"], Separate, Unused),
-    // Traps.
+    // Options that would mislead.
     (
         &["-fprofile-", "-fcoverage-", "--coverage", "-coverage"],
         Joined,
-        // It hangs or crashes over some of these.
+        // The library hangs or crashes on some of these.
         Refused("the compiler library counts nothing in device code"),
     ),
     (
@@ -293,7 +292,7 @@ pub(crate) struct Known<'a> {
     pub(crate) next: bool,
 }
 
-/// What is known of `argument`: the row with the longest name counts.
+/// Returns the row for `argument`. The longest matching name wins.
 pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
     let mut best: Option<Known<'_>> = None;
     for (names, form, treatment) in ROWS {

@@ -4,11 +4,11 @@ use std::io::Write as _;
 
 use crate::{Result, own};
 
-/// The warnings so far, and what is to be done with them.
+/// The warnings so far, and their treatment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Warnings {
     texts: Vec<String>,
-    /// Of these, those that say that an option is unused.
+    /// The warnings about unused options.
     unused: Vec<String>,
     none: bool,
     none_unused: bool,
@@ -16,7 +16,7 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// Sees what `option`, which goes to clang, means for warnings.
+    /// Applies the effect that `option`, which goes to clang, has on warnings.
     pub(crate) fn look_at(&mut self, option: &str) {
         match option {
             "-w" => self.none = true,
@@ -28,18 +28,18 @@ impl Warnings {
         }
     }
 
-    /// Warns of an option without effect.
+    /// Adds a warning about an option without effect.
     pub(crate) fn unused(&mut self, option: &str) {
         let text = format!("argument unused during compilation: '{option}'");
         self.unused.push(text);
     }
 
-    /// Warns of something else.
+    /// Adds another warning.
     pub(crate) fn add(&mut self, text: impl Into<String>) {
         self.texts.push(text.into());
     }
 
-    /// The same options, and no warning yet.
+    /// Returns the same settings without any warnings.
     pub(crate) fn without_texts(&self) -> Self {
         Self {
             texts: Vec::new(),
@@ -48,18 +48,18 @@ impl Warnings {
         }
     }
 
-    /// Those to be shown.
+    /// Returns the warnings to show.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let unused = self.unused.iter().filter(|_| !self.none_unused);
         let all = self.texts.iter().chain(unused).map(String::as_str);
         all.filter(|_| !self.none).collect()
     }
 
-    /// Shows them.
+    /// Shows the warnings.
     ///
     /// # Errors
     ///
-    /// When there are some and `-Werror` makes them errors.
+    /// When there are warnings and `-Werror` turns them into errors.
     pub(crate) fn show(&self) -> Result<()> {
         let texts = self.texts();
         match texts.as_slice() {

@@ -1,28 +1,28 @@
-//! A call, as LLVM writes it: stores to parameters, the call itself, loads of what it returns.
+//! A call, as LLVM writes it: stores to parameters, the call itself, loads of its results.
 
 use super::line::{Access, Instruction, Line, split, words};
 
 /// A call.
 pub(super) struct Call<'l> {
     pub(super) callee: &'l str,
-    /// The names of what is passed, in order, and of what comes back.
+    /// The names of the arguments, in order, and of the results.
     pub(super) arguments: Vec<&'l str>,
     pub(super) results: Vec<&'l str>,
     pub(super) steps: Vec<Step<'l>>,
 }
 
-/// What is done from the first to the last line of it.
+/// A step of the call sequence, from its first to its last line.
 pub(super) enum Step<'l> {
     Pass(Access<'l>),
     Call,
     Return(Access<'l>),
-    /// An instruction that has nothing to do with it.
+    /// An unrelated instruction.
     Other(&'l str),
 }
 
 impl<'l> Call<'l> {
-    /// Reads what is between the braces; `None` if it is not understood, such as a call of a function
-    /// that is only known when the kernel runs.
+    /// Parses the lines between the braces. Returns `None` for anything unknown, such as a call of a function that
+    /// is only known at run time.
     pub(super) fn of(lines: &'l [String]) -> Option<Self> {
         let mut declared = Vec::new();
         let mut found: Option<Target<'_>> = None;
@@ -71,7 +71,7 @@ impl<'l> Call<'l> {
     }
 }
 
-/// `call.uni (retval0), NAME, (param0, param1)`, and without lists.
+/// `call.uni (retval0), NAME, (param0, param1)`; the lists are optional.
 struct Target<'l> {
     callee: &'l str,
     arguments: Vec<&'l str>,
@@ -103,7 +103,7 @@ impl<'l> Target<'l> {
     }
 }
 
-/// The calls of a body: where each lies, from the line that opens it to the one that closes it.
+/// Returns the line range of each call in a body, from the opening to the closing line.
 pub(super) fn places(lines: &[String]) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut open = None;
@@ -117,7 +117,7 @@ pub(super) fn places(lines: &[String]) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// The call that lies there.
+/// Returns the name of the function that the call at `place` calls.
 pub(super) fn at(lines: &[String], place: &std::ops::Range<usize>) -> Option<String> {
     let inside = lines.get(place.start + 1..place.end.checked_sub(1)?)?;
     Call::of(inside).map(|call| call.callee.to_owned())

@@ -1,8 +1,8 @@
-//! A body without what cannot be reached when it is called with known arguments.
+//! Removes code of a body that cannot be reached with known arguments.
 //!
-//! The built-in functions for atomics and barriers choose by the memory order and scope, which calls
-//! pass as numbers. NVIDIA's assembler would find out as well, but for tables that it reads from memory;
-//! and what is left here decides how large a function is.
+//! The built-in functions for atomics and barriers branch on the memory order and scope, which calls pass as
+//! numbers. NVIDIA's assembler would fold this too, except for tables that it reads from memory. Folding first also
+//! matters because the remaining size decides whether a function is inlined.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use super::line::{Instruction, Line, split, words};
 use super::text::Body;
 use super::values::{Constants, Tables, Values};
 
-/// Chains of instructions that nothing needs are followed this far; the assembler does the rest.
+/// The limit for chains of unneeded instructions; the assembler removes the rest.
 const MAX_ROUNDS: usize = 32;
 
-/// The lines of `body` that are needed when the arguments in `constants` are passed.
+/// Returns the lines of `body` that are needed when the arguments in `constants` are passed.
 pub(super) fn fold(body: &Body, constants: &Constants<'_>, tables: &Tables<'_>) -> Vec<String> {
     if constants.is_empty() {
         return body.lines.clone();
@@ -47,24 +47,24 @@ pub(super) fn fold(body: &Body, constants: &Constants<'_>, tables: &Tables<'_>) 
     kept
 }
 
-/// What a branch does whose condition is known.
+/// The effect of a branch with a known condition.
 enum Way {
-    /// Nothing: it goes on with the next line.
+    /// The branch is never taken: execution continues with the next line.
     On,
-    /// It always does this.
+    /// The branch is always taken, as this instruction.
     Away(String),
 }
 
-/// Which lines are reached.
+/// The lines that can be reached.
 struct Flow<'f> {
     reached: BTreeSet<usize>,
     ways: BTreeMap<usize, Way>,
-    /// The lists of targets that are still chosen from.
+    /// The target lists that are still used.
     used: BTreeSet<&'f str>,
 }
 
 impl<'f> Flow<'f> {
-    /// `None` if a branch is not understood.
+    /// Returns `None` if a branch is not understood.
     fn of(lines: &'f [String], values: &Values<'_>) -> Option<Self> {
         let mut labels = BTreeMap::new();
         let mut lists = BTreeMap::new();
@@ -124,7 +124,7 @@ impl<'f> Flow<'f> {
         Some(flow)
     }
 
-    /// Where a branch by a number may lead.
+    /// Returns the possible targets of a branch by index.
     fn chosen(
         &mut self,
         at: usize,
@@ -147,7 +147,7 @@ impl<'f> Flow<'f> {
     }
 }
 
-/// Takes out branches to the next line, and labels that nothing branches to.
+/// Removes branches to the next line, and unused labels.
 fn straighten(lines: &mut Vec<String>) {
     let mut kept: Vec<String> = Vec::with_capacity(lines.len());
     for text in lines.drain(..) {
@@ -181,7 +181,7 @@ fn straighten(lines: &mut Vec<String>) {
     *lines = kept;
 }
 
-/// Takes out instructions that only write a register that nothing reads. Whether there were any.
+/// Removes instructions that only write an unused register. Returns whether there were any.
 fn drop_unused(lines: &mut Vec<String>) -> bool {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for text in lines.iter() {
@@ -201,7 +201,7 @@ fn drop_unused(lines: &mut Vec<String>) -> bool {
     lines.len() < before
 }
 
-/// Whether it does nothing but write the register that is its first operand.
+/// Returns whether the only effect is to write the register in the first operand.
 fn is_pure(instruction: &Instruction<'_>) -> bool {
     let name = instruction.name;
     let kinds = [
@@ -209,7 +209,7 @@ fn is_pure(instruction: &Instruction<'_>) -> bool {
         "cvta",
     ];
     let loads = ["ld.param.", "ld.global.nc."];
-    // What sets the carry is read by the next instruction.
+    // The next instruction reads the carry flag.
     instruction.guard.is_none()
         && instruction.parts().all(|part| part != "cc")
         && (kinds.contains(&instruction.kind()) || loads.iter().any(|load| name.starts_with(load)))

@@ -1,18 +1,18 @@
-//! One line of a function's body: what it is, and the words, operands and addresses in it.
+//! A line of a function's body: its kind, and its words, operands and addresses.
 
-/// What a line is. LLVM writes an instruction a line; what looks otherwise is [`Line::Odd`].
+/// The kind of a line. LLVM writes one instruction per line; any other form is [`Line::Odd`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line<'l> {
-    /// Nothing, or a comment.
+    /// An empty line, or a comment.
     Blank,
-    /// `{ // callseq 1, 0`, which opens a call, and what closes it.
+    /// `{ // callseq 1, 0`, which opens a call. `Close` is its end.
     Open,
     Close,
-    /// `.reg .b32 %r<5>;`: what comes after `.reg`.
+    /// `.reg .b32 %r<5>;`: the text after `.reg`.
     Registers(&'l str),
     /// `.local .align 4 .b8 depot[12];`: its name.
     Local(&'l str),
-    /// `.param .b32 param0;`, of a call: its name.
+    /// `.param .b32 param0;`, in a call: its name.
     Parameter(&'l str),
     Label(&'l str),
     /// `LABEL: .branchtargets A, B;`: the label, and its list.
@@ -20,9 +20,9 @@ pub(super) enum Line<'l> {
     /// `.pragma` or `.loc`.
     Remark,
     Instruction(Instruction<'l>),
-    /// Instructions with names of their own, `{ .reg .b16 t; mov.b32 {t, %rs1}, %r1; }`.
+    /// Instructions in a scope with local names, `{ .reg .b16 t; mov.b32 {t, %rs1}, %r1; }`.
     Block(&'l str),
-    /// What opens and closes a scope in assembly of a source.
+    /// The start and end of a scope in inline assembly of a source.
     OpenScope,
     CloseScope,
     Odd,
@@ -106,16 +106,16 @@ impl<'l> Line<'l> {
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Instruction<'l> {
-    /// `%p1` or `!%p1`, if it is only done where that holds.
+    /// `%p1` or `!%p1`, if the instruction is conditional.
     pub(super) guard: Option<&'l str>,
-    /// With all that it is followed by, `st.param.v2.b32`.
+    /// The full name with all suffixes, `st.param.v2.b32`.
     pub(super) name: &'l str,
-    /// All of them, as text.
+    /// All operands, as text.
     pub(super) list: &'l str,
 }
 
 impl<'l> Instruction<'l> {
-    /// Reads one, without the semicolon.
+    /// Parses an instruction without its semicolon.
     fn of(statement: &'l str) -> Option<Self> {
         let (guard, rest) = match statement.strip_prefix('@') {
             Some(guarded) => {
@@ -131,7 +131,7 @@ impl<'l> Instruction<'l> {
         (is_instruction && name.chars().all(is_name)).then_some(Self { guard, name, list })
     }
 
-    /// The parts of the name, `st`, `param`, `b32`.
+    /// Returns the parts of the name: `st`, `param`, `b32`.
     pub(super) fn parts(&self) -> impl Iterator<Item = &'l str> {
         self.name.split('.')
     }
@@ -144,14 +144,14 @@ impl<'l> Instruction<'l> {
         split(self.list)
     }
 
-    /// Whether what comes after it is only reached by a branch.
+    /// Returns whether the next line can only be reached by a branch.
     pub(super) fn ends_flow(&self) -> bool {
         let kind = self.kind();
         self.guard.is_none() && matches!(kind, "bra" | "brx" | "ret" | "exit" | "trap")
     }
 }
 
-/// What stands between commas that are in no brackets.
+/// Splits a list at commas that are not inside brackets.
 pub(super) fn split(list: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut depth, mut start) = (0_usize, 0);
@@ -173,7 +173,7 @@ pub(super) fn split(list: &str) -> Vec<&str> {
     found
 }
 
-/// Whether it can be within a word. Registers begin with `%`; a point ends a word.
+/// Returns whether a word can contain `c`. Registers begin with `%`; a point ends a word.
 fn is_within(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
 }
@@ -182,13 +182,13 @@ pub(super) fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_within)
 }
 
-/// All words of a text.
+/// Returns all words of a text.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_within(c))
         .filter(|word| !word.is_empty())
 }
 
-/// The text with other words: those that `other` has one for.
+/// Replaces the words of a text for which `other` returns a replacement.
 pub(super) fn with_words(text: &str, other: impl Fn(&str) -> Option<String>) -> String {
     let mut written = String::with_capacity(text.len());
     let mut rest = text;
@@ -206,22 +206,22 @@ pub(super) fn with_words(text: &str, other: impl Fn(&str) -> Option<String>) -> 
     written
 }
 
-/// What a load or store of a parameter moves.
+/// The data that a load or store of a parameter moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Access<'l> {
     pub(super) is_store: bool,
     /// The parameter.
     pub(super) name: &'l str,
-    /// Where the first of `values` lies, in bytes.
+    /// The offset of the first of `values`, in bytes.
     pub(super) offset: u32,
-    /// The size of each in memory.
+    /// The size of each value in memory.
     pub(super) bits: u32,
     pub(super) is_signed: bool,
     pub(super) values: Vec<&'l str>,
 }
 
 impl<'l> Access<'l> {
-    /// Reads `st.param.v2.b32 [param0+8], {%r1, %r2}`, and a load alike.
+    /// Parses `st.param.v2.b32 [param0+8], {%r1, %r2}`, or a similar load.
     pub(super) fn of(instruction: &Instruction<'l>) -> Option<Self> {
         let mut parts: Vec<&str> = instruction.parts().collect();
         let is_store = match parts[..] {
@@ -263,7 +263,7 @@ impl<'l> Access<'l> {
         })
     }
 
-    /// Each value with where it lies.
+    /// Returns each value with its offset.
     pub(super) fn places(&self) -> impl Iterator<Item = (u32, &'l str)> {
         let (offset, size) = (self.offset, self.bits / 8);
         let values = self.values.clone().into_iter();
@@ -273,7 +273,7 @@ impl<'l> Access<'l> {
     }
 }
 
-/// The size of a type, of those that can be in registers.
+/// Returns the size of a type that a register can hold.
 pub(super) fn bits(ty: &str) -> Option<u32> {
     let size = ty.strip_prefix(['b', 'u', 's', 'f'])?;
     let size = size.parse().ok();

@@ -1,25 +1,25 @@
 //! Inlines calls in PTX.
 //!
-//! The compiler library links the built-in functions of SYCL, such as `get_global_id`, `sqrt` and
-//! atomics, when its optimization is over. So each stays a function that is called, and NVIDIA's
-//! assembler and drivers inline none either: a call in an inner loop costs more than what it calls.
-//! No option of the library changes that, so it is done to the text.
+//! The compiler library links SYCL's built-in functions, such as `get_global_id`, `sqrt` and atomics, after its
+//! optimization. So they all stay calls, and NVIDIA's assembler and drivers do not inline them either. A call in an
+//! inner loop costs more than the called function. No option of the library changes this, so this module inlines
+//! calls in the PTX text.
 //!
-//! The text is what LLVM writes. A call or function that looks otherwise is left as it is, and so is a
-//! whole text with debug information, which tells of the places of functions.
+//! The text is expected in the form that LLVM writes. A call or function in another form stays unchanged. A text
+//! with debug information stays unchanged as a whole, because the information refers to the positions of functions.
 //!
-//! | module | noun |
+//! | module | purpose |
 //! |---|---|
-//! | [`line`](mod@line) | a line: what it is, and what is in it |
+//! | [`line`](mod@line) | a line: its kind, words and operands |
 //! | [`registers`] | the registers that a function declares |
 //! | [`text`] | functions, their interfaces and bodies |
-//! | [`call`] | a call, with what is passed and returned |
-//! | [`places`] | registers or memory for what is passed and returned |
-//! | [`splice`](mod@splice) | the body of a function in the place of a call |
-//! | [`fold`] | a body without what cannot be reached with the arguments of a call |
-//! | [`values`] | what registers are known to have |
-//! | [`spaces`] | accesses of which the memory is known |
-//! | [`sweep`] | what nothing calls any more |
+//! | [`call`] | a call, with its arguments and results |
+//! | [`places`] | registers or memory for arguments and results |
+//! | [`splice`](mod@splice) | replaces a call by the body of the function |
+//! | [`fold`] | removes code that cannot be reached with the arguments of a call |
+//! | [`values`] | known values of registers |
+//! | [`spaces`] | accesses with a known memory space |
+//! | [`sweep`] | removes functions that are no longer called |
 
 mod call;
 mod fold;
@@ -42,13 +42,13 @@ use splice::{Callee, splice};
 use text::{Body, Item, Text, size};
 use values::Tables;
 
-/// A function of more instructions than this is only inlined where it is called once.
+/// A larger function, in instructions, is inlined only if it is called once.
 const LARGE: usize = 200;
 
-/// A text grows by no more instructions than this and as many as it has.
+/// The growth limit of a text in instructions, in addition to its own size.
 const GROWTH: usize = 20_000;
 
-/// The PTX `text` with calls inlined, or as it is.
+/// Returns the PTX `text` with calls inlined, or unchanged.
 pub(crate) fn inline(text: &str) -> String {
     let is_debugged = text
         .lines()
@@ -66,13 +66,13 @@ pub(crate) fn inline(text: &str) -> String {
     }
     for item in &mut parsed.items {
         if let Item::Function(function) = item {
-            // What has no body is written as it was.
+            // A function without a parsed body is written unchanged.
             function.body = bodies.changed.remove(function.name);
             function.body.iter_mut().for_each(spaces::settle);
         }
     }
     let written = sweep::write(&parsed);
-    // A call may have come before the function that it calls, and before any declaration of it.
+    // In the input, a call may have come before any declaration of the function that it calls.
     if sweep::is_declared(&written) {
         written
     } else {
@@ -80,13 +80,13 @@ pub(crate) fn inline(text: &str) -> String {
     }
 }
 
-/// The bodies of a text while calls in them are inlined.
+/// The bodies of a text while their calls are inlined.
 struct Bodies<'t> {
-    /// Those that can be read, with their interface if calls of them can be inlined.
+    /// The bodies that were parsed, with their interface if calls of them can be inlined.
     all: BTreeMap<&'t str, (Body, Option<text::Interface<'t>>)>,
-    /// Whom each calls, as often as it does.
+    /// The functions that each function calls, once per call.
     calls: BTreeMap<&'t str, Vec<String>>,
-    /// Those that only this text can call.
+    /// The functions that only this text can call.
     own: BTreeSet<&'t str>,
     changed: BTreeMap<&'t str, Body>,
 }
@@ -119,12 +119,12 @@ impl<'t> Bodies<'t> {
                 .iter()
                 .filter_map(|place| call::at(&body.lines, place));
             found.calls.insert(function.name, calls.collect());
-            // One of the same name elsewhere may be taken instead of a weak one.
+            // The linker may choose another definition instead of a weak function.
             let mut interface = function.interface.clone();
             if function.is_kernel || function.linkage.is_some_and(|l| l != ".visible") {
                 interface = None;
             }
-            // Memory of one name would become one.
+            // Variables of the same name would be merged into one.
             let is_shared =
                 |name: &String| holders.get(name.as_str()).is_some_and(|held| *held > 1);
             if body.locals.keys().any(is_shared) {
@@ -165,7 +165,7 @@ impl<'t> Bodies<'t> {
         false
     }
 
-    /// All functions, each after those that are inlined into it.
+    /// Returns all functions, each after the functions that are inlined into it.
     fn order(&self) -> Vec<&'t str> {
         let mut order = Vec::new();
         let mut seen = BTreeSet::new();
@@ -187,7 +187,7 @@ impl<'t> Bodies<'t> {
         order
     }
 
-    /// Whether anything was inlined.
+    /// Inlines the calls, and returns whether any call was inlined.
     fn inline(&mut self, tables: &Tables<'_>) -> bool {
         let all: usize = self.all.values().map(|(body, _)| body.size()).sum();
         let mut room = GROWTH.saturating_add(all);

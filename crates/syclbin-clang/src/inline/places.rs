@@ -1,5 +1,5 @@
-//! Where what is passed and returned lies once a call is inlined: in registers, or in memory of the
-//! thread where code needs its address or sees it in different parts.
+//! The places of arguments and results after a call is inlined. A place is a register, or thread memory if the code
+//! takes an address or accesses the value in different parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +7,14 @@ use super::line::{Access, Line, words};
 use super::registers::Registers;
 use super::text::{Interface, Parameter};
 
-/// A parameter, or something returned, by its number.
+/// A parameter or result, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Owner {
     pub(super) is_result: bool,
     pub(super) index: usize,
 }
 
-/// A part of it. Each becomes a register.
+/// A part of a parameter or result. Each part becomes a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Piece {
     pub(super) owner: Owner,
@@ -22,7 +22,7 @@ pub(super) struct Piece {
     pub(super) bits: u32,
 }
 
-/// The parameters or the results, as one of both sides calls them.
+/// The names of the parameters or the results in the caller or the callee.
 pub(super) struct Side<'s> {
     pub(super) is_result: bool,
     pub(super) names: Vec<&'s str>,
@@ -51,16 +51,16 @@ impl Side<'_> {
     }
 }
 
-/// How a function uses what it is passed and returns.
+/// How a function uses its parameters and results.
 pub(super) struct Uses {
     pub(super) stored: BTreeSet<Piece>,
     pub(super) loaded: BTreeSet<Piece>,
-    /// Those whose address it takes.
+    /// The parameters and results whose address it takes.
     pub(super) addressed: BTreeSet<Owner>,
 }
 
 impl Uses {
-    /// The uses in the body of a function; `None` if one is not understood.
+    /// Returns the uses in the body of a function, or `None` if a use is not understood.
     pub(super) fn of(lines: &[String], parameters: &Side<'_>, results: &Side<'_>) -> Option<Self> {
         let mut uses = Self {
             stored: BTreeSet::new(),
@@ -98,10 +98,10 @@ impl Uses {
     }
 }
 
-/// How the names of memory begin that this makes, before a number.
+/// The prefix of memory names that this module creates; a number follows.
 pub(super) const MEMORY: &str = "__inlined_memory_";
 
-/// Where all lies.
+/// The places of all parameters and results.
 #[derive(Default)]
 pub(super) struct Places {
     pub(super) registers: BTreeMap<Piece, String>,
@@ -110,8 +110,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Finds a place for all of `uses`, which are those of the function and of its caller together. New
-    /// memory is added to `locals`, with numbers from `number` on.
+    /// Finds a place for all of `uses`, which are the uses of the function and of its caller together. Adds new
+    /// memory to `locals`, with numbers after `number`.
     pub(super) fn of(
         uses: &Uses,
         interface: &Interface<'_>,
@@ -151,7 +151,7 @@ impl Places {
         Some(places)
     }
 
-    /// The instruction for an access to memory.
+    /// Returns the instruction for an access to memory.
     pub(super) fn in_memory(&self, owner: Owner, access: &Access<'_>) -> Option<String> {
         let name = self.memory.get(&owner)?;
         let ty = if access.is_signed { 's' } else { 'b' };
@@ -172,7 +172,7 @@ impl Places {
     }
 }
 
-/// Whether no piece of one owner lies over another.
+/// Returns whether the parts of each parameter or result do not overlap.
 fn is_apart<'p>(pieces: impl Iterator<Item = &'p Piece>) -> bool {
     let mut last_end = 0;
     let mut pieces = pieces;

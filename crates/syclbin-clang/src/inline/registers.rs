@@ -8,20 +8,20 @@ pub(super) struct Registers {
     all: Vec<Declared>,
 }
 
-/// `.reg .b32 %r<5>;` has %r0 to %r4; `.reg .b64 %SP;` has itself.
+/// A declaration: `.reg .b32 %r<5>;` declares %r0 to %r4, and `.reg .b64 %SP;` declares itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Declared {
-    /// Without its point.
+    /// The type without its point.
     ty: String,
     name: String,
     count: Option<usize>,
 }
 
-/// More is nothing that people write, and numbers stay small.
+/// An upper limit, beyond any reasonable code, that keeps numbers small.
 const MAX_COUNT: usize = 1 << 24;
 
 impl Registers {
-    /// Adds what a line declares, `.b32 %r<5>` or `.b64 %a, %b`. `None` if it is not understood.
+    /// Adds the declarations of a line, `.b32 %r<5>` or `.b64 %a, %b`. Returns `None` if it is not understood.
     pub(super) fn declare(&mut self, words: &str) -> Option<()> {
         let (ty, names) = words.split_once(char::is_whitespace)?;
         let ty = ty.strip_prefix('.')?;
@@ -50,7 +50,7 @@ impl Registers {
         (count <= Some(MAX_COUNT)).then_some(())
     }
 
-    /// The declaration of a register, and its number in it.
+    /// Returns the declaration of a register, and its number in it.
     fn find(&self, register: &str) -> Option<(&Declared, usize)> {
         if let Some(one) = self.all.iter().find(|d| d.name == register) {
             return one.count.is_none().then_some((one, 0));
@@ -61,12 +61,12 @@ impl Registers {
         (declared.count.is_some_and(|count| number < count)).then_some((declared, number))
     }
 
-    /// The size of a register; `None` for predicates, and for what is none of these.
+    /// Returns the size of a register, or `None` for predicates and words that are not registers.
     pub(super) fn bits(&self, register: &str) -> Option<u32> {
         bits(&self.find(register)?.0.ty)
     }
 
-    /// The name of a new register of that size.
+    /// Declares a new register of that size and returns its name.
     pub(super) fn add(&mut self, bits: u32) -> Option<String> {
         let (name, ty) = match bits {
             8 | 16 => ("%rs", "b16"),
@@ -78,7 +78,7 @@ impl Registers {
         Some(format!("{name}{first}"))
     }
 
-    /// Adds as many registers, and says the first number.
+    /// Adds `count` registers, and returns the first number.
     fn extend(&mut self, name: &str, ty: &str, count: usize) -> Option<usize> {
         if let Some(known) = self.all.iter_mut().find(|d| d.name == name) {
             let first = known.count.filter(|_| known.ty == ty)?;
@@ -94,7 +94,7 @@ impl Registers {
         Some(1) // %r0 is declared and used by none, as LLVM has it
     }
 
-    /// Adds new ones for all `others`.
+    /// Adds new registers for all `others`.
     pub(super) fn take_in(&mut self, others: &Self) -> Option<Renaming> {
         let mut renaming = Renaming {
             of: others.clone(),
@@ -113,7 +113,7 @@ impl Registers {
         Some(renaming)
     }
 
-    /// The declarations.
+    /// Returns the declarations.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         self.all.iter().map(|d| match d.count {
             Some(count) => format!("\t.reg .{} \t{}<{count}>;", d.ty, d.name),
@@ -125,7 +125,7 @@ impl Registers {
 /// New names of the registers of a function.
 pub(super) struct Renaming {
     of: Registers,
-    /// For each declaration: the name, and the number that takes the place of the first.
+    /// For each declaration: the name, and the number that replaces the first number.
     bases: Vec<(String, usize)>,
 }
 

@@ -1,15 +1,15 @@
-//! Accesses through an address of which is known in what memory it lies.
+//! Accesses through a generic address whose memory space is known.
 //!
-//! The built-in functions take generic addresses. Once inlined, many of them are seen to come from an
-//! address in work-group, global or a thread's own memory, which NVIDIA's assembler does not find out; a
-//! generic atomic is much slower than one in work-group memory.
+//! The built-in functions take generic addresses. After inlining, many of these addresses turn out to point to
+//! work-group, global or thread memory. NVIDIA's assembler does not detect this, and a generic atomic is much
+//! slower than an atomic in work-group memory.
 
 use std::collections::BTreeMap;
 
 use super::line::{Instruction, Line, words};
 use super::text::Body;
 
-/// Makes such accesses those of their memory.
+/// Changes such accesses to accesses of their memory space.
 pub(super) fn settle(body: &mut Body) {
     let spaces = known(&body.lines);
     if spaces.is_empty() {
@@ -30,14 +30,15 @@ pub(super) fn settle(body: &mut Body) {
     body.lines = lines;
 }
 
-/// The registers that only ever have an address of one memory, with the memory.
+/// Returns the registers that only ever hold addresses of a single memory space, with the space.
 fn known(lines: &[String]) -> BTreeMap<String, &'static str> {
     let mut writes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut instructions = Vec::new();
     for text in lines {
         match Line::of(text) {
             Line::Instruction(instruction) => {
-                // What reads it as its first operand is counted as well: then nothing is known.
+                // An instruction that reads the register as its first operand counts as a write, which is
+                // conservative.
                 let first = instruction.operands().first().copied().unwrap_or_default();
                 let is_address = first.starts_with('[');
                 for word in words(first).filter(|word| word.starts_with('%') && !is_address) {
@@ -54,7 +55,7 @@ fn known(lines: &[String]) -> BTreeMap<String, &'static str> {
         }
     }
     let mut spaces: BTreeMap<String, &'static str> = BTreeMap::new();
-    // Only what cannot lead from one object to another is followed: a sum of two registers may.
+    // Only instructions that stay within an object are followed. A sum of two registers may leave it.
     loop {
         let before = spaces.len();
         for instruction in &instructions {
@@ -84,14 +85,14 @@ fn known(lines: &[String]) -> BTreeMap<String, &'static str> {
     }
 }
 
-/// An access through a generic address of which the memory is known.
+/// An access through a generic address whose memory space is known.
 struct Access<'l> {
     instruction: Instruction<'l>,
     space: &'static str,
     address: &'l str,
 }
 
-/// What stands before the memory in the name of an access.
+/// The parts that may come before the memory space in the name of an access.
 const ORDERS: [&str; 9] = [
     "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys",
 ];
@@ -111,7 +112,7 @@ fn access<'l>(
         .next()
         .filter(|word| address.starts_with(word))?;
     let space = *spaces.get(address)?;
-    // The next is what is done, or the type; anything else is a memory, or not understood.
+    // The next part is the operation or the type. Any other part is a memory space, or unknown.
     let mut rest = instruction
         .parts()
         .skip(1)
@@ -129,7 +130,7 @@ fn access<'l>(
     };
     let is_plain = matches!(instruction.kind(), "ld" | "st")
         && instruction.parts().all(|part| !ORDERS.contains(&part));
-    // A thread's own memory is not shared, and has no orders.
+    // Thread memory is not shared, so its accesses have no memory order.
     (is_generic && instruction.guard.is_none() && (is_plain || space != "local")).then_some(
         Access {
             instruction: *instruction,

@@ -1,4 +1,4 @@
-//! The body of a function in the place of a call: parameters become registers, and names new ones.
+//! Replaces a call by the body of the function: parameters become registers, and names are changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,25 @@ use super::registers::{Registers, Renaming};
 use super::text::{Body, Interface};
 use super::values::{Constants, Tables, immediate};
 
-/// A function that can take the place of its calls.
+/// A function that can replace its calls.
 pub(super) struct Callee<'c> {
     pub(super) interface: &'c Interface<'c>,
     pub(super) body: &'c Body,
 }
 
-/// What stands in the place of a call.
+/// The replacement for a call.
 pub(super) struct Spliced {
     pub(super) lines: Vec<String>,
-    /// All registers and memory of the caller from then on.
+    /// All registers and memory of the caller afterwards.
     pub(super) registers: Registers,
     pub(super) locals: BTreeMap<String, String>,
 }
 
-/// How labels that this makes begin, before a number.
+/// The prefix of labels that this module creates; a number follows.
 pub(super) const LABEL: &str = "$L__inlined_";
 
-/// Puts `callee` in the place of `call`, in a function with the registers and memory of `caller`. New
-/// names get numbers from `number` on. `None` where something does not fit, and the call has to stay.
+/// Replaces `call` by `callee`, in a function with the registers and memory of `caller`. New names get numbers
+/// after `number`. Returns `None` if something does not fit, and then the call stays.
 pub(super) fn splice(
     call: &Call<'_>,
     callee: &Callee<'_>,
@@ -134,7 +134,7 @@ pub(super) fn splice(
     })
 }
 
-/// Writes what takes the place of an access. The values are of `registers`, and get other names.
+/// Writes the replacement for an access. Its values are in `registers`, and are renamed.
 fn moves(
     side: &Side<'_>,
     access: &Access<'_>,
@@ -162,7 +162,7 @@ fn moves(
     Some(())
 }
 
-/// Puts `value` into the register of a piece; `bits` is the size of the register that it is in, if any.
+/// Moves `value` into the register of a piece. `bits` is the size of the register that holds the value, if any.
 fn to_piece(piece: Piece, register: &str, value: &str, bits: Option<u32>) -> Option<String> {
     let size = piece.bits.max(16); // no register is smaller
     match bits {
@@ -173,7 +173,7 @@ fn to_piece(piece: Piece, register: &str, value: &str, bits: Option<u32>) -> Opt
     }
 }
 
-/// Takes a piece into the register `value` of size `bits`. What is larger is filled up, as loads do.
+/// Moves a piece into the register `value` of size `bits`. A larger register is extended, as for loads.
 fn from_piece(
     piece: Piece,
     register: &str,
@@ -190,7 +190,7 @@ fn from_piece(
     }
 }
 
-/// The body that is put in.
+/// The body that is inserted.
 struct Inner<'b> {
     lines: &'b [String],
     registers: &'b Registers,

@@ -1,11 +1,11 @@
-//! Writes a text without what nothing calls any more.
+//! Writes a text without functions that are no longer called.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::line::words;
 use super::text::{Body, Function, Item, Text};
 
-/// The text, without functions that are only its own and that nothing names any more.
+/// Returns the text without private functions that are no longer named.
 pub(super) fn write(text: &Text<'_>) -> String {
     let needed = needed(text);
     let mut written = String::new();
@@ -33,7 +33,7 @@ pub(super) fn write(text: &Text<'_>) -> String {
     written
 }
 
-/// Whether each function is declared or defined before it is called.
+/// Returns whether each function is declared or defined before it is called.
 pub(super) fn is_declared(text: &str) -> bool {
     let mut known = BTreeSet::new();
     let functions: BTreeSet<&str> = text.lines().filter_map(function).collect();
@@ -50,7 +50,7 @@ pub(super) fn is_declared(text: &str) -> bool {
     true
 }
 
-/// The function that a line begins to declare or to define.
+/// Returns the function whose declaration or definition starts on this line.
 fn function(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(".func")?;
     let rest = rest.trim_start();
@@ -64,7 +64,7 @@ fn function(line: &str) -> Option<&str> {
     (!line.starts_with(char::is_whitespace) && !name.is_empty()).then_some(name)
 }
 
-/// The names of functions that are needed, and of all that are not this text's own.
+/// Returns the names of functions that are needed, and all names that are not private functions.
 fn needed<'t>(text: &'t Text<'t>) -> BTreeSet<&'t str> {
     let mut own: BTreeMap<&str, &Function<'_>> = BTreeMap::new();
     for item in &text.items {

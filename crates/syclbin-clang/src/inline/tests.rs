@@ -1,6 +1,6 @@
 use super::inline;
 
-/// A text with a kernel that has `body`, and with `functions` after it.
+/// Returns a text with a kernel that has `body`, and with `functions` after it.
 fn text(body: &str, functions: &str) -> String {
     format!(
         ".version 7.0\n.target sm_80\n.address_size 64\n\n.visible .entry kernel(\n\t.param .u64 \
@@ -8,7 +8,7 @@ fn text(body: &str, functions: &str) -> String {
     )
 }
 
-/// What calls `name` with a number and takes a number, both of 32 bits.
+/// Returns a call of `name` with a 32-bit number that returns a 32-bit number.
 fn call(name: &str, argument: &str) -> String {
     format!(
         "\t{{ // callseq 0, 0\n\t.param .b32 \tparam0;\n\t.param .b32 \tretval0;\n\tst.param.b32 \t[param0], \
@@ -25,7 +25,7 @@ fn function(name: &str, body: &str) -> String {
 const DOUBLE: &str = "\tld.param.b32 \t%r1, [twice_param_0];\n\tadd.s32 \t%r2, %r1, %r1;\n\tst.param.b32 \
                       \t[func_retval0], %r2;\n\tret;\n";
 
-/// The lines of the kernel, without white space around them.
+/// Returns the lines of the kernel, without surrounding white space.
 fn kernel(text: &str) -> Vec<&str> {
     let start = text.find(".entry kernel").expect("a kernel");
     let body = &text[start..];
@@ -176,7 +176,7 @@ fn what_a_switch_over_known_arguments_does_not_choose_is_left_out() {
     );
 }
 
-/// A function with a struct of two numbers, and what calls it with `passed`.
+/// Returns a function that takes a struct of two numbers, and a call of it with `passed`.
 fn structs(passed: &str, body: &str) -> String {
     let call = format!(
         "\t{{ // callseq 0, 0\n\t.param .align 8 .b8 \tparam0[8];\n\t.param .b32 \tretval0;\n{passed}\tcall.uni \
@@ -301,12 +301,12 @@ fn what_is_not_understood_is_left_as_it_is() {
         assert_eq!(inline(&before), before, "{odd}");
     }
     let calls = [
-        // of what is only known when the kernel runs
+        // the callee is only known when the kernel runs
         "\t{ // callseq 0, 0\n\t.param .b32 \tparam0;\n\tst.param.b32 \t[param0], 1;\n\tprototype_0 : .callprototype \
          _ (.param .b32 _);\n\tcall %rd1, (param0), prototype_0;\n\t} // callseq 0\n",
-        // with fewer arguments than it takes
+        // fewer arguments than parameters
         "\t{ // callseq 0, 0\n\tcall.uni twice, ();\n\t} // callseq 0\n",
-        // of what is elsewhere
+        // the callee is defined elsewhere
         &call("another", "%r2"),
     ];
     for call in calls {
@@ -366,7 +366,8 @@ fn accesses_through_an_address_of_known_memory_are_of_that_memory() {
     has("cvta.to.shared.u64 \t%rd8, %rd5;");
     has("atom.relaxed.cta.shared.add.u32 \t%r4, [%rd8], 1;");
     has("ld.shared.v2.b32 \t{%r5, %r6}, [%rd9+16];");
-    // A sum of two registers may be of another object, and what is of a memory stays so.
+    // A sum of two registers may point to another object, so its access stays generic. An access with an explicit
+    // memory space stays too.
     has("st.b32 \t[%rd6], %r5;");
     has("ld.global.b32 \t%r6, [%rd4];");
 }

@@ -1,19 +1,19 @@
-//! A PTX text as functions, and what stands between them.
+//! A PTX text as functions and the lines between them.
 
 use std::collections::BTreeMap;
 
 use super::line::{Line, bits, is_word, split, words};
 use super::registers::Registers;
 
-/// A text.
+/// A PTX text.
 pub(super) struct Text<'t> {
     pub(super) items: Vec<Item<'t>>,
 }
 
-/// A part of a text.
+/// An item of a text.
 pub(super) enum Item<'t> {
     Line(&'t str),
-    /// A function that is told of, and is below or elsewhere.
+    /// A declaration of a function that is defined below or elsewhere.
     Declaration {
         name: &'t str,
         lines: Vec<&'t str>,
@@ -25,25 +25,25 @@ pub(super) enum Item<'t> {
 pub(super) struct Function<'t> {
     pub(super) name: &'t str,
     pub(super) is_kernel: bool,
-    /// `.visible` or `.weak`, if others can call it.
+    /// `.visible` or `.weak`, if code elsewhere can call it.
     pub(super) linkage: Option<&'t str>,
-    /// The names of what it returns and of its parameters. `None` if they are not understood.
+    /// The names of its results and parameters, or `None` if they are not understood.
     pub(super) interface: Option<Interface<'t>>,
-    /// Up to the brace that opens the body.
+    /// The lines up to the opening brace of the body.
     pub(super) header: Vec<&'t str>,
     pub(super) lines: Vec<&'t str>,
-    /// `None` if something in it is odd.
+    /// `None` if the body contains something unknown.
     pub(super) body: Option<Body>,
 }
 
-/// What a caller and a function agree in.
+/// The interface that a caller and a function agree on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Interface<'t> {
     pub(super) results: Vec<Parameter<'t>>,
     pub(super) parameters: Vec<Parameter<'t>>,
 }
 
-/// What is passed or returned, with its alignment and size in bytes.
+/// A parameter or result, with its alignment and size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parameter<'t> {
     pub(super) name: &'t str,
@@ -55,14 +55,14 @@ pub(super) struct Parameter<'t> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Body {
     pub(super) registers: Registers,
-    /// Memory of each thread: its name and declaration.
+    /// Thread memory: its name and declaration.
     pub(super) locals: BTreeMap<String, String>,
-    /// All else. A list of branch targets is one line.
+    /// All other lines. A list of branch targets is one line.
     pub(super) lines: Vec<String>,
 }
 
 impl<'t> Text<'t> {
-    /// Reads a text; `None` where functions do not look as LLVM writes them.
+    /// Parses a text. Returns `None` if functions do not have the form that LLVM writes.
     pub(super) fn parse(text: &'t str) -> Option<Self> {
         let mut items = Vec::new();
         let mut lines = text.lines();
@@ -107,7 +107,7 @@ impl<'t> Text<'t> {
     }
 }
 
-/// Whether a header ends with that line.
+/// Returns whether a header ends with this line.
 fn is_end(line: &str) -> bool {
     let line = line.trim_end();
     line == "{" || line.ends_with(';')
@@ -122,7 +122,7 @@ fn without_linkage(line: &str) -> (Option<&str>, &str) {
     (None, line)
 }
 
-/// The name in a header, and what is in its lists if nothing else is there.
+/// Returns the name in a header, and its parameter and result lists if the header contains nothing else.
 fn interface<'t>(header: &[&'t str]) -> Option<(&'t str, Option<Interface<'t>>)> {
     let (_, first) = without_linkage(header.first()?);
     let first = first
@@ -135,7 +135,7 @@ fn interface<'t>(header: &[&'t str]) -> Option<(&'t str, Option<Interface<'t>>)>
     };
     let rest = rest.trim_start();
     let name = words(rest).next().filter(|name| rest.starts_with(name))?;
-    // LLVM has each parameter on a line of its own, and the brackets at the end of lines.
+    // LLVM writes each parameter on a separate line, and brackets at the end of lines.
     let mut list = rest[name.len()..].trim();
     let mut parameters = Vec::new();
     let mut is_known = true;
@@ -176,7 +176,7 @@ fn interface<'t>(header: &[&'t str]) -> Option<(&'t str, Option<Interface<'t>>)>
 }
 
 impl<'t> Parameter<'t> {
-    /// Reads `.param .align 4 .b8 NAME[12]` and `.param .b32 NAME`.
+    /// Parses `.param .align 4 .b8 NAME[12]` and `.param .b32 NAME`.
     fn of(text: &'t str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (align, ty, word) = match words[..] {
@@ -198,14 +198,14 @@ impl<'t> Parameter<'t> {
 }
 
 impl Body {
-    /// Reads a body; `None` if something in it is odd.
+    /// Parses a body. Returns `None` if it contains something unknown.
     fn parse(lines: &[&str]) -> Option<Self> {
         let mut body = Self::default();
         let (mut is_in_call, mut is_in_scope) = (false, false);
         let mut lines = lines.iter();
         while let Some(text) = lines.next() {
             let mut text = (*text).to_owned();
-            // Lists that take more than a line.
+            // Lists that span several lines.
             let starts_list = text.trim_end().ends_with(".branchtargets");
             let starts_call = is_in_call && !text.contains("//") && !text.trim_end().ends_with(';');
             while (starts_list || starts_call) && !text.trim_end().ends_with(';') {
@@ -213,7 +213,7 @@ impl Body {
                 text.push_str(lines.next()?.trim());
             }
             let line = Line::of(&text);
-            // In a scope nothing is declared here, and so it can be without braces.
+            // A scope without declarations does not need its braces.
             if is_in_scope && !is_plain(&line) {
                 return None;
             }
@@ -258,13 +258,13 @@ impl Body {
         (!is_in_call && !is_in_scope).then_some(body)
     }
 
-    /// How many instructions it has.
+    /// Returns the number of its instructions.
     pub(super) fn size(&self) -> usize {
         size(&self.lines)
     }
 }
 
-/// Whether a line declares nothing, and goes on with the next.
+/// Returns whether a line declares nothing and continues with the next line.
 fn is_plain(line: &Line<'_>) -> bool {
     match line {
         Line::Blank | Line::CloseScope => true,
@@ -275,7 +275,7 @@ fn is_plain(line: &Line<'_>) -> bool {
     }
 }
 
-/// How many instructions there are.
+/// Returns the number of instructions.
 pub(super) fn size(lines: &[String]) -> usize {
     let instruction =
         |line: &&String| matches!(Line::of(line), Line::Instruction(_) | Line::Block(_));

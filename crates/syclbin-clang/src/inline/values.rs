@@ -1,20 +1,19 @@
-//! What registers of a function are known to have, when it is called with known arguments.
+//! Known register values of a function that is called with known arguments.
 
 use std::collections::BTreeMap;
 
 use super::line::{Access, Instruction, Line, bits, words};
 use super::text::{Body, Item};
 
-/// Arguments that are known: by the parameter, the offset and the bits of what is passed.
+/// Known arguments, by the parameter, and the offset and size in bits of the value.
 pub(super) type Constants<'c> = BTreeMap<(&'c str, u32, u32), u64>;
 
-/// Tables of LLVM, which hold the results of a `switch`. Nothing writes to them, whatever the memory
-/// they are in.
+/// LLVM's tables, which hold the results of a `switch`. They are constant, whatever memory they are in.
 pub(super) struct Tables<'t> {
     of: BTreeMap<&'t str, Vec<u8>>,
 }
 
-/// How LLVM calls them.
+/// The prefix of LLVM's names for them.
 const TABLE: &str = "switch_$_table";
 
 impl<'t> Tables<'t> {
@@ -29,7 +28,7 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// `.global .align 4 .b8 NAME[5] = {1, 2};`: the name and the bytes.
+/// Parses `.global .align 4 .b8 NAME[5] = {1, 2};` into the name and the bytes.
 fn table(line: &str) -> Option<(&str, Vec<u8>)> {
     let words = line.strip_prefix(".global .align ")?;
     let (_, words) = words.split_once(' ')?;
@@ -50,7 +49,7 @@ fn table(line: &str) -> Option<(&str, Vec<u8>)> {
     is_table.then_some((name, bytes))
 }
 
-/// The value of an operand that is a number.
+/// Returns the value of an operand that is a number.
 pub(super) fn immediate(operand: &str) -> Option<u64> {
     if let Some(hexadecimal) = operand.strip_prefix("0x") {
         return u64::from_str_radix(hexadecimal, 16).ok();
@@ -64,30 +63,30 @@ pub(super) fn immediate(operand: &str) -> Option<u64> {
     }
 }
 
-/// Blocks in an unfortunate order are gone over this often.
+/// The number of passes over blocks that are in an unfavorable order.
 const MAX_ROUNDS: usize = 32;
 
-/// What a register has.
+/// The known value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value<'v> {
-    /// As many bits as the register has; a predicate has one.
+    /// A number with as many bits as the register; a predicate has one bit.
     Number(u64),
-    /// The address of a byte of a table.
+    /// The address of a byte in a table.
     Table(&'v str, u64),
 }
 
-/// The registers that are known.
+/// The known registers.
 pub(super) struct Values<'v> {
     body: &'v Body,
     constants: &'v Constants<'v>,
     tables: &'v Tables<'v>,
-    /// How often each is written.
+    /// The number of writes to each register.
     written: BTreeMap<&'v str, usize>,
     known: BTreeMap<&'v str, Value<'v>>,
 }
 
 impl<'v> Values<'v> {
-    /// Finds what is known of the registers of `body`.
+    /// Determines the known registers of `body`.
     pub(super) fn of(body: &'v Body, constants: &'v Constants<'v>, tables: &'v Tables<'v>) -> Self {
         let mut values = Self {
             body,
@@ -114,7 +113,7 @@ impl<'v> Values<'v> {
                 _ => {}
             }
         }
-        // A block may come before the one that its registers are from.
+        // A block may come before another block that defines its registers.
         for _ in 0..MAX_ROUNDS {
             let before = values.known.len();
             for instruction in &instructions {
@@ -127,7 +126,7 @@ impl<'v> Values<'v> {
         values
     }
 
-    /// The number in an operand.
+    /// Returns the number in an operand.
     pub(super) fn number(&self, operand: &str) -> Option<u64> {
         match self.value(operand)? {
             Value::Number(number) => Some(number),
@@ -135,7 +134,7 @@ impl<'v> Values<'v> {
         }
     }
 
-    /// Whether an instruction with this guard is done.
+    /// Returns whether an instruction with this guard is executed.
     pub(super) fn is_done(&self, guard: &str) -> Option<bool> {
         match guard.strip_prefix('!') {
             Some(predicate) => self.number(predicate).map(|value| value == 0),
@@ -156,7 +155,7 @@ impl<'v> Values<'v> {
         let Some(register) = operands.first().copied() else {
             return;
         };
-        // Written once, it has the same value wherever it has one.
+        // A register that is written once has the same value everywhere.
         let is_once = self.written.get(register) == Some(&1);
         if is_once
             && !self.known.contains_key(register)
@@ -166,7 +165,7 @@ impl<'v> Values<'v> {
         }
     }
 
-    /// What an instruction writes.
+    /// Returns the value that an instruction writes.
     fn result(&self, instruction: &Instruction<'v>, operands: &[&'v str]) -> Option<Value<'v>> {
         let parts: Vec<&str> = instruction.parts().collect();
         match (&parts[..], operands) {
@@ -196,14 +195,14 @@ impl<'v> Values<'v> {
         }
     }
 
-    /// A number from memory, filled up to the size of the register.
+    /// Returns a number from memory, extended to the size of the register.
     fn loaded(&self, number: u64, size: u32, signed: bool, operands: &[&str]) -> Option<Value<'v>> {
         let register = self.body.registers.bits(operands.first()?)?;
         let number = extend(number, size, signed);
         (register >= size).then_some(Value::Number(cut(number, register)))
     }
 
-    /// What a table has at `[%rd1+2]`.
+    /// Returns the value of a table at `[%rd1+2]`.
     fn in_table(&self, address: &str, size: u32) -> Option<u64> {
         let address = address.strip_prefix('[')?.strip_suffix(']')?;
         let (base, offset) = address.split_once('+').unwrap_or((address, "0"));
@@ -257,7 +256,7 @@ impl<'v> Values<'v> {
     }
 }
 
-/// The registers that an instruction writes, or may.
+/// Returns the registers that an instruction writes or may write.
 fn written<'l>(instruction: &Instruction<'l>) -> impl Iterator<Item = &'l str> {
     let first = instruction.operands().first().copied().unwrap_or_default();
     let only_reads = first.starts_with('[') || instruction.kind() == "brx";
@@ -269,7 +268,7 @@ fn is_integer(ty: &str) -> bool {
     ty.starts_with(['u', 's']) && bits(ty).is_some()
 }
 
-/// The bits of a type; a predicate has one.
+/// Returns the size of a type in bits; a predicate has one bit.
 fn size(ty: &str) -> Option<u32> {
     match ty {
         "pred" => Some(1),
@@ -277,7 +276,7 @@ fn size(ty: &str) -> Option<u32> {
     }
 }
 
-/// The lowest bits.
+/// Returns the lowest bits.
 fn cut(value: u64, bits: u32) -> u64 {
     match bits {
         0..64 => value & ((1 << bits) - 1),
@@ -285,7 +284,7 @@ fn cut(value: u64, bits: u32) -> u64 {
     }
 }
 
-/// The lowest bits, as a number with or without a sign.
+/// Returns the lowest bits as a signed or unsigned number.
 fn extend(value: u64, bits: u32, is_signed: bool) -> u64 {
     let unused = 64 - bits.clamp(1, 64);
     if is_signed {

@@ -1,13 +1,15 @@
-//! The device library of NVIDIA's GPUs, served to the compiler library.
+//! Serves the device library of NVIDIA GPUs to the compiler library.
 //!
-//! The compiler library holds all its files within itself and reads them from there, but for one: when
-//! it makes PTX, it opens the library of SYCL's built-in functions by a path of the file system, at the
-//! root of it, and no option says otherwise. Nobody wants a file there. So this program has a function
-//! `open64` of its own, which its linker exports (`build.rs`): the dynamic linker then gives that one
-//! to the compiler library instead of the C library's. It passes all calls on, but for that path, once
-//! [`serve`] was called: whoever opens it gets the content, which is taken out of the compiler library.
+//! The compiler library contains all its files and reads them from there, with one exception. When it makes PTX, it
+//! opens the library of SYCL's built-in functions by a path at the root of the file system. No option changes that
+//! path, and users do not want a file there.
 //!
-//! `end-to-end/tests/it/compiler/nvidia.rs` has a test that fails when a compiler library does without.
+//! So this program has its own function `open64`, which its linker exports (`build.rs`). The dynamic linker gives
+//! this function to the compiler library instead of the function in the C library. It passes all calls on, except
+//! for that path once [`serve`] was called. The caller then gets the content, which is extracted from the compiler
+//! library.
+//!
+//! `end-to-end/tests/it/compiler/nvidia.rs` has a test that fails when a compiler library no longer needs this.
 #![allow(unsafe_code)] // the function is C's, and so are its callers
 
 use std::path::Path;
@@ -15,18 +17,18 @@ use std::path::Path;
 use crate::Result;
 use crate::library::PinnedFile;
 
-/// Where what it opens lies in the library of [`crate::library::VERSION`].
+/// The position of the file's content in the library of [`crate::library::VERSION`].
 const CONTENT: PinnedFile = PinnedFile {
     offset: 81_726_032,
     size: 7_397_336,
     sha256: "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c",
 };
 
-/// Has that path opened as the file that is inside the compiler library, by this whole process.
+/// Makes this whole process open that path as the file inside the compiler library.
 ///
 /// # Errors
 ///
-/// When the content is not there, and on systems where nothing can be put before the C library.
+/// When the content is missing, and on systems where a program cannot override a function of the C library.
 pub(crate) fn serve(library: &Path) -> Result<()> {
     imp::serve(&CONTENT.read(library)?)
 }
@@ -41,10 +43,10 @@ mod imp {
 
     use crate::{Result, own};
 
-    /// What the compiler library opens.
+    /// The path that the compiler library opens.
     const PATH: &str = "/lib/clang/23/lib/nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
 
-    /// The file without a name that has the content, and is there until the process ends.
+    /// The unnamed file with the content, which exists until the process ends.
     static SERVED: OnceLock<File> = OnceLock::new();
 
     pub(super) fn serve(content: &[u8]) -> Result<()> {
@@ -56,7 +58,7 @@ mod imp {
         });
         match written {
             Ok(file) => {
-                // A second call would serve the same.
+                // A second call would serve the same content.
                 let _ = SERVED.set(file);
                 Ok(())
             }
@@ -64,7 +66,7 @@ mod imp {
         }
     }
 
-    /// A descriptor of the served file, if `path` is its. Each has a position of its own.
+    /// Returns a descriptor of the served file, if `path` is its path. Each descriptor has its own position.
     fn served(path: &CStr) -> Option<c_int> {
         let file = SERVED.get()?;
         if path.to_bytes() != PATH.as_bytes() {
@@ -73,7 +75,8 @@ mod imp {
         let name = format!("/proc/self/fd/{}", file.as_raw_fd());
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
         let opened = rustix::fs::open(name, flags, rustix::fs::Mode::empty());
-        // Where nobody sees `/proc`, one position is shared. LLVM maps the file and moves none.
+        // Without access to `/proc`, the descriptors share a position. LLVM maps the file and does not move the
+        // position.
         let opened = opened.or_else(|_| rustix::io::fcntl_dupfd_cloexec(file, 3));
         opened.ok().map(IntoRawFd::into_raw_fd)
     }
@@ -82,17 +85,17 @@ mod imp {
         fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_int) -> c_int;
     }
 
-    /// The folder of the process, to [`openat`].
+    /// The current directory of the process, for [`openat`].
     const CURRENT_FOLDER: c_int = -100;
 
-    /// What all of this process calls to open a file, Rust's library included: it does not panic, and takes
-    /// memory for the one path only.
+    /// Opens a file for the whole process, including Rust's standard library. It does not panic, and allocates
+    /// memory only for the served path.
     ///
     /// # Safety
     ///
-    /// As for C's: `path` is a C string.
-    // In C the mode may be left out. Callers pass it where it counts, and on x86-64 an argument more or
-    // less changes nothing for others.
+    /// The same as for C's `open64`: `path` is a C string.
+    // In C the mode is optional. Callers pass it when it matters, and on x86-64 an extra or missing argument does
+    // not affect other calls.
     // SAFETY: it does what the C library's function of this name does, which is what callers rely on.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: c_int) -> c_int {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// What has clang find them, behind all folders of the user; nothing where they are not installed.
-/// They are headers of the system, so that no warning is about them.
+/// Returns the arguments that make clang find the headers, after all directories of the user. Returns none if the
+/// headers are not installed. They are system headers, so that clang does not warn about them.
 pub(crate) fn arguments(library: &Path) -> Vec<String> {
     let root = library.parent().and_then(Path::parent);
     let folder = root.map(|root| root.join("include"));

@@ -1,9 +1,9 @@
-//! The compiler library `libsycl-jit.so`: found, checked to be the one this was written for, called.
+//! The compiler library `libsycl-jit.so`: this module finds it, checks its version, and calls it.
 //!
-//! The interface is not published; it is described by what was measured on the pinned version, so
-//! any other file is refused before a single function of it runs. This is the one module of the
-//! workspace's build side with unsafe code, beside [`crate::library::device_library`], so what the library made
-//! goes from here to a driver, too.
+//! The interface is not published. This module describes it by measurements on the pinned version, so it rejects
+//! any other file before a function of that file runs. Beside [`crate::library::device_library`], this is the only
+//! module with unsafe code on the workspace's build side. Calls that pass the library's output to a driver are
+//! therefore here too.
 #![allow(unsafe_code)]
 
 pub(crate) mod device_library;
@@ -20,16 +20,16 @@ use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, INSTAL
 
 use crate::{Result, own};
 
-/// The version of DPC++ whose library is called.
+/// The DPC++ version of the library.
 pub(crate) const VERSION: &str = "2026.2.0";
 
-/// What tells that version from others: the library has neither a build ID nor a version function.
-/// Its head holds the symbol and relocation tables, which differ between any two builds.
+/// The size and the hash identify this version, since the library has neither a build ID nor a version function.
+/// The hash covers its head with the symbol and relocation tables, which differ between any two builds.
 const SIZE: u64 = 250_467_448;
 const HEAD: u64 = 64 * 1024;
 const HEAD_SHA256: &str = "247a5963e83a2e34699151b49162339fadad6dceabe1215d0fa18bbb2b8a48a0";
 
-/// A file within the library, as it lies in the pinned version.
+/// A file inside the library, at its position in the pinned version.
 pub(crate) struct PinnedFile {
     pub(crate) offset: u64,
     pub(crate) size: u64,
@@ -37,7 +37,7 @@ pub(crate) struct PinnedFile {
 }
 
 impl PinnedFile {
-    /// Its content.
+    /// Returns its content.
     pub(crate) fn read(&self, library: &Path) -> Result<Vec<u8>> {
         check(library, SIZE, HEAD_SHA256)?;
         let read = || {
@@ -59,27 +59,27 @@ impl PinnedFile {
     }
 }
 
-/// What the library makes.
+/// The kind of code that the library makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     SpirV,
-    /// For NVIDIA's GPUs.
+    /// Code for NVIDIA GPUs.
     Ptx {
-        /// The oldest GPU it is for, such as `sm_80`.
+        /// The oldest GPU that it runs on, such as `sm_80`.
         gpu: String,
-        /// What it may use, such as `+ptx70`.
+        /// The features that it may use, such as `+ptx70`.
         features: String,
     },
 }
 
-/// A device image, as the library returns it.
+/// A device image that the library returned.
 pub(crate) struct DeviceImage {
     pub(crate) code: Vec<u8>,
-    /// Sets of properties, in the library's order.
+    /// Property sets, in the library's order.
     pub(crate) properties: Vec<(String, Vec<(String, Value)>)>,
 }
 
-/// What a compilation returned.
+/// The result of a compilation.
 pub(crate) enum Outcome {
     /// The images, and clang's warnings.
     Compiled(Vec<DeviceImage>, String),
@@ -87,8 +87,8 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
-/// The library that belongs to this program: the one in the same installation, else the newest
-/// installed one.
+/// Returns the library that belongs to this program: the library of the same installation, or else of the newest
+/// installation.
 pub(crate) fn find() -> Result<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|program| {
         let folder = program.parent()?.parent()?;
@@ -110,7 +110,7 @@ pub(crate) fn find() -> Result<PathBuf> {
     }
 }
 
-/// Refuses every file but the library this module was written for.
+/// Rejects every file except the library version that this module was written for.
 fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
     let read = || {
         let file = File::open(path)?;
@@ -138,12 +138,12 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The records of the interface. Every pointer in a result is owned by the library.
+/// The data structures of the interface. The library owns every pointer in a result.
 mod raw {
     use std::ffi::{c_char, c_void};
 
-    /// A setting of the library, a C++ object of a class with virtual functions. It stays where it is: the
-    /// library keeps the pointer, and says by the second function that it needs it no more.
+    /// A setting of the library: a C++ object of a class with virtual functions. It must not move, because the
+    /// library keeps the pointer. The library calls the second function when it no longer needs the object.
     #[repr(C)]
     pub(super) struct Setting {
         pub(super) functions: &'static [extern "C" fn(*mut c_void); 2],
@@ -152,15 +152,15 @@ mod raw {
         pub(super) length: usize,
     }
 
-    /// Which GPU the backend is for.
+    /// The GPU of the backend.
     pub(super) const SETTING_CPU: u32 = 1;
-    /// What that GPU has.
+    /// The features of this GPU.
     pub(super) const SETTING_FEATURES: u32 = 2;
 
-    /// The destructors of a setting that lives as long as the process.
+    /// The destructors of a setting that lives as long as the process do nothing.
     pub(super) extern "C" fn destroy_nothing(_: *mut c_void) {}
 
-    /// Takes the pointer out of where it lies.
+    /// Moves the pointer out of its variable.
     pub(super) type AddSetting = unsafe extern "C" fn(*mut *const Setting);
 
     const _: () = assert!(size_of::<Setting>() == 32);
@@ -231,7 +231,7 @@ mod raw {
 
 /// Compiles `source` to `code` with the library at `library`.
 ///
-/// `name` is what diagnostics call the source, and where its `#include "..."` start from.
+/// `name` is the name of the source in diagnostics, and the base path of its `#include "..."`.
 pub(crate) fn compile(
     library: &Path,
     name: &str,
@@ -303,7 +303,7 @@ pub(crate) fn compile(
     Ok(Outcome::Compiled(images, log))
 }
 
-/// Changes a setting of the library, for this thread.
+/// Changes a setting of the library for this thread.
 fn set(loaded: &libloading::Library, library: &Path, name: u32, text: &str) -> Result<()> {
     // SAFETY: in the pinned version the symbol is a function of this type.
     let add = match unsafe { loaded.get::<raw::AddSetting>(b"addToJITConfiguration\0") } {
@@ -318,8 +318,8 @@ fn set(loaded: &libloading::Library, library: &Path, name: u32, text: &str) -> R
         length: text.len(),
     }));
     let mut moved: *const raw::Setting = setting;
-    // SAFETY: the object and its text live as long as the process, and so after the last use, and are as the
-    // pinned version lays out its own; it only reads them.
+    // SAFETY: the object and its text live as long as the process, so they outlive the last use. They have the
+    // pinned version's own layout, and the library only reads them.
     unsafe { add(&raw mut moved) };
     Ok(())
 }
@@ -385,7 +385,7 @@ unsafe fn copy_images(images: &raw::View<raw::Image>) -> Vec<DeviceImage> {
     unsafe { slice(images) }.iter().map(copy_image).collect()
 }
 
-/// The library's byte arrays begin with their count of bits, as in the text form.
+/// Converts a byte array. The library's byte arrays begin with their bit count, as in the text form.
 fn byte_array(bytes: &[u8]) -> Value {
     match bytes.split_first_chunk::<8>() {
         Some((count, data)) => Value::Bytes {
@@ -396,13 +396,12 @@ fn byte_array(bytes: &[u8]) -> Value {
     }
 }
 
-/// Compiles a SPIR-V module to native code on the CPU device. For the process that does nothing else.
+/// Compiles a SPIR-V module to native code on the CPU device. Call it only in a process that does nothing else.
 pub(crate) fn build_for_cpu(code: &[u8], options: &str) -> syclbin_rt::Result<Vec<u8>> {
     let device = syclbin_rt::native_cpu()?;
-    // SAFETY: the library made the module, or another compiler did whose file the user asks to link: as
-    // with every input of a linker, that it is one is the user's to vouch for. Should it be none, no
-    // more than this process is the driver's to spoil: it holds no secret, and the one that waits for
-    // it takes nothing but a file and an exit status.
+    // SAFETY: the library made the module, or another compiler whose file the user asks to link. As with every input
+    // of a linker, the user vouches that it is a module. If it is not, the driver can corrupt only this process,
+    // which holds no secret. The process that waits for it takes only a file and an exit status.
     unsafe { syclbin_rt::build_native(&device, code, options) }
 }
 

@@ -1,5 +1,5 @@
-//! Imports: what the code of a file uses and does not have. Some drivers end the process when they meet
-//! it, so it is found here.
+//! Imports: symbols that the code of a file uses but does not define. Some drivers end the process on such code, so
+//! this module reports them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::link::input_file::InputFile;
 use crate::link::symbols::named;
 use crate::{Result, own};
 
-/// What a module offers to others.
+/// Returns the symbols that a module exports.
 pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
     flagged(module, set::EXPORTED_SYMBOLS)
 }
 
-/// What of it other modules may offer as well, such as a function that is `inline` in C++. Only the code
-/// tells, and native code is not linked any more, so whatever it offers meets no other.
+/// Returns the exports that other modules may define as well, such as a function that is `inline` in C++. Only the
+/// code records this. Native code is not linked again, so its exports never conflict.
 pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTreeSet<&'m str>> {
     let mut shared: BTreeSet<&str> = exports(module).collect();
     if module.images.is_empty() {
@@ -31,7 +31,7 @@ pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTree
     Ok(shared)
 }
 
-/// Whether an image is PTX.
+/// Returns whether an image is PTX.
 pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     matches!(
         image.kind(),
@@ -46,7 +46,7 @@ fn parsed(code: &[u8]) -> Result<spirv::Module> {
     spirv::Module::parse(code).or_else(|error| own(format!("there is no valid SPIR-V: {error}")))
 }
 
-/// What a module needs from others: what its properties say, and what its code says.
+/// Returns the imports of a module, from its properties and its code.
 pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     let mut imports: BTreeSet<_> = flagged(module, set::IMPORTED_SYMBOLS)
         .map(str::to_owned)
@@ -58,7 +58,7 @@ pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>>
     Ok(imports)
 }
 
-/// What the PTX of a module calls and does not have.
+/// Returns the functions that the PTX of a module calls but does not define.
 pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     let mut imports = BTreeSet::new();
     for image in module.images.iter().filter(|image| is_ptx(image)) {
@@ -70,7 +70,7 @@ pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     Ok(imports)
 }
 
-/// The keys of a set whose value is one.
+/// Returns the keys of a set whose value is 1.
 fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item = &'m str> {
     let properties = module.metadata.set(set).into_iter();
     let is_set = |(_, value): &(&str, &Value)| value.as_u32() == Some(1);
@@ -78,7 +78,7 @@ fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item 
     properties.map(|(symbol, _)| symbol)
 }
 
-/// A result, whose error says of which input it is.
+/// Adds the name of the input to the error of a result.
 pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
     result.or_else(|error| match error {
         crate::Failure::Own(text) => own(format!("'{name}': {text}")),
@@ -86,10 +86,10 @@ pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
     })
 }
 
-/// The macro that keeps `assert` in kernels, defined as `NDEBUG` is that leaves it out.
+/// The macro that keeps `assert` in kernels. It is defined like `NDEBUG`, which removes it.
 pub(crate) const NATIVE_ASSERT: &str = "SYCLBIN_NATIVE_ASSERT";
 
-/// Whether the arguments of clang define [`NATIVE_ASSERT`], whatever as.
+/// Returns whether clang's arguments define [`NATIVE_ASSERT`], with any value.
 pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
     let mut kept = false;
     for (index, argument) in arguments.iter().enumerate() {
@@ -107,14 +107,14 @@ pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
     kept
 }
 
-/// What PTX calls where an `assert` fails: a function of NVIDIA's driver.
+/// The function that PTX calls for a failed `assert`. NVIDIA's driver defines it.
 const ASSERT_FAIL_OF_PTX: &[u8] = b"__assertfail";
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Refuses a source with an `assert`, as a failed one ends the process of whoever launched the kernel.
+/// Rejects a source with an `assert`, because a failed assertion ends the process that launched the kernel.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
         let mut ptx = module.images.iter().filter(|image| is_ptx(image));
@@ -131,8 +131,8 @@ pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     Ok(())
 }
 
-/// Refuses code that nobody can link any more: in every state what needs DPC++'s device library, and in
-/// an executable what nothing in the file exports.
+/// Rejects code that can no longer be linked. In every state, this is code that needs DPC++'s device library. In an
+/// executable, it is also code with imports that no module of the file exports.
 pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
     let mut exported = BTreeSet::new();
     let mut imported: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -145,7 +145,7 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
             }
         }
     }
-    // What is here has come past `check_asserts`, and a driver has the function.
+    // Code that gets here has passed `check_asserts`, and a driver defines the function.
     imported.retain(|symbol, _| !exported.contains(symbol) && symbol != ASSERT_FAIL);
     let missing: Vec<&str> = imported.keys().map(String::as_str).collect();
     if missing

@@ -1,17 +1,17 @@
-//! The modules of one input: a compiled source, or a SYCLBIN file that was named.
+//! The modules of an input: a compiled source, or a SYCLBIN file on the command line.
 
 use syclbin::Syclbin;
 
-/// What one input adds to the file.
+/// The contribution of an input to the file.
 #[derive(Clone, Debug)]
 pub(crate) struct InputFile {
-    /// The input, as the user called it.
+    /// The name of the input, as the user wrote it.
     pub(crate) name: String,
     pub(crate) file: Syclbin<'static>,
 }
 
 impl InputFile {
-    /// The same input with another file.
+    /// Returns the same input with another file.
     pub(crate) fn map(self, change: impl FnOnce(Syclbin<'static>) -> Syclbin<'static>) -> Self {
         Self {
             file: change(self.file),

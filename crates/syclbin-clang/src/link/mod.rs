@@ -1,7 +1,7 @@
-//! Linking: the modules of all sources and SYCLBIN files in one file.
+//! Linking: joins the modules of all sources and SYCLBIN files in a file.
 //!
-//! Modules stay apart, and what one uses of another is found when they are loaded; so does the
-//! reference runtime with objects.
+//! Modules stay separate, and the loader resolves symbols between them. The reference runtime does the same with
+//! objects.
 
 pub(crate) mod imports;
 pub(crate) mod input_file;
@@ -19,7 +19,7 @@ use crate::{Result, own};
 use input_file::InputFile;
 use symbols::spelled;
 
-/// Reads a SYCLBIN file that is to join one of state `whole`.
+/// Reads a SYCLBIN file that is to join a file of state `whole`.
 pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
     let part = read(path, path.display().to_string())?;
     let InputFile { name, file } = &part;
@@ -32,7 +32,7 @@ pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
     Ok(part)
 }
 
-/// Reads a SYCLBIN file of any state, which stands for `name`.
+/// Reads a SYCLBIN file of any state, which represents the input `name`.
 pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     let bytes = syclbin_toolchain::file::read(path)
         .or_else(|error| own(format!("'{}' cannot be read: {error}", path.display())))?;
@@ -46,12 +46,12 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     Ok(InputFile { name, file })
 }
 
-/// All modules of `parts`, in order. Properties of a whole file, but for its state, are carried over.
+/// Returns all modules of `parts`, in order. Properties of a whole file are copied, except its state.
 ///
 /// # Errors
 ///
-/// When two parts have a kernel or define a device function of one name, and when something is used
-/// that nothing has.
+/// When two parts have a kernel or define a device function of the same name. Also when code uses a symbol that no
+/// module defines.
 pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'static>> {
     check_once(&parts)?;
     imports::check(&parts, state)?;
@@ -91,8 +91,8 @@ pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'stati
     Ok(whole)
 }
 
-/// That no kernel and no device function comes from two inputs, but for functions that may. A file may
-/// have one kernel in several modules, one for each target.
+/// Checks that no kernel and no device function comes from two inputs, except for functions that may. A file may
+/// have a kernel in several modules, one for each target.
 fn check_once(parts: &[InputFile]) -> Result<()> {
     let mut kernels = BTreeMap::new();
     let mut functions = BTreeMap::new();
@@ -192,7 +192,8 @@ mod tests {
         );
     }
 
-    /// SPIR-V that defines `_Z5shapef` with a linkage: 0 for its own, 2 for one that others may have.
+    /// Returns SPIR-V that defines `_Z5shapef` with a linkage: 0 for an own function, 2 for a function that other
+    /// modules may define too.
     fn spirv(linkage: u32) -> Vec<u8> {
         let name = b"_Z5shapef\0\0\0";
         let mut words = vec![0x0723_0203, 0x0001_0400, 0, 8, 0];

@@ -1,8 +1,9 @@
-//! Symbols for messages: as the code has them, and as C++ spells them.
+//! Symbols for messages: as in the code, and as spelled in C++.
 
 use syclbin::signature::mangled;
 
-/// A symbol as C++ spells it: `shape(float)` for `_Z5shapef`; itself, where that cannot be read.
+/// Returns the C++ spelling of a symbol: `shape(float)` for `_Z5shapef`. Returns the symbol itself if it cannot be
+/// demangled.
 pub(crate) fn spelled(symbol: &str) -> String {
     let Some(name) = mangled::parse(symbol) else {
         return symbol.to_owned();
@@ -13,7 +14,7 @@ pub(crate) fn spelled(symbol: &str) -> String {
     }
 }
 
-/// A symbol, and what it means where that says more.
+/// Returns a symbol, with its C++ spelling if that says more.
 pub(crate) fn named(symbol: &str) -> String {
     let spelled = spelled(symbol);
     if spelled == symbol {

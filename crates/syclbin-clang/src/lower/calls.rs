@@ -1,5 +1,4 @@
-//! The reads of specialization constants in a module: calls of functions that nobody has, which
-//! stand for the values.
+//! The reads of specialization constants in a module: calls of undefined functions, which stand for the values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,36 +14,36 @@ use super::words::{Module, op, string};
 /// A call that reads a constant.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// Which instruction it is.
+    /// The index of the instruction.
     pub(super) place: usize,
-    /// The symbol that the host knows the constant by.
+    /// The host's symbol for the constant.
     pub(super) symbol: String,
     /// The type of the value.
     pub(super) ty: u32,
-    /// Where the value goes.
+    /// The destination of the value.
     pub(super) to: Destination,
-    /// The default value, in memory.
+    /// The default value, as bytes in memory.
     pub(super) default: Memory,
 }
 
-/// Where the value of a constant goes.
+/// The destination of a constant's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// It is the result of this id.
+    /// The value is the result with this id.
     Result(u32),
-    /// It is stored through this pointer.
+    /// The value is stored through this pointer.
     Pointer { id: u32, align: u32 },
 }
 
 /// All reads, in the order of the module.
 pub(super) struct Found {
     pub(super) calls: Vec<Call>,
-    /// The functions that were called, to be removed.
+    /// The called functions, which are to be removed.
     pub(super) functions: BTreeSet<u32>,
     pub(super) slots: Slots,
 }
 
-/// Finds the reads. What they read has to be plain; `steps` bounds the work.
+/// Finds the reads. Their arguments must be simple to follow; `steps` bounds the work.
 pub(super) fn find(
     module: &Module,
     index: &Index<'_>,
@@ -73,7 +72,7 @@ pub(super) fn find(
             kernels: kernels(module, place),
             reason: reason.into(),
         };
-        // A value that is no number comes through a pointer, which then is the first argument.
+        // A value that is not a number is returned through a pointer, which is then the first argument.
         let (to, id, value, ty) = match *arguments {
             [id, value, _] => (Destination::Result(*result), id, value, *ty),
             [to, id, value, _] => {
@@ -111,11 +110,11 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// What the first parameter of the function points to, and to what it is aligned.
+/// Returns the type that the function's first parameter points to, and its alignment.
 fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     let ty = index.get(index.get(function)?.operand(3)?)?;
     let pointer = index.get(ty.operand(2)?)?;
-    // The parameter itself follows its function; only it says the alignment.
+    // The parameter follows its function; only the parameter records the alignment.
     let parameter = index.after(function)?;
     let align = match parameter.opcode {
         op::FUNCTION_PARAMETER => index.alignment(parameter.operand(1)?),
@@ -127,7 +126,7 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     }
 }
 
-/// The text that a variable holds.
+/// Returns the text in a variable.
 fn text(variable: u32, index: &Index<'_>, layouts: &Layouts, steps: &mut usize) -> Option<String> {
     let initializer = index.get(variable)?.operand(3)?;
     let memory = Memory::of_constant(initializer, index, layouts, steps).ok()?;
@@ -136,7 +135,7 @@ fn text(variable: u32, index: &Index<'_>, layouts: &Layouts, steps: &mut usize) 
     (!text.is_empty()).then_some(text)
 }
 
-/// A constant as people know it: `ns::radius`.
+/// Returns a constant in C++ spelling: `ns::radius`.
 pub(super) fn shown(symbol: &str) -> String {
     match mangled::variable(symbol) {
         Some(name) => name.qualified(),
@@ -144,7 +143,7 @@ pub(super) fn shown(symbol: &str) -> String {
     }
 }
 
-/// The kernels that get to the instruction at `place`, as people know them.
+/// Returns the kernels that reach the instruction at `place`, in C++ spelling.
 pub(super) fn kernels(module: &Module, place: usize) -> Vec<String> {
     let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let mut entries = Vec::new();
@@ -168,7 +167,7 @@ pub(super) fn kernels(module: &Module, place: usize) -> Vec<String> {
             next.extend(callers.get(&function).into_iter().flatten());
         }
     }
-    // An entry point may be a shell that calls the kernel.
+    // An entry point may be a wrapper that calls the kernel.
     let names = entries.into_iter().filter(|(id, _)| reached.contains(id));
     let names = names.map(|(_, symbol)| match mangled::parse(&symbol) {
         Some(name) => name.qualified(),

@@ -1,22 +1,22 @@
-//! The bytes of an initializer: the value that a specialization constant has unless another is set.
+//! The bytes of an initializer: the default value of a specialization constant.
 
 use super::index::Index;
 use super::layout::{Layouts, Shape};
 use super::words::op;
 
-/// No constant has more bytes than this; it is far more than SPIR-V can say in one.
+/// The size limit of a constant, which is far more than SPIR-V can express in one constant.
 const MAX_SIZE: u64 = 1 << 20;
 
-/// Bytes in memory, of which some may be anything.
+/// Bytes in memory, some of which may be undefined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
     pub(super) bytes: Vec<u8>,
-    /// Whether each of these bytes has a value.
+    /// Whether each byte is defined.
     defined: Vec<bool>,
 }
 
 impl Memory {
-    /// What the constant `id` is in memory, where it is of `size` bytes. `steps` bounds the work.
+    /// Returns the bytes of the constant `id` in memory. `steps` bounds the work.
     pub(super) fn of_constant(
         id: u32,
         index: &Index<'_>,
@@ -39,13 +39,13 @@ impl Memory {
         done.map(|()| memory).ok_or(UNKNOWN)
     }
 
-    /// Whether a byte of these has a value.
+    /// Returns whether at least one byte of the range is defined.
     pub(super) fn is_defined(&self, offset: u64, size: u64) -> bool {
         let bytes = range(offset, size).and_then(|range| self.defined.get(range));
         bytes.is_some_and(|bytes| bytes.contains(&true))
     }
 
-    /// The bytes there.
+    /// Returns the bytes of the range.
     pub(super) fn at(&self, offset: u64, size: u64) -> Option<&[u8]> {
         self.bytes.get(range(offset, size)?)
     }
@@ -57,8 +57,8 @@ impl Memory {
         Some(())
     }
 
-    // A type nests only so deep, and each part must have the type that the layout has there: this
-    // goes no deeper than the type.
+    // The depth of types is limited, and each part must have the type that the layout has there. So the type
+    // bounds the recursion depth.
     fn fill(
         &mut self,
         id: u32,

@@ -1,4 +1,4 @@
-//! Where a module defines and uses its ids, and what a pointer points to as far as that is plain.
+//! The definitions and uses of a module's ids, and the targets of pointers as far as they are simple to follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,37 +7,36 @@ use super::words::{
     LINKAGE_IMPORT, MEMORY_VOLATILE, Module, STORAGE_FUNCTION, is_cast, op, string,
 };
 
-/// A pointer is followed through this many instructions.
+/// The limit of instructions that a pointer is followed through.
 const MAX_STEPS: usize = 64;
 
 /// The ids of a module.
 pub(super) struct Index<'m> {
     module: &'m Module,
     definitions: BTreeMap<u32, usize>,
-    /// Which instructions need an id.
+    /// The instructions that need each id.
     uses: BTreeMap<u32, Vec<usize>>,
-    /// Symbols of what other modules have, in the order of the module.
+    /// The symbols that the module imports, in the order of the module.
     pub(super) imports: Vec<(u32, String)>,
-    /// What other modules may refer to.
+    /// The ids that the module exports.
     pub(super) exports: Vec<u32>,
     alignments: BTreeMap<u32, u32>,
-    /// Extended instructions that tell debuggers about code, and do nothing.
+    /// Extended instruction sets for debuggers, which have no effect on the code.
     debug_sets: BTreeSet<u32>,
 }
 
-/// A local variable that holds one value from where it is stored on: how unoptimized code passes
-/// things on.
+/// A local variable that holds a single value after it is stored. Unoptimized code passes values this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     /// The value.
     value: u32,
-    /// Where it is stored.
+    /// The instruction that stores it.
     pub(super) store: usize,
-    /// Where it is read.
+    /// The instructions that read it.
     pub(super) loads: Vec<usize>,
 }
 
-/// The local variables that were followed; nothing for those that are more than a [`Slot`].
+/// The local variables that were followed; `None` for a variable that is not a [`Slot`].
 pub(super) type Slots = BTreeMap<u32, Option<Slot>>;
 
 impl<'m> Index<'m> {
@@ -78,33 +77,33 @@ impl<'m> Index<'m> {
         index
     }
 
-    /// The instruction that defines `id`.
+    /// Returns the instruction that defines `id`.
     pub(super) fn get(&self, id: u32) -> Option<&'m Instruction> {
         self.module.instructions.get(self.place(id)?)
     }
 
-    /// Where `id` is defined.
+    /// Returns the index of the instruction that defines `id`.
     pub(super) fn place(&self, id: u32) -> Option<usize> {
         self.definitions.get(&id).copied()
     }
 
-    /// The instruction after the one that defines `id`.
+    /// Returns the instruction after the definition of `id`.
     pub(super) fn after(&self, id: u32) -> Option<&'m Instruction> {
         self.module.instructions.get(self.place(id)? + 1)
     }
 
-    /// The instructions that need `id`.
+    /// Returns the instructions that need `id`.
     pub(super) fn users(&self, id: u32) -> &[usize] {
         self.uses.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// What `id` is aligned to, where that is said.
+    /// Returns the alignment of `id`, if the module records it.
     pub(super) fn alignment(&self, id: u32) -> Option<u32> {
         self.alignments.get(&id).copied()
     }
 
-    /// The variable of the module that the pointer `id` points to the start of. `slots` keeps the
-    /// local variables that this went through.
+    /// Returns the module's variable that the pointer `id` points to the start of. `slots` keeps the local
+    /// variables on the way.
     pub(super) fn variable(&self, mut id: u32, slots: &mut Slots) -> Option<u32> {
         for _ in 0..MAX_STEPS {
             id = self.without_casts(id)?;
@@ -130,7 +129,7 @@ impl<'m> Index<'m> {
         None
     }
 
-    /// The pointer that `id` is another type of.
+    /// Returns the pointer that `id` is a cast of.
     fn without_casts(&self, mut id: u32) -> Option<u32> {
         for _ in 0..MAX_STEPS {
             let instruction = self.get(id)?;
@@ -162,7 +161,7 @@ impl<'m> Index<'m> {
         })
     }
 
-    /// What the local variable holds, if all that is done with it is to store once and to load.
+    /// Returns the value of the local variable if the code only stores it once and loads it.
     fn slot(&self, variable: u32) -> Option<Slot> {
         let [_, _, STORAGE_FUNCTION] = self.get(variable)?.operands[..] else {
             return None;
@@ -182,7 +181,7 @@ impl<'m> Index<'m> {
                     {
                         value = Some((*stored, *place));
                     }
-                    // That tells where the variable of the source is.
+                    // Such an instruction gives the position of a source variable.
                     (op::EXT_INST, [_, _, set, ..]) if self.debug_sets.contains(set) => {}
                     (op::LIFETIME_START | op::LIFETIME_STOP, _) => {}
                     (_, [_, result, ..]) if user.is_cast() => aliases.push(*result),

@@ -1,13 +1,13 @@
-//! How large the types of a module are, and where their parts lie: as OpenCL lays them out, which
-//! SPIR-V for kernels leaves unsaid.
+//! The sizes of a module's types, and the offsets of their parts. The layout is OpenCL's, which SPIR-V for kernels
+//! does not record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::words::{DECORATION_CPACKED, Instruction, Module, op};
 
-/// Types nest no deeper than this.
+/// The limit of nested types.
 const MAX_DEPTH: u32 = 64;
-/// The size of a pointer in bytes: the memory model of the target.
+/// The size of a pointer in bytes, from the memory model of the target.
 const POINTER: u64 = 8;
 
 /// The types of a module that have a size.
@@ -16,7 +16,7 @@ pub(super) struct Layouts(BTreeMap<u32, Layout>);
 
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// In bytes, with what fills it up to its alignment.
+    /// Its size in bytes, with the padding up to its alignment.
     pub(super) size: u64,
     pub(super) align: u64,
     pub(super) shape: Shape,
@@ -27,19 +27,19 @@ pub(super) struct Layout {
 pub(super) enum Shape {
     /// A number of 8, 16, 32 or 64 bits.
     Number {
-        /// Whether the literal of a smaller one fills its word with the sign.
+        /// Whether a literal of a smaller number is sign-extended to a word.
         signed: bool,
     },
     /// An address.
     Pointer,
-    /// A vector or an array: `count` times `of`, `stride` bytes apart.
+    /// A vector or an array: `count` elements of type `of`, `stride` bytes apart.
     Many { of: u32, count: u64, stride: u64 },
     /// The members and their offsets.
     Struct(Vec<(u32, u64)>),
 }
 
 impl Layouts {
-    /// The layouts of all types. A type comes after those it is made of, so one pass does.
+    /// Returns the layouts of all types. A type comes after the types of its parts, so a single pass is enough.
     pub(super) fn of(module: &Module) -> Self {
         let mut layouts = Self::default();
         let mut packed = BTreeSet::new();
@@ -65,7 +65,7 @@ impl Layouts {
         layouts
     }
 
-    /// The layout of the type, if it has a size.
+    /// Returns the layout of the type, if it has a size.
     pub(super) fn get(&self, ty: u32) -> Option<&Layout> {
         self.0.get(&ty)
     }
@@ -97,7 +97,7 @@ impl Layouts {
             (op::TYPE_VECTOR, [_, of, count]) => {
                 let element = self.get(*of)?;
                 let count = u64::from(*count);
-                // One of three takes up the room of four.
+                // A vector of three elements is as large as a vector of four.
                 let size = element
                     .size
                     .checked_mul(count.checked_next_power_of_two()?)?;
@@ -145,7 +145,7 @@ impl Layouts {
 }
 
 impl Layout {
-    /// The parts of a vector, array or struct, and their offsets.
+    /// Returns the parts of a vector, array or struct, and their offsets.
     pub(super) fn parts(&self) -> Box<dyn Iterator<Item = (u32, u64)> + '_> {
         match &self.shape {
             Shape::Number { .. } | Shape::Pointer => Box::new(std::iter::empty()),
@@ -156,7 +156,7 @@ impl Layout {
         }
     }
 
-    /// How many parts it has.
+    /// Returns the number of its parts.
     pub(super) fn part_count(&self) -> u64 {
         match &self.shape {
             Shape::Number { .. } | Shape::Pointer => 0,

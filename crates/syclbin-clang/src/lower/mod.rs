@@ -1,21 +1,20 @@
-//! Lowers specialization constants: what DPC++ does to device code after linking, and its compiler
-//! library leaves undone.
+//! Lowers specialization constants. DPC++ does this to device code after linking, and its compiler library leaves
+//! it undone.
 //!
-//! The code it returns calls functions that nobody has, `__sycl_getScalar2020SpecConstantValue` and
-//! `__sycl_getComposite2020SpecConstantValue`, with the symbol of a constant and its
-//! `specialization_id`. Some drivers end the process when they are handed such a module. Each call
-//! becomes the value of a constant that SPIR-V can specialize, and a pair of property sets says
-//! which.
+//! The library returns code that calls two undefined functions, `__sycl_getScalar2020SpecConstantValue` and
+//! `__sycl_getComposite2020SpecConstantValue`. Their arguments are the symbol of a constant and its
+//! `specialization_id`. Some drivers end the process when they load such a module. Each call becomes the value of a
+//! constant that SPIR-V can specialize, and a pair of property sets records the constants.
 //!
-//! | module | noun |
+//! | module | purpose |
 //! |---|---|
 //! | [`words`] | a module as instructions |
-//! | [`index`] | where ids are defined and used, what pointers point to |
-//! | [`layout`] | sizes of types, places of their parts |
+//! | [`index`] | definitions and uses of ids, targets of pointers |
+//! | [`layout`] | sizes of types, offsets of their parts |
 //! | [`default`] | an initializer as bytes |
 //! | [`calls`] | the reads of constants |
-//! | [`rewrite`] | constants instead of the reads |
-//! | [`sweep`] | what nothing needs any more |
+//! | [`rewrite`] | replaces the reads by constants |
+//! | [`sweep`] | finds instructions that are no longer needed |
 //! | [`ptx`] | the same for PTX, where constants become variables |
 
 mod calls;
@@ -40,21 +39,21 @@ use index::Index;
 use layout::Layouts;
 use words::Module;
 
-/// Bytes and parts of all constants of a module together. More is no source that people write, and
-/// time and memory stay bounded whatever the code is.
+/// The limit of bytes and parts of all constants of a module together. It is beyond any reasonable source, and
+/// bounds time and memory for any code.
 const MAX_STEPS: usize = 1 << 24;
 
-/// Code with its constants lowered.
+/// Code with lowered constants.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub(crate) code: Vec<u8>,
     pub(crate) constants: SpecializationConstants,
 }
 
-/// A constant that cannot be lowered, and why.
+/// A constant that cannot be lowered, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// In C++, where it is known which one.
+    /// The C++ name, if it is known which constant it is.
     pub(crate) constant: Option<String>,
     /// The kernels that read it.
     pub(crate) kernels: Vec<String>,
@@ -78,8 +77,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Lowers the constants of the SPIR-V module `code`; `None` where there are none, and where it is no
-/// SPIR-V.
+/// Lowers the constants of the SPIR-V module `code`. Returns `None` if it has no constants, or is not SPIR-V.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Constants that SPIR-V can specialize, where the code read them through calls.
+//! Replaces the calls that read constants by constants that SPIR-V can specialize.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use super::default::Memory;
 use super::layout::{Layouts, Shape};
 use super::words::{DECORATION_SPEC_ID, Instruction, MEMORY_ALIGNED, Module, op, string};
 
-/// A value of more parts does not fit an instruction.
+/// A value with more parts does not fit into an instruction.
 const MAX_PARTS: u64 = u16::MAX as u64 - 3;
 
-/// What changes in a module.
+/// The changes to a module.
 pub(super) struct Edit {
-    /// What stands for the calls.
+    /// The replacements of the calls.
     pub(super) replaced: BTreeMap<usize, Instruction>,
     pub(super) constants: SpecializationConstants,
     decorations: Vec<Instruction>,
@@ -23,7 +23,7 @@ pub(super) struct Edit {
     bound: u32,
 }
 
-/// A constant that was made, and what it was made of.
+/// A new constant, and the call that it was made from.
 struct Made<'f> {
     id: u32,
     call: &'f Call,
@@ -90,7 +90,7 @@ pub(super) fn plan(
     })
 }
 
-/// The module with that edit, and without what is not needed.
+/// Returns the module after the edit, without the unneeded instructions.
 pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>) -> Module {
     let all = &module.instructions;
     let removed: BTreeSet<u32> = unneeded
@@ -123,7 +123,7 @@ pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>)
     module.with(edit.bound, instructions)
 }
 
-/// An entry point without references to what is removed.
+/// Returns an entry point without references to removed ids.
 fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Instruction {
     let [model, function, rest @ ..] = instruction.operands.as_slice() else {
         return instruction.clone();
@@ -146,9 +146,9 @@ struct Maker<'m> {
     decorations: Vec<Instruction>,
     definitions: Vec<Instruction>,
     bound: u32,
-    /// The next `SpecId`.
+    /// The next unused `SpecId`.
     next: u32,
-    /// The parts of the constant that is being made.
+    /// The parts of the current constant.
     parts: Vec<Part>,
 }
 
@@ -175,7 +175,7 @@ impl Maker<'_> {
             return Err(DIFFERS);
         }
         let id = self.value(call.ty, 0, default)?;
-        // The rest is not known to the device, but part of the value.
+        // The device does not know the remaining bytes, but they are part of the value.
         let last = self.parts.last();
         let end = last.map_or(0, |last| u64::from(last.offset + last.size));
         if end < layout.size {
@@ -184,7 +184,7 @@ impl Maker<'_> {
         Ok(id)
     }
 
-    /// Makes the part of type `ty` that lies at `offset`. No deeper than the type.
+    /// Makes the part of type `ty` at `offset`. The type bounds the recursion depth.
     fn value(&mut self, ty: u32, offset: u64, default: &Memory) -> Result<u32, &'static str> {
         const LARGE: &str = "it is too large";
         *self.steps = self.steps.checked_sub(1).ok_or(LARGE)?;
@@ -219,7 +219,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Makes a constant of one number, with the next `SpecId`.
+    /// Makes a constant with a single number, with the next `SpecId`.
     fn specialized(
         &mut self,
         opcode: u16,
@@ -260,7 +260,7 @@ impl Maker<'_> {
     }
 }
 
-/// The words of a literal: the value, filled up to 32 bits.
+/// Returns the words of a literal: the value, extended to 32 bits.
 fn literal(bytes: &[u8], signed: bool) -> Vec<u32> {
     let negative = signed && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
     let fill = if negative { 0xff } else { 0 };

@@ -1,4 +1,4 @@
-//! What nothing needs any more once constants stand for the reads of them.
+//! Finds the instructions that are no longer needed after constants replace their reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use super::calls::Found;
 use super::index::Index;
 use super::words::{Instruction, MEMORY_VOLATILE, Module, is_cast, op};
 
-/// Local variables that hold pointers to each other are followed this far.
+/// The number of passes over local variables that hold pointers to each other.
 const MAX_ROUNDS: usize = 64;
 
-/// The instructions to leave out when those in `replaced` are: the functions that were called, and
-/// all that was only there to call them.
+/// Returns the instructions to remove together with the instructions in `replaced`. These are the called functions,
+/// and everything that was only needed to call them.
 pub(super) fn unneeded(
     module: &Module,
     index: &Index<'_>,
@@ -57,10 +57,10 @@ pub(super) fn unneeded(
 struct Sweep<'m> {
     module: &'m Module,
     index: &'m Index<'m>,
-    /// How many uses of an id are gone; negative where there are new ones.
+    /// The number of removed uses of each id; negative if there are new uses.
     fewer: BTreeMap<u32, isize>,
     gone: BTreeSet<usize>,
-    /// Ids that may have no use any more.
+    /// Ids that may have become unused.
     idle: Vec<u32>,
 }
 
@@ -98,7 +98,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Whether all that the instruction does is to give `id` a value.
+    /// Returns whether the only effect of the instruction is to define `id`.
     fn may_go(&self, id: u32, instruction: &Instruction) -> bool {
         match (instruction.opcode, instruction.operands.as_slice()) {
             (op::VARIABLE, _) => !self.index.exports.contains(&id),
@@ -116,7 +116,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Removes a function without body, unless something still needs it.
+    /// Removes a function without a body, unless it is still needed.
     fn function(&mut self, id: u32) {
         let Some(start) = self.index.place(id).filter(|_| !self.is_used(id)) else {
             return;

@@ -7,7 +7,7 @@ use super::words::{
 };
 use super::*;
 
-/// The SPIR-V of tests/files/constants.cpp, as the compiler library made it.
+/// Returns the SPIR-V of tests/files/constants.cpp, as the compiler library made it.
 fn reference() -> Vec<u8> {
     let bytes = test_files::read("constants.object.syclbin");
     let file = syclbin::read::parse(&bytes).unwrap();
@@ -26,7 +26,7 @@ fn is_lowered(code: &[u8]) -> bool {
     })
 }
 
-/// How many instructions of that opcode there are.
+/// Returns the number of instructions with this opcode.
 fn count(code: &[u8], opcode: u16) -> usize {
     let module = Module::parse(code).unwrap();
     let all = module.instructions.iter();
@@ -65,7 +65,7 @@ fn the_constants_of_a_real_module_are_lowered_in_the_order_of_their_reads() {
     assert!(is_lowered(code));
     assert_eq!(count(code, op::FUNCTION_CALL), 0);
     assert_eq!(count(code, op::SPEC_CONSTANT), 6);
-    // The three floats, and they with the radius.
+    // One composite has the three floats, and one has them and the radius.
     assert_eq!(count(code, op::SPEC_CONSTANT_COMPOSITE), 2);
     assert!(
         lower(code).unwrap().is_none(),
@@ -82,8 +82,8 @@ fn nothing_stays_that_was_only_there_for_the_calls() {
         .filter(|i| i.opcode == op::VARIABLE)
         .filter_map(|i| i.operand(2))
         .collect();
-    // Two built-in inputs and the stencil; no text of symbols, which SPIR-V does not even allow in the
-    // storage class that it was in.
+    // Two built-in inputs and the stencil remain. No symbol text remains; SPIR-V does not even allow it in its
+    // former storage class.
     let input = 1;
     assert_eq!(variables, [input, input, STORAGE_FUNCTION]);
     let defined: Vec<u32> = module
@@ -104,7 +104,7 @@ fn nothing_stays_that_was_only_there_for_the_calls() {
     }
 }
 
-// Ids of the modules below.
+// The ids of the modules below.
 const VOID: u32 = 1;
 const BOOL: u32 = 2;
 const BYTE: u32 = 3;
@@ -115,12 +115,12 @@ const PAIR: u32 = 7;
 const TO_PAIR: u32 = 8;
 const READ: u32 = 9;
 const KERNEL: u32 = 10;
-/// Of values, and of what a test adds.
+/// The first id for values, and for additions of a test.
 const FIRST: u32 = 100;
 const GENERIC: u32 = 8;
 const CROSS_WORKGROUP: u32 = 5;
 
-/// Instructions of a module that reads constants, and those of a kernel.
+/// The instructions of a module that reads constants, and of a kernel.
 struct Builder {
     globals: Vec<Instruction>,
     body: Vec<Instruction>,
@@ -129,7 +129,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// A module whose constants are of that type.
+    /// Creates a module whose constants have this type.
     fn of(value: u32) -> Self {
         Self {
             globals: Vec::new(),
@@ -158,7 +158,7 @@ impl Builder {
         id
     }
 
-    /// A variable that holds `text`.
+    /// Adds a variable that holds `text`.
     fn text(&mut self, text: &str) -> u32 {
         let bytes: Vec<u32> = text.bytes().chain([0]).map(u32::from).collect();
         let count = u32::try_from(bytes.len()).unwrap();
@@ -174,12 +174,12 @@ impl Builder {
         self.variable(text)
     }
 
-    /// A variable of the module with that value. The pass asks for no type of pointers.
+    /// Adds a variable of the module with this value. The pass does not need a pointer type.
     fn variable(&mut self, value: u32) -> u32 {
         self.global(op::VARIABLE, TO_BYTE, &[CROSS_WORKGROUP, value])
     }
 
-    /// Reads the constant with the symbol in `id` and the default in `value`.
+    /// Adds a read of the constant with the symbol in `id` and the default in `value`.
     fn read(&mut self, id: u32, value: u32) -> u32 {
         match self.value {
             PAIR => {
@@ -249,7 +249,7 @@ impl Builder {
     }
 }
 
-/// A module that reads one constant, `ns::radius`, of type `ty` and with that default.
+/// Returns a module that reads a single constant, `ns::radius`, of type `ty` and with this default.
 fn one(ty: u32, default: impl FnOnce(&mut Builder) -> u32) -> Builder {
     let mut builder = Builder::of(ty);
     let id = builder.text("____ZN2nsL6radiusE");
@@ -304,7 +304,7 @@ fn gaps_and_the_end_of_a_struct_are_part_of_the_value_and_not_of_the_device() {
     bytes[12] = 2;
     bytes[16] = 3;
     assert_eq!(constants.defaults, Some(bytes.to_vec()));
-    // Its value is stored as the call would have.
+    // Its value is stored as the call would have stored it.
     assert_eq!(count(&lowered.code, op::STORE), 1);
 }
 
@@ -414,7 +414,7 @@ fn a_read_other_than_by_a_call_is_refused() {
     assert!(builder.refused().contains("it is read in an unknown way"));
 }
 
-/// A module as without optimization: the symbol goes through a local variable.
+/// Returns a module like unoptimized code, where the symbol goes through a local variable.
 fn through_a_local(volatile: bool, stores: usize) -> Builder {
     let mut builder = Builder::of(INT);
     let id = builder.text("_Z1a");
@@ -485,7 +485,7 @@ fn code_without_constants_and_what_is_no_code_stay_as_they_are() {
 
 #[test]
 fn circles_and_enormous_types_are_no_trouble() {
-    // Casts in a circle, and a local variable whose aliases are one.
+    // Casts in a circle, and a local variable whose aliases form a circle.
     let mut builder = Builder::of(INT);
     let (a, b) = (FIRST + 1, FIRST + 2);
     builder.inside(op::BITCAST, TO_BYTE, &[b]);
@@ -507,7 +507,7 @@ fn circles_and_enormous_types_are_no_trouble() {
     });
     assert!(refused.refused().contains("not known to the compiler"));
 
-    // A struct in a struct, a hundred thousand times, and as deep a value.
+    // A struct in a struct, a hundred thousand levels deep, and a value of the same depth.
     let deep = one(PAIR, |builder| {
         let (mut ty, mut value) = (INT, builder.global(op::CONSTANT, INT, &[1]));
         for _ in 0..100_000 {
@@ -546,7 +546,7 @@ fn parts_beyond_what_an_instruction_can_say_are_refused() {
     }
 }
 
-/// Whatever bytes come in, there is an answer, and code that comes out reads no constant by a call.
+/// Any input gives an answer, and lowered code never reads a constant by a call.
 #[test]
 fn damaged_modules_end_in_an_answer() {
     let mut outcomes = [0; 3];
@@ -579,7 +579,7 @@ fn damaged_modules_end_in_an_answer() {
         }
         for at in (0..code.len()).step_by(4) {
             check(&code[..at]);
-            // An id in the place of another.
+            // An id replaces another id.
             for id in [9u32, 102, u32::MAX] {
                 let mut damaged = code.clone();
                 damaged[at..at + 4].copy_from_slice(&id.to_le_bytes());

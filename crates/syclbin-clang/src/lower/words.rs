@@ -1,5 +1,4 @@
-//! A SPIR-V module as a list of instructions that may be changed; whatever it does not know it
-//! keeps word by word.
+//! A SPIR-V module as a list of instructions that can be changed. Unknown instructions are copied word by word.
 
 use syclbin::signature::spirv::words::{self, HEADER_WORDS};
 pub(super) use syclbin::signature::spirv::words::{
@@ -12,10 +11,10 @@ pub(super) const STORAGE_FUNCTION: u32 = 7;
 /// Memory operands.
 pub(super) const MEMORY_VOLATILE: u32 = 1;
 pub(super) const MEMORY_ALIGNED: u32 = 2;
-/// Of these, no operand is an id: volatile, aligned, nontemporal.
+/// These memory operands have no ids: volatile, aligned, nontemporal.
 const MEMORY_OF_LITERALS: u32 = 7;
 
-/// Where the header has the bound of ids.
+/// The index of the id bound in the header.
 const BOUND: usize = 3;
 
 /// A module.
@@ -25,7 +24,7 @@ pub(super) struct Module {
     pub(super) instructions: Vec<Instruction>,
 }
 
-/// An instruction: what follows its first word are its operands, the result among them.
+/// An instruction: the words after the first are its operands, including the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Instruction {
     pub(super) opcode: u16,
@@ -33,7 +32,7 @@ pub(super) struct Instruction {
 }
 
 impl Module {
-    /// Reads a module; `None` if that is not one.
+    /// Parses a module. Returns `None` if the bytes are not a module.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let words = words::words(bytes).ok()?;
         let instructions = words::instructions(&words).map(|instruction| {
@@ -48,7 +47,7 @@ impl Module {
         })
     }
 
-    /// The module as bytes; `None` if an instruction is longer than one can be.
+    /// Converts the module to bytes. Returns `None` if an instruction is longer than the format allows.
     pub(super) fn to_bytes(&self) -> Option<Vec<u8>> {
         let mut words = self.header.to_vec();
         for instruction in &self.instructions {
@@ -59,12 +58,12 @@ impl Module {
         Some(words.into_iter().flat_map(u32::to_le_bytes).collect())
     }
 
-    /// The first id that nothing has.
+    /// Returns the first unused id.
     pub(super) fn bound(&self) -> u32 {
         self.header[BOUND]
     }
 
-    /// The same module with other instructions, whose ids are below `bound`.
+    /// Returns the same module with other instructions, whose ids are below `bound`.
     pub(super) fn with(&self, bound: u32, instructions: Vec<Instruction>) -> Self {
         let mut header = self.header;
         header[BOUND] = bound;
@@ -87,8 +86,8 @@ impl Instruction {
         self.operands.get(index).copied()
     }
 
-    /// The id it defines. Only of what this pass follows: types, constants, variables, functions, and
-    /// what makes pointers.
+    /// Returns the id that it defines. Only covers instructions that this pass follows: types, constants,
+    /// variables, functions, and instructions that make pointers.
     pub(super) fn result(&self) -> Option<u32> {
         match self.opcode {
             op::TYPE_VOID
@@ -119,7 +118,7 @@ impl Instruction {
         }
     }
 
-    /// Whether it makes a pointer of another one and indices.
+    /// Returns whether it makes a pointer from another pointer and indices.
     pub(super) fn is_chain(&self) -> bool {
         matches!(
             self.opcode,
@@ -130,13 +129,13 @@ impl Instruction {
         )
     }
 
-    /// Whether it is the same address with another type.
+    /// Returns whether it is the same address with another type.
     pub(super) fn is_cast(&self) -> bool {
         is_cast(self.opcode)
     }
 
-    /// The ids it needs. Names, decorations and the list of what an entry point refers to need none:
-    /// they go with what they are about. Of an instruction that is not known every word may be one.
+    /// Returns the ids that it needs. Names, decorations and the interface list of an entry point do not count:
+    /// they are removed with their subject. In an unknown instruction every word may be an id.
     pub(super) fn uses(&self) -> Vec<u32> {
         let w = self.operands.as_slice();
         let from = |index: usize| w.get(index..).unwrap_or_default();
@@ -191,7 +190,7 @@ impl Instruction {
     }
 }
 
-/// Whether an instruction of that opcode is the same address with another type.
+/// Returns whether an instruction with this opcode is the same address with another type.
 pub(super) fn is_cast(opcode: u16) -> bool {
     matches!(
         opcode,

@@ -1,4 +1,4 @@
-//! From a command line to the files it asks for: the SYCLBIN file and the depfile.
+//! Makes the requested files from a command line: the SYCLBIN file and the depfile.
 
 mod parts;
 
@@ -18,7 +18,7 @@ use crate::nvidia;
 use crate::steps::Step;
 use crate::{Result, own};
 
-/// Makes what is asked for, or shows how. Files appear whole or not at all.
+/// Makes the requested files, or shows how. Files appear completely or not at all.
 pub(crate) fn make(options: &Options) -> Result<()> {
     options.warnings.show()?;
     let inputs = options.inputs.iter().cloned().map(Input::open);
@@ -32,7 +32,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     if options.show == Show::StepsOnly {
         return show_only(options, &inputs, &backends);
     }
-    // A crash of the library ends this process, and no folder must stay behind then.
+    // A crash of the library ends this process, and must not leave a directory behind.
     let in_this_process = parts::is_compiled_here(options, &inputs);
     let mut folder = Folder::default();
     let (mut parts, read) = if in_this_process {
@@ -72,11 +72,11 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     if let Some(depfile) = &options.depfile {
         write(&depfile.path, depfile.text(&read).as_bytes())?;
     }
-    // Last, so that its presence means that all went well.
+    // This file is written last, so its presence means that everything succeeded.
     write(&options.output, &bytes)
 }
 
-/// A folder for what is in between, from when it is needed.
+/// A directory for intermediate files, created when it is first needed.
 #[derive(Default)]
 struct Folder(Option<tempfile::TempDir>);
 
@@ -93,13 +93,13 @@ impl Folder {
     }
 }
 
-/// What is shown for that folder where there is none: the current one, so that a shell can do what is
-/// shown.
+/// Returns the directory to show when an intermediate directory does not exist. It is the current directory, so that a
+/// shell can run the shown commands.
 fn example_folder() -> PathBuf {
     PathBuf::new()
 }
 
-/// Refuses at once what would fail after minutes, or destroy an input.
+/// Rejects requests early that would fail after minutes or overwrite an input.
 fn check(options: &Options, inputs: &[Input]) -> Result<()> {
     let mut sources = inputs.iter().filter(|input| input.is_source());
     if options.link_only
@@ -160,7 +160,7 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
     Ok(())
 }
 
-/// Whether two paths lead to one file. A device such as /dev/null may be named twice.
+/// Returns whether two paths lead to the same file. A device such as /dev/null may be named twice.
 fn is_same(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b && a.is_file(),
@@ -168,7 +168,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// What remains to be done when all is compiled, as a process that would do it.
+/// Returns a process that would do the remaining work after all compiles.
 fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step> {
     let mut arguments = vec![format!("-fsyclbin={}", states::name(options.state))];
     arguments.extend(options.targets.arguments());
@@ -186,7 +186,7 @@ fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step>
     Step::of_own("all inputs", arguments)
 }
 
-/// `-###`: the steps as they would be done.
+/// Shows the steps without running them, for `-###`.
 fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
     let folder = example_folder();
     for (index, input) in inputs.iter().enumerate() {
@@ -197,7 +197,7 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
             parts::compile_step(options, inputs, index, code, &folder)?.show(options.show);
         }
     }
-    // How many modules there will be is not known yet.
+    // The number of modules is not known yet.
     for (number, backend) in backends.iter().enumerate() {
         let spirv = folder.join(format!("MODULE.{}", backend.suffix()));
         let output = folder.join(format!("MODULE.{number}.native"));
@@ -209,8 +209,8 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
     Ok(())
 }
 
-/// Writes a file, or marks it as new where it has these bytes: make and Ninja go by times. What is no
-/// file, such as a pipe, is not opened twice: nobody may be at its other end any more.
+/// Writes a file. A file that already has these bytes gets a new modification time, which make and Ninja compare. A
+/// special file, such as a pipe, is not opened twice, since its reader may be gone.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = file::replace(path, bytes).and_then(|()| {
         if path.metadata()?.is_file() {

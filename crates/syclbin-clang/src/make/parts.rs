@@ -1,4 +1,4 @@
-//! Parts: each input as modules, sources compiled and SYCLBIN files read.
+//! Parts: the modules of each input, from compiled sources and SYCLBIN files.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::nvidia::{self, Ptx};
 use crate::steps::{self, Step};
 use crate::{Failure, Result, own};
 
-/// Where the file and the depfile of input number `index` lie until they are joined.
+/// Returns the paths of the file and the depfile of input number `index` until they are joined.
 pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBuf; 2] {
     let kind = if code.is_some() { ".ptx" } else { "" };
     [
@@ -27,7 +27,7 @@ pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBu
     ]
 }
 
-/// What each source is compiled to: SPIR-V, which is `None`, and PTX.
+/// Returns what each source is compiled to: SPIR-V, which is `None`, and PTX.
 pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     if options.ptx.is_some() {
         return Ok(vec![options.ptx]); // of a request of our own
@@ -38,19 +38,19 @@ pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     Ok(spirv.into_iter().chain(nvidia.map(Some)).collect())
 }
 
-/// Whether a source is compiled to PTX.
+/// Returns whether a source is compiled to PTX.
 pub(crate) fn makes_ptx(codes: &[Option<Ptx>], inputs: &[Input]) -> bool {
     codes.iter().any(Option::is_some) && inputs.iter().any(Input::is_source)
 }
 
-/// Whether the only input is a source that this process compiles. PTX is always made by another: the
-/// library may crash on what others take.
+/// Returns whether the only input is a source that this process compiles. PTX is always compiled in another
+/// process, since the library may crash on sources that compile to other targets.
 pub(crate) fn is_compiled_here(options: &Options, inputs: &[Input]) -> bool {
     let has_ptx = options.ptx.is_none() && matches!(options.targets.nvidia(), Ok(Some(_)));
     matches!(inputs, [Input::Source(_)]) && !has_ptx
 }
 
-/// The state that each source is compiled to.
+/// Returns the state that each source is compiled to.
 fn state(options: &Options, inputs: &[Input]) -> State {
     match inputs.len() {
         1 => options.state,
@@ -58,13 +58,13 @@ fn state(options: &Options, inputs: &[Input]) -> State {
     }
 }
 
-/// Whether the compile of a source makes the file that is asked for.
+/// Returns whether compiling a source directly makes the requested file.
 pub(crate) fn is_one_step(options: &Options, inputs: &[Input]) -> bool {
     let all = options.targets.all();
     is_compiled_here(options, inputs) && all.iter().all(|target| *target == Target::Spirv)
 }
 
-/// The process that compiles input number `index` to `code`.
+/// Returns the process that compiles input number `index` to `code`.
 pub(crate) fn compile_step(
     options: &Options,
     inputs: &[Input],
@@ -75,7 +75,7 @@ pub(crate) fn compile_step(
     let is_one_step = is_one_step(options, inputs);
     let state = match is_one_step || code.is_some() || !is_compiled_here(options, inputs) {
         true => state(options, inputs),
-        // What is shown as the last step takes it, and it takes no executables.
+        // The step is shown in a form that the last step accepts, and it does not accept executables.
         false => options.dependencies.state_of_part(options.state),
     };
     let source = inputs[index].path().display().to_string();
@@ -114,8 +114,8 @@ pub(crate) fn compile_step(
     Ok(step)
 }
 
-/// Names the kernels of a source that became SPIR-V and no PTX, with the ways out: one of them is what the
-/// compiler crashed on.
+/// Names the kernels of a source that compiled to SPIR-V but not to PTX, with possible remedies. The compiler
+/// crashed on one of these kernels.
 fn tell_of_crash(input: &Input, index: usize, codes: &[Option<Ptx>], folder: &Path) {
     let made = |code: &Option<Ptx>| between(folder, index, *code)[0].is_file();
     let [spirv @ None, ptx @ Some(_)] = codes else {
@@ -136,9 +136,9 @@ fn tell_of_crash(input: &Input, index: usize, codes: &[Option<Ptx>], folder: &Pa
     }
 }
 
-/// The parts of the file in the order of the inputs, and the files that were read for each source.
+/// Returns the parts of the file in the order of the inputs, and the files that were read for each source.
 ///
-/// The library has state that is shared by all of a process, so several sources are compiled by as many.
+/// The library has state that is shared within a process, so each source is compiled in a separate process.
 pub(crate) fn compile(
     options: &Options,
     inputs: &[Input],
@@ -169,7 +169,7 @@ pub(crate) fn compile(
         return Ok((vec![part], read));
     }
     let mut parts = Vec::new();
-    // Before any compile: they are read in no time, and may be what is wrong.
+    // SYCLBIN files are read before any compile: reading is quick, and may already find an error.
     for (index, input) in inputs.iter().enumerate() {
         if let Input::Syclbin(path) = input {
             parts.push((index, link::open(path, options.state)?));

@@ -1,4 +1,4 @@
-//! Backends: the compilers of native code, and what each is told.
+//! Backends: the compilers of native code, and their arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -15,24 +15,24 @@ use crate::{Failure, Result, own};
 
 /// The variable that tells Intel's CPU device which processor to compile for.
 pub(super) const PROCESSOR_VARIABLE: &str = "CL_CONFIG_CPU_TARGET_ARCH";
-/// The variable that names OpenCL libraries to look into first.
+/// The variable that names the OpenCL libraries to try first.
 const LIBRARY_VARIABLE: &str = "OPENCL_DYLIB_PATH";
-/// What the reference runtime calls x86-64 where no processor is named.
+/// The reference runtime's name for x86-64 without a specific processor.
 const ANY_PROCESSOR: &str = "x86_64";
-/// What ocloc is told of code that is still to be linked.
+/// The option of ocloc for code that is still to be linked.
 const LIBRARY: &str = "-library-compilation";
 
-/// A native target, and all that its compiler is told.
+/// A native target, and all options for its compiler.
 pub(crate) struct Backend {
     pub(super) target: Target,
-    /// What images call it.
+    /// The architecture name in images.
     pub(super) arch: String,
     pub(super) options: Vec<String>,
     pub(super) tool: Tool,
 }
 
 pub(super) enum Tool {
-    /// Intel's CPU device, in another process of this program.
+    /// Intel's CPU device, which runs in another process of this program.
     CpuDevice {
         variables: Vec<(&'static str, String)>,
     },
@@ -41,11 +41,11 @@ pub(super) enum Tool {
 }
 
 impl Backend {
-    /// The native targets of a file.
+    /// Returns the native targets of a file.
     ///
     /// # Errors
     ///
-    /// When the compiler of one is missing, or is told what it does not know.
+    /// When the compiler of a target is missing, or an option for it is unknown.
     pub(crate) fn all(options: &Options) -> Result<Vec<Self>> {
         let targets = &options.targets;
         let all = targets.all().into_iter().filter(Target::is_of_spirv);
@@ -69,7 +69,7 @@ impl Backend {
         Ok(all)
     }
 
-    /// What its compiler is given, out of a module.
+    /// Returns the code in a module that its compiler takes as input.
     pub(super) fn input<'m>(&self, module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
         let mut images = module.images.iter();
         match self.tool {
@@ -80,7 +80,7 @@ impl Backend {
         }
     }
 
-    /// The suffix of a file with that.
+    /// Returns the suffix of a file with this input.
     pub(crate) fn suffix(&self) -> &'static str {
         match self.tool {
             Tool::Ptxas(_) => "ptx",
@@ -113,7 +113,7 @@ impl Backend {
         }
         let mut variables = Vec::new();
         if let Some(library) = installed_cpu_device() {
-            // What the user named stays, behind it.
+            // The libraries that the user named stay, after the installed library.
             let named = std::env::var(LIBRARY_VARIABLE).unwrap_or_default();
             variables.push((LIBRARY_VARIABLE, format!("{};{named}", library.display())));
         }
@@ -181,7 +181,7 @@ impl Backend {
         })
     }
 
-    /// The process that makes `output` of `input`.
+    /// Returns the process that compiles `input` to `output`.
     pub(crate) fn step(&self, subject: &str, input: &Path, output: &Path) -> Result<Step> {
         let (reads, writes) = (Some(input.to_owned()), vec![output.to_owned()]);
         let [spirv, output] = [input, output].map(|path| path.display().to_string());
@@ -234,17 +234,17 @@ impl Backend {
         }
     }
 
-    /// What the property `compile_target` says of a module with nothing but this image.
+    /// Returns the property `compile_target` of a module with only this image.
     pub(super) fn compile_target(&self) -> Option<String> {
         match &self.target {
             Target::Cpu { .. } => Some(self.target.name().to_owned()),
             Target::Gpu { device } => device.map(|device| format!("intel_gpu_{device}")),
-            // An image says for which GPU it is, and PTX may be beside it.
+            // Such an image names its own GPU, and PTX may be in the same module.
             Target::Nvidia { .. } | Target::Spirv => None,
         }
     }
 
-    /// Why it makes no code of a module, if so.
+    /// Returns why it cannot compile a module, if there is a reason.
     pub(super) fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<String>> {
         match self.tool {
             Tool::Ptxas(_) => Ok(import(&imports::of_ptx(module)?)),
@@ -253,7 +253,7 @@ impl Backend {
     }
 }
 
-/// The CPU device of the installation that this program belongs to, or else of the user's.
+/// Returns the CPU device of the installation that this program belongs to, or else the user's.
 fn installed_cpu_device() -> Option<PathBuf> {
     let own = std::env::current_exe().ok();
     let own = own

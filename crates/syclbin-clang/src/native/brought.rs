@@ -1,4 +1,4 @@
-//! Native images that inputs bring: those that stay, and those that are made anew or can be used by nobody.
+//! Native images in inputs: some stay, some are compiled again, and some cannot be used.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use crate::link::imports;
 use crate::link::input_file::InputFile;
 use crate::{Result, own};
 
-/// Takes out of `parts` the native images that `backends` make anew and, where the file is an
-/// executable, those for GPUs: ocloc left them to be linked, and nothing here links them. What is lost
-/// for a GPU is said in warnings.
+/// Removes from `parts` the native images that `backends` compile again. In an executable, also removes images for
+/// GPUs: ocloc left them to be linked, and this program does not link them. Warnings report the code that a GPU
+/// loses.
 ///
 /// # Errors
 ///
-/// When a kernel has nothing but an image that is to be linked.
+/// When a kernel has only an image that still has to be linked.
 pub(crate) fn sift(
     parts: &mut [InputFile],
     backends: &[Backend],
@@ -25,14 +25,14 @@ pub(crate) fn sift(
     let mut warnings = Vec::new();
     for part in parts {
         let mut with_spirv = BTreeSet::new();
-        // What there is to make the code of each backend of.
+        // The kernels and functions that each backend can compile again.
         let mut compiled_anew = vec![BTreeSet::new(); backends.len()];
         for module in &part.file.modules {
             if module.images.iter().any(|image| image.spirv().is_some()) {
                 with_spirv.extend(offered(module));
             }
             for (backend, anew) in backends.iter().zip(&mut compiled_anew) {
-                // What is wrong with damaged code is said when the parts are joined.
+                // Damaged code is reported later, when the parts are joined.
                 if backend.input(module).is_some() && matches!(backend.objection(module), Ok(None))
                 {
                     anew.extend(offered(module));
@@ -93,7 +93,7 @@ pub(crate) fn sift(
     Ok(warnings)
 }
 
-/// The kernels and functions that a module has for others.
+/// Returns the kernels and functions that a module offers to others.
 fn offered(module: &AbstractModule<'_>) -> BTreeSet<String> {
     let symbols = module.kernel_names().chain(imports::exports(module));
     symbols.map(str::to_owned).collect()
@@ -104,7 +104,7 @@ fn is_for_gpu(target: &str) -> bool {
 }
 
 impl Backend {
-    /// Whether `image` is for the devices that this is for. A file has code for one processor.
+    /// Returns whether `image` is for the devices of this backend. A file has code for one processor.
     fn makes(&self, image: &Image<'_>) -> bool {
         let ImageKind::Native { arch, target } = image.kind() else {
             return false;
@@ -125,7 +125,7 @@ mod tests {
     use syclbin::property::set;
     use syclbin::{IrType, Syclbin};
 
-    /// An object with a module for each of `images`, all with the kernel `k`.
+    /// Creates an object with a module for each of `images`, all with the kernel `k`.
     fn object(images: Vec<Vec<Image<'static>>>) -> [InputFile; 1] {
         let mut file = Syclbin::new(State::Object);
         for images in images {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn spirv() -> Image<'static> {
-        // A header: words of no function.
+        // A header that defines no function.
         let words: [u32; 5] = [0x0723_0203, 0x0001_0400, 0, 1, 0];
         let code: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
         Image::ir(IrType::SpirV, "spir64-unknown-unknown", code)

@@ -1,9 +1,8 @@
-//! Native images: the SPIR-V and PTX of a file compiled for processors and GPUs, now instead of when a
-//! program runs.
+//! Native images: the SPIR-V and PTX of a file are compiled for processors and GPUs now instead of at run time.
 //!
-//! An image for a CPU or an NVIDIA GPU stands beside what it is made of in its module, as it says itself
-//! what it is for. The image of an Intel GPU has a module of its own, because the property that names the
-//! GPU is one of modules.
+//! An image for a CPU or an NVIDIA GPU is in the same module as its source image, since the image itself names its
+//! device. The image for an Intel GPU has a separate module, because the property that names the GPU applies to
+//! whole modules.
 
 mod backend;
 mod brought;
@@ -26,7 +25,7 @@ pub(crate) use backend::Backend;
 use backend::Tool;
 pub(crate) use brought::sift;
 
-/// Why a module has no native code that is made of SPIR-V, if so.
+/// Returns why a module cannot be compiled from SPIR-V to native code, if there is a reason.
 fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
     if constants.is_some_and(|constants| !constants.is_empty()) {
@@ -36,7 +35,7 @@ fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     Ok(import(&imports::of_module(module)?))
 }
 
-/// That a module uses what it does not hold, if so.
+/// Returns a message that names an import which the module does not contain, if any.
 fn import(imports: &BTreeSet<String>) -> Option<String> {
     let symbol = imports.first()?;
     Some(format!(
@@ -45,7 +44,7 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
     ))
 }
 
-/// A module, for messages.
+/// Describes a module, for messages.
 fn described(module: &AbstractModule<'_>) -> String {
     let kernels: Vec<_> = module.kernel_names().map(spelled).collect();
     match kernels.as_slice() {
@@ -55,11 +54,11 @@ fn described(module: &AbstractModule<'_>) -> String {
     }
 }
 
-/// Compiles every module for every native target. SPIR-V stays where `keep_spirv` says so.
+/// Compiles every module for every native target. Keeps SPIR-V if `keep_spirv` is set.
 ///
 /// # Errors
 ///
-/// When a compiler refuses a module, and when one has no native code and may not keep its SPIR-V.
+/// When a compiler rejects a module, or when a module has no native code and may not keep its SPIR-V.
 pub(crate) fn add(
     file: &mut Syclbin<'static>,
     backends: &[Backend],
@@ -163,8 +162,8 @@ fn add_to_module(
     Ok(())
 }
 
-/// Compiles one module on the CPU device, in this process. A driver's crash is one of this process, so
-/// another one asks for it.
+/// Compiles one module on the CPU device, in this process. If the driver crashes, this process crashes too, so
+/// another process runs it as a child.
 pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Result<()> {
     let code = syclbin_toolchain::file::read(spirv)
         .or_else(|error| own(format!("'{}' cannot be read: {error}", spirv.display())))?;

@@ -59,7 +59,7 @@ fn a_cpu_image_stands_beside_spirv_and_a_gpu_image_alone() {
                 .get(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET);
             value.and_then(Value::as_str).map(str::to_owned)
         };
-        // It speaks for all images of its module, so SPIR-V must not be with it.
+        // The property applies to all images of its module, so SPIR-V must not be in the same module.
         let of_cpu = (!keep).then(|| "spir64_x86_64".to_owned());
         assert_eq!(named(&modules[0]), of_cpu);
         assert_eq!(named(&modules[1]).as_deref(), Some("intel_gpu_pvc"));

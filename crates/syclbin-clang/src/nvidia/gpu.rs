@@ -1,20 +1,20 @@
-//! NVIDIA's GPUs, as far as the compiler library and `ptxas` both know them.
+//! The NVIDIA GPUs that both the compiler library and `ptxas` know.
 
 use std::fmt;
 
-/// A kind of GPU by its compute capability. In the order of capabilities, a plain one before those with
-/// what only it has.
+/// A kind of GPU, by its compute capability. The order is by capability, and a plain GPU comes before its variants
+/// with extra features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NvidiaGpu(usize);
 
-/// What the library is told of a GPU.
+/// What the library is told about a GPU.
 struct Row {
     name: &'static str,
-    /// The oldest version of PTX that has it: a driver takes no version that is newer than itself. The
-    /// library names it when it is told an older one.
+    /// The oldest PTX version that supports the GPU, since a driver accepts only PTX versions up to its own. The
+    /// library names this version in its message about an older PTX version.
     ptx: &'static str,
-    /// The GPU whose built-in functions sources may call. It is another one where clang, told this name
-    /// beside an older GPU, takes it for the true one: that goes by the order of a hash table.
+    /// The GPU whose built-in functions sources may call. It differs from `name` if clang, given `name` beside an older
+    /// GPU, takes `name` for the real GPU. Whether it does depends on the order of a hash table.
     functions: &'static str,
 }
 
@@ -61,10 +61,10 @@ const GPUS: [Row; 23] = [
 ];
 
 impl NvidiaGpu {
-    /// The oldest there is, which all others run code for.
+    /// The oldest GPU. All others run its code.
     pub(crate) const OLDEST: Self = Self(0);
 
-    /// The one called `name`, such as `sm_90a`.
+    /// Returns the GPU called `name`, such as `sm_90a`.
     pub(crate) fn named(name: &str) -> Option<Self> {
         GPUS.iter().position(|row| row.name == name).map(Self)
     }
@@ -73,28 +73,28 @@ impl NvidiaGpu {
         GPUS[self.0].name
     }
 
-    /// The version of PTX, as clang and the library name features.
+    /// Returns the PTX version, as clang and the library name features.
     pub(crate) fn ptx_feature(self) -> String {
         format!("+ptx{}", GPUS[self.0].ptx)
     }
 
-    /// What clang is told of its built-in functions.
+    /// Returns the feature that gives clang the GPU's built-in functions.
     pub(crate) fn function_feature(self) -> String {
         format!("+{}", GPUS[self.0].functions)
     }
 
-    /// The same without what only it has, so that later ones run its code, too.
+    /// Returns the GPU without the features that only it has, so that later GPUs run its code too.
     pub(crate) fn plain(self) -> Self {
         Self::named(self.name().trim_end_matches(['a', 'f'])).unwrap_or(self)
     }
 
-    /// What `__SYCL_CUDA_ARCH__` is: 800 for `sm_80`.
+    /// Returns the value of `__SYCL_CUDA_ARCH__`: 800 for `sm_80`.
     pub(crate) fn macro_value(self) -> String {
         let digits = self.name().chars().filter(char::is_ascii_digit);
         format!("{}0", digits.collect::<String>())
     }
 
-    /// The names of all, for messages.
+    /// Lists the names of all GPUs, for messages.
     pub(crate) fn all() -> String {
         GPUS.each_ref().map(|row| row.name).join(", ")
     }

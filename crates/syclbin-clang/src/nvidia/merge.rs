@@ -1,9 +1,9 @@
-//! Merging: what a source was compiled to for NVIDIA's GPUs joins what it was compiled to for all others.
+//! Merging: the PTX of a source joins the modules that the source was compiled to for all other devices.
 //!
-//! PTX joins a module only where both have the same kernels and symbols, the same arguments removed, and ask the same of
-//! a device. It follows the SPIR-V: the reference runtime (2026.2) takes the first IR image of each module for SPIR-V,
-//! and rejects the whole file where that is PTX. It skips later images, and native code for other devices, so PTX
-//! without SPIR-V is stored as native code of its target.
+//! PTX joins a module only if both have the same kernels and symbols and the same removed arguments, and require
+//! the same of a device. The PTX follows the SPIR-V: the reference runtime (2026.2) takes the first IR image of
+//! each module for SPIR-V, and rejects the whole file if that is PTX. It skips later images, and native code for
+//! other devices. PTX without SPIR-V is therefore stored as native code of its target.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use syclbin::{AbstractModule, Syclbin};
 use crate::link::imports;
 use crate::lower;
 
-/// Puts the images of `ptx` into the modules of `spirv` that have the same kernels, passed the same
-/// way, and asks the same of a device: one module holds one kernel for every device. A module that has
-/// no such companion stays by itself.
+/// Adds the images of `ptx` to the matching modules of `spirv`, so that a module holds a kernel for every device. A
+/// module matches if it has the same kernels, passes their arguments the same way, and requires the same of a device.
+/// A PTX module without a match stays separate.
 pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'static> {
     let mut whole = spirv;
     let before = whole.modules.len();
@@ -32,8 +32,8 @@ pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'
     whole
 }
 
-/// Sets that say what code needs. Two modules that are one agree in all of them, but for aspects: see
-/// [`has_aspects`]. Which argument of a kernel is its scratch memory only SPIR-V says: in PTX that is none.
+/// Sets with the requirements of the code. Two modules match only if they agree in all of them, except for aspects:
+/// see [`has_aspects`]. Only SPIR-V records which kernel argument is scratch memory; in PTX it is not an argument.
 const AGREE: [&str; 3] = [
     set::DEVICE_REQUIREMENTS,
     set::IMPORTED_SYMBOLS,
@@ -68,8 +68,9 @@ fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
         && AGREE.iter().all(same)
 }
 
-/// Whether PTX asks for all that SPIR-V asks of a device, so that what the module says keeps no NVIDIA GPU
-/// away. It may ask for more, such as fp64, which its mathematics is made with and every NVIDIA GPU has.
+/// Returns whether the PTX requires every aspect that the SPIR-V requires, so that the module's record does not
+/// exclude an NVIDIA GPU. The PTX may require more, such as fp64, which its mathematical functions use and every
+/// NVIDIA GPU has.
 fn has_aspects(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     match (spirv.aspects(), ptx.aspects()) {
         (Ok(of_spirv), Ok(of_ptx)) => of_spirv.iter().all(|aspect| of_ptx.contains(aspect)),
@@ -77,14 +78,14 @@ fn has_aspects(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     }
 }
 
-/// Whether PTX has for others what SPIR-V has. It may have more: without optimization, also the functions
-/// that kernels are made of.
+/// Returns whether the PTX exports everything that the SPIR-V exports. It may export more: without optimization,
+/// also the functions that kernels consist of.
 fn has_exports(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     let of_ptx: BTreeSet<&str> = imports::exports(ptx).collect();
     imports::exports(spirv).all(|symbol| of_ptx.contains(symbol))
 }
 
-/// Whether one record of specialization constants does for both.
+/// Returns whether one record of specialization constants is valid for both.
 fn has_constants(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     let constants = |module| SpecializationConstants::read(module).ok();
     match (constants(&spirv.metadata), constants(&ptx.metadata)) {
@@ -93,14 +94,14 @@ fn has_constants(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     }
 }
 
-/// Which arguments of a kernel are not passed. A mask that cannot be read is like no other.
+/// Returns which arguments of a kernel are not passed, or `None` for an unreadable mask.
 fn removed(module: &AbstractModule<'_>, kernel: &str) -> Option<Vec<usize>> {
     let mask = module.eliminated_arguments(kernel).ok()?;
     let removed = mask.iter().enumerate().filter(|(_, removed)| **removed);
     Some(removed.map(|(index, _)| index).collect())
 }
 
-/// Sets of which those of SPIR-V count: what it exports, and values that serve both.
+/// Sets that are taken from the SPIR-V: exports, and values that apply to both.
 const OF_SPIRV: [&str; 4] = [
     set::EXPORTED_SYMBOLS,
     set::MISC_PROPERTIES,
@@ -108,8 +109,8 @@ const OF_SPIRV: [&str; 4] = [
     set::SPECIALIZATION_DEFAULTS,
 ];
 
-/// Adds the images and what only they say of themselves. What both say is the same, or is the
-/// companion's to say.
+/// Adds the images, and the properties that only they have. Other properties are either equal or taken from the
+/// companion.
 fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>) {
     companion.images.extend(module.images);
     for properties in module.metadata.iter() {
@@ -171,7 +172,7 @@ mod tests {
         let metadata = &mut ptx.modules[0].metadata;
         metadata.insert(set::KERNEL_PARAM_OPT, "a", mask(0b10));
         let metadata = &mut ptx.modules[1].metadata;
-        // Nothing is removed, as where there is no mask.
+        // Nothing is removed, as without a mask.
         metadata.insert(set::KERNEL_PARAM_OPT, "b", mask(0));
         assert_eq!(images(&merge(spirv(), ptx)), [1, 2, 1]);
         let mut ptx = file(IrType::Ptx, &[&["a"]]);

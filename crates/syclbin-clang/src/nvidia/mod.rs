@@ -1,7 +1,7 @@
-//! PTX: what compiling a source for NVIDIA's GPUs takes, in a process of its own beside the one that
-//! makes SPIR-V.
+//! PTX: everything needed to compile a source for NVIDIA GPUs, in a separate process beside the SPIR-V compile.
 //!
-//! What the compiler library needs help with is here and in [`crate::library::device_library`], each with its reason.
+//! The workarounds for the compiler library are here and in [`crate::library::device_library`], each with its
+//! reason.
 
 pub(crate) mod gpu;
 mod merge;
@@ -22,10 +22,10 @@ use gpu::NvidiaGpu;
 
 pub(crate) use merge::merge;
 
-/// The option by which this program asks another process of its own for PTX.
+/// The option that makes another process of this program compile to PTX.
 pub(crate) const OPTION: &str = "--compile-ptx=";
 
-/// The variable that turns inlining in PTX off, so that its effect can be measured.
+/// The variable that turns off inlining in PTX, so that its effect can be measured.
 const INLINE_VARIABLE: &str = "SYCLBIN_PTX_INLINE";
 
 /// The option of clang that names a CUDA installation.
@@ -34,14 +34,14 @@ const CUDA: &str = "--cuda-path=";
 /// A GPU that every part of the library can compile for: see [`Ptx::arguments`].
 const HARMLESS_CPU: &str = "sm_60";
 
-/// What a process is to make PTX for, and without which help.
+/// The GPU that a process compiles PTX for, and the workarounds that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ptx {
     pub(crate) gpu: NvidiaGpu,
-    /// Whether the compiler library finds its device library. Tests ask for a compile without, to learn
-    /// that a newer one needs none of this.
+    /// Whether this program serves the device library to the compiler library. Tests turn this off to detect when a
+    /// newer compiler library no longer needs it.
     serves: bool,
-    /// Whether clang is told another GPU. The same.
+    /// Whether clang is told another GPU. Tests turn this off for the same reason.
     hides: bool,
     /// Whether calls are inlined: [`INLINE_VARIABLE`].
     pub(crate) inlines: bool,
@@ -57,7 +57,7 @@ impl Ptx {
         }
     }
 
-    /// What a user's request is compiled to: [`INLINE_VARIABLE`] has a say.
+    /// Returns the settings for a user's request, which [`INLINE_VARIABLE`] can change.
     pub(crate) fn requested(gpu: NvidiaGpu) -> Result<Self> {
         Self::with_inlining(gpu, std::env::var_os(INLINE_VARIABLE).as_deref())
     }
@@ -79,7 +79,8 @@ impl Ptx {
         })
     }
 
-    /// Reads the value of [`OPTION`]: a GPU, and what to do without, as `sm_80,unserved,unhidden,uninlined`.
+    /// Parses the value of [`OPTION`]: a GPU and the disabled workarounds, such as
+    /// `sm_80,unserved,unhidden,uninlined`.
     pub(crate) fn parse(value: &str) -> Result<Self> {
         let mut words = value.split(',');
         let gpu = words.next().and_then(NvidiaGpu::named);
@@ -98,13 +99,13 @@ impl Ptx {
         Ok(ptx)
     }
 
-    /// The option that asks for it.
+    /// Returns the option that requests this compile.
     pub(crate) fn option(self) -> String {
         let without = if self.inlines { "" } else { ",uninlined" };
         format!("{OPTION}{}{without}", self.gpu)
     }
 
-    /// What the library is told beside clang's arguments.
+    /// Returns the settings for the library, which it takes in addition to clang's arguments.
     pub(crate) fn code(self) -> Code {
         Code::Ptx {
             gpu: self.gpu.name().to_owned(),
@@ -112,12 +113,12 @@ impl Ptx {
         }
     }
 
-    /// Clang's arguments, before the user's.
+    /// Returns the arguments for clang that come before the user's.
     ///
-    /// From sm_70 on, clang marks parameters that are structs with a list in the module's metadata. The
-    /// backend of the same library cannot read it and crashes, so clang is told an older GPU: the mark is
-    /// all it decides in the code. The macro and the built-in functions of the true GPU are put back. The
-    /// backend is told the true one in another way ([`Self::code`]).
+    /// From sm_70 on, clang marks struct parameters with a list in the module's metadata. The backend of the same
+    /// library cannot read the list and crashes, so clang is told an older GPU. The mark is the only thing in the
+    /// code that this changes. The macro and the built-in functions of the real GPU are restored, and the backend
+    /// is told the real GPU in another way ([`Self::code`]).
     fn arguments(self) -> Vec<String> {
         if !self.hides {
             return Vec::new();
@@ -136,7 +137,7 @@ impl Ptx {
         arguments
     }
 
-    /// Prepares this process for one compile with `clang`, and gives all arguments.
+    /// Prepares this process for one compile with `clang`, and returns all arguments.
     pub(crate) fn prepare(self, library: &Path, clang: Vec<String>) -> Result<Vec<String>> {
         let mut arguments = self.arguments();
         if named_cuda(&clang).is_none() {
@@ -150,14 +151,14 @@ impl Ptx {
     }
 }
 
-/// The CUDA installation that arguments of clang name.
+/// Returns the CUDA installation that clang's arguments name.
 fn named_cuda(clang: &[String]) -> Option<&str> {
     let mut named = clang.iter().filter_map(|option| option.strip_prefix(CUDA));
     named.next_back()
 }
 
-/// The component, laid out as CUDA is: that of the installation that this program belongs to, or else
-/// the user's.
+/// Returns the directory of the component, which is laid out like CUDA. The installation that this program belongs
+/// to comes first, then the user's installation.
 fn installed() -> Result<PathBuf> {
     let program = std::env::current_exe().unwrap_or_default();
     let users = std::env::var_os(HOME_VARIABLE);
@@ -171,7 +172,7 @@ fn installed() -> Result<PathBuf> {
     })
 }
 
-/// That a compile will find the mathematics, before anything is compiled.
+/// Checks that a compile will find the mathematical functions, before anything is compiled.
 pub(crate) fn check(clang: &[String]) -> Result<()> {
     let folder = match named_cuda(clang) {
         Some(_) => return Ok(()), // clang says what is wrong with it
@@ -187,7 +188,7 @@ pub(crate) fn check(clang: &[String]) -> Result<()> {
     }
 }
 
-/// The assembler: that of the CUDA which is named, or else the installed one.
+/// Returns the path of the assembler, from the named CUDA installation or else the installed component.
 pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     let folder = match named_cuda(clang) {
         Some(folder) => PathBuf::from(folder),
@@ -205,9 +206,9 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     }
 }
 
-/// Files PTX as native code where it stands in a module without SPIR-V, and others have some: the
-/// reference runtime takes every module of an intermediate language for SPIR-V, and refuses the whole
-/// file over one that begins with none. `syclbin-rt` looks at what it is.
+/// Stores the PTX of modules without SPIR-V as native code, if other modules have SPIR-V. The reference runtime
+/// takes every IR image for SPIR-V, and rejects the whole file if a module begins with other code. `syclbin-rt`
+/// checks the actual format.
 pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
     let is = |image: &Image<'_>, wanted| match image.kind() {
         ImageKind::Ir { ty, .. } => ty == wanted,
@@ -232,8 +233,8 @@ pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
     }
 }
 
-/// Warnings of kernels that the file has no code of for NVIDIA's GPUs: an input brought none, and it is made
-/// of sources only.
+/// Returns warnings about kernels that have no code for NVIDIA GPUs in the file. Their input brought none, and only
+/// sources are compiled to PTX.
 pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> {
     let is_for_nvidia = |image: &Image<'_>| match image.kind() {
         ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
@@ -257,8 +258,8 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
     )]
 }
 
-/// The log without what the backend tells of every function, and of functions that are undefined: every
-/// driver has some of them, and the others are found here, too, and told in C++.
+/// Removes notes from the log: the backend's notes on every function, and on undefined functions. Every driver
+/// defines some of these; this program finds the others itself and names them in C++.
 pub(crate) fn without_notes(log: &str) -> String {
     let is_note = |line: &&str| {
         let line = line.trim_end();

@@ -1,16 +1,16 @@
-//! Bounds: which lengths the conditions of a contract bound from below, and which numbers must not be
-//! negative for that to mean in C++ what it does here.
+//! Bounds: which lengths the conditions of a contract bound from below. Some numbers must not be negative, so
+//! that this means the same in C++ as here.
 //!
-//! `x.len() >= n` of an `int n` holds for every negative one, and a kernel that converts it to
-//! `size_t` then reaches beyond all memory. So numbers beside lengths are natural, and those that
-//! something bounds from above, unless the contract says how small they may be.
+//! For an `int n`, `x.len() >= n` holds for every negative `n`. A kernel that converts `n` to `size_t` then
+//! reaches out of bounds. So numbers beside lengths must not be negative, and neither must numbers with an
+//! upper bound, unless the contract says how small they may be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contract::condition::Relation;
 use crate::contract::sum::{Length, Numbers, Sum, Trend};
 
-/// What the conditions of a contract say, all together.
+/// All conditions of a contract together.
 #[derive(Default)]
 pub(crate) struct Bounds {
     compared: Vec<Compared>,
@@ -18,7 +18,7 @@ pub(crate) struct Bounds {
 
 /// A condition.
 struct Compared {
-    /// What is at least 0 where it holds; of an equation both differences.
+    /// The differences that are at least 0 where the condition holds; an equation has two.
     natural: Vec<Sum>,
     equal: bool,
 }
@@ -37,7 +37,7 @@ impl Bounds {
             Relation::Greater => vec![strictly(more())],
             Relation::GreaterOrEqual | Relation::Aligned => vec![more()],
             Relation::Equal => vec![less(), more()],
-            // Of a length that is not 0 there is some.
+            // A length that is not 0 is at least 1.
             Relation::NotEqual => match more().multiple_of_length() {
                 Some(factor) => vec![strictly(more().scaled(factor.signum()))],
                 None => Vec::new(),
@@ -47,8 +47,7 @@ impl Bounds {
         self.compared.push(Compared { natural, equal });
     }
 
-    /// The lengths of which it is known how many elements there are at least. Those that bound each
-    /// other alone are not among them.
+    /// Returns the lengths with a known minimum. Lengths that only bound each other are not included.
     pub(crate) fn bounded(&self) -> BTreeSet<Length> {
         let negative = self.negative();
         let mut bounded = BTreeSet::new();
@@ -65,7 +64,7 @@ impl Bounds {
         }
     }
 
-    /// Of each condition whether it bounds a length, if all others that it names are bounded.
+    /// Returns for each condition whether it bounds a length, if all other lengths in it are bounded.
     pub(crate) fn binding(&self) -> Vec<bool> {
         let negative = self.negative();
         let binds = |compared: &Compared| {
@@ -75,7 +74,7 @@ impl Bounds {
         self.compared.iter().map(binds).collect()
     }
 
-    /// How small numbers may be, where the contract says so.
+    /// Returns the smallest allowed values of numbers, where the contract states them.
     fn least(&self) -> BTreeMap<&String, i128> {
         let mut least = BTreeMap::new();
         for sum in self.compared.iter().flat_map(|compared| &compared.natural) {
@@ -87,14 +86,14 @@ impl Bounds {
         least
     }
 
-    /// The numbers that may be negative.
+    /// Returns the numbers that may be negative.
     fn negative(&self) -> Numbers {
         let least = self.least().into_iter();
         let negative = least.filter(|(_, bound)| *bound < 0);
         negative.map(|(number, _)| number.clone()).collect()
     }
 
-    /// The numbers that must not be negative, and of which no condition says that they may.
+    /// Returns the numbers that must not be negative, unless a condition says how small they may be.
     pub(crate) fn natural_numbers(&self) -> Numbers {
         let mut natural = Numbers::new();
         for sum in self.compared.iter().flat_map(|compared| &compared.natural) {
@@ -111,7 +110,7 @@ impl Bounds {
 }
 
 impl Compared {
-    /// The lengths that `sum`, one of its own, bounds where `others` are bounded.
+    /// Returns the lengths that `sum`, one of its own sums, bounds where `others` are bounded.
     fn bounds(&self, sum: &Sum, negative: &Numbers, others: &BTreeSet<Length>) -> BTreeSet<Length> {
         if !self.equal && sum.is_natural(negative) {
             return BTreeSet::new(); // as it is whatever the lengths are

@@ -1,4 +1,4 @@
-//! Conditions: comparisons of two sides, as they are written.
+//! Conditions: comparisons of two sides, as the user wrote them.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{BinOp, Expr, Lit};
@@ -13,7 +13,7 @@ pub(crate) struct Condition {
     pub(crate) right: Side,
 }
 
-/// How the two sides are compared; called as `contract::Relation` is.
+/// How two sides are compared. The names are the names in `contract::Relation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     Less,
@@ -22,7 +22,7 @@ pub(crate) enum Relation {
     NotEqual,
     GreaterOrEqual,
     Greater,
-    /// `>=` of alignments, which no condition is written with.
+    /// `>=` of alignments, which users cannot write.
     Aligned,
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct Side {
 pub(crate) const FORM: &str =
     "expected a comparison of integers, such as `x.len() >= n`, with <, <=, ==, !=, >= or >";
 
-/// What conditions say about the range of a launch.
+/// How conditions use the range of a launch.
 #[derive(Default)]
 pub(crate) struct RangeUse {
-    /// The last dimension.
+    /// The last dimension that they name.
     pub(crate) last: Option<usize>,
-    /// Whether they say how many there are.
+    /// Whether they name the number of dimensions.
     pub(crate) count: bool,
 }
 
@@ -53,7 +53,7 @@ impl RangeUse {
                 self.look(&binary.left);
                 self.look(&binary.right);
             }
-            // Of anything but the range this is an error elsewhere.
+            // On anything but the range, this is an error elsewhere.
             Expr::MethodCall(call) => self.count |= call.method == "dimensions",
             Expr::Index(index) if is_range(&index.expr) => {
                 if let Expr::Lit(literal) = &*index.index
@@ -68,7 +68,7 @@ impl RangeUse {
     }
 }
 
-/// C++ names parameters like keywords of Rust, such as `in`.
+/// Returns an error for a keyword of Rust in `tokens`. C++ parameters can have such names, for example `in`.
 pub(crate) fn keyword(tokens: &TokenStream) -> Option<syn::Error> {
     tokens.clone().into_iter().find_map(|token| {
         let TokenTree::Ident(word) = token else {
@@ -80,7 +80,7 @@ pub(crate) fn keyword(tokens: &TokenStream) -> Option<syn::Error> {
     })
 }
 
-/// Takes `a && b` for two conditions.
+/// Splits `a && b` into two conditions.
 pub(crate) fn split(expression: &Expr, conditions: &mut Vec<Condition>) -> syn::Result<()> {
     let error = |at: &Expr| Err(syn::Error::new_spanned(at, FORM));
     let Expr::Binary(binary) = ungrouped(expression) else {
@@ -117,7 +117,7 @@ impl Side {
     }
 }
 
-/// The name, if `expression` is one.
+/// Returns the name, if `expression` is a single name.
 pub(crate) fn word(expression: &Expr) -> Option<String> {
     let Expr::Path(path) = ungrouped(expression) else {
         return None;
@@ -125,7 +125,7 @@ pub(crate) fn word(expression: &Expr) -> Option<String> {
     path.path.get_ident().map(names::plain)
 }
 
-/// What stands in parentheses, or in the invisible ones of a `macro_rules!` variable.
+/// Removes parentheses, and the invisible parentheses of a `macro_rules!` variable.
 pub(crate) fn ungrouped(expression: &Expr) -> &Expr {
     match expression {
         Expr::Paren(inner) => ungrouped(&inner.expr),

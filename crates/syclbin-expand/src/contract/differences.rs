@@ -1,5 +1,5 @@
-//! Differences: sides of conditions that can be negative although no number in them is, such as `n - 1`.
-//! A contract implies that one is at least 0 where it bounds a length.
+//! Differences: sides of conditions that can be negative although no number in them is, such as `n - 1`. A
+//! contract implies that a difference is at least 0 where it bounds a length.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::contract::terms::Value;
 #[derive(Default)]
 pub(super) struct Differences {
     all: Vec<Difference>,
-    /// Those that a condition compares with a number as it stands.
+    /// The differences that a condition compares with a constant.
     stated: BTreeSet<String>,
-    /// How many conditions there were.
+    /// The number of conditions so far.
     pub(super) conditions: usize,
 }
 
@@ -25,7 +25,7 @@ struct Difference {
 }
 
 impl Differences {
-    /// Adds `side` of the next condition, if it is one.
+    /// Adds `side` of the next condition, if it is a difference.
     pub(super) fn add(&mut self, side: &Side, value: &Value, other: &Value, blamed: Option<usize>) {
         let text = spelled(ungrouped(&side.expression));
         let without_length = value.sum.lengths().is_empty() && !value.sum.is_constant();
@@ -43,8 +43,8 @@ impl Differences {
         });
     }
 
-    /// That they are at least 0 where they bound a length, unless the contract says how small they
-    /// may be.
+    /// Returns the conditions that differences are at least 0 where they bound a length. Skips differences
+    /// whose minimum the contract states.
     pub(super) fn beside_lengths(&self, binding: &[bool]) -> impl Iterator<Item = &Implied> {
         let binding = self
             .all

@@ -1,24 +1,25 @@
-//! Implied conditions, which nobody wrote, and the check of a condition in generated code.
+//! Implied conditions, which the user did not write, and the check of a condition in generated code.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::contract::condition::Relation;
 
-/// A condition that nobody wrote, on a number in an argument.
+/// A condition that the user did not write, on a number in an argument.
 pub(crate) struct Implied {
     argument: Option<usize>,
-    /// The number, as conditions write it and as it is read.
+    /// The number, as conditions spell it.
     pub(super) text: String,
     number: TokenStream,
-    /// How it is spelled and what it is called.
+    /// The operator, and its relation.
     relation: (&'static str, Relation),
-    /// What it is compared with, as conditions would write it and as it is read.
+    /// The right side, as conditions would spell it, and the code that reads it.
     bound: (String, TokenStream),
 }
 
 impl Implied {
-    /// From 0 on a signed number is the same when it is taken for an unsigned one.
+    /// Requires a number of at least 0. Such a signed number keeps its value when it is converted to
+    /// unsigned.
     pub(crate) fn natural(argument: Option<usize>, text: String, number: TokenStream) -> Self {
         Self {
             argument,
@@ -29,7 +30,8 @@ impl Implied {
         }
     }
 
-    /// Rust has a byte for a `bool` in memory, and one that is neither 0 nor 1 is undefined in C++.
+    /// Requires a `bool` to be 0 or 1. Rust has a byte for a `bool` in memory, and other values are undefined
+    /// in C++.
     pub(crate) fn bool(argument: usize, text: String, number: TokenStream) -> Self {
         Self {
             argument: Some(argument),
@@ -40,8 +42,8 @@ impl Implied {
         }
     }
 
-    /// What `argument`, called `name`, points to is aligned to so many bytes; to as many as the device
-    /// aligns all memory to, where they are not known.
+    /// Requires the memory of `argument`, called `name`, to be aligned to `bytes`. If `bytes` is unknown, it
+    /// must have the alignment that the device gives to all memory.
     pub(crate) fn aligned(argument: usize, name: &str, bytes: Option<u64>) -> Self {
         let position = Literal::usize_unsuffixed(argument);
         let bound = match bytes {
@@ -63,7 +65,7 @@ impl Implied {
         }
     }
 
-    /// The condition as it would be written, and the check.
+    /// Returns the condition as a user would write it, and its check.
     pub(super) fn check(&self) -> (String, TokenStream) {
         let (sign, relation) = self.relation;
         let (bound, value) = &self.bound;
@@ -79,7 +81,7 @@ impl Implied {
     }
 }
 
-/// The check of one condition.
+/// Returns the check of one condition.
 pub(super) fn holds(
     text: &str,
     argument: Option<usize>,

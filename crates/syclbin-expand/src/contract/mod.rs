@@ -1,12 +1,12 @@
 //! Contracts: conditions over the arguments of a kernel, checked at launch.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | `condition`, `spelling` | a condition as it is read, and as people write it |
-//! | `terms`, `subobject` | what expressions mean, and which bytes of an argument a member is |
-//! | `sum`, `bounds` | what expressions come to, and which lengths that bounds |
-//! | `safety` | what a safe launch needs, whatever the conditions are |
-//! | `differences`, `implied` | conditions that nobody has to write, and the check of any condition |
+//! | `condition`, `spelling` | a condition as it is parsed, and as users write it |
+//! | `terms`, `subobject` | the meaning of expressions, and the bytes of a member in an argument |
+//! | `sum`, `bounds` | the values of expressions, and the lengths that they bound |
+//! | `safety` | the requirements of every safe launch, whatever the conditions are |
+//! | `differences`, `implied` | conditions that users need not write, and the check of any condition |
 
 pub(crate) mod bounds;
 pub(crate) mod condition;
@@ -32,23 +32,24 @@ use crate::types::Types;
 /// The conditions of a kernel.
 pub(crate) struct Contract {
     conditions: Vec<Condition>,
-    /// Dimension k of a kernel is `range[k]` only if the range has as many dimensions as the kernel.
-    /// How many that are is not in the file; what conditions name tells, or one that says so.
+    /// The condition on the number of dimensions. `range[k]` is dimension k of a kernel only if the range has
+    /// as many dimensions as the kernel. The file does not record this number. The dimensions in conditions
+    /// imply it, or a condition states it.
     dimensions: Option<Condition>,
-    /// Whether it was not read, of which enough was said.
+    /// Whether parsing failed. The errors are already reported.
     unreadable: bool,
 }
 
-/// What is checked at a launch.
+/// The checks of a launch.
 pub(crate) struct Checked {
-    /// All conditions, those included that the others imply.
+    /// All conditions, including the implied ones.
     pub(crate) texts: Vec<String>,
-    /// The function that checks them: a closure over nothing.
+    /// The function that checks them: a closure without captures.
     pub(crate) function: TokenStream,
 }
 
 impl Contract {
-    /// Reads the conditions behind `where`. What they name is looked at by [`Self::check`].
+    /// Parses the conditions after `where`. [`Self::check`] resolves the names in them.
     pub(crate) fn parse(conditions: &[TokenStream]) -> Result<Self, syn::Error> {
         let mut read = Vec::new();
         let mut errors: Option<syn::Error> = None;
@@ -93,7 +94,7 @@ impl Contract {
         }
     }
 
-    /// Stands for one that cannot be read.
+    /// Returns a placeholder for a contract that cannot be parsed.
     pub(crate) const fn unreadable() -> Self {
         Self {
             conditions: Vec::new(),
@@ -102,7 +103,7 @@ impl Contract {
         }
     }
 
-    /// The conditions that are written, and the one on dimensions. A kernel that is compiled for a
+    /// Returns the written conditions, and the condition on dimensions. A kernel that is compiled for a
     /// work-group size cannot be launched over other dimensions.
     fn written(&self, kernel: &KernelSignature) -> impl Iterator<Item = &Condition> {
         let implied = self.dimensions.iter();
@@ -110,12 +111,12 @@ impl Contract {
         implied.chain(&self.conditions)
     }
 
-    /// What is checked at a launch of `kernel`.
+    /// Returns the checks of a launch of `kernel`.
     ///
     /// # Errors
     ///
-    /// When a condition names what the kernel does not have, or what is no integer; and when no
-    /// condition bounds a buffer. All that is wrong.
+    /// Returns all mistakes: a condition names something that the kernel does not have, or something that is
+    /// not an integer, or no condition bounds a buffer.
     pub(crate) fn check(
         &self,
         kernel: &KernelSignature,
@@ -149,7 +150,7 @@ impl Contract {
             written.push((text.clone(), check));
         }
         let bools = safety::bools(parameters, types);
-        // Of a condition with a mistake it is not known what it bounds.
+        // If a condition has a mistake, its bounds are unknown.
         if !self.unreadable {
             let bounded = if errors.is_empty() {
                 terms.bounds.bounded()
@@ -174,7 +175,7 @@ impl Contract {
         let numbers = terms.unsure.iter().chain(signed).chain(differences);
         let implied = numbers.chain(&bools).map(Implied::check);
         for (text, check) in implied.chain(written) {
-            // A number may be named twice, and what it implies be written.
+            // A number may be named twice, and the user may have written the implied condition.
             if all.iter().all(|(other, _)| *other != text) {
                 all.push((text, check));
             }

@@ -1,5 +1,5 @@
-//! What a safe launch needs of the arguments of a kernel: how far it reaches is bounded, it follows
-//! no pointers that nothing checks, and a `bool` is one.
+//! The requirements of a safe launch: the reach of the kernel is bounded, it follows no unchecked pointers,
+//! and every `bool` is 0 or 1.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::contract::sum::Length;
 use crate::names::label;
 use crate::types::Types;
 
-/// What is not among the `bounded` lengths of the `parameters`, and why others cannot be safe.
-/// Conditions name the lengths in `named`.
+/// Returns an error for each parameter whose lengths are not `bounded`, or that cannot be safe. Conditions
+/// name the lengths in `named`.
 pub(crate) fn missing(
     parameters: &[Parameter],
     types: &Types<'_>,
@@ -61,12 +61,13 @@ pub(crate) fn missing(
     missing.collect()
 }
 
-/// All memory of every device is aligned to that, and elements whose size is a multiple of it are.
+/// Every device aligns all memory to this. So elements with at most this alignment stay aligned, if their
+/// size is a multiple of their alignment.
 const ALWAYS_ALIGNED: u64 = 64;
 
-/// That buffers are aligned as C++ has what is in them, where a part of one may not be. What is behind
-/// a pointer to something unknown may be anything, unless the contract has a condition on its alignment:
-/// those `named`.
+/// Returns the conditions that buffers have the C++ alignment of their elements, where a part of a buffer may
+/// lack it. The memory behind a pointer of unknown type may hold anything, so it gets a condition too.
+/// Parameters in `named` are skipped, because the contract has a condition on their alignment.
 pub(crate) fn alignments(
     parameters: &[Parameter],
     types: &Types<'_>,
@@ -97,18 +98,18 @@ pub(crate) fn alignments(
     found.collect()
 }
 
-/// How many a launch looks at.
+/// The maximum number of `bool`s that a launch checks.
 const MOST_BOOLS: usize = 64;
 
-/// That the `bool`s are ones in what is passed by value.
+/// Returns the conditions that every `bool` in an argument by value is 0 or 1.
 ///
 /// # Errors
 ///
-/// When there are more than a launch should look at.
+/// Fails if there are more than a launch should check.
 pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<Implied>, String> {
     let mut found = Vec::new();
     for (index, parameter) in parameters.iter().enumerate() {
-        // A parameter that is one has the type of Rust.
+        // A parameter of type `bool` is a `bool` in Rust.
         let simple = matches!(parameter.ty, Type::Scalar(_));
         let Some(subobject) =
             Subobject::of(index, parameter).filter(|_| !simple && !removed(parameter))
@@ -127,7 +128,7 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<I
     Ok(found)
 }
 
-/// At most one more than a launch looks at.
+/// Collects at most one more than a launch checks.
 fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut Vec<Implied>) {
     if found.len() > MOST_BOOLS || !types.holds_bool(&subobject.element) {
         return;
@@ -168,7 +169,7 @@ fn removed(parameter: &Parameter) -> bool {
     parameter.arguments.first() == Some(&Argument::Removed)
 }
 
-/// Of an accessor; 1 for what is none.
+/// Returns the number of dimensions of an accessor, and 1 for any other type.
 pub(crate) fn dimensions(ty: &Type) -> u8 {
     match ty {
         Type::Accessor { dimensions, .. } => *dimensions,

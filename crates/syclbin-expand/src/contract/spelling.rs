@@ -1,16 +1,16 @@
-//! Expressions as people write them, for messages.
+//! Expressions as users write them, for messages.
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 
-/// An expression as people write it.
+/// Returns an expression as users write it.
 pub(crate) fn spelled(tokens: &impl ToTokens) -> String {
     let mut text = String::new();
     spell(tokens.to_token_stream(), &mut text);
     text
 }
 
-/// A token stream prints a space between any two tokens; here they stand around operators only.
+/// Writes spaces around operators only. A token stream would print a space between any two tokens.
 fn spell(tokens: TokenStream, text: &mut String) {
     let (mut after, mut joint) = (Token::Start, false);
     for token in tokens {
@@ -34,7 +34,7 @@ fn spell(tokens: TokenStream, text: &mut String) {
                     Delimiter::Parenthesis => ["(", ")"],
                     Delimiter::Bracket => ["[", "]"],
                     Delimiter::Brace => ["{", "}"],
-                    // What a `macro_rules!` variable stands for.
+                    // The contents of a `macro_rules!` variable.
                     Delimiter::None if has_operator(group) => ["(", ")"],
                     Delimiter::None => ["", ""],
                 };

@@ -1,4 +1,4 @@
-//! Subobjects: where in an argument a member or an element lies, as C++ has it.
+//! Subobjects: the position of a member or an element in an argument, in the C++ layout.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
@@ -10,20 +10,20 @@ use crate::names;
 use crate::types::structs;
 use crate::types::{Types, number};
 
-/// A member or an element of an argument that is passed by value, or all of the argument.
+/// A member or an element of an argument that is passed by value, or the whole argument.
 #[derive(Clone)]
 pub(crate) struct Subobject {
-    /// Of the argument.
+    /// The index of the argument.
     pub(crate) index: usize,
-    /// Bytes from its beginning.
+    /// The offset in the argument, in bytes.
     pub(crate) offset: u64,
     pub(crate) element: Element,
-    /// Whether the file tells signed from unsigned.
+    /// Whether the file distinguishes signed from unsigned.
     pub(crate) sign_known: bool,
 }
 
 impl Subobject {
-    /// All of argument `index`; none for what is not passed by value.
+    /// Returns the whole argument `index`, or `None` if it is not passed by value.
     pub(crate) fn of(index: usize, parameter: &Parameter) -> Option<Self> {
         let element = match &parameter.ty {
             Type::Scalar(scalar) => Element::Scalar(*scalar),
@@ -47,7 +47,7 @@ impl Subobject {
         })
     }
 
-    /// Element `index` of an array or vector; none for what is neither.
+    /// Returns element `index` of an array or vector, or `None` for other types.
     pub(crate) fn element(&self, index: u64, types: &Types<'_>) -> Option<Self> {
         let element = match &self.element {
             Element::Array { of, .. } => (**of).clone(),
@@ -62,7 +62,7 @@ impl Subobject {
         })
     }
 
-    /// How many elements an array or vector has.
+    /// Returns the number of elements of an array or vector.
     pub(crate) fn count(&self) -> Option<u64> {
         match &self.element {
             Element::Array { count, .. } => Some(*count),
@@ -71,7 +71,7 @@ impl Subobject {
         }
     }
 
-    /// What number is there; none for anything else.
+    /// Returns the type of the number, or `None` if this is not a number.
     pub(crate) fn scalar(&self) -> Option<Scalar> {
         match &self.element {
             Element::Scalar(scalar) => Some(*scalar),
@@ -80,8 +80,8 @@ impl Subobject {
         }
     }
 
-    /// The number there. It is read as C++ has it: a type of the user's may have another integer
-    /// there, or another order of what the struct inside of it has.
+    /// Returns code that reads the number with its C++ layout. A user's type may have another integer there,
+    /// or another order of members.
     pub(crate) fn read(&self, scalar: Scalar) -> TokenStream {
         let ty = number(scalar);
         let index = Literal::usize_unsuffixed(self.index);
@@ -90,9 +90,9 @@ impl Subobject {
     }
 }
 
-/// How conditions name a subobject: `world.grid.a[1]`.
+/// The path of a subobject in conditions: `world.grid.a[1]`.
 pub(crate) struct MemberPath<'e> {
-    /// The name of the parameter, and where it stands.
+    /// The name of the parameter.
     pub(crate) parameter: String,
     pub(crate) at: &'e Expr,
     steps: Vec<Step<'e>>,
@@ -104,7 +104,7 @@ enum Step<'e> {
 }
 
 impl<'e> MemberPath<'e> {
-    /// Returns `None` for expressions that name no subobject.
+    /// Parses a path. Returns `None` for expressions that do not name a subobject.
     pub(crate) fn read(expression: &'e Expr) -> Option<Self> {
         let mut steps = Vec::new();
         let mut inner = ungrouped(expression);
@@ -131,7 +131,7 @@ impl<'e> MemberPath<'e> {
         })
     }
 
-    /// Returns the subobject that it names in `subobject`. Errors point at `expression`.
+    /// Returns the subobject that the path names in `subobject`. Errors point at `expression`.
     pub(crate) fn steps(
         &self,
         mut subobject: Subobject,
@@ -175,7 +175,7 @@ impl<'e> MemberPath<'e> {
     }
 }
 
-/// The index of one of `count` elements.
+/// Returns the index, if it is less than `count`.
 fn within(index: &Lit, count: u64) -> syn::Result<u64> {
     let Lit::Int(number) = index else {
         let message = "an element is named by its number, counted from 0";

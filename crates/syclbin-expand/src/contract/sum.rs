@@ -1,7 +1,7 @@
-//! Sums: what an expression of a contract comes to, as far as that tells what bounds what.
+//! Sums: the values of expressions in a contract, with the details that decide what bounds what.
 //!
-//! `2 * x.len() - n + 1` is a sum of numbers of the launch, each with a factor. Products of those,
-//! quotients and remainders are terms of their own: of them only matters what they grow with.
+//! `2 * x.len() - n + 1` is a sum of numbers of the launch, each with a factor. Products of numbers,
+//! quotients and remainders are separate terms: for these, only the lengths that they grow with matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,37 +9,37 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Length {
     pub(crate) parameter: usize,
-    /// None for all elements of an accessor of several dimensions.
+    /// `None` means all elements of an accessor of several dimensions.
     pub(crate) dimension: Option<u64>,
 }
 
-/// Signed numbers by their text.
+/// Signed numbers by their spelling.
 pub(crate) type Numbers = BTreeSet<String>;
 
-/// `2 * x.len() - n + 1`, by what each factor stands before.
+/// A sum such as `2 * x.len() - n + 1`: terms with their factors, by key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sum {
     terms: BTreeMap<String, (i128, Term)>,
     constant: i128,
 }
 
-/// A number of the launch, or what several of them make.
+/// A number of the launch, or a combination of several.
 #[derive(Clone, Debug, Default)]
 struct Term {
-    /// The lengths that it does not shrink with, as long as none of its numbers is negative.
+    /// The lengths that it grows with or ignores, if none of its numbers is negative.
     grows: BTreeSet<Length>,
-    /// Those that it depends on in another way.
+    /// The lengths that it depends on in another way.
     varies: BTreeSet<Length>,
     /// The signed numbers in it.
     signed: Numbers,
-    /// Whether it is at least 0 where those are.
+    /// Whether it is at least 0 if its signed numbers are.
     natural: bool,
 }
 
-/// How a sum follows a length.
+/// How a sum depends on a length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trend {
-    /// It does not depend on it.
+    /// It does not depend on the length.
     Constant,
     /// It never shrinks when the length grows.
     Up,
@@ -61,7 +61,7 @@ impl Sum {
         Self::of(format!("{length:?}"), term)
     }
 
-    /// A number that is never negative, by its text.
+    /// Creates a number that is never negative, from its spelling.
     pub(crate) fn natural(text: String) -> Self {
         let natural = true;
         Self::of(
@@ -152,12 +152,12 @@ impl Sum {
         let mut term = self.growing_with(&other);
         let grows = std::mem::take(&mut term.grows);
         term.varies.extend(grows);
-        // A remainder has the sign of what is divided.
+        // A remainder has the sign of the dividend.
         term.natural = self.is_natural(&Numbers::new());
         Self::of(format!("({}) % ({})", self.key(), other.key()), term)
     }
 
-    /// A term of both that grows with what this sum grows with, and varies with the others.
+    /// Combines both into a term that grows where this sum grows, and varies with the other lengths.
     fn growing_with(&self, other: &Self) -> Term {
         let mut term = Term::default();
         let others = other.lengths();
@@ -177,7 +177,7 @@ impl Sum {
         term
     }
 
-    /// The same text for the same sum.
+    /// Returns the same text for the same sum.
     fn key(&self) -> String {
         let terms = self.terms.iter();
         let mut key: String = terms
@@ -187,7 +187,7 @@ impl Sum {
         key
     }
 
-    /// Whether it is one number as it stands.
+    /// Returns whether it is a constant.
     pub(crate) fn is_constant(&self) -> bool {
         self.terms.is_empty()
     }
@@ -198,7 +198,7 @@ impl Sum {
         each.copied().collect()
     }
 
-    /// Whether it cannot be negative, where of its numbers only `negative` ones can.
+    /// Returns whether it cannot be negative, if only the numbers in `negative` can be.
     pub(crate) fn is_natural(&self, negative: &Numbers) -> bool {
         let mut terms = self.terms.values();
         self.constant >= 0
@@ -207,7 +207,7 @@ impl Sum {
             })
     }
 
-    /// How it follows `length`, where of its numbers only `negative` ones can be negative.
+    /// Returns how it depends on `length`, if only the numbers in `negative` can be negative.
     pub(crate) fn trend(&self, length: Length, negative: &Numbers) -> Trend {
         let mut trend = Trend::Constant;
         for (factor, term) in self.terms.values() {
@@ -224,8 +224,8 @@ impl Sum {
         trend
     }
 
-    /// The signed numbers that it is smaller for, or may be: those that it being at least 0 bounds
-    /// from above.
+    /// Returns the signed numbers that make it smaller as they grow, or may do so. If the sum must be at
+    /// least 0, they have an upper bound.
     pub(crate) fn bounded_above(&self) -> Numbers {
         let mut bounded = Numbers::new();
         for (key, (factor, term)) in &self.terms {
@@ -242,14 +242,14 @@ impl Sum {
         terms.flat_map(|(_, term)| term.signed.clone()).collect()
     }
 
-    /// The signed number that it being at least 0 bounds from below, and what by.
+    /// Returns the signed number that has a lower bound if the sum is at least 0, and this bound.
     pub(crate) fn lower_bound(&self) -> Option<(&String, i128)> {
         let mut terms = self.terms.iter();
         match (terms.next(), terms.next()) {
             (Some((key, (factor, term))), None)
                 if factor.is_positive() && term.signed.contains(key) =>
             {
-                // Rounded up: `2 * n - 3 >= 0` holds from 2 on.
+                // The bound is rounded up: `2 * n - 3 >= 0` holds from 2 on.
                 let least = self.constant.saturating_neg();
                 let (quotient, rest) = (least.div_euclid(*factor), least.rem_euclid(*factor));
                 Some((key, quotient.saturating_add(i128::from(rest != 0))))
@@ -258,7 +258,7 @@ impl Sum {
         }
     }
 
-    /// The length that it is, but for a factor.
+    /// Returns the factor, if the sum is a multiple of one length.
     pub(crate) fn multiple_of_length(&self) -> Option<i128> {
         let mut terms = self.terms.values();
         match (terms.next(), terms.next()) {

@@ -1,4 +1,4 @@
-//! What expressions of a contract mean: numbers, arguments and the range of the launch.
+//! The meaning of expressions in a contract: numbers, arguments and the range of the launch.
 
 use std::collections::BTreeSet;
 
@@ -21,31 +21,31 @@ use crate::types::{Types, number};
 const TERMS: &str = "a contract knows integer parameters, their members, `x.len()` of buffers and work-group memory, \
     `x.align()` of buffers, `x.size(0)` of accessors, `range.items()`, `range[0]` and `range.dimensions()` of the launch, numbers, and + - * / %";
 
-/// An expression of a contract.
+/// The value of an expression in a contract.
 pub(crate) struct Value {
-    /// A `contract::Number`, or what can become one.
+    /// Code for a `contract::Number`, or for a value that converts to it.
     pub(crate) code: TokenStream,
-    /// What it comes to.
+    /// The sum of the expression.
     pub(crate) sum: Sum,
 }
 
-/// What expressions of one kernel may name, and what they named.
+/// The names that expressions of one kernel may use, and the names that they used.
 pub(crate) struct Terms<'k, 'f> {
     kernel: &'k KernelSignature,
     parameters: &'k [Parameter],
     types: &'k Types<'f>,
     depth: usize,
-    /// What conditions say of lengths and numbers.
+    /// The bounds on lengths and numbers from the conditions.
     pub(crate) bounds: Bounds,
-    /// The lengths they name.
+    /// The lengths in the conditions.
     pub(crate) named: BTreeSet<Length>,
-    /// The parameters of which conditions name the alignment.
+    /// The parameters whose alignment conditions name.
     pub(crate) aligned: BTreeSet<usize>,
-    /// Of numbers that may be signed or not.
+    /// The conditions on numbers that may be signed or unsigned.
     pub(crate) unsure: Vec<Implied>,
-    /// The signed numbers by their text: not to be negative, where [`Bounds`] says so.
+    /// The conditions on signed numbers by their spelling: not negative, where [`Bounds`] says so.
     pub(crate) signed: Vec<(String, Implied)>,
-    /// The first buffer that the condition names, and the first number.
+    /// The first buffer in the condition.
     buffer: Option<usize>,
     value: Option<usize>,
 }
@@ -67,13 +67,13 @@ impl<'k, 'f> Terms<'k, 'f> {
         }
     }
 
-    /// The argument that a condition is about, which is forgotten: a buffer is to blame rather than
-    /// the number it is compared with.
+    /// Returns the argument that a condition blames, and forgets it. A condition blames a buffer rather than
+    /// the number that it is compared with.
     pub(crate) fn blamed(&mut self) -> Option<usize> {
         self.buffer.take().or(self.value.take())
     }
 
-    /// What `expression` means.
+    /// Evaluates `expression`.
     pub(crate) fn number(&mut self, expression: &Expr) -> syn::Result<Value> {
         let unknown = || Err(syn::Error::new_spanned(expression, TERMS));
         match expression {
@@ -103,7 +103,7 @@ impl<'k, 'f> Terms<'k, 'f> {
     fn grouped(&mut self, inner: &Expr) -> syn::Result<Value> {
         let Value { code, sum } = self.number(inner)?;
         let code = match ungrouped(inner) {
-            // The parentheses of a group are invisible, and nothing in what is quoted.
+            // The parentheses of a group are invisible, and have no tokens in `quote!`.
             Expr::Binary(_) => quote!((#code)),
             _ => code,
         };
@@ -166,7 +166,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         }
     }
 
-    /// A size of the range of the launch.
+    /// Returns the code for a size of the range of the launch.
     fn range(&self, dimension: &Expr, at: &Expr) -> syn::Result<TokenStream> {
         let error = |message: String| Err(syn::Error::new_spanned(at, message));
         let same = self.parameter("range");
@@ -196,7 +196,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         }
     }
 
-    /// Elements of the buffer or memory of parameter `index`.
+    /// Returns the number of elements in the buffer or memory of parameter `index`.
     fn length(&mut self, index: usize, at: &Expr) -> syn::Result<Value> {
         let Some(parameter) = self.parameters.get(index) else {
             return Err(syn::Error::new_spanned(at, TERMS));
@@ -218,7 +218,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         };
         let length = Length {
             parameter: index,
-            // All elements do not tell how rows lie.
+            // The number of all elements does not give the layout of the rows.
             dimension: (dimensions(&parameter.ty) == 1).then_some(0),
         };
         self.named.insert(length);
@@ -226,7 +226,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         let position = Literal::usize_unsuffixed(index);
         let element = match pointee {
             Pointee::Element(_) => self.types.pointee(pointee, self.depth),
-            // The caller chooses what it holds; as bytes it has a length.
+            // The caller chooses the type of the elements; in bytes, the buffer has a length.
             Pointee::Void | Pointee::Unknown(_) => quote!(u8),
         };
         Ok(Value {
@@ -235,7 +235,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         })
     }
 
-    /// What the address of the buffer of parameter `index` is a multiple of.
+    /// Returns the alignment of the address of the buffer of parameter `index`.
     fn alignment(&mut self, index: usize, at: &Expr) -> syn::Result<Value> {
         let ty = self.parameters.get(index).map(|parameter| &parameter.ty);
         if !matches!(ty, Some(Type::Pointer { .. } | Type::Accessor { .. })) {
@@ -248,7 +248,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         Ok(Value::natural(quote!(given.align(#position)), at))
     }
 
-    /// The size of a dimension of the accessor of parameter `index`.
+    /// Returns the size of a dimension of the accessor of parameter `index`.
     fn size(&mut self, index: usize, dimension: &Expr, at: &Expr) -> syn::Result<Value> {
         let error = |message: String| Err(syn::Error::new_spanned(at, message));
         let parameter = self.parameters.get(index);
@@ -279,7 +279,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         })
     }
 
-    /// A number that is passed by value, or is in what is.
+    /// Returns a number that is passed by value, or a number inside an argument by value.
     fn value(&mut self, expression: &Expr) -> syn::Result<Value> {
         let error = |message: String| Err(syn::Error::new_spanned(expression, message));
         let Some(path) = MemberPath::read(expression) else {
@@ -334,7 +334,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         parameters
             .position(|parameter| parameter.name.as_deref() == Some(name))
             .or_else(|| {
-                // As the documentation calls those without a name.
+                // The documentation uses these names for unnamed parameters.
                 let index = name.strip_prefix("arg")?.parse().ok()?;
                 let parameter: &Parameter = self.parameters.get(index)?;
                 let name = parameter.name.as_deref().unwrap_or_default();
@@ -371,14 +371,14 @@ impl Value {
         }
     }
 
-    /// A number of the launch.
+    /// Creates a number of the launch that is never negative.
     fn natural(code: TokenStream, at: &Expr) -> Self {
         let sum = Sum::natural(spelled(ungrouped(at)));
         Self { code, sum }
     }
 }
 
-/// `i32::MIN` and its like.
+/// Returns the value of limits such as `i32::MIN`.
 fn limit(path: &syn::Path) -> Option<i128> {
     let mut words = path
         .segments
@@ -400,7 +400,7 @@ fn limit(path: &syn::Path) -> Option<i128> {
     }
 }
 
-/// The number, if it is one as it stands.
+/// Returns the number, if the expression is an integer literal.
 fn literal(expression: &Expr) -> syn::Result<Option<u64>> {
     match ungrouped(expression) {
         Expr::Lit(literal) => match &literal.lit {

@@ -1,5 +1,5 @@
-//! The items after the module: own types, a selection of kernels, kernels with another name, another
-//! visibility or a contract.
+//! The items after the module: own types, a selection of kernels, and items that give a kernel another name,
+//! another visibility or a contract.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::Visibility;
@@ -23,9 +23,9 @@ pub(crate) struct TypeItem {
 }
 
 pub(crate) enum RustType {
-    /// A type of the user's.
+    /// The user's own type.
     Own(syn::Path),
-    /// Another name for the generated one.
+    /// Another name for the generated type.
     Named(Ident),
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum SelectionKind {
 /// `pub(crate) safe fn scale<int> as scale_ints where data.len() >= n;`
 pub(crate) struct KernelItem {
     pub(crate) visibility: Option<Visibility>,
-    /// The word `safe`.
+    /// The position of the word `safe`.
     pub(crate) safe: Option<Span>,
     pub(crate) cpp: CppName,
     pub(crate) rename: Option<Ident>,
@@ -55,7 +55,7 @@ const FORMS: &str = "expected `types { .. }`, `only { .. }`, `skip { .. }`, `fn 
     `safe fn NAME where BUFFER.len() >= N;`";
 
 impl Items {
-    /// All items that can be read, and what is wrong with the others.
+    /// Parses all items. Returns the valid items, and the errors of the others.
     pub(crate) fn parse(tokens: TokenStream) -> (Self, Vec<syn::Error>) {
         let (mut items, mut errors) = (Self::default(), Vec::new());
         let mut rest = tokens.into_iter().peekable();
@@ -165,7 +165,7 @@ impl TypeItem {
 }
 
 impl KernelItem {
-    /// Whether it says nothing but a name.
+    /// Returns whether the item has nothing but a name.
     pub(crate) fn is_idle(&self) -> bool {
         self.visibility.is_none() && self.safe.is_none() && self.rename.is_none()
     }
@@ -218,7 +218,7 @@ impl KernelItem {
     }
 }
 
-/// `pub` and `pub(crate)` mean the same in the generated module, which others do not.
+/// Parses a visibility. Only `pub` and `pub(crate)` mean the same inside the generated module as outside.
 fn visibility(tokens: &[TokenTree]) -> syn::Result<Option<Visibility>> {
     let Some(first) = tokens.first() else {
         return Ok(None);
@@ -235,7 +235,7 @@ fn visibility(tokens: &[TokenTree]) -> syn::Result<Option<Visibility>> {
     }
 }
 
-/// A name for Rust, after `as`.
+/// Parses the Rust name after `as`.
 fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
     let word = match tokens {
         [TokenTree::Ident(word)] => word,
@@ -261,10 +261,10 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
     Err(syn::Error::new(word.span(), message))
 }
 
-/// What stands between commas in a block.
+/// The tokens between commas in a block.
 struct Entry {
     tokens: Vec<TokenTree>,
-    /// Where to point.
+    /// The position for errors.
     at: TokenTree,
 }
 
@@ -279,12 +279,12 @@ fn entries(block: &Group) -> Vec<Entry> {
     split(&tokens, true).into_iter().filter_map(entry).collect()
 }
 
-/// Splits at commas. In names of C++, those between `<` and `>` do not count.
+/// Splits at commas. In C++ names, commas between `<` and `>` do not count.
 fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     let mut parts = vec![Vec::new()];
     let (mut depth, mut before) = (0usize, None);
     for token in tokens {
-        // As in `&A::operator->`.
+        // This is the arrow in `&A::operator->`.
         let arrow = before.is_some_and(|before| is_punct(before, '-'));
         if names && is_punct(token, '<') {
             depth += 1;
@@ -302,7 +302,7 @@ fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     parts
 }
 
-/// Where the word `text` stands.
+/// Returns the position of the word `text`.
 fn position(tokens: &[TokenTree], text: &str) -> Option<usize> {
     tokens.iter().position(|token| is_word(token, text))
 }
@@ -315,7 +315,7 @@ fn is_punct(token: &TokenTree, c: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
 }
 
-/// Whether `token` is the block that ends an item of a block.
+/// Returns whether `token` is the block that ends an item.
 fn is_block(before: &[TokenTree], token: &TokenTree) -> bool {
     let brace = matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
     brace && position(before, "fn").is_none()

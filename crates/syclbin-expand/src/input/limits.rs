@@ -1,19 +1,19 @@
-//! Limits on input: reading it, and dropping what was read, takes stack for each level.
+//! Limits on input: parsing it, and dropping the result, takes stack for each level.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::Error;
 
-/// How deep brackets may nest in the input of a macro.
+/// The maximum depth of brackets in the input of a macro.
 const MOST_DEPTH: usize = 64;
 
-/// How many tokens an expression may have. Each may be a level of it: `1 + 1 + 1`, `- - 1`.
+/// The maximum number of tokens in an expression. Each may be a level of it: `1 + 1 + 1`, `- - 1`.
 const MOST_TOKENS: usize = 300;
 
-/// Checks what everything else relies on: how deep brackets nest, and how long attributes are.
+/// Checks the limits that all other code relies on: the depth of brackets, and the length of attributes.
 ///
 /// # Errors
 ///
-/// When there is more than that; at the first place.
+/// Fails at the first token beyond a limit.
 pub(crate) fn check(input: &TokenStream) -> syn::Result<()> {
     check_depth(input)?;
     let mut before: Option<TokenTree> = None;
@@ -29,7 +29,7 @@ pub(crate) fn check(input: &TokenStream) -> syn::Result<()> {
     Ok(())
 }
 
-/// Not by calls of itself: what it looks at may be deeper than the stack.
+/// Checks the depth without recursion: the input may be deeper than the stack.
 fn check_depth(input: &TokenStream) -> syn::Result<()> {
     let mut open = vec![input.clone().into_iter()];
     while let Some(tokens) = open.last_mut() {
@@ -50,11 +50,11 @@ fn check_depth(input: &TokenStream) -> syn::Result<()> {
     Ok(())
 }
 
-/// Checks that `syn` can read `tokens`, of which [`check`] was called, as an expression.
+/// Checks that `syn` can parse `tokens` as an expression. [`check`] must have accepted them.
 ///
 /// # Errors
 ///
-/// When they are too many; at the first one too many.
+/// Fails at the first token beyond the limit.
 pub(crate) fn check_length(tokens: TokenStream, what: &str) -> syn::Result<()> {
     let mut left = MOST_TOKENS;
     count(tokens, &mut left).map_err(|token| {

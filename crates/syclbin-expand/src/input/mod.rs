@@ -1,4 +1,4 @@
-//! What is written between the braces: `mod name = "file";`, and items after it.
+//! The input between the braces: `mod name = "file";`, and the items after it.
 
 pub(crate) mod items;
 pub(crate) mod limits;
@@ -21,11 +21,11 @@ const FORM: &str = "expected the form `pub mod kernels = \"NAME\";`, \
     where NAME is what build.rs passes to `compile`, or the path of a .syclbin file";
 
 impl Input {
-    /// The input, and what is wrong with single items of it.
+    /// Parses the input. Returns it with the errors of single items.
     ///
     /// # Errors
     ///
-    /// When there is no module to make.
+    /// Fails if the input does not begin with a valid module.
     pub(crate) fn parse(tokens: TokenStream) -> syn::Result<(Self, Vec<syn::Error>)> {
         limits::check(&tokens)?;
         let (mut input, rest) = parse_head.parse2(tokens)?;
@@ -35,7 +35,7 @@ impl Input {
     }
 }
 
-/// The module, and the tokens after it.
+/// Parses the module, and returns the tokens after it.
 fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
     let form = |error: syn::Error| syn::Error::new(error.span(), FORM);
     let attributes = input.call(Attribute::parse_outer)?;
@@ -45,7 +45,7 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
     input.parse::<Token![=]>().map_err(form)?;
     let file: LitStr = input.parse().map_err(form)?;
     if input.is_empty() {
-        // There is no token to point at but the last one.
+        // No token follows, so the error points at the last one.
         return Err(syn::Error::new(file.span(), FORM));
     }
     input.parse::<Token![;]>().map_err(form)?;

@@ -1,5 +1,5 @@
-//! Names of C++ as people write them in items: `fill::iota`, `scale<int>`, `f(float *, int)`, or a
-//! symbol in quotes.
+//! C++ names as users write them in items: `fill::iota`, `scale<int>`, `f(float *, int)`, or a symbol in
+//! quotes.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,21 @@ use proc_macro2::{TokenStream, TokenTree};
 use syclbin::signature::KernelSignature;
 use syclbin::signature::mangled::{KERNEL_PREFIX, KernelName};
 
-/// A name that an item has.
+/// The C++ name in an item.
 #[derive(Clone)]
 pub(crate) struct CppName {
-    /// Where it is written.
+    /// The tokens, for errors.
     pub(crate) tokens: TokenStream,
-    /// Without white space.
+    /// The name without white space.
     text: String,
 }
 
 impl CppName {
+    /// Parses a name.
+    ///
     /// # Errors
     ///
-    /// When there are no tokens; `at` is where they should be.
+    /// Fails if there are no tokens; `at` is where they should be.
     pub(crate) fn parse(tokens: TokenStream, at: &TokenTree, what: &str) -> syn::Result<Self> {
         if tokens.is_empty() {
             let message = format!("expected the name of a {what} in C++, such as `fill::iota`");
@@ -27,7 +29,7 @@ impl CppName {
         }
         let text = match syn::parse2::<syn::LitStr>(tokens.clone()) {
             Ok(literal) => literal.value(),
-            // A keyword of Rust may be raw here too.
+            // A Rust keyword may be raw here too.
             Err(_) => tokens.to_string().replace("r#", ""),
         };
         let text = squeezed(&text);
@@ -38,18 +40,18 @@ impl CppName {
         syn::Error::new_spanned(&self.tokens, message)
     }
 
-    /// The name as it is written, for messages.
+    /// Returns the name for messages.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is this name of C++.
+    /// Returns whether it is this C++ name.
     pub(crate) fn is(&self, name: &str) -> bool {
         squeezed(name) == self.text
     }
 
-    /// The indices of the kernels it means. A name with more to it goes first: `scale` is a kernel
-    /// of that name, if there is one, and all instances of a template if not.
+    /// Returns the indices of the kernels that the name means. A more detailed name takes precedence. `scale`
+    /// means the kernel of that name, if there is one, and otherwise all instances of a template.
     pub(crate) fn among(&self, kernels: &[KernelSignature]) -> Vec<usize> {
         let ranks: [fn(&KernelSignature) -> Vec<String>; 4] =
             [symbols, with_parameters, qualified, without_arguments];
@@ -117,13 +119,13 @@ fn without_arguments(kernel: &KernelSignature) -> Vec<String> {
     name.into_iter().collect()
 }
 
-/// How people call a kernel: its name, or the symbol that has none.
+/// Returns the name of a kernel for messages: its C++ name, or else its symbol.
 pub(crate) fn of(kernel: &KernelSignature) -> String {
     let name = kernel.name.as_ref().map(KernelName::qualified);
     name.unwrap_or_else(|| kernel.symbol.clone())
 }
 
-/// The name of each kernel by which an item can mean it and no other.
+/// Returns a name for each kernel, with which an item means only this kernel.
 pub(crate) fn unique(kernels: &[KernelSignature]) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for kernel in kernels {

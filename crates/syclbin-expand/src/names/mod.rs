@@ -1,5 +1,5 @@
-//! C++ names as Rust identifiers. The rule is stable: it looks at one kernel's own name, and at
-//! others only to tell overloads apart.
+//! C++ names as Rust identifiers. The rule is stable: a name depends on its own kernel only, and on others
+//! only to distinguish overloads.
 
 pub(crate) mod cpp_name;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use proc_macro2::{Ident, Span};
 use syclbin::signature::{KernelSignature, Parameter};
 
-/// The name of a kernel, before overloads are told apart: `scale<int>` is `scale_int`.
+/// Returns the name of a kernel without overloading: `scale<int>` is `scale_int`.
 pub(crate) fn base(kernel: &KernelSignature) -> Option<String> {
     let name = kernel.name.as_ref()?;
     let mut text = name.base.clone();
@@ -19,7 +19,7 @@ pub(crate) fn base(kernel: &KernelSignature) -> Option<String> {
     Some(text)
 }
 
-/// The name of one of several overloads: `f(float *, int)` is `f_float_ptr_int`.
+/// Returns the name of one of several overloads: `f(float *, int)` is `f_float_ptr_int`.
 pub(crate) fn overload(base: &str, kernel: &KernelSignature) -> String {
     let declared = kernel.declaration.iter().flat_map(|d| &d.parameters);
     declared.fold(base.to_owned(), |mut text, parameter| {
@@ -29,13 +29,13 @@ pub(crate) fn overload(base: &str, kernel: &KernelSignature) -> String {
     })
 }
 
-/// How messages and documentation call a parameter.
+/// Returns the name of a parameter for messages and documentation.
 pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
     let name = parameter.name.clone().filter(|name| !name.is_empty());
     name.unwrap_or_else(|| format!("arg{index}"))
 }
 
-/// A qualified name in parts that can be identifiers: `ns::Pair<int, 2>` is `ns` and `Pair_int_2`.
+/// Splits a qualified name into parts that can be identifiers: `ns::Pair<int, 2>` is `ns` and `Pair_int_2`.
 pub(crate) fn path(name: &str) -> Vec<String> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);
     for (at, c) in name.char_indices() {
@@ -54,27 +54,27 @@ pub(crate) fn path(name: &str) -> Vec<String> {
     worded.filter(|part| !part.is_empty()).collect()
 }
 
-/// An identifier without `r#`.
+/// Returns an identifier without `r#`.
 pub(crate) fn plain(ident: &Ident) -> String {
     let text = ident.to_string();
     text.strip_prefix("r#").map_or(text.clone(), str::to_owned)
 }
 
-/// `r#in` for `in`; nothing for what is no keyword, or one that cannot be raw.
+/// Returns `r#in` for `in`, and `None` for a word that is not a keyword or cannot be raw.
 pub(crate) fn raw_keyword(ident: &Ident) -> Option<Ident> {
     let text = ident.to_string();
     let raw = syn::parse_str::<Ident>(&format!("r#{text}"));
     raw.ok().filter(|_| syn::parse_str::<Ident>(&text).is_err())
 }
 
-/// A path of Rust as people write it.
+/// Returns a Rust path as users write it.
 pub(crate) fn spelled_path(path: &syn::Path) -> String {
     use quote::ToTokens as _;
     let text = path.to_token_stream().to_string();
     text.split_whitespace().collect()
 }
 
-/// A C++ type as words: `const float *` is `const_float_ptr`, `-4` is `minus_4`.
+/// Returns a C++ type as words: `const float *` is `const_float_ptr`, `-4` is `minus_4`.
 pub(crate) fn words(text: &str) -> String {
     let text = text.replace('*', " ptr ").replace('-', " minus ");
     let parts = text.split(|c: char| c != '_' && !c.is_alphanumeric());
@@ -84,10 +84,10 @@ pub(crate) fn words(text: &str) -> String {
         .join("_")
 }
 
-/// Keywords of this edition that `syn` takes for identifiers.
+/// Keywords of this edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// A module of that name would hide the type from the code beside it.
+/// A module of such a name would hide the type from the code beside it.
 const PRIMITIVE_TYPES: [&str; 12] = [
     "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
 ];
@@ -95,8 +95,8 @@ const PRIMITIVE_TYPES: [&str; 12] = [
 /// A variable cannot have the name of a constant that is in scope.
 const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
 
-/// An identifier for `name`: as it is, raw if it is a keyword, or with an underscore if it cannot
-/// be raw. `None` for what is no identifier at all.
+/// Returns an identifier for `name`: unchanged, raw if it is a keyword, or with an underscore if it cannot be
+/// raw. Returns `None` for a name that cannot be an identifier.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
     let plain = if KEYWORDS.contains(&name) {
         Err(())
@@ -115,29 +115,29 @@ pub(crate) fn identifier(name: &str) -> Option<Ident> {
 pub(crate) struct Scope(BTreeSet<String>);
 
 impl Scope {
-    /// A scope in which some names are taken.
+    /// Creates a scope in which some names are taken.
     pub(crate) fn reserving<const N: usize>(names: [&str; N]) -> Self {
         Self(names.map(String::from).into())
     }
 
-    /// The types and modules of a generated module, which has `own` ones.
+    /// Creates the scope for types and modules of a generated module, in which the names `own` are taken.
     pub(crate) fn of_types<const N: usize>(own: [&str; N]) -> Self {
         let mut scope = Self::reserving(PRIMITIVE_TYPES);
         scope.0.extend(own.map(String::from));
         scope
     }
 
-    /// Takes a name out of the scope.
+    /// Marks a name as taken.
     pub(crate) fn take(&mut self, ident: &Ident) {
         self.0.insert(ident.to_string());
     }
 
-    /// The parameters of a function.
+    /// Creates the scope for the parameters of a function.
     pub(crate) fn of_variables() -> Self {
         Self::reserving(CONSTANTS)
     }
 
-    /// `name`, or with as many underscores as it takes to be the first of that name.
+    /// Returns `name`, with underscores appended until it is unique.
     pub(crate) fn claim(&mut self, name: &str) -> Option<Ident> {
         let mut name = name.to_owned();
         loop {
@@ -149,8 +149,8 @@ impl Scope {
         }
     }
 
-    /// Claims a name for each item in turn: its own, or `prefix` and its index where it has none that Rust can
-    /// spell. Items without a name take what the others leave.
+    /// Claims a name for each item in turn: its own, or `prefix` and its index if Rust cannot spell its own.
+    /// Items without a name take what the others leave.
     pub(crate) fn claim_each<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
@@ -166,7 +166,7 @@ impl Scope {
     }
 }
 
-/// A list of names, not too long.
+/// Returns a list of names with a limited length.
 pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
     const MOST: usize = 20;
     let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();

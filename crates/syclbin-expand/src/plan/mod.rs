@@ -1,8 +1,7 @@
-//! The plan: which kernel gets which name, which have none, what structs are called, and what is
-//! wrong with the items.
+//! The plan: the names of kernels and structs, the kernels without a function, and the mistakes in the items.
 //!
-//! A name follows from the kernel alone (and from its overloads), so that a kernel that is added to
-//! a file renames no other. Two kernels that come to the same name are an error.
+//! A name depends only on its kernel and the overloads of it, so a kernel that is added to a file renames no
+//! other. Two kernels with the same name are an error.
 
 pub(crate) mod namespace;
 pub(crate) mod requests;
@@ -27,24 +26,24 @@ use crate::variables::globals::PlannedGlobal;
 
 pub(crate) struct Plan<'f> {
     pub(crate) root: Namespace<'f>,
-    /// What has no function, and why, by its name in C++.
+    /// The kernels and variables without a function, by C++ name, with the reason.
     pub(crate) omitted: Vec<(String, String)>,
     pub(crate) types: Types<'f>,
-    /// Types of the user's.
+    /// The user's types.
     pub(crate) own: Vec<(StructId, syn::Path)>,
 }
 
-/// The kernels and variables that have names, by namespace and name in Rust.
+/// The kernels and variables with names, by namespace and Rust name.
 type Taken = BTreeMap<(Vec<String>, String), String>;
 
-/// What the names of kernels are checked against.
+/// The context that the names of kernels are checked against.
 struct Context<'c> {
     input: &'c Input,
     taken: Taken,
     errors: &'c mut Vec<syn::Error>,
 }
 
-/// Functions of the generated structs.
+/// The functions that the generated structs already have.
 const OWN_METHODS: [&str; 4] = ["best_device", "load", "builder", "new"];
 
 impl<'f> Plan<'f> {
@@ -78,8 +77,7 @@ impl<'f> Plan<'f> {
         plan
     }
 
-    /// Adds a kernel; `name` is what it is called if no item says otherwise, and `called` how items
-    /// call it.
+    /// Adds a kernel. `name` is its default name, and `called` is its name in items.
     fn add(
         &mut self,
         kernel: &'f KernelSignature,
@@ -136,14 +134,14 @@ impl<'f> Plan<'f> {
             }
             ident = Ident::new(&format!("{ident}_"), ident.span());
         }
-        // A name that is taken, by a kernel of the same namespace.
+        // The name is taken by a kernel of the same namespace.
         let key = (path.clone(), ident.to_string());
         if let Some(first) = taken.get(&key) {
             let message = format!(
                 "the kernels `{first}` and `{called}` would both be called `{ident}`; \
                  name one of them: `fn {called} as ANOTHER_NAME;`"
             );
-            // At the item that chose the name, if one did.
+            // The error points at the item that chose the name, if there is one.
             let renames = input
                 .items
                 .kernels
@@ -169,7 +167,7 @@ impl<'f> Plan<'f> {
                     }
                 }),
             }),
-            // Nobody calls what is the runtime's own.
+            // Users do not call the runtime's own kernels.
             (Some(_), _) if path.first().is_some_and(|part| part == "sycl") => {}
             (reason, _) => {
                 let scope = self.root.at(&path);
@@ -179,7 +177,8 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// A kernel may read any variable of its file, and nothing checks where the pointers in it go.
+    /// Rejects contracts if a global holds pointers. A kernel may read any variable of its file, and nothing
+    /// checks where the pointers in it lead.
     fn refuse_unsafe_globals(&self, file: &File, errors: &mut Vec<syn::Error>) {
         let mut globals = file.signatures.globals.iter();
         let pointers = globals.find(|global| {
@@ -216,7 +215,7 @@ impl<'f> Plan<'f> {
                 continue;
             };
             let path = name.path.clone();
-            // A kernel of C++ cannot have the name of a variable beside it, but its name in Rust can.
+            // In C++, a kernel cannot share the name of a variable beside it, but its Rust name can.
             let mut text = name.base.clone();
             let ident = loop {
                 let Some(ident) = names::identifier(&text) else {
@@ -247,11 +246,11 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// The name of a kernel in Rust.
+/// Returns the Rust name of a kernel.
 ///
 /// # Errors
 ///
-/// Why it has none.
+/// Returns the reason why it has none.
 fn identifier(path: &[String], name: Option<&str>) -> Result<Ident, &'static str> {
     let name = name.ok_or("its symbol has no name that Rust could use")?;
     let nameable = path.iter().all(|part| names::identifier(part).is_some());
@@ -260,7 +259,7 @@ fn identifier(path: &[String], name: Option<&str>) -> Result<Ident, &'static str
         .ok_or("its name is no Rust identifier")
 }
 
-/// What each kernel is called where no item says otherwise.
+/// Returns the default name of each kernel.
 fn default_names(kernels: &[KernelSignature]) -> Vec<Option<String>> {
     let base: Vec<Option<String>> = kernels.iter().map(names::base).collect();
     let mut overloads: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();

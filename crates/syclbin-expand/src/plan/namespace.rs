@@ -1,4 +1,4 @@
-//! The tree of C++ namespaces: what each module of the generated code has in it.
+//! The tree of C++ namespaces: the contents of each generated module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use crate::stub::Stub;
 use crate::stub::left_out::LeftOut;
 use crate::variables::globals::PlannedGlobal;
 
-/// Types of the generated modules.
+/// The types that the generated modules already have.
 pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
 
-/// A namespace of C++, or the whole file.
+/// A C++ namespace, or the whole file.
 #[derive(Default)]
 pub(crate) struct Namespace<'f> {
     pub(crate) stubs: Vec<Stub<'f>>,
-    /// Those that could have a function by their names.
+    /// The left-out kernels that could have a function by their names.
     pub(crate) left_out: Vec<(Ident, LeftOut<'f>)>,
     pub(crate) globals: Vec<PlannedGlobal<'f>>,
     pub(crate) structs: Vec<(StructId, Ident)>,
     pub(crate) inner: BTreeMap<String, Inner<'f>>,
 }
 
-/// A namespace inside of another.
+/// A namespace inside another.
 #[derive(Default)]
 pub(crate) struct Inner<'f> {
     /// Its module.
@@ -38,7 +38,7 @@ impl<'f> Namespace<'f> {
         })
     }
 
-    /// Whether there is a struct of kernels.
+    /// Returns whether the namespace has a struct of kernels.
     pub(crate) fn has_kernels(&self) -> bool {
         let mut inner = self.inner.values();
         !(self.stubs.is_empty() && self.left_out.is_empty() && self.globals.is_empty())
@@ -66,16 +66,17 @@ impl<'f> Namespace<'f> {
     }
 }
 
-/// The struct that a stub of this parameter names.
+/// Returns the struct that a stub of this parameter names.
 fn parameter_structure(ty: &Type) -> Option<StructId> {
     match ty {
-        // Its size is all that is passed.
+        // The launch passes only its size.
         Type::LocalMemory { size: Some(_), .. } => None,
         ty => ty.structure(),
     }
 }
 
-/// The struct that `element` is or has. A pointer in memory points to none that has a layout.
+/// Returns the struct that `element` is or contains. A pointer in memory never points to a struct with a
+/// layout.
 pub(crate) fn structure(element: &Element) -> Option<StructId> {
     match element {
         Element::Struct(id) => Some(*id),

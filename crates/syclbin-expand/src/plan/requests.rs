@@ -1,4 +1,4 @@
-//! What the items ask for: a name or a contract for a kernel, and which kernels at all.
+//! The requests of the items: names and contracts of kernels, and the selection of kernels.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use crate::input::items::{KernelItem, SelectionKind};
 use crate::names::cpp_name::{self, CppName};
 use crate::names::known;
 
-/// What an item says of a kernel.
+/// The request of an item for a kernel.
 #[derive(Default)]
 pub(crate) struct Request<'i> {
     pub(crate) item: Option<&'i KernelItem>,
     pub(crate) contract: Option<Contract>,
 }
 
-/// What the items say of each kernel.
+/// Returns the request for each kernel.
 pub(crate) fn requests<'i>(
     input: &'i Input,
     file: &File,
@@ -65,7 +65,7 @@ pub(crate) fn requests<'i>(
     requests
 }
 
-/// The kernels that get functions.
+/// Returns the kernels that get functions.
 pub(crate) fn selected(
     input: &Input,
     file: &File,
@@ -101,7 +101,7 @@ pub(crate) fn selected(
     selected
 }
 
-/// `None` for the file that is not there, of which enough was said.
+/// Returns the error for an unknown kernel, or `None` for a missing file, whose error is already reported.
 fn unknown_kernel(name: &CppName, file: &File) -> Option<syn::Error> {
     file.path.as_ref()?;
     let names = cpp_name::unique(&file.signatures.kernels);

@@ -1,4 +1,4 @@
-//! What structs and the modules of namespaces are called.
+//! The names of structs, and of the modules of namespaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::types::structs;
 use crate::types::{TypePath, Types};
 
 impl<'f> Plan<'f> {
-    /// Gives every struct in use its name, and every namespace its module.
+    /// Names every struct in use, and the module of every namespace.
     pub(crate) fn name_types(
         &mut self,
         input: &Input,
@@ -69,7 +69,7 @@ impl<'f> Plan<'f> {
                 }
             }
         }
-        // What is said of a struct is true, whether a selected kernel takes it or not.
+        // The layout of a struct is checked even if no selected kernel takes it.
         for (id, (_, rust)) in &own {
             if let RustType::Own(path) = rust {
                 self.own.push((*id, path.clone()));
@@ -120,7 +120,7 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// What naming looks at and fills.
+/// The inputs and outputs of naming.
 struct Naming<'n, 'f> {
     input: &'n Input,
     file: &'f File,
@@ -146,7 +146,7 @@ impl<'f> Naming<'_, 'f> {
                      name one of them: `types {{ {} as ANOTHER_NAME }}`",
                     other.name, layout.name, layout.name
                 );
-                // At the item that chose the name, if one did.
+                // The error points at the item that chose the name, if there is one.
                 let renames = self
                     .input
                     .items

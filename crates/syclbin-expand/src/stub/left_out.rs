@@ -1,4 +1,4 @@
-//! A kernel that cannot be called: a method that does not compile when it is called, and says why.
+//! A kernel that cannot be called: its method fails to compile when it is called, and the error says why.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -13,8 +13,8 @@ pub(crate) struct LeftOut<'f> {
 }
 
 impl LeftOut<'_> {
-    /// The trait that no argument has, and the method that asks for it. It takes as many parameters
-    /// as the kernel, so that the message of the trait is the one that users see.
+    /// Returns the trait that no argument implements, and the method that requires it. The method takes as
+    /// many parameters as the kernel, so that users see the message of the trait.
     pub(crate) fn method(&self, ident: &Ident) -> (TokenStream, TokenStream) {
         let name = crate::names::cpp_name::of(self.kernel);
         let message = format!("kernel `{name}` has no function: {}", self.reason);

@@ -1,4 +1,4 @@
-//! The method of a kernel: it takes what the kernel takes, and returns a launch.
+//! The method of a kernel: it takes the kernel's parameters, and returns a launch.
 
 pub(crate) mod left_out;
 pub(crate) mod parameter;
@@ -24,14 +24,14 @@ pub(crate) struct Stub<'f> {
     pub(crate) contract: Option<PlannedContract>,
 }
 
-/// A contract, and where it is written.
+/// A contract, and the item that declares it.
 pub(crate) struct PlannedContract {
     pub(crate) contract: Contract,
     pub(crate) item: CppName,
 }
 
 impl Stub<'_> {
-    /// The method, `depth` modules deep. `constant` is the name of the constant that has the one
+    /// Returns the method, `depth` modules deep. `constant` is the name of the constant with the only
     /// work-group size.
     pub(crate) fn method(
         &self,
@@ -68,7 +68,7 @@ impl Stub<'_> {
         });
         let (ident, doc) = (&self.ident, self.doc(constant, texts));
         let count = Literal::usize_unsuffixed(values.len());
-        // Buffers must live as long as the launch; without one there is nothing to name.
+        // Buffers must live as long as the launch; without buffers, no lifetime is named.
         let (generics, this, lifetime) = if borrows {
             (quote!(<'a>), quote!(&'a self), quote!('a))
         } else {
@@ -107,8 +107,8 @@ impl Stub<'_> {
         }
     }
 
-    /// The C++ signature, what the file does not tell, and what a launch asks of the caller.
-    /// `conditions` are those of a safe launch.
+    /// Returns the documentation: the C++ signature, what the file does not record, and what a launch
+    /// requires of the caller. `conditions` are the conditions of a safe launch.
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
         let name = cpp_name::of(self.kernel);
         let [heading, safety] = self.safety(conditions);
@@ -148,7 +148,7 @@ impl Stub<'_> {
         }
     }
 
-    /// `text` and the parameters it is true of.
+    /// Returns `text` and the parameters for which it is true.
     fn note(&self, is: impl Fn(&Parameter) -> bool, text: &str) -> String {
         let numbered = self.parameters.iter().enumerate();
         let names = numbered.filter(|(_, parameter)| is(parameter));
@@ -171,7 +171,7 @@ impl Stub<'_> {
         )
     }
 
-    /// A heading and what stands under it.
+    /// Returns a heading and the text under it.
     fn safety(&self, conditions: Option<&[String]>) -> [String; 2] {
         if let Some(conditions) = conditions {
             let list = conditions.iter().map(|text| format!("- `{text}`"));

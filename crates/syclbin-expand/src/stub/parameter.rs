@@ -1,4 +1,4 @@
-//! A parameter: what Rust takes for it, and the argument that this becomes.
+//! A parameter: its Rust type, and the argument that it becomes.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
@@ -8,7 +8,7 @@ use crate::types::{Types, array, number, vector};
 
 /// How a parameter is passed.
 pub(crate) struct Passing {
-    /// The Rust type; `None` for what the caller has no choice in.
+    /// The Rust type; `None` if the caller does not pass it.
     pub(crate) ty: Option<TokenStream>,
     /// The argument it becomes.
     pub(crate) value: TokenStream,
@@ -16,7 +16,7 @@ pub(crate) struct Passing {
     pub(crate) borrows: bool,
 }
 
-/// Why a parameter, at its index, has no Rust type.
+/// Returns why a parameter, at its index, has no Rust type.
 pub(crate) fn unsupported((index, parameter): (usize, &Parameter)) -> Option<String> {
     let what = match &parameter.ty {
         Type::LocalAccessor {
@@ -31,8 +31,8 @@ pub(crate) fn unsupported((index, parameter): (usize, &Parameter)) -> Option<Str
 }
 
 impl Passing {
-    /// How `name`, of the type `ty`, is passed by a method `depth` modules deep. Parameters that the
-    /// compiler removed from the code are passed all the same: the runtime passes over them.
+    /// Returns how a method `depth` modules deep passes `name`, of the type `ty`. It also passes the
+    /// parameters that the compiler removed from the code, which the runtime skips.
     pub(crate) fn new(name: &Ident, ty: &Type, types: &Types<'_>, depth: usize) -> Self {
         let rt = quote!(::syclbin_rt);
         let given = |ty: TokenStream, value: TokenStream| Self {
@@ -54,7 +54,7 @@ impl Passing {
             Type::Scalar(Scalar::Bool) => given(quote!(bool), quote!(#rt::Arg::bool(#name))),
             Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16)) => given(number(*scalar), by_value),
             Type::Scalar(scalar) => given(number(*scalar), quote!(#rt::Arg::scalar(#name))),
-            // Passed as its number: what C++ calls the values is not in the file.
+            // It is passed as its number, because the file does not record the C++ names of the values.
             Type::Enum(of) => given(number(of.of), quote!(#rt::Arg::scalar(#name))),
             Type::Vector { of, count } => given(vector(*of, *count), by_value),
             Type::Array { of, count } => given(array(&types.of(of, depth), *count), by_value),
@@ -117,7 +117,7 @@ impl Passing {
                     ),
                 };
                 match (dimensions, access) {
-                    // All of the buffer, which is what an accessor without range means in C++ too.
+                    // The whole buffer, which is the meaning of an accessor without range in C++ too.
                     (1, Access::Read) => borrowed(buffer, quote!(#constructor(#name, #name.len()))),
                     (1, Access::ReadWrite) => borrowed(
                         buffer,
@@ -141,7 +141,7 @@ impl Passing {
     }
 }
 
-/// Sizes in so many dimensions.
+/// Returns the type for sizes in this many dimensions.
 fn extent(dimensions: u8) -> TokenStream {
     let dimensions = Literal::u8_unsuffixed(dimensions);
     quote!([usize; #dimensions])

@@ -1,4 +1,4 @@
-//! Alignment: of generated structs, and what a safe launch asks of addresses.
+//! Alignment: of generated structs, and the requirements of a safe launch on addresses.
 
 use super::contracts::{code, errors, recorded};
 use super::formatted;

@@ -1,10 +1,10 @@
-//! Bounds: which conditions say how long a buffer is at least, and what that asks of numbers.
+//! Bounds: which conditions bound the length of a buffer from below, and what they require of numbers.
 
 use super::contracts::{code, errors, recorded};
 
 const KERNEL: &str = "void k(float *y, float *x, int n, unsigned int m, long s)";
 
-/// Whether `conditions` bound `y`; those of `x` do not matter.
+/// Returns whether `conditions` bound `y`; conditions on `x` do not matter.
 #[track_caller]
 fn is_bound(conditions: &str) -> bool {
     let file = recorded(&[KERNEL], &[]);
@@ -144,7 +144,7 @@ fn the_error_says_what_a_bound_is() {
     );
 }
 
-/// The conditions on numbers that nobody wrote.
+/// Returns the implied conditions on numbers.
 #[track_caller]
 fn implied(conditions: &str) -> Vec<String> {
     let file = recorded(&[KERNEL], &[]);

@@ -1,11 +1,11 @@
-//! Contracts: what the generated closure reads, and what it refuses to be.
+//! Contracts: what the generated closure reads, and which contracts are errors.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 use syclbin::signature::definition::Definition;
 
 use super::*;
 
-/// A file with these kernels and structs, as a build script records them.
+/// Returns a file with these kernels and structs, as a build script records them.
 pub(super) fn recorded(functions: &[&str], layouts: &[&str]) -> File {
     let mut module = AbstractModule::default();
     let definitions = layouts.iter().map(|text| Definition::parse(text));
@@ -30,7 +30,7 @@ pub(super) fn errors(items: &str, file: &File) -> Vec<String> {
     expand(&format!("mod kernels = \"a\"; {items}"), file).1
 }
 
-/// The generated code for `items`, without white space.
+/// Returns the generated code for `items`, without white space.
 #[track_caller]
 pub(super) fn code(items: &str, file: &File) -> String {
     let (code, errors) = expand(&format!("mod kernels = \"a\"; {items}"), file);
@@ -49,7 +49,8 @@ fn a_number_in_a_struct_is_read_where_and_as_cpp_has_it() {
     let items = "types { World => crate::World } \
         safe fn k where x.len() >= w.grids[1].sizes[2], w.grids[0].pad > 0;";
     let code = code(items, &file);
-    // 4 for `g`, 12 for the first grid, 4 for `pad`, 4 for two sizes. The user's type says nothing.
+    // The offset is 4 for `g`, 12 for the first grid, 4 for `pad`, 4 for two sizes. The user's type does not
+    // matter.
     assert!(code.contains("given.number::<i16>(1,24)"), "{code}");
     assert!(code.contains("given.number::<u32>(1,4)"), "{code}");
 }
@@ -80,7 +81,7 @@ fn a_number_without_a_sign_is_one_that_both_readings_share() {
         "safe fn k where x.len() >= n, x.len() >= n * 2, x.len() >= m;",
         &file,
     );
-    // In the documentation and in the check, once each.
+    // Each appears once in the documentation and once in the check.
     assert_eq!(code.matches("n>=0").count(), 2, "{code}");
     assert_eq!(code.matches("m>=0").count(), 0, "{code}");
     let unsure = code.find("\"n>=0\"").unwrap();

@@ -1,4 +1,4 @@
-//! Names of C++ in items: which kernels they mean, and which name means one kernel.
+//! C++ names in items: which kernels they mean, and which name means one kernel.
 
 use super::*;
 use crate::names::cpp_name::{CppName, unique};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-/// The error of a module of the file at `path`, unless it waits for ever.
+/// Returns the error of a module of the file at `path`. Panics if the macro hangs.
 fn error_of(path: &Path) -> String {
     let input = format!("mod kernels = {:?};", path.to_str().unwrap());
     let (sender, receiver) = std::sync::mpsc::channel();

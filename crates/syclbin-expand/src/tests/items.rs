@@ -1,4 +1,4 @@
-//! Items: what the macro takes after the module, and what it says of the rest.
+//! Items: which input the macro accepts after the module, and which errors it reports for the rest.
 
 use super::contracts::{code, errors, recorded};
 use super::*;

@@ -1,8 +1,8 @@
-//! Input beyond what a stack has frames for: an error that points at it.
+//! Input that is too deep for the stack: an error points at it.
 
 use super::*;
 
-/// The errors of `items`, for a kernel that takes `n`.
+/// Returns the errors of `items`, for a kernel that takes `n`.
 fn errors(items: &str) -> Vec<String> {
     let file = file_of(vec![kernel("__sycl_kernel_k", &["n"])]);
     expand(&format!("mod kernels = \"a\"; {items}"), &file).1
@@ -32,7 +32,7 @@ fn many_signs_are_refused() {
 
 #[test]
 fn the_longest_condition_is_taken() {
-    // A quarter of what rustc gives a macro.
+    // This is a quarter of the stack that rustc gives a macro.
     let small = std::thread::Builder::new().stack_size(2 << 20);
     let checked = small.spawn(|| {
         let sum = vec!["1"; 148].join(" + ");

@@ -1,4 +1,4 @@
-//! Generated code, as text and as what `syn` reads in it; the tests of `syclbin-macros` compile it.
+//! Generated code, as text and as parsed by `syn`; the tests of `syclbin-macros` compile it.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -24,7 +24,7 @@ mod structs;
 mod stubs;
 mod subobjects;
 
-/// The generated code for these kernels, formatted; it is Rust, or this panics.
+/// Returns the generated code for these kernels, formatted. Panics if it is not Rust.
 fn expanded(kernels: Vec<KernelSignature>) -> String {
     formatted(&file_of(kernels))
 }
@@ -47,7 +47,7 @@ fn formatted(file: &File) -> String {
     prettyplease::unparse(&parsed.unwrap_or_else(|error| panic!("{error}: {tokens}")))
 }
 
-/// The code for `input`, and what is wrong.
+/// Returns the code for `input`, and the errors.
 fn expand(input: &str, file: &File) -> (TokenStream, Vec<String>) {
     let (input, mut errors) = Input::parse(input.parse().unwrap()).unwrap();
     let code = module::expand(&input, file, &mut errors);
@@ -55,7 +55,7 @@ fn expand(input: &str, file: &File) -> (TokenStream, Vec<String>) {
     (code, errors.map(|error| error.to_string()).collect())
 }
 
-/// A kernel with this symbol; all that is known of its arguments are names, for `int`s.
+/// Returns a kernel with this symbol. Its arguments have only names, and the type `int`.
 fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
     let parameters = parameters.iter().map(|name| Parameter {
         name: Some((*name).to_owned()).filter(|name| !name.is_empty()),
@@ -73,7 +73,7 @@ fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
     }
 }
 
-/// A kernel with the declaration of its mangled symbol.
+/// Returns a kernel with the declaration of its mangled symbol.
 fn declared(symbol: &str) -> KernelSignature {
     let mut module = AbstractModule::default();
     module.add_kernel_name(symbol);
@@ -89,7 +89,7 @@ fn of_module(module: AbstractModule<'_>) -> Vec<KernelSignature> {
     file.unwrap().signatures.kernels
 }
 
-/// The heads of all generated functions but those that every module has.
+/// Returns the heads of all generated functions, except those that every module has.
 fn heads(code: &str) -> Vec<String> {
     let code = code.replace('\n', " ");
     let mut heads: Vec<String> = code
@@ -126,7 +126,7 @@ fn a_file_without_kernels_is_a_module_without_methods() {
     assert_heads(Vec::new(), &[]);
 }
 
-/// As `syclbin-build` writes it on docs.rs.
+/// On docs.rs, `syclbin-build` writes such a file.
 #[test]
 fn items_may_name_what_was_not_compiled() {
     let mut file = syclbin::Syclbin::new(syclbin::State::Executable);
@@ -253,7 +253,7 @@ fn a_kernel_without_a_readable_name_is_left_out_with_its_symbol() {
 
 #[test]
 fn a_kernel_in_a_namespace_that_rust_cannot_name_is_left_out_and_named() {
-    // A superscript two is alphanumeric, and begins no identifier.
+    // A superscript two is alphanumeric, but cannot begin an identifier.
     let code = expanded(vec![kernel("_ZN17__sycl_kernel_\u{b2}x1kEv", &[])]);
     assert_eq!(heads(&code), [""; 0]);
     assert!(
@@ -290,7 +290,8 @@ fn deep_namespaces_are_nested_modules() {
         assert_eq!(code.matches("pub mod a {").count(), 64);
         assert_eq!(heads(&code), ["k(&self, n: i32)"]);
     };
-    // As much as rustc gives a macro. Reading the code again, unoptimized, takes more than a test has.
+    // This is the stack that rustc gives a macro. Parsing the code again, unoptimized, takes more than a test
+    // has.
     let rustcs = std::thread::Builder::new().stack_size(8 << 20);
     rustcs.spawn(nested).unwrap().join().unwrap();
 }

@@ -3,7 +3,7 @@
 use super::contracts::{code, recorded};
 use super::*;
 
-/// The code for a kernel that takes the last of these structs, `S`.
+/// Returns the code for a kernel that takes the last of these structs, `S`.
 #[track_caller]
 fn code_of(layouts: &[&str]) -> String {
     formatted(&recorded(&["void k(S *s)"], layouts))

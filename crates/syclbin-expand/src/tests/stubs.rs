@@ -1,4 +1,4 @@
-//! The method of a kernel: its documentation, and what stands beside it.
+//! The method of a kernel: its documentation, and the items beside it.
 
 use super::contracts::{code, recorded};
 use super::*;

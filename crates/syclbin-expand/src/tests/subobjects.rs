@@ -202,6 +202,6 @@ fn all_mistakes_of_a_contract_are_reported() {
     let found = errors("safe fn k where n, m, z > y, x.len() >= 1;", &file());
     assert_eq!(found.len(), 2, "{found:?}");
     let found = errors("safe fn k where z > y;", &file());
-    // `z`, `y`, and no bounds of `x` and `a`.
+    // The errors are about the names `z` and `y`, and about missing bounds on `x` and `a`.
     assert_eq!(found.len(), 4, "{found:?}");
 }

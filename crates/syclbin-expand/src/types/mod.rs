@@ -1,4 +1,4 @@
-//! What C++ has in memory, as types of Rust.
+//! C++ objects in memory, as Rust types.
 
 pub(crate) mod structs;
 
@@ -8,38 +8,38 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
 
-/// What `repr(align)` takes.
+/// The maximum of `repr(align)`.
 const MOST_ALIGN: u64 = 1 << 29;
 
-/// What structs are in Rust.
+/// The Rust types of structs.
 pub(crate) struct Types<'f> {
     pub(crate) layouts: &'f Layouts,
-    /// What each is called.
+    /// The path of each struct.
     pub(crate) paths: BTreeMap<StructId, TypePath>,
     facts: BTreeMap<StructId, Facts>,
 }
 
-/// What follows from the members of a struct.
+/// The properties of a struct that follow from its members.
 #[derive(Clone, Copy)]
 struct Facts {
-    /// Whether a member stands where Rust would not put one of its type.
+    /// Whether a member has an offset that Rust would not give to a member of its type.
     packed: bool,
     /// The alignment of the struct in Rust.
     align: u64,
-    /// Whether that is more than its members have (`alignas`).
+    /// Whether this is more than its members have (`alignas`).
     over_aligned: bool,
-    /// Whether it is or holds such a struct, which Rust allows in no packed one.
+    /// Whether it is or holds such a struct, which Rust does not allow in a packed struct.
     holds_over_aligned: bool,
-    /// Whether it holds addresses of the device.
+    /// Whether it holds device addresses.
     holds_pointer: bool,
     /// Whether it holds a `bool`.
     holds_bool: bool,
 }
 
 pub(crate) enum TypePath {
-    /// A type of the user's.
+    /// The user's own type.
     Own(syn::Path),
-    /// A generated one: modules and name, from the generated module on.
+    /// The path of a generated type: modules and name, relative to the generated module.
     Generated(Vec<Ident>),
 }
 
@@ -57,10 +57,11 @@ impl<'f> Types<'f> {
         types
     }
 
-    /// Whether Rust allows all structs. `over_align`: they have the alignment that `alignas` gives them.
+    /// Computes the facts of all structs, and returns whether Rust allows them. With `over_align`, they have
+    /// the alignment that `alignas` gives them.
     fn measure_all(&mut self, over_align: bool) -> bool {
         let mut allowed = true;
-        // A struct stands behind those it holds.
+        // A struct comes after the structs that it holds.
         for (id, layout) in self.layouts.iter() {
             let facts = self.measure(layout, over_align);
             allowed &= !(facts.packed && facts.holds_over_aligned);
@@ -69,7 +70,7 @@ impl<'f> Types<'f> {
         allowed
     }
 
-    /// `element` as it is named `depth` modules deep.
+    /// Returns the type of `element`, as code `depth` modules deep names it.
     pub(crate) fn of(&self, element: &Element, depth: usize) -> TokenStream {
         match element {
             Element::Scalar(scalar) => number(*scalar),
@@ -80,7 +81,7 @@ impl<'f> Types<'f> {
             Element::Pointer(pointee) => {
                 let pointee = match &**pointee {
                     Pointee::Element(element) => self.of(element, depth),
-                    // What the file does not describe; `cast` makes it of any type.
+                    // The file does not describe the pointee; `cast` converts the pointer to any type.
                     Pointee::Void | Pointee::Unknown(_) => quote!(()),
                 };
                 quote!(::syclbin_rt::DevicePointer<#pointee>)
@@ -101,7 +102,7 @@ impl<'f> Types<'f> {
         }
     }
 
-    /// What stands behind a pointer; anything where that is not known.
+    /// Returns the type behind a pointer, or any type if it is unknown.
     pub(crate) fn pointee(&self, pointee: &Pointee, depth: usize) -> TokenStream {
         match pointee {
             Pointee::Element(element) => self.of(element, depth),
@@ -109,28 +110,29 @@ impl<'f> Types<'f> {
         }
     }
 
-    /// Whether values of it hold addresses of the device.
+    /// Returns whether its values hold device addresses.
     pub(crate) fn holds_pointer(&self, element: &Element) -> bool {
         self.facts_of(element).holds_pointer
     }
 
-    /// Whether values of it hold a `bool`.
+    /// Returns whether its values hold a `bool`.
     pub(crate) fn holds_bool(&self, element: &Element) -> bool {
         self.facts_of(element).holds_bool
     }
 
-    /// Whether the struct `id` is packed.
+    /// Returns whether the struct `id` is packed.
     pub(crate) fn is_packed(&self, id: StructId) -> bool {
         self.facts.get(&id).is_some_and(|facts| facts.packed)
     }
 
-    /// The alignment of the struct `id`, where it is more than its members have.
+    /// Returns the alignment of the struct `id`, if it is more than its members have.
     pub(crate) fn over_alignment(&self, id: StructId) -> Option<u64> {
         let facts = self.facts.get(&id).filter(|facts| facts.over_aligned);
         facts.map(|facts| facts.align)
     }
 
-    /// The alignment is that of the type in Rust: less than that in C++ for vectors.
+    /// Returns the facts of an element. Their alignment is the alignment in Rust, which is less than in C++
+    /// for vectors.
     fn facts_of(&self, element: &Element) -> Facts {
         let number = |align| Facts {
             packed: false,
@@ -202,12 +204,12 @@ pub(crate) fn array(of: &TokenStream, count: u64) -> TokenStream {
     quote!([#of; #count])
 }
 
-/// `sycl::vec`: one of three elements has the size of four.
+/// Returns the type of a `sycl::vec`: three elements have the size of four.
 pub(crate) fn vector(of: Scalar, count: u32) -> TokenStream {
     array(&number(of), u64::from(if count == 3 { 4 } else { count }))
 }
 
-/// A number in memory; a `bool` there is a byte.
+/// Returns the type of a number in memory, where a `bool` is a byte.
 pub(crate) fn number(scalar: Scalar) -> TokenStream {
     match scalar {
         Scalar::Bool | Scalar::U8 => quote!(u8),

@@ -1,4 +1,4 @@
-//! Structs of C++ as structs of Rust, with every byte in its place.
+//! C++ structs as Rust structs, with every byte in its place.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -9,14 +9,14 @@ use crate::doc;
 use crate::names::{self, Scope};
 use crate::types::Types;
 
-/// Namespaces and name for a struct: `ns::Pair<int, 2>` is `Pair_int_2` in `ns`.
+/// Returns namespaces and name of a struct: `ns::Pair<int, 2>` is `Pair_int_2` in `ns`.
 pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
     let mut parts = names::path(&layout.name);
     let base = parts.pop().unwrap_or_else(|| "Struct".into());
     (parts, base)
 }
 
-/// A field, as Rust has it.
+/// A field with its Rust name.
 struct Member<'f> {
     name: Ident,
     field: &'f Field,
@@ -32,7 +32,7 @@ fn members<'f>(layout: &'f Layout) -> Vec<Member<'f>> {
         .collect()
 }
 
-/// The member that C++ or, where it has no name there, Rust calls `name`.
+/// Returns the member with this C++ name, or with this Rust name if it has no C++ name.
 pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<&'f Field> {
     let mut members = members(layout).into_iter();
     let found = members.find(|member| match &member.field.name {
@@ -42,7 +42,7 @@ pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<&'f Field> {
     found.map(|member| member.field)
 }
 
-/// The definition of a generated struct, and the proof that it is laid out as in C++.
+/// Returns the definition of a generated struct, and the proof that its layout is the C++ layout.
 pub(crate) fn definition(
     id: StructId,
     ident: &Ident,
@@ -123,7 +123,7 @@ fn struct_doc(layout: &Layout, id: StructId, types: &Types<'_>) -> TokenStream {
     ])
 }
 
-/// What the file does not tell of the members.
+/// Returns a note on the properties of members that the file does not record.
 fn unknown(layout: &Layout) -> &'static str {
     let unnamed = layout.fields.iter().any(|field| field.name.is_none());
     let unsigned = layout.fields.iter().any(|field| !field.sign_known);
@@ -138,10 +138,10 @@ fn unknown(layout: &Layout) -> &'static str {
     }
 }
 
-/// The definition in C++, a line for each member.
+/// Returns the C++ definition, with a line for each member.
 fn spelled(id: StructId, types: &Types<'_>) -> String {
     let text = types.layouts.describe(id);
-    // One line, `struct P { float x; /* 0 */ } /* size 4, align 4 */`, as files record it.
+    // Files record it in one line: `struct P { float x; /* 0 */ } /* size 4, align 4 */`.
     let members = text
         .rsplit_once(" } /* size ")
         .map_or(&*text, |(members, _)| members);
@@ -155,7 +155,7 @@ fn spelled(id: StructId, types: &Types<'_>) -> String {
     format!("{head} {{\n{lines}}};")
 }
 
-/// What the type of a field does not tell.
+/// Returns the documentation that the type of a field does not give.
 fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     use syclbin::signature::{Element, Pointee, Scalar};
     let innermost = |mut element: &Element| {
@@ -185,7 +185,7 @@ fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     doc::comment(&text)
 }
 
-/// The proof that a type of the user's is laid out like the struct `id`; errors point at its path.
+/// Returns the proof that a user's type has the layout of the struct `id`. Errors point at its path.
 pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenStream {
     let Some(layout) = types.layouts.get(id) else {
         return TokenStream::new();
@@ -233,7 +233,7 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
     }
 }
 
-/// The text for an `assert!`, which takes it for a format.
+/// Escapes text for an `assert!`, which parses it as a format string.
 fn as_format(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

@@ -9,7 +9,8 @@ use crate::doc;
 use crate::names::{self, Scope};
 use crate::types::Types;
 
-/// The builder of the module: files to link, and a method for each constant that Rust can set.
+/// Returns the builder of the module: a method that links files, and a method for each constant that Rust can
+/// set.
 pub(crate) fn builder(
     constants: &[SpecializationConstant],
     builder: &Ident,
@@ -112,7 +113,7 @@ fn method(
     })
 }
 
-/// A default as people write it; `None` for what is no number.
+/// Returns a default as users write it, or `None` if it is not a number.
 fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
     let scalar = match element {
         Element::Scalar(scalar) => *scalar,

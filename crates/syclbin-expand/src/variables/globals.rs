@@ -15,7 +15,7 @@ pub(crate) struct PlannedGlobal<'f> {
 }
 
 impl PlannedGlobal<'_> {
-    /// The method, `depth` modules deep, of a struct that has the module in `field`.
+    /// Returns the method, `depth` modules deep, of a struct that has the module in `field`.
     pub(crate) fn method(
         &self,
         types: &Types<'_>,

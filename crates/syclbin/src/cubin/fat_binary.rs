@@ -1,4 +1,4 @@
-//! CUDA's fat binaries: code for several GPUs, of which the driver takes what fits.
+//! CUDA's fat binaries: code for several GPUs, from which the driver takes what fits.
 
 use super::{u16_at, u32_at, u64_at};
 use crate::error::{Error, ErrorKind};
@@ -25,7 +25,7 @@ pub struct Entry<'a> {
     pub target: Target,
     /// Whether its bytes are compressed, and how.
     pub compression: Option<Compression>,
-    /// Its bytes as they lie there. PTX that is not compressed may have zero bytes at its end.
+    /// Its bytes as stored. PTX that is not compressed may have zero bytes at its end.
     pub bytes: &'a [u8],
     /// How many bytes there are without the compression.
     pub size: u64,
@@ -54,11 +54,12 @@ pub enum Compression {
     Lz4,
 }
 
-/// The entries of a fat binary, in its order.
+/// Returns the entries of a fat binary, in file order.
 ///
 /// # Errors
 ///
-/// When it is no fat binary. An entry that reaches beyond it is an error in its place, and the last.
+/// When it is not a fat binary. An entry that reaches beyond its end is an error in its place, and the last
+/// item.
 pub fn entries(
     bytes: &[u8],
 ) -> Result<impl Iterator<Item = Result<Entry<'_>, Error>> + Clone, Error> {
@@ -168,7 +169,7 @@ impl<'a> Entries<'a> {
             (0, _) => Some(Suffix::Family),
             _ => Some(Suffix::Architecture),
         };
-        // The header is no smaller than `ENTRY`, so this ends.
+        // The header has at least `ENTRY` bytes, so this ends.
         self.at = start + header + payload.len();
         Ok(Entry {
             kind: match kind {

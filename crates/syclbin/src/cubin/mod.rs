@@ -25,15 +25,15 @@ use crate::ptx::{Suffix, Target, is_ptx};
 pub(crate) const MACHINE: u16 = 190;
 /// From this version of their ABI on the flags have the target in their second byte.
 const SECOND_BYTE: u8 = 8;
-/// The flag of the older ABI for code that uses what one architecture alone has.
+/// The flag of the older ABI for code that uses features of a single architecture.
 const ACCELERATED: u32 = 0x800;
 
-/// The GPUs that an ELF file for CUDA is for. Only the older ABI tells by its flags whether the target
+/// Returns the GPUs that an ELF file for CUDA is for. Only the flags of the older ABI say whether the target
 /// has a suffix, so code for `sm_90a` may be read as `sm_90`.
 ///
 /// # Errors
 ///
-/// When it is no such file, or says no target.
+/// When it is not such a file, or names no target.
 pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     let fail = |offset, reason| Error::new("cubin", offset, ErrorKind::Cuda(reason));
     if !bytes.starts_with(b"\x7fELF") {
@@ -65,7 +65,7 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     Ok(Target { number, suffix })
 }
 
-/// The PTX that `bytes` are, or that is in them, a fat binary, and is not compressed.
+/// Returns uncompressed PTX: `bytes` themselves, or the PTX in the fat binary that they are.
 #[must_use]
 pub fn ptx(bytes: &[u8]) -> Option<&[u8]> {
     if is_ptx(bytes) {

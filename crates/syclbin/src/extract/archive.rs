@@ -1,7 +1,7 @@
 //! The members of an `ar` archive, in the spellings of GNU, BSD and Microsoft.
 //!
-//! Read here and not by the crate `object`, which searches the table of long names from each
-//! member's name on for its end: a hostile table makes that quadratic.
+//! The crate `object` is not used: for each member's name it searches the rest of the table of long names for
+//! its end. A hostile table makes that quadratic.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -21,7 +21,7 @@ pub(super) struct Member<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// The files in the archive `bytes`; the tables that linkers use are left out.
+/// Returns the files in the archive `bytes`; the tables that linkers use are left out.
 pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
     let mut found = Vec::new();
     let mut long_names: &[u8] = &[];

@@ -45,13 +45,13 @@ pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     Ok(found)
 }
 
-/// Whether `bytes` are a text bundle: the first line that is not blank starts an entry.
+/// Returns whether `bytes` are a text bundle: the first line that is not blank starts an entry.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let first = bytes.trim_ascii_start();
     marker(&first[..first.len().min(64)], START).is_some()
 }
 
-/// The entries of a text bundle. The line feed before a mark belongs to the mark.
+/// Returns the entries of a text bundle. The line feed before a mark belongs to the mark.
 pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let fail = |at: usize, problem| Error::new(RECORD, at as u64, ErrorKind::Bundle(problem));
     let mut found = Vec::new();
@@ -93,11 +93,11 @@ fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
     Some(id.trim_ascii_end())
 }
 
-/// What an identifier says: offload kind, target triple, architecture.
+/// Returns what an identifier says: offload kind, target triple, architecture.
 ///
-/// The form is `kind-triple` or `kind-triple-target`. Current tools write triples of four parts,
-/// the last one often empty or `unknown`; older ones wrote three, so that the fourth part is told
-/// from an architecture by its name.
+/// The form is `kind-triple` or `kind-triple-target`. Current tools write triples of four parts, the last one
+/// often empty or `unknown`. Older tools wrote three, so the name of the fourth part shows whether it is an
+/// architecture.
 pub(super) fn identifier(id: &str) -> (OffloadKind, String, String) {
     let (kind, rest) = id.split_once('-').unwrap_or((id, ""));
     let is_architecture = |text: &str| {

@@ -1,22 +1,22 @@
-//! Device images out of what compilers and linkers make besides SYCLBIN.
+//! Device images from the files that compilers and linkers produce besides SYCLBIN.
 //!
-//! [`images`] takes any of these, told apart by content and nested as they come:
+//! [`images`] reads any of these formats, which it detects by content. They may be nested:
 //!
 //! - OffloadBinary files, several one after another, version 1, 2 and uncompressed 3,
-//! - ELF and COFF objects, executables and shared libraries: sections `.llvm.offloading` (the
-//!   current driver of clang) and sections named `__CLANG_OFFLOAD_BUNDLE__` and a target (the older
-//!   driver of DPC++, also in what it links),
+//! - ELF and COFF objects, executables and shared libraries. Images lie in sections `.llvm.offloading` (the
+//!   current driver of clang), or in sections named `__CLANG_OFFLOAD_BUNDLE__` and a target (the older driver
+//!   of DPC++, also in what it links),
 //! - `ar` archives of these,
 //! - offload bundles of `clang-offload-bundler`, binary and text,
 //! - SYCLBIN, and device images by themselves.
 //!
-//! [`package()`] makes SYCLBIN of what it finds and says for each image what is missing.
+//! [`package()`] makes SYCLBIN of these images and says for each image what is missing.
 //!
-//! Not read: compressed bundles and OffloadBinaries, thin archives, Mach-O, images that link-time
-//! optimization keeps inside of bitcode, and the property sets that DPC++ links into executables
-//! (they lie behind relocated pointers, in no section of their own).
+//! These are not read: compressed bundles and OffloadBinaries, thin archives, Mach-O, and images that
+//! link-time optimization keeps inside bitcode. The property sets that DPC++ links into executables are not
+//! read either: they lie behind relocated pointers, in no section of their own.
 //!
-//! Nothing in the input makes this panic; work and memory are bounded by a multiple of its size.
+//! No input makes this module panic. Work and memory are bounded by a multiple of the input's size.
 
 mod archive;
 mod bundle;
@@ -46,7 +46,7 @@ use crate::signature::spirv;
 /// Longest name of a section or member that is shown or compared.
 const NAME_LIMIT: usize = 256;
 
-/// A device image, and all that its file says of it.
+/// A device image, with everything that its file says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceImage<'a> {
     /// Where it came from, such as `archive member a.o: section .llvm.offloading: entry 0`; empty
@@ -68,7 +68,7 @@ pub struct DeviceImage<'a> {
     pub strings: Strings<'a>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
-    /// Where it stands in a SYCLBIN file, if it comes from one.
+    /// Its place in a SYCLBIN file, if it comes from such a file.
     pub syclbin: Option<InSyclbin<'a>>,
 }
 
@@ -84,13 +84,13 @@ pub struct InSyclbin<'a> {
 }
 
 impl<'a> InSyclbin<'a> {
-    /// The abstract module.
+    /// Returns the abstract module.
     #[must_use]
     pub fn module(&self) -> Option<&AbstractModule<'a>> {
         self.file.modules.get(self.module)
     }
 
-    /// The image with its metadata.
+    /// Returns the image with its metadata.
     #[must_use]
     pub fn image(&self) -> Option<&Image<'a>> {
         self.module()?.images.get(self.image)
@@ -103,7 +103,7 @@ impl<'a> InSyclbin<'a> {
 pub enum OffloadKind {
     /// The file does not say.
     None,
-    /// Not for a device at all: the host's code, which bundles have beside.
+    /// Host code, which bundles contain beside the device code.
     Host,
     /// OpenMP.
     OpenMp,
@@ -113,13 +113,13 @@ pub enum OffloadKind {
     Hip,
     /// SYCL.
     Sycl,
-    /// Another one, as the file calls it.
+    /// Another model, by its name in the file.
     Other(String),
 }
 
 impl OffloadKind {
-    /// By the number in an OffloadBinary: bits since 2025, before that 3 was HIP and 4 SYCL. What 4
-    /// means is told by the target: HIP has only AMD's.
+    /// Returns the kind for a number in an OffloadBinary. Since 2025 the numbers are bits; before that 3 was
+    /// HIP and 4 SYCL. The target tells what 4 means: HIP has only AMD's targets.
     fn numbered(number: u16, triple: &str) -> Self {
         match number {
             0 => Self::None,
@@ -132,7 +132,7 @@ impl OffloadKind {
         }
     }
 
-    /// By the name in the identifier of a bundle's entry.
+    /// Returns the kind for the name in the identifier of a bundle's entry.
     fn named(name: &str) -> Self {
         match name {
             "" => Self::None,
@@ -161,17 +161,16 @@ impl fmt::Display for OffloadKind {
 }
 
 impl DeviceImage<'_> {
-    /// The value of one of [`Self::strings`].
+    /// Returns the value of `key` in [`Self::strings`].
     #[must_use]
     pub fn string(&self, key: &str) -> Option<&[u8]> {
         let found = self.strings.iter().find(|(name, _)| name == key);
         found.map(|(_, value)| &**value)
     }
 
-    /// The symbols of its kernels, or `None` where nothing tells them: from the SYCLBIN file around
-    /// it, from SPIR-V or PTX, from the symbols of AMD's native code, or from the list that
-    /// `clang-sycl-linker` writes. Takes time in proportion to the image, or to the metadata of its
-    /// module.
+    /// Returns the symbols of its kernels, or `None` where nothing lists them. The sources are the SYCLBIN
+    /// file around it, SPIR-V or PTX, the symbols of AMD's native code, and the list that `clang-sycl-linker`
+    /// writes. Takes time in proportion to the image, or to the metadata of its module.
     #[must_use]
     pub fn kernel_names(&self) -> Option<Vec<String>> {
         if let Some(module) = self.syclbin.as_ref().and_then(InSyclbin::module) {
@@ -198,12 +197,13 @@ impl DeviceImage<'_> {
     }
 }
 
-/// The device images in `bytes`, in their order. Objects and archives without any give none.
+/// Returns the device images in `bytes`, in their order. Objects and archives without device images give an
+/// empty list.
 ///
 /// # Errors
 ///
-/// When `bytes`, or a container inside of them, is damaged or compressed, or `bytes` are nothing
-/// that could hold device images. The error names the place and its offset in `bytes`.
+/// When `bytes`, or a container inside them, are damaged or compressed. Also when `bytes` cannot hold device
+/// images at all. The error names the place and its offset in `bytes`.
 ///
 /// ```
 /// let spirv = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes).concat();
@@ -215,7 +215,7 @@ pub fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
     walk::images(bytes)
 }
 
-/// A name from a file, as text of bounded length.
+/// Returns a name from a file, as text of bounded length.
 fn shown(name: &[u8]) -> String {
     let name = &name[..name.len().min(NAME_LIMIT)];
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };

@@ -1,4 +1,4 @@
-//! SPIR-V modules that lie one behind the other, as linkers leave them in a section.
+//! SPIR-V modules that lie one after another, as linkers leave them in a section.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::signature::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
 const HEADER_SIZE: usize = HEADER_WORDS * 4;
 const PHYSICAL_32: u32 = 1;
 
-/// The modules that `bytes` hold one behind the other, with zeros between them. Where an instruction
+/// Returns the modules that `bytes` hold one after another, with zeros between them. Where an instruction
 /// does not fit, the rest belongs to the last module.
 pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
         } else if size > 0 {
             at += size * 4;
         } else {
-            // Padding before the next module, or the end of what can be told apart.
+            // Padding before the next module, or the end of the recognizable modules.
             let zeros = rest.iter().take_while(|byte| **byte == 0).count();
             let next = &rest[zeros..];
             if zeros > 0 && (next.is_empty() || starts_module(next)) {
@@ -48,7 +48,7 @@ fn starts_module(bytes: &[u8]) -> bool {
         && word(bytes, 4) == Some(0)
 }
 
-/// The triple of a module whose file names none.
+/// Returns the triple of a module whose file does not name one.
 pub(super) fn triple(bytes: &[u8]) -> &'static str {
     let mut at = HEADER_SIZE;
     while let Some(rest) = bytes.get(at..) {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn modules_are_told_apart_with_padding_and_without() {
-        // A constant that is the magic is no start: it lies inside of an instruction.
+        // A constant that equals the magic does not start a module: it lies inside an instruction.
         let first = module(&[4 << 16 | 43, 1, 2, 0x0723_0203, 1 << 16 | 56]);
         let second = module(&[3 << 16 | 14, 2, 2]);
         let third = module(&[3 << 16 | 14, 1, 2]);

@@ -16,7 +16,7 @@ use crate::raw::offload_binary;
 /// The type of the ELF sections that clang embeds OffloadBinaries in.
 const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 const OFFLOADING: &[u8] = b".llvm.offloading";
-/// What `lld-link` makes of that name, and of any other that begins alike.
+/// The name that `lld-link` makes of that section name, and of any other that begins alike.
 const LLD_OFFLOADING: &[u8] = b".llvm";
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const BUNDLE_SIZE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE_SIZE__";
@@ -39,7 +39,7 @@ pub(super) enum Role {
     Sizes(Vec<u8>),
 }
 
-/// The sections of `bytes` that matter here, in their order, or `None` if `bytes` are no object.
+/// Returns the sections of `bytes` that matter here, in their order, or `None` if `bytes` are not an object.
 pub(super) fn sections(bytes: &[u8]) -> Option<Result<Vec<Section<'_>>, Error>> {
     let found = match FileKind::parse(bytes).ok()? {
         FileKind::Elf32 => elf_sections::<elf::FileHeader32<Endianness>>(bytes),
@@ -179,8 +179,8 @@ fn role(name: &[u8]) -> Option<Role> {
         .or_else(|| bundle.map(|id| Role::Bundle(id.to_vec())))
 }
 
-/// The name at `offset` of a string table, cut at a length no name of interest has: a table without
-/// zeros would otherwise be searched whole for each section.
+/// Returns the name at `offset` of a string table, cut at a length beyond all names of interest. Otherwise a
+/// table without zeros would be searched whole for each section.
 fn name_at(strings: &[u8], offset: u64) -> &[u8] {
     let rest = usize::try_from(offset)
         .ok()

@@ -1,4 +1,4 @@
-//! Device images packaged as SYCLBIN, with a word on what each of them lacks.
+//! Packages device images as SYCLBIN, with notes on what each of them lacks.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
@@ -15,7 +15,7 @@ use crate::property::{key_problem, set};
 use crate::ptx;
 use crate::signature::spirv::{Import, Module};
 
-/// Something to know of an image that was packaged, or why it was not.
+/// A note on an image that was packaged, or the reason why it was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Which of the images, counted from 0 in the order they were given.
@@ -24,7 +24,7 @@ pub struct Note {
     pub origin: String,
     /// Whether the image is in the SYCLBIN file.
     pub packaged: bool,
-    /// What there is to know, and the remedy.
+    /// The note, and the remedy.
     pub text: Cow<'static, str>,
 }
 
@@ -44,12 +44,12 @@ const NO_PROPERTIES: &str = "property sets (device requirements, eliminated argu
     specialization constants) were not found with the image; a kernel with removed arguments cannot \
     be launched correctly, so compile with -fsyclbin where the source is at hand";
 
-/// Packages `images` as one SYCLBIN file, one abstract module each; images that come from one
+/// Packages `images` as one SYCLBIN file, with one abstract module for each image. Images that come from one
 /// module of a SYCLBIN file stay together, with all metadata.
 ///
-/// The state is executable, or object where an image imports symbols, or less where an image comes
-/// from a file of a lesser state. The architecture and target of an image are taken as its container
-/// spells them: the older driver of DPC++ has `spir64` for `spir64-unknown-unknown`.
+/// The state is executable by default. It is object where an image imports symbols, or less where an image
+/// comes from a file of a lesser state. The architecture and target of an image are spelled as in its
+/// container: the older driver of DPC++ has `spir64` for `spir64-unknown-unknown`.
 #[must_use]
 pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbin<'a>, Vec<Note>) {
     let mut packer = Packer {
@@ -333,7 +333,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Adds a symbol to a set, or a note if it has a name that no compiler gives.
+    /// Adds a symbol to a set, or a note if compilers never give such a name.
     fn symbol(&mut self, module: &mut AbstractModule<'a>, set: &'static str, name: &str) {
         match key_problem(name) {
             Some(_) => self.note(
@@ -348,7 +348,7 @@ impl<'a> Packer<'a> {
 /// A module, and its one image.
 type Packed<'a> = (AbstractModule<'a>, Image<'a>);
 
-/// As much of a text from a file as a message has room for.
+/// Cuts a text from a file to a length that fits into a message.
 fn cut(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),

@@ -1,4 +1,4 @@
-//! The names of an image's kernels, as far as its file tells them.
+//! The names of an image's kernels, as far as its file lists them.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -9,9 +9,9 @@ use object::{Endianness, elf};
 /// The names in the string `symbols` that LLVM's `clang-sycl-linker` gives each image, or `None` if
 /// it follows no known form.
 ///
-/// Until LLVM 22 these are the names, with line feeds between them; since April 2026 a table: the
-/// number of names, then where each starts (from the start of the table) and how long it is, all
-/// with 32 bits, then the names, each closed by a zero.
+/// Until LLVM 22 these are the names, with line feeds between them. Since April 2026 they are a table. It
+/// begins with the number of names, then the start (from the start of the table) and the length of each name.
+/// All these are 32-bit numbers. The names follow, each closed by a zero.
 pub(super) fn listed(symbols: &[u8]) -> Option<Vec<String>> {
     table(symbols).or_else(|| {
         let text = core::str::from_utf8(symbols).ok()?;

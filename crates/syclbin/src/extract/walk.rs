@@ -21,7 +21,7 @@ use crate::read;
 /// An archive of objects with an OffloadBinary that holds SYCLBIN is four deep.
 const MAX_DEPTH: usize = 8;
 
-/// What a container says of one of its images.
+/// The metadata that a container has for one of its images.
 struct Declared<'a> {
     offload_kind: OffloadKind,
     triple: Cow<'a, str>,
@@ -67,7 +67,7 @@ pub(super) fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
     }
 }
 
-/// Whatever a file or a member of an archive may be.
+/// Reads the images of a file or of a member of an archive, in any format.
 fn container<'a>(
     slice: &InputSlice<'a>,
     found: &mut Vec<DeviceImage<'a>>,
@@ -134,7 +134,7 @@ fn container<'a>(
     Ok(Recognized::Container)
 }
 
-/// The images in the sections of an object.
+/// Reads the images in the sections of an object.
 fn object<'a>(
     slice: &InputSlice<'a>,
     sections: Vec<Section<'a>>,
@@ -181,7 +181,7 @@ fn object<'a>(
     Ok(())
 }
 
-/// The images that lie one behind the other in a section.
+/// Reads the images that lie one after another in a section.
 fn bundled<'a>(
     slice: &InputSlice<'a>,
     sizes: Option<&[u8]>,
@@ -225,7 +225,7 @@ fn bundled<'a>(
     Ok(images)
 }
 
-/// The images in OffloadBinaries that follow one another.
+/// Reads the images in OffloadBinaries that follow one another.
 fn offload_binaries<'a>(
     slice: &InputSlice<'a>,
     found: &mut Vec<DeviceImage<'a>>,
@@ -265,8 +265,8 @@ fn offload_binaries<'a>(
         let name = format!("entry {index}");
         match entry.image {
             Cow::Borrowed(bytes) => image(&slice.part(bytes, &name), declared, found)?,
-            // Entries are read borrowed today; what is not lies nowhere in the input, so its offset
-            // is that of the container.
+            // Entries are borrowed today. An owned entry lies nowhere in the input, so it gets the offset of
+            // the container.
             Cow::Owned(bytes) => {
                 let part = slice.part(&slice.bytes[..0], &name);
                 found.push(leaf(&part, declared, Cow::Owned(bytes)));
@@ -276,7 +276,7 @@ fn offload_binaries<'a>(
     Ok(())
 }
 
-/// An image, unless it is a container itself.
+/// Adds an image, unless it is a container itself.
 fn image<'a>(
     slice: &InputSlice<'a>,
     declared: Declared<'a>,
@@ -290,12 +290,12 @@ fn image<'a>(
     match content {
         Content::Syclbin => return syclbin(slice, found),
         Content::OffloadBinary => return offload_binaries(slice, found),
-        // Says to be SYCLBIN and is nothing at all: the reader says what is wrong.
+        // It claims to be SYCLBIN but is nothing known: the reader says what is wrong.
         Content::Unknown | Content::Empty if declared.image_kind == Some(ImageKind::SYCLBIN) => {
             return syclbin(slice, found);
         }
-        // What is compiled ahead of time without relocatable device code is a host object around
-        // the images. The host's own code and native device code have no such sections.
+        // Code compiled ahead of time without relocatable device code is a host object around the images. The
+        // host's own code and native device code do not have such sections.
         _ => {
             if let Some(Ok(sections)) = sections(slice.bytes)
                 && !sections.is_empty()
@@ -329,7 +329,7 @@ fn leaf<'a>(
     }
 }
 
-/// The images of a SYCLBIN file.
+/// Reads the images of a SYCLBIN file.
 fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<(), Error> {
     let file = match slice.bytes.get(..4) {
         Some(magic) if *magic == offload_binary::MAGIC || *magic == v1::MAGIC => {

@@ -13,7 +13,7 @@ use crate::{IrType, State};
 /// [`Syclbin::global`]: crate::Syclbin::global
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileMetadata {
-    /// How far the code has been brought (`state`). The reference runtime wants it.
+    /// How far the code has been brought (`state`). The reference runtime requires it.
     pub state: Option<State>,
 }
 
@@ -22,8 +22,8 @@ pub struct FileMetadata {
 /// [`Image::metadata`]: crate::Image::metadata
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IrMetadata {
-    /// Its language (`type`). Compilers write SPIR-V for everything without an architecture,
-    /// x86-64 code included, so the target has to be looked at as well.
+    /// Its language (`type`). Compilers write SPIR-V for everything without an architecture, x86-64 code
+    /// included. So readers must check the target as well.
     pub ty: Option<IrType>,
     /// The target triple (`target`).
     pub target: Option<String>,
@@ -38,8 +38,8 @@ pub struct NativeMetadata {
     /// The architecture as text (`arch`): a name such as `sm_90`, or several with commas between,
     /// or `*`.
     pub arch: Option<String>,
-    /// The target triple (`target`). The reference runtime wants it; files from before July 2025
-    /// do not have it.
+    /// The target triple (`target`). The reference runtime requires it; files from before July 2025 do not
+    /// have it.
     pub target: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl FileMetadata {
         Ok(Self { state })
     }
 
-    /// Writes the set. Keys that are not known here are left alone.
+    /// Writes the set. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         put(sets, set::GLOBAL, key::STATE, self.state.as_ref());
     }
@@ -73,13 +73,13 @@ impl IrMetadata {
         })
     }
 
-    /// Writes the set. Keys that are not known here are left alone.
+    /// Writes the set. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         put(sets, set::IR_MODULE, key::TYPE, self.ty.as_ref());
         put(sets, set::IR_MODULE, key::TARGET, self.target.as_ref());
     }
 
-    /// The target, if the file says one.
+    /// Returns the target, if the file names one.
     #[must_use]
     pub fn target(&self) -> Option<Target<'_>> {
         self.target.as_deref().map(Target::of_triple)
@@ -99,13 +99,13 @@ impl NativeMetadata {
         })
     }
 
-    /// Writes the set. Keys that are not known here are left alone.
+    /// Writes the set. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         put(sets, set::NATIVE_IMAGE, key::ARCH, self.arch.as_ref());
         put(sets, set::NATIVE_IMAGE, key::TARGET, self.target.as_ref());
     }
 
-    /// The target, if the file says one.
+    /// Returns the target, if the file names one.
     #[must_use]
     pub fn target(&self) -> Option<Target<'_>> {
         self.target.as_deref().map(Target::of_triple)

@@ -6,14 +6,14 @@ use super::value::malformed::Malformed;
 use super::value::property::{Property, put};
 use crate::property::{PropertySets, Value, key, set};
 
-/// How a module was compiled (set [`MISC_PROPERTIES`](set::MISC_PROPERTIES)). What the file does not
-/// say is nothing.
+/// How a module was compiled (set [`MISC_PROPERTIES`](set::MISC_PROPERTIES)). A property that the file lacks
+/// is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MiscProperties {
     /// Whether it is code of the explicit-SIMD extension, which drivers compile another way
     /// (`isEsimdImage`).
     pub esimd: Option<bool>,
-    /// How registers are given out, as old compilers say it: 0 automatic, 2 large
+    /// How registers are allocated, as old compilers write it: 0 automatic, 2 large
     /// (`sycl-register-alloc-mode`).
     pub register_alloc_mode: Option<u32>,
     /// How many registers a thread of an Intel GPU has: 128, 256 ..., or 0 for automatic
@@ -26,7 +26,7 @@ pub struct MiscProperties {
     /// Whether specialization constants have been replaced by their default values, so that they
     /// cannot be set (`specConstsReplacedWithDefault`).
     pub specialized_with_defaults: Option<bool>,
-    /// How large ids of work-items the code counts with (`idQueriesRange`); compilers leave
+    /// The largest id of a work-item that the code counts with (`idQueriesRange`); compilers leave
     /// [`IdRange::Int`] out.
     pub id_range: Option<IdRange>,
 }
@@ -40,7 +40,7 @@ pub enum Sanitizer {
     Memory,
     /// ThreadSanitizer, `tsan`.
     Thread,
-    /// One this crate does not know.
+    /// A sanitizer this crate does not know.
     Other(String),
 }
 
@@ -120,7 +120,7 @@ impl MiscProperties {
         })
     }
 
-    /// Writes the set. Keys that are not known here are left alone.
+    /// Writes the set. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         let name = set::MISC_PROPERTIES;
         put(sets, name, key::IS_ESIMD_IMAGE, self.esimd.as_ref());
@@ -143,7 +143,7 @@ impl MiscProperties {
     }
 }
 
-/// Device libraries: which ones a module needs, or what it is as one of them.
+/// Device libraries: which of them a module needs, or what it implements as a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceLibraries {
     /// A bit for each library that the module needs, as old compilers say it (set
@@ -198,7 +198,7 @@ impl DeviceLibraries {
         })
     }
 
-    /// Writes the two sets. Keys that are not known here are left alone.
+    /// Writes the two sets. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         let mask = self.required.as_ref();
         put(sets, set::DEVICELIB_REQ_MASK, key::DEVICELIB_REQ_MASK, mask);

@@ -1,9 +1,9 @@
-//! Metadata: what the property sets of a module, an image and a file mean, with types.
+//! Metadata: typed views of the property sets of a module, an image and a file.
 //!
-//! A view is a plain struct. Its `read` takes it from [`PropertySets`], its `write` puts it there.
-//! A known property whose value means nothing is [`Malformed`]; sets and keys that are not known
-//! here are left alone by both. What was read and is written again is the same, in the same order,
-//! but for values of old compilers, which take the form that current ones write.
+//! A view is a plain struct. Its `read` takes it from [`PropertySets`], its `write` puts it there. A known
+//! property with a meaningless value is [`Malformed`]. Both leave unknown sets and keys alone. What was read
+//! and is written again is the same, in the same order. Only values of old compilers change: they take the
+//! form that current compilers write.
 //!
 //! ```
 //! use syclbin::Aspect;

@@ -22,10 +22,10 @@ pub struct ProgramMetadata {
     pub global_names: Named<String>,
 }
 
-/// What sizes a kernel can be launched with.
+/// The sizes that a kernel can be launched with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelSizes {
-    /// The one size of work-groups, in work-items (`reqd_work_group_size`).
+    /// The only size of work-groups, in work-items (`reqd_work_group_size`).
     pub required: Option<WorkGroupSize<u32>>,
     /// How many dimensions it has; compilers leave three out (`work_group_num_dim`).
     pub dimensions: Option<Dimensions>,
@@ -33,12 +33,12 @@ pub struct KernelSizes {
     pub maximum: Option<WorkGroupSize<u32>>,
     /// The most work-items of a work-group (`max_linear_work_group_size`).
     pub maximum_linear: Option<u32>,
-    /// The one size of sub-groups, in work-items (`reqd_sub_group_size`).
+    /// The only size of sub-groups, in work-items (`reqd_sub_group_size`).
     pub required_sub_group: Option<u32>,
 }
 
 impl ProgramMetadata {
-    /// Reads the set. Keys that are not known here are left alone.
+    /// Reads the set. Unknown keys are left alone.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl ProgramMetadata {
         Ok(program)
     }
 
-    /// Writes the set. Keys that are not known here are left alone.
+    /// Writes the set. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         sets.retain(SET, |key| match key.rsplit_once('@') {
             Some((name, key::GLOBAL_ID_MAPPING)) => self.global_names.get(name).is_some(),
@@ -94,14 +94,14 @@ impl KernelSizes {
         key::REQD_SUB_GROUP_SIZE,
     ];
 
-    /// The one size of work-groups in SYCL's order, with as many numbers as the kernel has
+    /// Returns the required size of work-groups in SYCL's order, with as many numbers as the kernel has
     /// dimensions.
     #[must_use]
     pub fn required_sycl(&self) -> Option<Vec<u32>> {
         Some(self.required?.to_sycl(self.dimensions))
     }
 
-    /// The largest size of work-groups in SYCL's order, with as many numbers as the kernel has
+    /// Returns the largest size of work-groups in SYCL's order, with as many numbers as the kernel has
     /// dimensions.
     #[must_use]
     pub fn maximum_sycl(&self) -> Option<Vec<u32>> {

@@ -87,7 +87,7 @@ impl DeviceRequirements {
         })
     }
 
-    /// Writes the set. Keys that are not known here are left alone.
+    /// Writes the set. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         put_list(sets, SET, key::ASPECTS, &self.aspects);
         put_list(sets, SET, key::FIXED_TARGET, &self.fixed_targets);
@@ -105,8 +105,7 @@ impl DeviceRequirements {
         put(sets, SET, key::COMPILE_TARGET, self.compile_target.as_ref());
     }
 
-    /// The size of work-groups in SYCL's order, with as many numbers as the kernels have
-    /// dimensions.
+    /// Returns the size of work-groups in SYCL's order, with as many numbers as the kernels have dimensions.
     #[must_use]
     pub fn work_group_sycl(&self) -> Option<Vec<u64>> {
         Some(self.work_group?.to_sycl(self.dimensions))

@@ -1,4 +1,4 @@
-//! What a file was compiled from, so that one that is kept beside its sources is known to be stale.
+//! What a file was compiled from. This tells when a file that is kept beside its sources is stale.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::value::malformed::{Malformed, describe};
 use crate::property::{PropertySets, set};
 
 /// The files and the arguments that a SYCLBIN file was compiled from: the set
-/// [`SOURCES`](set::SOURCES), which is of this project, among the properties of the file.
+/// [`SOURCES`](set::SOURCES), which this project defines, among the properties of the file.
 ///
 /// ```
 /// use syclbin::metadata::Sources;
@@ -30,8 +30,8 @@ use crate::property::{PropertySets, set};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// SHA-256 of each source and header, by its path from the folder of the package, with `/`. Ends
-    /// of lines count as `\n`, as version control may change them.
+    /// SHA-256 of each source and header, by its path from the package's directory, with `/`. Line ends count
+    /// as `\n`, because version control may change them.
     pub files: BTreeMap<String, [u8; 32]>,
     /// The arguments of the user and the sources, in their order.
     pub arguments: Vec<String>,
@@ -45,7 +45,7 @@ const ARGUMENTS: &str = "arguments";
 const COMPILER: &str = "compiler";
 
 impl Sources {
-    /// What the properties of a file tell, if they do.
+    /// Returns what the properties of a file say about its sources, if they say anything.
     ///
     /// # Errors
     ///

@@ -36,8 +36,8 @@ pub struct SpecializationConstants {
     pub set_values: Option<Vec<u8>>,
 }
 
-/// A scalar of a constant, which the device knows by an id of its own. A constant that is no
-/// scalar is as many parts as it has scalars; where constants are emulated it is one.
+/// A scalar of a constant, which the device knows by an id of its own. A constant that is not a scalar has
+/// one part for each scalar in it. Where constants are emulated, it has one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     /// The `SpecId` in SPIR-V, or [`Part::PADDING`].
@@ -49,10 +49,10 @@ pub struct Part {
 }
 
 impl Part {
-    /// The id of parts that only take up room.
+    /// The id of parts that are only padding.
     pub const PADDING: u32 = u32::MAX;
 
-    /// Whether it only takes up room.
+    /// Returns whether it is only padding.
     #[must_use]
     pub const fn is_padding(self) -> bool {
         self.id == Self::PADDING
@@ -120,7 +120,7 @@ impl SpecializationConstants {
     /// Writes the three sets.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         let name = set::SPECIALIZATION_CONSTANTS;
-        // The order is part of the meaning, so none keeps the place it may have had.
+        // The order is part of the meaning, so constants do not keep their earlier places.
         sets.retain(name, |_| false);
         self.constants.write(sets, name);
         for (set, blob) in [
@@ -131,7 +131,7 @@ impl SpecializationConstants {
         }
     }
 
-    /// Where each constant lies in the blobs: one after the other, each with the gaps that the
+    /// Returns where each constant lies in the blobs: one after the other, each with the gaps that the
     /// offsets of its parts leave.
     ///
     /// # Errors
@@ -190,21 +190,21 @@ impl SpecializationConstants {
         Ok(places)
     }
 
-    /// The default value of the constant `name`, gaps and padding included; nothing if there is no
-    /// such constant, or the file has no default values.
+    /// Returns the default value of the constant `name`, gaps and padding included. Returns `None` if the
+    /// constant does not exist, or the file has no default values.
     ///
     /// # Errors
     ///
-    /// As of [`Self::layout`], which this works out anew each time.
+    /// The errors of [`Self::layout`], which is computed anew at each call.
     pub fn default_value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
         self.value_in(self.defaults.as_ref(), name)
     }
 
-    /// The value in force of the constant `name`: the one that was set, else the default.
+    /// Returns the value in force of the constant `name`: the value that was set, else the default.
     ///
     /// # Errors
     ///
-    /// As of [`Self::default_value`].
+    /// The errors of [`Self::default_value`].
     pub fn value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
         self.value_in(self.set_values.as_ref().or(self.defaults.as_ref()), name)
     }

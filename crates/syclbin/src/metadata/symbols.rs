@@ -1,4 +1,4 @@
-//! Symbols: sets that only say of which names something is true.
+//! Symbols: sets that only list the names for which something is true.
 
 use alloc::string::String;
 
@@ -13,8 +13,8 @@ use crate::property::PropertySets;
 /// [`ASSERT_USED`](crate::property::set::ASSERT_USED) and
 /// [`DYNAMIC_LOCAL_MEMORY`](crate::property::set::DYNAMIC_LOCAL_MEMORY).
 ///
-/// The value of each is 1. A 0 means that it is not true, so the name is kept but not counted;
-/// another number is kept as well, and counts.
+/// The value of each is 1. A 0 means that it is not true: the name is kept but not counted. Another number is
+/// kept as well, and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// The names and their values.
@@ -31,7 +31,7 @@ impl Symbols {
         Named::read(sets, set).map(|values| Self { values })
     }
 
-    /// Makes these the names of the set called `set`.
+    /// Replaces the names of the set called `set` with these.
     pub fn write(&self, sets: &mut PropertySets<'_>, set: &'static str) {
         self.values.write(sets, set);
     }
@@ -41,14 +41,14 @@ impl Symbols {
         self.values.insert(name, 1);
     }
 
-    /// Whether it is true of `name`.
+    /// Returns whether it is true of `name`.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.values.get(name).is_some_and(|value| *value != 0)
     }
 
-    /// The names of which it is true, without those that only mean something to one run of the
-    /// reference runtime (see [`without_run_prefix`]).
+    /// Returns the names of which it is true. Names that only mean something to one run of the reference
+    /// runtime are left out (see [`without_run_prefix`]).
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values
             .iter()

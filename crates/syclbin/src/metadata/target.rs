@@ -19,12 +19,12 @@ pub enum Target<'t> {
     AmdGcn,
     /// `native_cpu`: code of the CPU that the host program runs on.
     NativeCpu,
-    /// One this crate does not know.
+    /// A target this crate does not know.
     Other(&'t str),
 }
 
 impl<'t> Target<'t> {
-    /// The target of a triple such as `spir64_gen-unknown-unknown`, or of its first component.
+    /// Returns the target of a triple such as `spir64_gen-unknown-unknown`, or of its first component.
     #[must_use]
     pub fn of_triple(triple: &'t str) -> Self {
         match triple.split('-').next().unwrap_or_default() {
@@ -39,7 +39,7 @@ impl<'t> Target<'t> {
         }
     }
 
-    /// As triples spell it.
+    /// Returns the spelling that triples use.
     #[must_use]
     pub const fn spelling(self) -> &'t str {
         match self {

@@ -53,7 +53,7 @@ impl VirtualFunctions {
         })
     }
 
-    /// Writes the set. Keys that are not known here are left alone.
+    /// Writes the set. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         let name = set::VIRTUAL_FUNCTIONS;
         put_list(sets, name, key::VIRTUAL_FUNCTIONS_SET, &self.defines);

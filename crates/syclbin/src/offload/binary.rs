@@ -19,7 +19,7 @@ pub(crate) struct Binary<'a> {
 }
 
 impl<'a> Binary<'a> {
-    /// The OffloadBinary at the start of `bytes`; what follows it is ignored.
+    /// Reads the OffloadBinary at the start of `bytes`; what follows it is ignored.
     #[inline]
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         const RECORD: &str = raw::Header::RECORD;
@@ -70,7 +70,7 @@ impl<'a> Binary<'a> {
         })
     }
 
-    /// Where entry `index` lies.
+    /// Returns where entry `index` lies.
     pub(crate) fn entry_at(&self, index: usize) -> u64 {
         // `parse` has shown that the entries lie in the file.
         self.entry_offset + (index * raw::Entry::SIZE) as u64
@@ -83,7 +83,7 @@ impl<'a> Binary<'a> {
         raw::Entry::read(self.bytes, at)
     }
 
-    /// The image of an entry.
+    /// Returns the image of an entry.
     #[inline]
     pub(crate) fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
         let range = (entry.image_offset, entry.image_size);

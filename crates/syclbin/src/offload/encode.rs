@@ -32,12 +32,12 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Version 1 holds one entry.
+/// Writes version 1, which holds one entry.
 pub(crate) fn version_1(entry: &Outgoing<'_>) -> Result<Vec<u8>, Error> {
     version(1, core::slice::from_ref(entry))
 }
 
-/// Version 2 holds any number of them.
+/// Writes version 2, which holds any number of entries.
 pub(crate) fn version_2(entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     version(2, entries)
 }
@@ -109,8 +109,8 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// Longest text that is shared. A reader allows each string 24 bytes of record (16 in version 1) times
-/// 16, so what is shared must be short, or it takes the file for a hostile one.
+/// Longest text that is shared. A reader allows each string 16 times the 24 bytes of its record (16 bytes in
+/// version 1). With longer shared texts, the reader would take the file for a hostile one.
 const SHARED: usize = 128;
 
 /// NUL-terminated texts, short ones once each.
@@ -130,7 +130,7 @@ impl StringTable {
         }
     }
 
-    /// Where `text` lies in the file.
+    /// Returns where `text` lies in the file, and adds it if necessary.
     fn add(&mut self, text: &[u8]) -> u64 {
         if let Some(offset) = self.offsets.get(text) {
             return *offset;

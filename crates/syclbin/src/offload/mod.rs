@@ -28,12 +28,12 @@ use encode::Outgoing;
 /// The strings of an entry: keys with values, which may be any bytes.
 pub type Strings<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
 
-/// What an image is, by number; any number survives.
+/// The kind of an image, by number; any number survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 
 impl ImageKind {
-    /// Not told.
+    /// Unspecified.
     pub const NONE: Self = Self(0);
     /// A native object.
     pub const OBJECT: Self = Self(1);
@@ -50,7 +50,7 @@ impl ImageKind {
     /// SYCLBIN, in DPC++ since mid-2025; LLVM itself does not know it.
     pub const SYCLBIN: Self = Self(7);
 
-    /// The name, if the kind is known.
+    /// Returns the name, if the kind is known.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -72,7 +72,7 @@ impl ImageKind {
 pub struct OffloadKind(pub u16);
 
 impl OffloadKind {
-    /// Not told.
+    /// Unspecified.
     pub const NONE: Self = Self(0);
     /// OpenMP.
     pub const OPENMP: Self = Self(1);
@@ -83,7 +83,7 @@ impl OffloadKind {
     /// SYCL. Before 2025 its number was 4.
     pub const SYCL: Self = Self(8);
 
-    /// The name, if the number is one of today's.
+    /// Returns the name, if the number is in use today.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -97,7 +97,7 @@ impl OffloadKind {
     }
 }
 
-/// One image of an OffloadBinary, and what is said of it.
+/// One image of an OffloadBinary, with its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// What the image is.
@@ -120,7 +120,7 @@ pub(crate) fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
 }
 
 impl Entry<'_> {
-    /// The same entry, borrowed from nowhere.
+    /// Converts the entry to one that borrows nothing.
     #[must_use]
     pub fn into_owned(self) -> Entry<'static> {
         Entry {
@@ -130,7 +130,7 @@ impl Entry<'_> {
         }
     }
 
-    /// The value of `key`, if it is text.
+    /// Returns the value of `key`, if it is text.
     #[must_use]
     pub fn string(&self, key: &str) -> Option<&str> {
         let (_, value) = self.strings.iter().find(|(name, _)| name == key)?;
@@ -138,8 +138,8 @@ impl Entry<'_> {
     }
 }
 
-/// All entries of one OffloadBinary or of several, one after the other, as compilers leave them in
-/// object files. Zeros may precede and follow each: linkers add them. The images are borrowed.
+/// Returns all entries of one OffloadBinary, or of several that follow one another, as compilers leave them
+/// in object files. Zeros may precede and follow each, because linkers add them. The images are borrowed.
 ///
 /// # Errors
 ///

@@ -1,14 +1,14 @@
 //! DPC++'s own base64: bits lowest first, no padding.
 //!
-//! The bytes are one long little-endian number and character `i` is its bits `6i..6i+6`, so this
-//! is not the base64 of RFC 4648 although the alphabet is the same.
+//! The bytes are one long little-endian number, and character `i` is its bits `6i..6i+6`. So this is not the
+//! base64 of RFC 4648, although the alphabet is the same.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The text of `bytes`: 4 characters for 3 bytes, 3 for 2, 2 for 1.
+/// Encodes `bytes` as text: 4 characters for 3 bytes, 3 for 2, 2 for 1.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity((bytes.len() * 4).div_ceil(3));
@@ -24,8 +24,8 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of `text`, or `None` if it has a character outside the alphabet or a length that no
-/// encoding has (4n + 1).
+/// Decodes `text`. Returns `None` if it has a character outside the alphabet, or a length that no encoding
+/// has (4n + 1).
 #[must_use]
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     if text.len() % 4 == 1 {

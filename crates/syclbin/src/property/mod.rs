@@ -30,13 +30,13 @@ pub mod set {
     pub const IMPORTED_SYMBOLS: &str = "SYCL/imported symbols";
     /// Symbols the module offers to others.
     pub const EXPORTED_SYMBOLS: &str = "SYCL/exported symbols";
-    /// Where the parts of each specialization constant lie, one key per constant.
+    /// The location of the parts of each specialization constant, one key per constant.
     pub const SPECIALIZATION_CONSTANTS: &str = "SYCL/specialization constants";
     /// The default values of all specialization constants, as one blob.
     pub const SPECIALIZATION_DEFAULTS: &str = "SYCL/specialization constants default values";
     /// The values in force of all specialization constants, as one blob.
     pub const SPECIALIZATION_SET_VALUES: &str = "SYCL/specialization constants set values";
-    /// Which device libraries are used; of old compilers.
+    /// Which device libraries are used; only old compilers write it.
     pub const DEVICELIB_REQ_MASK: &str = "SYCL/devicelib req mask";
     /// What a device library image implements.
     pub const DEVICELIB_METADATA: &str = "SYCL/devicelib metadata";
@@ -44,14 +44,14 @@ pub mod set {
     pub const PROGRAM_METADATA: &str = "SYCL/program metadata";
     /// How the module was compiled.
     pub const MISC_PROPERTIES: &str = "SYCL/misc properties";
-    /// Kernels that use `assert`; of old compilers.
+    /// Kernels that use `assert`; only old compilers write it.
     pub const ASSERT_USED: &str = "SYCL/assert used";
-    /// A name the reference runtime defines. No compiler writes the set and its layout is not
-    /// documented, so it is the one set without a view in [`metadata`](crate::metadata).
+    /// A name the reference runtime defines. Compilers do not write the set and its layout is not documented,
+    /// so it is the only set without a view in [`metadata`](crate::metadata).
     pub const MALLOC_USED: &str = "SYCL/malloc used";
     /// Device globals, one key per unique identifier.
     pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
-    /// Host pipes, one key per pipe; of old compilers.
+    /// Host pipes, one key per pipe; only old compilers write it.
     pub const HOST_PIPES: &str = "SYCL/host pipes";
     /// Sets of virtual functions the module defines or calls.
     pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
@@ -64,30 +64,30 @@ pub mod set {
     /// The C++ declaration of each kernel: key the symbol, value a byte array of UTF-8 text such
     /// as `void fill::iota(float start, float *out, int count)`.
     ///
-    /// This set is of this project, not of the SYCLBIN specification. Readers ignore sets they do
-    /// not know, so a file that has it loads everywhere.
+    /// This project defines this set, not the SYCLBIN specification. Readers ignore sets they do not know, so
+    /// a file that has it loads everywhere.
     pub const DECLARATIONS: &str = "SYCLBIN-RS/kernel declarations";
-    /// Structs and enumerations that kernels take: key the qualified name in C++, value a byte array
-    /// of UTF-8 text such as `struct Pair { int a[2]; /* 0 */ int b; /* 8 */ } /* size 12, align 4 */`,
-    /// with the offset of each member. See
-    /// [`signature::definition`](crate::signature::definition).
+    /// Structs and enumerations that kernels take, with the offset of each member. The key is the qualified
+    /// name in C++. The value is a byte array of UTF-8 text, such as
+    /// `struct Pair { int a[2]; /* 0 */ int b; /* 8 */ } /* size 12, align 4 */`.
+    /// See [`signature::definition`](crate::signature::definition).
     ///
-    /// This set is of this project too.
+    /// This project defines this set too.
     pub const LAYOUTS: &str = "SYCLBIN-RS/struct layouts";
     /// The types of device globals and specialization constants: key the identifier, value a byte
     /// array of UTF-8 text, the type as C++ spells it: `int[4]`.
     ///
-    /// This set is of this project too.
+    /// This project defines this set too.
     pub const VARIABLES: &str = "SYCLBIN-RS/variable types";
-    /// What a file was compiled from; in the properties of a file. See
+    /// The sources that a file was compiled from; in the properties of a file. See
     /// [`Sources`](crate::metadata::Sources).
     ///
-    /// This set is of this project too.
+    /// This project defines this set too.
     pub const SOURCES: &str = "SYCLBIN-RS/sources";
-    /// A file that stands for one that was not compiled, as on docs.rs, where there is no compiler;
-    /// in the properties of a file. Whatever is asked of its kernels is no mistake.
+    /// Marks a placeholder for a file that was not compiled, as on docs.rs, where a compiler is missing. It
+    /// is in the properties of a file. A request for any kernel of such a file is valid.
     ///
-    /// This set is of this project too.
+    /// This project defines this set too.
     pub const PLACEHOLDER: &str = "SYCLBIN-RS/placeholder";
 }
 
@@ -129,11 +129,11 @@ pub mod key {
     pub const JOINT_MATRIX_MAD: &str = "joint_matrix_mad";
     /// A target, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
     pub const COMPILE_TARGET: &str = "compile_target";
-    /// The one key of the sets of specialization constants' values.
+    /// The only key of the sets of specialization constants' values.
     pub const ALL: &str = "all";
-    /// The one key of [`DEVICELIB_REQ_MASK`](super::set::DEVICELIB_REQ_MASK).
+    /// The only key of [`DEVICELIB_REQ_MASK`](super::set::DEVICELIB_REQ_MASK).
     pub const DEVICELIB_REQ_MASK: &str = "DeviceLibReqMask";
-    /// The one key of [`DEVICELIB_METADATA`](super::set::DEVICELIB_METADATA).
+    /// The only key of [`DEVICELIB_METADATA`](super::set::DEVICELIB_METADATA).
     pub const BFLOAT16: &str = "bfloat16";
     /// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
     pub const IS_ESIMD_IMAGE: &str = "isEsimdImage";
@@ -177,7 +177,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The number, if it is one.
+    /// Returns the number, if the value is one.
     #[must_use]
     pub const fn as_u32(&self) -> Option<u32> {
         match self {
@@ -186,7 +186,7 @@ impl Value {
         }
     }
 
-    /// The bytes, if it has some.
+    /// Returns the bytes, if the value has some.
     #[must_use]
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
@@ -195,7 +195,7 @@ impl Value {
         }
     }
 
-    /// The bytes as text, if they are some.
+    /// Returns the bytes as text, if they are UTF-8.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         core::str::from_utf8(self.as_bytes()?).ok()
@@ -272,37 +272,37 @@ impl<'a> PropertySet<'a> {
         }
     }
 
-    /// The name, such as `SYCL/kernel names`.
+    /// Returns the name, such as `SYCL/kernel names`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many properties it has.
+    /// Returns the number of properties.
     #[must_use]
     pub fn len(&self) -> usize {
         self.properties.len()
     }
 
-    /// Whether it has none, which is legal.
+    /// Returns whether the set has no properties, which is legal.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.properties.is_empty()
     }
 
-    /// The keys, in the order of the file.
+    /// Returns the keys, in file order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.properties.iter().map(|(key, _)| key.as_ref())
     }
 
-    /// The properties, in the order of the file.
+    /// Returns the properties, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.properties
             .iter()
             .map(|(key, value)| (key.as_ref(), value))
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         let place = *self.places.get(key)?;
@@ -321,35 +321,35 @@ impl<'a> PropertySet<'a> {
 }
 
 impl<'a> PropertySets<'a> {
-    /// The sets, in the order of the file.
+    /// Returns the sets, in file order.
     pub fn iter(&self) -> impl Iterator<Item = &PropertySet<'a>> {
         self.sets.iter()
     }
 
-    /// Whether there is no set.
+    /// Returns whether there are no sets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
 
-    /// The set called `name`.
+    /// Returns the set called `name`.
     #[must_use]
     pub fn set(&self, name: &str) -> Option<&PropertySet<'a>> {
         self.sets.get(*self.places.get(name)?)
     }
 
-    /// The value of `key` in the set called `set`.
+    /// Returns the value of `key` in the set called `set`.
     #[must_use]
     pub fn get(&self, set: &str, key: &str) -> Option<&Value> {
         self.set(set)?.get(key)
     }
 
-    /// Adds an empty set, unless there is one of this name.
+    /// Adds an empty set, unless a set of this name exists.
     pub fn insert_set(&mut self, name: impl Into<Cow<'a, str>>) {
         self.set_mut(name.into());
     }
 
-    /// Sets a property; one of the same set and key keeps its place and takes the new value.
+    /// Sets a property. An existing property of the same set and key keeps its place and takes the new value.
     ///
     /// The text form has no escapes, so not every name and value can be written: see
     /// [`Inexpressible`].
@@ -362,7 +362,7 @@ impl<'a> PropertySets<'a> {
         self.set_mut(set.into()).insert(key.into(), value.into());
     }
 
-    /// The same sets, borrowed from nowhere.
+    /// Converts the sets to ones that borrow nothing.
     #[must_use]
     pub fn into_owned(self) -> PropertySets<'static> {
         let mut owned = PropertySets::default();
@@ -375,7 +375,7 @@ impl<'a> PropertySets<'a> {
         owned
     }
 
-    /// Takes out the properties of a set whose keys `keep` refuses. The set stays, empty or not.
+    /// Removes the properties of a set whose keys `keep` rejects. The set stays, empty or not.
     pub fn retain(&mut self, set: &str, mut keep: impl FnMut(&str) -> bool) {
         let Some(place) = self.places.get(set) else {
             return;
@@ -387,7 +387,7 @@ impl<'a> PropertySets<'a> {
             .collect();
     }
 
-    /// Takes a set out, with all its properties.
+    /// Removes a set with all its properties, and returns it.
     pub fn remove_set(&mut self, name: &str) -> Option<PropertySet<'a>> {
         let place = self.places.remove(name)?;
         for later in self.places.values_mut().filter(|later| **later > place) {

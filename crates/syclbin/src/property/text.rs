@@ -20,12 +20,12 @@ pub struct Inexpressible {
 }
 
 impl<'a> PropertySets<'a> {
-    /// Reads the text form. The empty text has no sets; a set or key that comes twice is merged
-    /// and the last value counts, as in LLVM's reader.
+    /// Reads the text form. The empty text has no sets. A set or key that occurs twice is merged and the last
+    /// value counts, as in LLVM's reader.
     ///
     /// # Errors
     ///
-    /// When a line does not follow the grammar; the offset is that of the line.
+    /// When a line does not follow the grammar. The error has the offset of the line.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         let text = core::str::from_utf8(text)
             .map_err(|error| Error::new(RECORD, error.valid_up_to() as u64, ErrorKind::Utf8))?;
@@ -70,11 +70,11 @@ impl<'a> PropertySets<'a> {
         Ok(sets)
     }
 
-    /// The text form.
+    /// Returns the text form.
     ///
     /// # Errors
     ///
-    /// When a name or a value has what the text form cannot hold.
+    /// When the text form cannot hold a name or a value.
     pub fn to_text(&self) -> Result<String, Inexpressible> {
         let mut text = String::new();
         for set in self.iter() {
@@ -98,7 +98,7 @@ impl<'a> PropertySets<'a> {
     }
 }
 
-/// Why the text form cannot hold `key`, if it cannot.
+/// Returns why the text form cannot hold `key`, if it cannot.
 pub(crate) fn key_problem(key: &str) -> Option<&'static str> {
     match key {
         "" => Some("the key is empty"),

@@ -1,5 +1,5 @@
-//! Kernels of PTX: what they take, and what they say of their work-groups. Names are those of the PTX
-//! ISA, its chapters on kernel parameters and on performance-tuning directives.
+//! Kernels of PTX: their parameters, and what they say of their work-groups. Names are those of the PTX ISA,
+//! chapters on kernel parameters and on performance-tuning directives.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,27 +17,27 @@ pub struct Kernel {
     pub name: String,
     /// Its parameters in order.
     pub parameters: Vec<Parameter>,
-    /// The one size of work-groups: work-items along x, y and z (`.reqntid`).
+    /// The only size of work-groups: work-items along x, y and z (`.reqntid`).
     pub required_local_size: Option<[u32; 3]>,
     /// The most work-items of a work-group along x, y and z (`.maxntid`); of compilers that mean a
     /// product, all of it along x.
     pub max_local_size: Option<[u32; 3]>,
-    /// Whether the text has it once more as `NAME_with_offset`, for ranges that do not start at zero.
-    /// That one takes three `u32` more at its end, 12 bytes: the offset along x, y and z.
+    /// Whether the text also has it as `NAME_with_offset`, for ranges that do not start at zero. That variant
+    /// takes three more `u32` at its end, 12 bytes: the offset along x, y and z.
     pub has_offset_variant: bool,
-    /// Whether it uses memory of the work-group whose size the launch says: itself, in a function that it
-    /// calls, or because DPC++ made such for it (`NAME_shared_mem`).
+    /// Whether it uses work-group memory whose size is given at launch. It does so itself, in a function that
+    /// it calls, or because DPC++ made such memory for it (`NAME_shared_mem`).
     pub uses_dynamic_shared_memory: bool,
     /// Whether it uses scratch memory (`get_work_group_scratch_memory`), itself or in a function that it
-    /// calls. That is the start of the memory of the work-group whose size the launch says, so places that
-    /// are passed have to lie behind as many bytes as the launch gives for it.
+    /// calls. Scratch memory is the start of the work-group memory whose size is given at launch. So places
+    /// that are passed have to lie behind as many bytes as the launch gives for it.
     pub uses_scratch_memory: bool,
 }
 
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name, if it is none that compilers make up.
+    /// Its name, unless a compiler made it up.
     pub name: Option<String>,
     /// What is passed.
     pub ty: Passed,
@@ -54,16 +54,15 @@ pub struct Place {
     pub offset: u64,
     /// How many it has.
     pub size: u64,
-    /// To what it is aligned.
+    /// Its alignment in bytes.
     pub align: u64,
 }
 
 /// What is passed for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// A number, or a pointer that nothing tells from one. A `.u32` may also be a place in the memory
-    /// of the work-group, in bytes from its start: so DPC++ passes local accessors and
-    /// `work_group_memory`.
+    /// A number, or a pointer that looks like a number. A `.u32` may also be a place in work-group memory, in
+    /// bytes from its start: DPC++ passes local accessors and `work_group_memory` that way.
     Number {
         /// What kind of number.
         kind: Kind,
@@ -81,7 +80,7 @@ pub enum Passed {
     Bytes {
         /// How many.
         size: u64,
-        /// To what they are aligned.
+        /// Their alignment in bytes.
         align: u64,
     },
     /// Something else.
@@ -115,7 +114,7 @@ pub enum Space {
 }
 
 impl Passed {
-    /// How many bytes it has and to what they are aligned.
+    /// Returns how many bytes it has and their alignment.
     const fn size_and_align(self) -> Option<(u64, u64)> {
         match self {
             Self::Number { bits, .. } | Self::Pointer { bits, .. } => {
@@ -129,7 +128,7 @@ impl Passed {
 }
 
 impl Kernel {
-    /// How many bytes its parameters have together; `None` where one is not known.
+    /// Returns how many bytes its parameters have together, or `None` where a size is unknown.
     #[must_use]
     pub fn parameter_bytes(&self) -> Option<u64> {
         match self.parameters.last() {
@@ -138,7 +137,7 @@ impl Kernel {
         }
     }
 
-    /// Whether `other` is this kernel for ranges with an offset.
+    /// Returns whether `other` is this kernel for ranges with an offset.
     pub(super) fn is_offset_variant(&self, other: &Self) -> bool {
         let Some((last, rest)) = other.parameters.split_last() else {
             return false;
@@ -150,7 +149,7 @@ impl Kernel {
             && (rest.iter().zip(&self.parameters)).all(|(a, b)| a.ty == b.ty)
     }
 
-    /// What stands between `.entry` and the body.
+    /// Reads the text between `.entry` and the body.
     pub(super) fn parse(tokens: &mut Tokens<'_>) -> Self {
         let mut kernel = Self {
             name: text(tokens.next().unwrap_or_default()),
@@ -185,7 +184,7 @@ impl Kernel {
     }
 }
 
-/// What the name of a kernel for ranges with an offset has more.
+/// The suffix of a kernel's name for ranges with an offset.
 pub(super) const OFFSET_VARIANT: &str = "_with_offset";
 
 fn place(end: u64, ty: Passed) -> Option<Place> {
@@ -199,7 +198,7 @@ fn place(end: u64, ty: Passed) -> Option<Place> {
     })
 }
 
-/// The numbers of a directive, 1 for those that are left out.
+/// Returns the numbers of a directive, with 1 for each that is left out.
 fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
     let at = words.iter().position(|word| *word == directive)?;
     let numbers = words[at + 1..].iter().filter(|word| **word != b",");
@@ -214,7 +213,7 @@ fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
 }
 
 impl Parameter {
-    /// The alignment of a pointer that is none to memory of the work-group.
+    /// Returns the alignment of a pointer, unless it points to work-group memory.
     pub(crate) fn global_align(&self) -> Option<u64> {
         let local = matches!(
             self.ty,
@@ -231,7 +230,7 @@ impl Parameter {
         let pointer = matches!(ty, Passed::Pointer { .. });
         let align = Some(align).filter(|align| pointer && *align > 1 && align.is_power_of_two());
         let name = text(name);
-        // What LLVM and NVIDIA's compilers make up.
+        // Names that LLVM and NVIDIA's compilers make up.
         let made_up = name
             .strip_prefix(kernel)
             .is_some_and(|rest| rest.starts_with("_param_"));

@@ -1,4 +1,4 @@
-//! PTX, NVIDIA's text form of code: its version and target, its kernels and what they take, its
+//! Reads PTX, NVIDIA's text form of code: its version and target, its kernels and their parameters, its
 //! variables, and what it lacks.
 //!
 //! ```
@@ -14,17 +14,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What it makes of SYCL (by DPC++, and by the compiler library of 2026.2):
+//! How SYCL appears in PTX (by DPC++, and by the compiler library of 2026.2):
 //!
-//! - A kernel that asks for its global id comes twice, see [`Kernel::has_offset_variant`].
-//! - SYCL's dimensions are turned around: the last is x.
-//! - Memory of the work-group is one block whose size the launch says. Parameters are places in it, see
-//!   [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is no parameter, as it is in
-//!   SPIR-V, but the first bytes of the block, see [`Kernel::uses_scratch_memory`]: what the other
-//!   parameters are given lies behind it.
+//! - A kernel that asks for its global id occurs twice, see [`Kernel::has_offset_variant`].
+//! - SYCL's dimensions are reversed: the last is x.
+//! - Work-group memory is one block whose size is given at launch. Parameters are places in it, see
+//!   [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is a parameter in SPIR-V only. In
+//!   PTX it is the first bytes of the block, see [`Kernel::uses_scratch_memory`]. The memory of the other
+//!   parameters lies behind it.
 //! - A specialization constant is a variable, see [`constant_variable`].
 //!
-//! Code inside of functions is not looked at, but for the names it uses.
+//! Inside functions, only the names that the code uses are read.
 
 mod kernel;
 mod target;
@@ -45,40 +45,40 @@ pub use variable::Variable;
 use variable::{Linkage, declared};
 pub use version::Version;
 
-/// Functions that the driver has for every text.
+/// Functions that the driver provides to every text.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
 /// The memory that `get_work_group_scratch_memory` returns.
 const SCRATCH: &[u8] = b"__sycl_dynamicLocalMemoryPlaceholder_GV";
 
-/// What a PTX text has.
+/// The content of a PTX text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     /// The version of PTX it is written in.
     pub version: Version,
     /// The first GPUs it is for.
     pub target: Target,
-    /// The kernels in the order of the text, each name once. Those for ranges with an offset are not
-    /// among them, but for one that has no other form.
+    /// The kernels in the order of the text, each name once. Kernels for ranges with an offset are left out,
+    /// unless they have no other form.
     pub kernels: Vec<Kernel>,
-    /// Functions that it calls and does not have, without those that every driver has. Only a linker
-    /// takes such a text (`cuLinkAddData`).
+    /// Functions that it calls and does not have, except functions that every driver has. Only a linker takes
+    /// such a text (`cuLinkAddData`).
     pub imports: Vec<String>,
     /// Functions that others can call.
     pub exports: Vec<String>,
-    /// Functions and kernels that others may have as well (`.weak`), of which a linker takes one. The
-    /// functions are among `exports`, too.
+    /// Functions and kernels that others may have as well (`.weak`); a linker takes one of each. The
+    /// functions are also among `exports`.
     pub weak_exports: Vec<String>,
-    /// Variables that can be found by their names, in memory of the device (`.global`, `.const`).
+    /// Variables that can be found by their names, in device memory (`.global`, `.const`).
     pub variables: Vec<Variable>,
 }
 
 impl Module {
-    /// Reads a text. What is not understood of a parameter makes it [`Passed::Other`].
+    /// Reads a text. A parameter that is not understood becomes [`Passed::Other`].
     ///
     /// # Errors
     ///
-    /// When it is no PTX, or does not say its version and target.
+    /// When it is not PTX, or does not say its version and target.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let (module, fault) = Self::read(bytes);
         match fault {
@@ -87,19 +87,19 @@ impl Module {
         }
     }
 
-    /// The kernel of that name.
+    /// Returns the kernel called `name`.
     #[must_use]
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// The variable of that name.
+    /// Returns the variable called `name`.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|found| found.name == name)
     }
 
-    /// All that is understood, and the first fault.
+    /// Returns all that is understood, and the first fault.
     pub(crate) fn read(bytes: &[u8]) -> (Self, Option<Error>) {
         let mut reader = Reader::default();
         let fault = reader.read(bytes);
@@ -107,12 +107,12 @@ impl Module {
     }
 }
 
-/// The name that the variable of the specialization constant `key` has in PTX. `key` is the name in set
-/// [`SPECIALIZATION_CONSTANTS`](crate::property::set::SPECIALIZATION_CONSTANTS).
+/// Returns the name that the variable of the specialization constant `key` has in PTX. `key` is the name in
+/// set [`SPECIALIZATION_CONSTANTS`](crate::property::set::SPECIALIZATION_CONSTANTS).
 ///
-/// PTX has no constants that can be set when it is compiled. `syclbin-clang` makes each a visible
-/// variable in the memory of the device, with the default value: whoever launches a kernel with another
-/// one writes it there first.
+/// PTX has no constants that can be set when it is compiled. `syclbin-clang` makes each a visible variable in
+/// device memory, with the default value. A launcher that wants another value writes it there before the
+/// launch.
 ///
 /// ```
 /// use syclbin::ptx::constant_variable;
@@ -133,7 +133,7 @@ pub fn constant_variable(key: &str) -> String {
     name
 }
 
-/// Whether `bytes` are PTX: after comments comes its version.
+/// Returns whether `bytes` are PTX: its version follows after comments.
 pub(crate) fn is_ptx(bytes: &[u8]) -> bool {
     Tokens::new(bytes).next() == Some(b".version")
 }
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         fault
     }
 
-    /// What comes after the head of a function: its body, of which the known names are kept, or `;`.
+    /// Reads what follows the head of a function: its body, of which the known names are kept, or `;`.
     fn body(&mut self, tokens: &mut Tokens<'a>) -> BTreeSet<&'a [u8]> {
         let mut mentions = BTreeSet::new();
         if tokens.peek() != Some(b"{") {
@@ -298,7 +298,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The functions that use memory of the work-group for which `wanted` holds, themselves or through
+    /// Returns the functions that use work-group memory for which `wanted` holds, themselves or through
     /// others.
     fn using(&self, wanted: impl Fn(&[u8]) -> bool) -> BTreeSet<&'a [u8]> {
         let mut callers: BTreeMap<&[u8], Vec<&'a [u8]>> = BTreeMap::new();
@@ -365,7 +365,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Of kernels that are there twice, with an offset of the global id and without, the plain one.
+/// Drops the offset variant of each kernel that exists with and without an offset of the global id.
 fn without_offset_variants(mut kernels: Vec<Kernel>) -> Vec<Kernel> {
     let mut places = BTreeMap::new();
     for (at, kernel) in kernels.iter().enumerate() {

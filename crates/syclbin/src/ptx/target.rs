@@ -9,21 +9,21 @@ use super::Version;
 pub struct Target {
     /// The compute capability without its point: 75, 90, 120.
     pub number: u32,
-    /// What narrows down where the code runs.
+    /// A restriction of where the code runs, if any.
     pub suffix: Option<Suffix>,
 }
 
-/// What narrows down where code runs.
+/// A restriction of where code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suffix {
-    /// `a`: on GPUs of that very number.
+    /// `a`: only on GPUs of exactly that number.
     Architecture,
-    /// `f`: on GPUs of that family, which are those of the same first number from there on.
+    /// `f`: only on GPUs of that family, which have the same first number, from that number on.
     Family,
 }
 
 impl Target {
-    /// The target of a number, without a suffix.
+    /// Creates the target of a number, without a suffix.
     #[must_use]
     pub const fn new(number: u32) -> Self {
         Self {
@@ -57,19 +57,19 @@ impl Target {
         })
     }
 
-    /// The first number of the compute capability.
+    /// Returns the first number of the compute capability.
     #[must_use]
     pub const fn major(self) -> u32 {
         self.number / 10
     }
 
-    /// The second number of the compute capability.
+    /// Returns the second number of the compute capability.
     #[must_use]
     pub const fn minor(self) -> u32 {
         self.number % 10
     }
 
-    /// Whether a driver can compile PTX for this target to code of a GPU of the compute capability
+    /// Returns whether a driver can compile PTX for this target to code of a GPU of the compute capability
     /// `major.minor`.
     #[must_use]
     pub const fn ptx_runs_on(self, major: u32, minor: u32) -> bool {
@@ -79,7 +79,7 @@ impl Target {
         }
     }
 
-    /// Whether native code (a cubin) for this target runs on a GPU of the compute capability
+    /// Returns whether native code (a cubin) for this target runs on a GPU of the compute capability
     /// `major.minor`.
     #[must_use]
     pub const fn native_runs_on(self, major: u32, minor: u32) -> bool {
@@ -90,7 +90,8 @@ impl Target {
         }
     }
 
-    /// The first version of PTX that has this target; `None` of targets that this crate does not know.
+    /// Returns the first version of PTX that has this target, or `None` for targets that this crate does not
+    /// know.
     #[must_use]
     pub const fn first_version(self) -> Option<Version> {
         let (major, minor) = match self.number {

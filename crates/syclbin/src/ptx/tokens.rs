@@ -1,4 +1,4 @@
-//! Words of PTX, without comments; what is between words is passed over.
+//! Words of PTX, without comments; everything between words is skipped.
 
 use alloc::string::String;
 
@@ -10,17 +10,17 @@ impl<'a> Tokens<'a> {
         Self(bytes)
     }
 
-    /// How many bytes are left.
+    /// Returns how many bytes are left.
     pub(super) const fn left(&self) -> usize {
         self.0.len()
     }
 
-    /// The next word, which stays the next.
+    /// Returns the next word without consuming it.
     pub(super) fn peek(&self) -> Option<&'a [u8]> {
         self.clone().next()
     }
 
-    /// Goes past the `}` of a `{` that was read, and tells of the words between.
+    /// Skips past the `}` of a `{` that was read, and calls `each` with the words between.
     pub(super) fn skip_block(&mut self, mut each: impl FnMut(&'a [u8])) {
         let mut depth = 1usize;
         while depth > 0
@@ -48,7 +48,7 @@ impl<'a> Iterator for Tokens<'a> {
             match (first, rest.first()) {
                 (b'/', Some(b'/')) => self.0 = skip_past(b"\n"),
                 (b'/', Some(b'*')) => self.0 = skip_past(b"*/"),
-                // A text, such as the name of a source, is one word that means nothing here.
+                // A string, such as the name of a source, is one word that means nothing here.
                 (b'"', _) => {
                     self.0 = skip_past(b"\"");
                     return Some(b"\"");
@@ -60,7 +60,7 @@ impl<'a> Iterator for Tokens<'a> {
                     return Some(word);
                 }
                 (b' ' | b'\t' | b'\r' | b'\n', _) => self.0 = rest,
-                // A mark is a word of its own, so that text is not taken for PTX past it.
+                // A punctuation mark is a word of its own, so that text is not taken for PTX past it.
                 _ => {
                     let (mark, after) = self.0.split_at(1);
                     self.0 = after;
@@ -75,7 +75,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'$' | b'%')
 }
 
-/// A number without a sign, in the ways that compilers write one where sizes stand.
+/// Reads a number without a sign, as compilers write sizes.
 pub(super) fn number(word: &[u8]) -> Option<u64> {
     let digits = word.iter().all(u8::is_ascii_digit);
     str::from_utf8(word).ok()?.parse().ok().filter(|_| digits)

@@ -15,29 +15,29 @@ pub struct Variable {
     pub space: Space,
     /// How many bytes it has.
     pub size: u64,
-    /// To what it is aligned, in bytes.
+    /// Its alignment in bytes.
     pub align: u64,
 }
 
-/// Who knows a name.
+/// Where a name is visible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Linkage {
     /// This text alone.
     #[default]
     Own,
-    /// Whoever links it: `.visible`, `.common`.
+    /// Every text that is linked with it: `.visible`, `.common`.
     Visible,
-    /// The same, and others may have it as well: `.weak`.
+    /// The same, and other texts may have it as well: `.weak`.
     Weak,
     /// It is in another text.
     Extern,
 }
 
-/// What is declared after `.global`, `.const` or `.shared`, up to its `;`.
+/// Reads the declarations after `.global`, `.const` or `.shared`, up to their `;`.
 pub(super) fn declared(tokens: &mut Tokens<'_>, space: Space) -> Vec<Variable> {
     let mut words: Vec<&[u8]> = Vec::new();
     let (mut in_value, mut found) = (false, Vec::new());
-    // Those after a comma have the type of the first.
+    // Variables after a comma have the type of the first.
     let mut ty: Vec<&[u8]> = Vec::new();
     while let Some(token) = tokens.next() {
         match token {
@@ -82,7 +82,7 @@ fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
     let mut size = element;
     while let Some((_, word)) = rest.next() {
         match word {
-            // An array whose size is not said is one of the other text's, or of the launch's.
+            // An array without a size gets it from the other text or from the launch.
             b"[" => match rest.next()?.1 {
                 b"]" => size = 0,
                 count => size = size.checked_mul(number(count)?)?,

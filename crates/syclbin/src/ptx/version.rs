@@ -11,9 +11,9 @@ pub struct Version {
     pub minor: u32,
 }
 
-/// The release of CUDA, as `cuDriverGetVersion` says it, and the PTX that came with it: the PTX ISA,
-/// its chapter "PTX Release History". From 13.0 on both count alike; that of 13.5 was seen in its
-/// assembler.
+/// The release of CUDA, as `cuDriverGetVersion` reports it, and the PTX version that came with it. The source
+/// is the PTX ISA, chapter "PTX Release History". From 13.0 on both count alike; the version of 13.5 was seen
+/// in its assembler.
 const RELEASES: [(u32, u32, u32); 31] = [
     (7000, 4, 2),
     (7050, 4, 3),
@@ -49,15 +49,15 @@ const RELEASES: [(u32, u32, u32); 31] = [
 ];
 
 impl Version {
-    /// A version by its two numbers.
+    /// Creates a version from its two numbers.
     #[must_use]
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
 
-    /// The highest version that a driver takes, by the version of CUDA that `cuDriverGetVersion` says:
-    /// 12040 for 12.4. Of a driver newer than this crate it is the highest known, so the driver may
-    /// take more. `None` before CUDA 7.
+    /// Returns the highest version that a driver takes. `cuda` is the version that `cuDriverGetVersion`
+    /// reports: 12040 for 12.4. For a driver newer than this crate it is the highest known version, so the
+    /// driver may take more. Returns `None` before CUDA 7.
     ///
     /// ```
     /// use syclbin::ptx::Version;
@@ -74,8 +74,8 @@ impl Version {
         known.map(|(_, major, minor)| Self::new(*major, *minor))
     }
 
-    /// The first release of CUDA whose driver takes this version, as `cuDriverGetVersion` says it;
-    /// `None` where it is newer than this crate.
+    /// Returns the first release of CUDA whose driver takes this version, as `cuDriverGetVersion` reports it.
+    /// Returns `None` for a version newer than this crate.
     #[must_use]
     pub fn first_driver(self) -> Option<u32> {
         if self.major == 9 && self.minor < 100 {

@@ -8,8 +8,8 @@ use alloc::string::String;
 
 use crate::error::{Error, ErrorKind};
 
-/// A cursor over one record of `N` bytes: reads its fields in order. The size is part of the type,
-/// so that no field needs a check of its own.
+/// A cursor over one record of `N` bytes, which reads its fields in order. The size is part of the type, so
+/// fields need no checks of their own.
 pub(crate) struct Fields<'a, const N: usize> {
     bytes: &'a [u8; N],
     at: usize,
@@ -118,7 +118,8 @@ pub(crate) fn slice<'a>(
     }
 }
 
-/// The error for a range that is not there. Apart, so that reading what is whole stays short.
+/// Returns the error for a range that is not there. It is a separate function, so that reading a valid file
+/// stays short.
 #[cold]
 fn beyond(
     record: String,

@@ -140,7 +140,7 @@ pub struct StringEntry {
 }
 
 impl StringEntry {
-    /// Bytes on disk in an OffloadBinary of this version.
+    /// Returns its bytes on disk in an OffloadBinary of this version.
     #[must_use]
     pub const fn size(version: u32) -> usize {
         if version == 1 { 16 } else { 24 }

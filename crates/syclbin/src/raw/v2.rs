@@ -1,4 +1,4 @@
-//! Version 2 of SYCLBIN: an OffloadBinary with an entry for everything, told apart by strings.
+//! Version 2 of SYCLBIN: an OffloadBinary with an entry for everything; strings say what each is.
 //!
 //! A draft: no released runtime reads it yet. It is described in pull request 22089 of intel/llvm.
 

@@ -1,11 +1,12 @@
-//! Bytes to meaning. Nothing in the input makes this panic, allocate more than a small multiple of
-//! the input, or take more than linear time.
+//! Parses files. No input causes a panic, an allocation of more than a small multiple of the input, or more
+//! than linear time.
 //!
-//! [`parse`] reads a whole file into a [`Syclbin`]. [`File`] is the view beneath it: it looks at
-//! what it is asked for, so opening a file takes the same time for one image as for a thousand in
-//! version 1, and time by the number of records, not of bytes, in version 2. In version 1 the modules
-//! of a hostile file can all claim the same images: who walks a [`File`] through all of them looks at
-//! those again for each, where [`parse`] gives an error.
+//! [`parse`] reads a whole file into a [`Syclbin`]. [`File`] is the view beneath it, which reads only what it
+//! is asked for. In version 1, opening a file takes the same time for one image as for a thousand. In version
+//! 2 the time grows with the number of records, not of bytes.
+//!
+//! In version 1 the modules of a hostile file can all claim the same images. Code that walks a [`File`]
+//! through all modules reads those images again for each module; [`parse`] returns an error.
 //!
 //! ```
 //! # use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, write};
@@ -54,7 +55,7 @@ pub fn parse(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
     File::parse(bytes)?.to_model()
 }
 
-/// A file whose frame has been checked. Its records are read, and checked, when asked for.
+/// A file whose frame has been checked. Its records are read and checked on request.
 #[derive(Clone, Debug)]
 pub struct File<'a> {
     container: Container,
@@ -63,7 +64,7 @@ pub struct File<'a> {
     more: Option<Box<More<'a>>>,
 }
 
-/// What a wrapper has besides SYCLBIN.
+/// Content of a wrapper besides SYCLBIN.
 #[derive(Clone, Debug)]
 struct More<'a> {
     strings: Strings<'a>,
@@ -77,12 +78,12 @@ enum Layout<'a> {
 }
 
 impl<'a> File<'a> {
-    /// Tells the container and finds its parts.
+    /// Detects the container and locates its parts.
     ///
     /// # Errors
     ///
-    /// When the bytes are no SYCLBIN file, or a part lies outside of them. In version 2, also when
-    /// the strings of an entry do not say what it is.
+    /// When the bytes are not a SYCLBIN file, or a part lies outside of them. In version 2, also when the
+    /// strings of an entry do not say what it is.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.starts_with(&raw::MAGIC) {
             let tables = v1::Tables::locate(bytes, 0)?;
@@ -138,13 +139,13 @@ impl<'a> File<'a> {
         }
     }
 
-    /// How the file is wrapped.
+    /// Returns the container that wraps the file.
     #[must_use]
     pub fn container(&self) -> Container {
         self.container
     }
 
-    /// Properties of the whole file.
+    /// Returns the properties of the whole file.
     ///
     /// # Errors
     ///
@@ -156,20 +157,20 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Strings of the wrapper that SYCLBIN gives no meaning to: in version 1 those of the wrapper's
-    /// entry, in version 2 those of the global metadata's.
+    /// Returns the strings of the wrapper that SYCLBIN gives no meaning to. In version 1 these belong to the
+    /// wrapper's entry, in version 2 to the entry of the global metadata.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         self.more.as_ref().map_or(&NO_STRINGS, |more| &more.strings)
     }
 
-    /// Entries of the wrapper that are not SYCLBIN's.
+    /// Returns the entries of the wrapper that do not belong to SYCLBIN.
     #[must_use]
     pub fn foreign(&self) -> &[Entry<'a>] {
         self.more.as_ref().map_or(&[], |more| &more.foreign)
     }
 
-    /// How many abstract modules there are.
+    /// Returns the number of abstract modules.
     #[must_use]
     pub fn module_count(&self) -> usize {
         match &self.layout {
@@ -178,11 +179,11 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The abstract module `index`.
+    /// Returns the abstract module `index`.
     ///
     /// # Errors
     ///
-    /// When the file has none of this index, or its header claims what is not there.
+    /// When the file has no module of this index, or its header claims what is not there.
     pub fn module(&self, index: usize) -> Result<AbstractModule<'_, 'a>, Error> {
         if index >= self.module_count() {
             let kind = ErrorKind::Records {
@@ -200,16 +201,16 @@ impl<'a> File<'a> {
         Ok(AbstractModule { index, parts })
     }
 
-    /// All abstract modules, in order.
+    /// Returns all abstract modules, in order.
     ///
     /// # Errors
     ///
-    /// Each as [`Self::module`].
+    /// Each item fails as [`Self::module`] does.
     pub fn modules(&self) -> impl Iterator<Item = Result<AbstractModule<'_, 'a>, Error>> {
         (0..self.module_count()).map(|index| self.module(index))
     }
 
-    /// Where the SYCLBIN header starts, or 0 in version 2, which has none.
+    /// Returns where the SYCLBIN header starts, or 0 in version 2, which has no header.
     pub(crate) fn offset(&self) -> u64 {
         match &self.layout {
             Layout::V1(tables) => tables.base,
@@ -217,7 +218,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// How many IR images and how many native images there are, whoever claims them.
+    /// Returns how many IR images and how many native images there are, whichever modules claim them.
     pub(crate) fn image_counts(&self) -> (usize, usize) {
         match &self.layout {
             Layout::V1(tables) => tables.image_counts(),
@@ -227,8 +228,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// All images once, whoever claims them. Empty in version 2, where the wrapper's entries are
-    /// the images.
+    /// Returns each image once, whichever modules claim it. Empty in version 2, where the wrapper's entries
+    /// are the images.
     pub(crate) fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
         let tables = match &self.layout {
             Layout::V1(tables) => Some(tables),
@@ -243,12 +244,12 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Everything, with all property sets.
+    /// Reads everything, with all property sets.
     ///
     /// # Errors
     ///
-    /// When a record does not hold together, or several claim the same bytes: no writer shares, and
-    /// a small file must not mean a huge one.
+    /// When a record does not hold together, or several records claim the same bytes. No writer shares bytes,
+    /// and a small file must not expand to a huge one.
     pub fn to_model(&self) -> Result<Syclbin<'a>, Error> {
         let mut budget = Limits::new(&self.layout);
         let global = budget.metadata(self.global()?)?;
@@ -313,13 +314,13 @@ enum Parts<'f, 'a> {
 static NO_STRINGS: Strings<'static> = Vec::new();
 
 impl<'a> AbstractModule<'_, 'a> {
-    /// Its place in the file.
+    /// Returns its index in the file.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// What a launcher must know of the kernels.
+    /// Returns what a launcher must know of the kernels.
     ///
     /// # Errors
     ///
@@ -331,7 +332,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Strings of its entry that SYCLBIN gives no meaning to; version 1 has no place for them.
+    /// Returns the strings of its entry that SYCLBIN gives no meaning to; version 1 has none.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         match &self.parts {
@@ -340,7 +341,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// How many IR images and how many native images it has.
+    /// Returns how many IR images and how many native images it has.
     #[must_use]
     pub fn image_counts(&self) -> (usize, usize) {
         match &self.parts {
@@ -349,7 +350,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Where its header lies, if it has one.
+    /// Returns its header, if it has one.
     pub(crate) fn header(&self) -> Option<&v1::Module> {
         match &self.parts {
             Parts::V1(_, module) => Some(module),
@@ -357,7 +358,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Its IR images, then its native ones.
+    /// Returns its IR images, then its native images.
     ///
     /// # Errors
     ///
@@ -386,36 +387,36 @@ pub struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Whether it stands among the native images, or among the IR modules.
+    /// Returns whether it is a native image; otherwise it is an IR module.
     #[must_use]
     pub fn is_native(&self) -> bool {
         self.native
     }
 
-    /// What the file says of it.
+    /// Returns the metadata that the file has for it.
     #[must_use]
     pub fn metadata(&self) -> Metadata<'a> {
         self.metadata
     }
 
-    /// The code.
+    /// Returns the code.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whose image it is, for messages.
+    /// Returns the owner of the image, for messages.
     pub(crate) fn owner(&self) -> Owner {
         self.metadata.owner
     }
 
-    /// Where the code starts in the file.
+    /// Returns where the code starts in the file.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Strings of its entry that SYCLBIN gives no meaning to; version 1 has no place for them.
+    /// Returns the strings of its entry that SYCLBIN gives no meaning to; version 1 has none.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         &self.strings
@@ -431,13 +432,13 @@ pub struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
-    /// The text form.
+    /// Returns the text form.
     #[must_use]
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// Where it starts in the file.
+    /// Returns where the text starts in the file.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
@@ -447,14 +448,14 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     ///
-    /// When a line does not follow the grammar; the offset is that of the line, in the file.
+    /// When a line does not follow the grammar. The error has the offset of the line in the file.
     pub fn parse(&self) -> Result<PropertySets<'a>, Error> {
         PropertySets::parse(self.text)
             .map_err(|error| error.within(format!("{}: metadata", self.owner), self.offset))
     }
 }
 
-/// Whose record it is, for errors.
+/// The owner of a record, for errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Owner {
     File,
@@ -476,7 +477,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// How much the records of a file may claim in sum.
+/// Limits for the total that the records of a file may claim.
 struct Limits {
     metadata: Budget,
     ir: Budget,

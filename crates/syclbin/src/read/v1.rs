@@ -1,5 +1,4 @@
-//! Version 1: headers and two byte tables. Nothing but the extents of the tables is looked at
-//! before it is asked for.
+//! Version 1: headers and two byte tables. Opening a file only checks the extents of the tables.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -9,8 +8,8 @@ use super::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{slice, v1};
 
-/// A file whose header was found to fit: where its parts lie follows from that. The header is not
-/// kept, which makes opening a file cheaper than all else there is to save.
+/// A file with a valid header: where its parts lie follows from that. The header is not kept, which saves
+/// more time on opening a file than anything else could.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     bytes: &'a [u8],

@@ -52,7 +52,7 @@ impl Role {
     }
 }
 
-/// A module of which not everything has been seen.
+/// A module that is not read completely yet.
 #[derive(Default)]
 struct Partial<'a> {
     metadata: Option<(Metadata<'a>, Strings<'a>)>,
@@ -61,10 +61,10 @@ struct Partial<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Sorts the entries of `binary`, or says that none of them is of SYCLBIN version 2.
+    /// Sorts the entries of `binary`. Returns `None` if they do not belong to SYCLBIN version 2.
     pub(super) fn sort(binary: &Binary<'a>) -> Result<Option<Self>, Error> {
         let mut global = None;
-        // An index must be below the number of entries, so this is no larger than their table.
+        // An index must be below the number of entries, so this is at most as large as their table.
         let mut modules: Vec<Partial<'a>> = Vec::new();
         let mut foreign = Vec::new();
         let mut known = false;

@@ -9,13 +9,13 @@ use super::spirv::Module;
 use super::spirv::types::{Record, TypeId};
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 
-/// Types nest; what goes deeper is bytes.
+/// Types nest; deeper types are bytes.
 const MAX_DEPTH: usize = 32;
 
-/// What the types of one module mean. Each is looked at once.
+/// What the types of one module mean. Each is examined once.
 pub(super) struct Meanings<'m> {
     module: &'m Module,
-    /// And whether the sign of its integers is known.
+    /// The meaning of each type, and whether the sign of its integers is known.
     known: BTreeMap<u32, (Element, bool)>,
 }
 
@@ -27,16 +27,16 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// What is in memory where the code has a `ty`, and whether the sign of its integers is known.
-    /// `None` for a type without a size.
+    /// Returns what is in memory where the code has a `ty`, and whether the sign of its integers is known.
+    /// Returns `None` for a type without a size.
     pub(super) fn element(&mut self, ty: TypeId, layouts: &mut Layouts) -> Option<(Element, bool)> {
         self.at_depth(ty.0, layouts, MAX_DEPTH)
     }
 
-    /// What a pointer to `ty` points to.
+    /// Returns what a pointer to `ty` points to.
     pub(super) fn pointee(&mut self, ty: TypeId, layouts: &mut Layouts) -> (Pointee, bool) {
         match self.element(ty, layouts) {
-            // A struct without name is none of C++: the compiler made it to address memory.
+            // A struct without a name does not come from C++: the compiler made it to address memory.
             Some((Element::Struct(id), _))
                 if layouts.get(id).is_none_or(|layout| layout.name.is_empty()) =>
             {
@@ -47,8 +47,8 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// What a device global of `size` bytes has, whose variable is a `ty`. Unless the variable is
-    /// the value itself, a pointer stands before it; bytes may fill up between the two.
+    /// Returns what a device global of `size` bytes holds, whose variable is a `ty`. Unless the variable is
+    /// the value itself, a pointer precedes it, and padding may follow the pointer.
     pub(super) fn device_global(&self, ty: TypeId, size: u64, image_scope: bool) -> Option<TypeId> {
         let types = &self.module.types;
         let members = match types.get(ty.0)? {
@@ -64,24 +64,24 @@ impl<'m> Meanings<'m> {
             }
             _ => return None,
         };
-        // What fills up comes first; a hostile struct has many members, of many variables.
+        // Padding comes first; a hostile struct has many members, of many variables.
         let mut members = members.iter().take(2).map(|member| TypeId(*member));
         members.find(|member| self.size(*member) == Some(size))
     }
 
-    /// Bytes of a `ty`, where that is known.
+    /// Returns the bytes of a `ty`, where they are known.
     pub(super) fn size(&self, ty: TypeId) -> Option<u64> {
         self.module.types.size(ty.0).map(|(size, _)| size)
     }
 
-    /// The bits of an integer in `ty` that is wider than any of C++. Clang makes one of bit-fields that fill more
-    /// than 64 bits without a gap.
+    /// Returns the bits of an integer in `ty` that is wider than every integer of C++. Clang makes such an
+    /// integer of bit-fields that fill more than 64 bits without a gap.
     pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
         self.module.types.wide_integer(ty.0)
     }
 
-    /// Bytes of `ty` if it is an array: as a pointee, that is how much there is. An array of one
-    /// does not tell: one without a size becomes that too.
+    /// Returns the bytes of `ty` if it is an array: as a pointee, this is the size of the memory. An array of
+    /// one element says nothing, because an array without a size becomes that too.
     pub(super) fn array(&self, ty: TypeId) -> Option<u64> {
         match self.module.types.get(ty.0)? {
             Record::Array {
@@ -91,12 +91,12 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// What memory holds where the code has a `ty`.
+    /// Returns what memory holds where the code has a `ty`.
     pub(super) fn memory(&self, ty: TypeId) -> MemoryMap {
         MemoryMap::of_code(ty, self.module)
     }
 
-    /// What C++ calls the struct `ty`, as far as the code has it.
+    /// Returns the C++ name of the struct `ty`, as far as the code has it.
     pub(super) fn name(&self, ty: TypeId) -> &str {
         plain(self.module.type_name(ty))
     }
@@ -172,8 +172,8 @@ impl<'m> Meanings<'m> {
         Some(meaning)
     }
 
-    /// What is behind a pointer in memory. Compilers with opaque pointers have bytes there,
-    /// whatever it is. A struct is only named: it may point back.
+    /// Returns what is behind a pointer in memory. Compilers with opaque pointers always have bytes there. A
+    /// struct is only named: it may point back.
     fn shallow(&mut self, id: u32, layouts: &mut Layouts) -> (Pointee, bool) {
         let unknown = (Pointee::Unknown(None), true);
         match self.module.types.get(id) {
@@ -233,7 +233,7 @@ impl<'m> Meanings<'m> {
                 let of = Box::new(Element::Scalar(Scalar::U64));
                 (Element::Array { of, count }, true)
             }
-            // Four may be three: they take the same room, and the code does not tell them apart.
+            // Four may be three: they take the same space, and the code does not distinguish them.
             ("vec", Element::Array { of, count }) if matches!(count, 1 | 2 | 8 | 16) => {
                 match (*of, u32::try_from(count)) {
                     (Element::Scalar(of), Ok(count)) => (Element::Vector { of, count }, known),
@@ -248,7 +248,7 @@ impl<'m> Meanings<'m> {
     }
 }
 
-/// The name of a struct in C++, as far as the code has it: `struct.ns::Pair.12` is `ns::Pair`.
+/// Returns the name of a struct in C++, as far as the code has it: `struct.ns::Pair.12` is `ns::Pair`.
 fn plain(name: &str) -> &str {
     let name = ["struct.", "class."]
         .iter()

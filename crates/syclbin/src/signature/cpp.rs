@@ -50,7 +50,7 @@ pub(super) enum Spelled {
     Foreign,
 }
 
-/// Reads a type; `None` for what is no type.
+/// Reads a type; `None` for any other text.
 pub(super) fn parse(text: &str) -> Option<Spelled> {
     read(text, MAX_DEPTH)
 }

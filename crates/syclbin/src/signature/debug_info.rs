@@ -1,6 +1,6 @@
-//! Kernel declarations, the types of variables and the structs both name, from debug information
-//! (`NonSemantic.Shader.DebugInfo.100` and `.200`), which DPC++ writes under `-g`: the only place
-//! that tells `unsigned n` from `int n` in an `extern "C"` kernel, and what members are called.
+//! Kernel declarations, types of variables, and the structs that both name, from debug information
+//! (`NonSemantic.Shader.DebugInfo.100` and `.200`). DPC++ writes it under `-g`. It is the only source that
+//! distinguishes `unsigned n` from `int n` in an `extern "C"` kernel, and that has the names of members.
 //! Instruction numbers are those of that extended instruction set.
 
 use alloc::collections::BTreeMap;
@@ -53,9 +53,8 @@ const OF_ELEMENTS: [&str; 4] = [
 
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
-/// Instructions repeat texts, and names repeat inside of names, so a small hostile module can mean
-/// very long declarations: this many bytes are made of one module, and as many more for each of its
-/// instructions.
+/// Instructions repeat texts, and names repeat inside names, so a small hostile module can mean very long
+/// declarations. One module may make this many bytes, and as many more for each of its instructions.
 const MAX_TEXT: usize = 64 * 1024;
 const MAX_TEXT_OF_ONE: usize = 256;
 /// The member of every functor that asks for a `kernel_handler`.
@@ -66,20 +65,20 @@ const OF_VARIABLES: [&str; 2] = [
     "sycl::specialization_id<",
 ];
 
-/// What debug information tells of a module's kernels.
+/// What debug information says of a module's kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
-    /// The declaration of each kernel that is described, by its symbol. That of a functor has its
-    /// members as parameters, and that of a lambda what it captures.
+    /// The declaration of each kernel that is described, by its symbol. The parameters of a functor are its
+    /// members; the parameters of a lambda are what it captures.
     pub declarations: BTreeMap<String, Declaration>,
-    /// The type of each device global and specialization constant, by its identifier without what
-    /// tells sources apart ([`mangled::without_source`]).
+    /// The type of each device global and specialization constant. The key is the identifier without the part
+    /// that distinguishes sources ([`mangled::without_source`]).
     pub variables: BTreeMap<String, String>,
     /// The structs and enumerations that these declarations and types name, and those inside of them, by name.
     pub definitions: BTreeMap<String, Definition>,
 }
 
-/// What the module's debug information tells of its kernels; nothing where there is none.
+/// Returns what the module's debug information says of its kernels; empty where there is none.
 #[must_use]
 pub fn describe(module: &Module) -> Described {
     let mut described = Described::default();
@@ -109,8 +108,8 @@ pub fn describe(module: &Module) -> Described {
     described
 }
 
-/// Debug information for SPIR-V has no alignments. Those of structs that a kernel takes or points to
-/// stand with the arguments of the code, so that `alignas` is not lost.
+/// Debug information for SPIR-V lacks alignments. The arguments in the code have the alignments of structs
+/// that a kernel takes or points to, so `alignas` is not lost.
 fn align(
     declaration: &Declaration,
     passed: &[Parameter],
@@ -146,8 +145,8 @@ fn align(
     }
 }
 
-/// The arrays of a functor are passed in structs that no source has. What they are, the functor tells
-/// where it is described itself; that they have as many bytes is checked when the file is read.
+/// The arrays of a functor are passed in structs that do not occur in any source. A functor that is described
+/// itself tells what they are. Reading the file checks that they have as many bytes.
 fn name_arrays(functor: &mut Declaration, definitions: &BTreeMap<String, Definition>) {
     let Some(Definition::Struct { members, .. }) = definitions.get(&functor.name) else {
         return;
@@ -203,7 +202,7 @@ impl<'m> DebugInfo<'m> {
                     }
                 }
                 LOCAL_VARIABLE => {
-                    // A variable without argument number is no parameter.
+                    // A parameter is a variable with an argument number.
                     if let [_, _, _, _, _, function, _, _] = e.operands[..] {
                         info.variables.entry(function).or_default().push(e);
                     }
@@ -214,8 +213,8 @@ impl<'m> DebugInfo<'m> {
         info
     }
 
-    /// The variables that a host may reach, by their identifiers. The code has those of device
-    /// globals; specialization constants are known by their symbols.
+    /// Returns the variables that a host may reach, by their identifiers. Identifiers of device globals are
+    /// in the code; specialization constants are known by their symbols.
     fn variables_of_hosts(&self) -> Vec<(String, &'m Extended)> {
         let hosts = self.module.host_names().map(|(name, id)| (id, name));
         let hosts = BTreeMap::from_iter(hosts);
@@ -238,7 +237,7 @@ impl<'m> DebugInfo<'m> {
         named.collect()
     }
 
-    /// The type of the value of a variable that a host can reach.
+    /// Returns the type of the value of a variable that a host can reach.
     fn value_type(&mut self, variable: &Extended) -> Option<String> {
         let mut ty = self.instructions.get(variable.operands.get(1)?).copied()?;
         if ty.instruction == TYPE_QUALIFIER {
@@ -259,7 +258,8 @@ impl<'m> DebugInfo<'m> {
         readable.then_some(text)
     }
 
-    /// The declaration of a kernel: that of the function it calls, if it is one, as C++ has it.
+    /// Returns the declaration of a kernel. A free-function kernel has the declaration of the function it
+    /// calls, as C++ has it.
     fn declaration(&mut self, symbol: &str) -> Option<Declaration> {
         let name = mangled::parse(symbol).map(|name| name.qualified());
         let function = mangled::plain_function(symbol)
@@ -281,7 +281,7 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
-    /// The types of a function's parameters.
+    /// Returns the types of a function's parameters.
     fn parameter_types(&self, function: u32) -> Option<&'m [u32]> {
         let function = self.instructions.get(&function)?;
         let ty = self.instructions.get(function.operands.get(1)?)?;
@@ -291,8 +291,8 @@ impl<'m> DebugInfo<'m> {
         }
     }
 
-    /// The names of a function's parameters by their number, from 1: a parameter without name has
-    /// none.
+    /// Returns the names of a function's parameters by their number, from 1. A parameter without a name has
+    /// no entry.
     fn parameter_names(&self, function: u32, count: usize) -> BTreeMap<u32, String> {
         let mut names = BTreeMap::new();
         for variable in self.variables.get(&function).into_iter().flatten() {
@@ -316,7 +316,7 @@ impl<'m> DebugInfo<'m> {
         names
     }
 
-    /// The parameters of a function.
+    /// Returns the parameters of a function.
     fn parameters(&mut self, function: u32) -> Option<Vec<DeclaredParameter>> {
         let types = self.parameter_types(function)?;
         let mut names = self.parameter_names(function, types.len());
@@ -331,7 +331,8 @@ impl<'m> DebugInfo<'m> {
             .collect()
     }
 
-    /// What a functor has, from the arguments that it became. Those of one accessor have one name.
+    /// Returns the members of a functor, from the arguments that it became. Those of one accessor have one
+    /// name.
     fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<DeclaredParameter>> {
         let lowered = self.parameters(function)?;
         let types = self.parameter_types(function)?;
@@ -381,7 +382,7 @@ impl<'m> DebugInfo<'m> {
                     format!("sycl::ext::oneapi::experimental::work_group_memory<{pointee}{counts}>")
                 }
                 _ if name == HANDLER => "sycl::kernel_handler".into(),
-                // An array of a functor is passed in a struct that no source has.
+                // An array of a functor is passed in a struct that does not occur in any source.
                 _ if parameter.ty == "__wrapper_class" => {
                     let size = match passed[at].ty {
                         ParameterType::ByValue { ty } => self.module.types.size(ty.0)?.0,
@@ -422,7 +423,7 @@ impl<'m> DebugInfo<'m> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// A type as C++ spells it. What it names is defined along the way.
+    /// Returns a type as C++ spells it, and defines what it names.
     fn type_text(&mut self, id: u32, depth: usize) -> Option<String> {
         let depth = depth.checked_sub(1)?;
         let Some(e) = self.instructions.get(&id).copied() else {
@@ -478,7 +479,7 @@ impl<'m> DebugInfo<'m> {
         Some(text)
     }
 
-    /// Defines what the arguments of a template name. It may stand nowhere else.
+    /// Defines what the arguments of a template name. They may be named nowhere else.
     fn define_arguments(&mut self, template: &Extended, depth: usize) {
         for argument in template.operands.iter().skip(1) {
             let argument = self.instructions.get(argument);
@@ -489,8 +490,8 @@ impl<'m> DebugInfo<'m> {
         }
     }
 
-    /// How many elements a dimension of an array has: a constant, or a range of which the count is
-    /// the one part that is said.
+    /// Returns how many elements a dimension of an array has. It is a constant, or a range that gives only
+    /// the count.
     fn count(&self, id: u32) -> Option<u64> {
         let count = match self.instructions.get(&id) {
             Some(range) if range.instruction == TYPE_SUBRANGE => {
@@ -648,7 +649,7 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
-    /// The type of a member, `bytes[N]` where it cannot be told, and its alignment.
+    /// Returns the type of a member, `bytes[N]` where it is unknown, and its alignment.
     fn member_type(&mut self, ty: u32, size: u64, depth: usize) -> (String, u64) {
         use cpp::parse;
         let bytes = || (format!("bytes[{size}]"), 1);
@@ -681,7 +682,7 @@ impl<'m> DebugInfo<'m> {
         (text, align)
     }
 
-    /// Bits that a type has in memory.
+    /// Returns the bits that a type has in memory.
     fn bits(&self, ty: u32, depth: usize) -> Option<u64> {
         let depth = depth.checked_sub(1)?;
         let e = self.instructions.get(&ty)?;
@@ -704,7 +705,7 @@ impl<'m> DebugInfo<'m> {
         }
     }
 
-    /// Whether a class has no members, and so takes no room as a base.
+    /// Returns whether a class has no members, and so takes no space as a base.
     fn is_empty(&self, ty: u32, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else {
             return false;
@@ -734,7 +735,7 @@ impl<'m> DebugInfo<'m> {
         }
     }
 
-    /// `name` behind the names of what it stands in.
+    /// Returns `name` behind the names of its scopes.
     fn qualified(&self, name: &str, mut scope: u32) -> Option<String> {
         let mut text = String::from(name);
         for _ in 0..MAX_DEPTH {
@@ -746,7 +747,7 @@ impl<'m> DebugInfo<'m> {
                 TYPE_COMPOSITE => (self.string(e.operands.first()), e.operands.get(5)),
                 _ => break,
             };
-            // SYCL's inline namespace is never written.
+            // Sources never write SYCL's inline namespace.
             if let Some(own) = own.filter(|own| !own.is_empty() && *own != "_V1") {
                 text = format!("{own}::{text}");
                 self.spend(&text)?;
@@ -758,7 +759,7 @@ impl<'m> DebugInfo<'m> {
 
     /// Counts `text` against what may be made of one module.
     fn spend(&self, text: &str) -> Option<()> {
-        // An empty text is work as well.
+        // An empty text costs work as well.
         self.budget
             .set(self.budget.get().checked_sub(text.len() + 1)?);
         Some(())
@@ -786,7 +787,7 @@ impl Member {
         }
     }
 
-    /// Where bytes end.
+    /// Returns where bytes end.
     fn end(&self) -> Option<u64> {
         let size = self.ty.strip_prefix("bytes[")?.strip_suffix(']')?;
         self.offset.checked_add(size.parse().ok()?)

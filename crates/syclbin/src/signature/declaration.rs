@@ -1,9 +1,8 @@
 //! C++ declarations of kernels, as text: `void fill::iota(float start, float *out, int count)`.
 //!
-//! This is the form in which signatures travel in a file (set
-//! [`DECLARATIONS`](crate::property::set::DECLARATIONS)): people can read it, and the documentation
-//! of a stub shows it as it is. Types are in canonical spelling: no typedefs, `unsigned int` and
-//! not `unsigned`.
+//! Files store signatures in this form (set [`DECLARATIONS`](crate::property::set::DECLARATIONS)). People can
+//! read it, and the documentation of a stub shows it unchanged. Types are in canonical spelling: no typedefs,
+//! and `unsigned int` instead of `unsigned`.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -29,7 +28,7 @@ pub struct DeclaredParameter {
 }
 
 impl Declaration {
-    /// Reads what [`Display`](fmt::Display) writes; `None` for anything that is not of that form.
+    /// Reads what [`Display`](fmt::Display) writes. Returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("void ")?.strip_suffix(')')?;
@@ -106,7 +105,7 @@ const TYPE_WORDS: [&str; 12] = [
     "void", "__bf16",
 ];
 
-/// The parts between the commas that stand in no bracket.
+/// Returns the parts between the commas that are outside of all brackets.
 pub(super) fn split_list(list: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0usize, 0);

@@ -1,9 +1,9 @@
 //! Structs and enumerations of C++, as text with offsets:
 //! `struct Particle { float mass; /* 0 */ double position[3]; /* 8 */ } /* size 32, align 8 */`.
 //!
-//! This is the form in which they travel in a file (set
-//! [`LAYOUTS`](crate::property::set::LAYOUTS)), so that people can read them. Types are spelled as in
-//! [declarations](super::declaration); `bytes[N]` are bytes of which no more is known.
+//! Files store them in this form (set [`LAYOUTS`](crate::property::set::LAYOUTS)), so that people can read
+//! them. Types are spelled as in [declarations](super::declaration); `bytes[N]` are bytes without known
+//! content.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -38,14 +38,14 @@ pub enum Definition {
 pub struct Member {
     /// The type, an array with its counts: `double[3]`.
     pub ty: String,
-    /// The name; that of its type for a base class, and `_` for bytes without a name.
+    /// The name. A base class has the name of its type, and bytes without a name have `_`.
     pub name: String,
     /// Bytes from the beginning of the struct.
     pub offset: u64,
 }
 
 impl Definition {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -75,7 +75,7 @@ impl Definition {
         }
     }
 
-    /// Reads what [`Display`](fmt::Display) writes; `None` for anything that is not of that form.
+    /// Reads what [`Display`](fmt::Display) writes. Returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix("enum ") {

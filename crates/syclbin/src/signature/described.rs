@@ -15,10 +15,10 @@ use super::types::{Element, Enum, Field, Layout, Layouts, Pointee, StructId};
 use crate::model::AbstractModule;
 use crate::property::{Value, set};
 
-/// Structs nest; what goes deeper has no layout.
+/// Structs nest; deeper structs do not get a layout.
 const MAX_DEPTH: usize = 32;
 
-/// What is shared by the modules of a file.
+/// State that the modules of a file share.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) layouts: Layouts,
@@ -72,7 +72,7 @@ impl Names {
         id
     }
 
-    /// Why each struct cannot be passed, of those that a conflict touches.
+    /// Returns the layouts, and for each struct that a conflict touches why it cannot be passed.
     pub(super) fn conflicts(mut self) -> (Layouts, BTreeMap<StructId, Unsupported>) {
         // A struct stands behind those it holds.
         for (id, layout) in self.layouts.iter() {
@@ -130,7 +130,7 @@ impl<'m> Described<'m> {
         }
     }
 
-    /// What a struct or enumeration is; `None` where the file does not say.
+    /// Returns what a struct or enumeration is, or `None` where the file does not say.
     pub(super) fn named(
         &mut self,
         name: &str,
@@ -235,7 +235,7 @@ impl<'m> Described<'m> {
         })))
     }
 
-    /// What memory holds where C++ says `spelled`.
+    /// Returns what memory holds where C++ says `spelled`.
     pub(super) fn element_of(
         &mut self,
         spelled: &Spelled,
@@ -282,7 +282,7 @@ impl<'m> Described<'m> {
         })
     }
 
-    /// What is behind a pointer in memory. A struct there is only named: it may point back.
+    /// Returns what is behind a pointer in memory. A struct there is only named: it may point back.
     fn shallow(&mut self, spelled: &Spelled, names: &mut Names) -> Pointee {
         match spelled {
             Spelled::Void => Pointee::Void,
@@ -307,8 +307,8 @@ impl<'m> Described<'m> {
         }
     }
 
-    /// What is behind a pointer or in memory of a work-group. What the file does not describe has at
-    /// most a name.
+    /// Returns what is behind a pointer or in work-group memory. What the file does not describe has at most
+    /// a name.
     pub(super) fn pointee(
         &mut self,
         spelled: &Spelled,

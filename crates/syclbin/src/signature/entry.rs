@@ -1,7 +1,7 @@
-//! Parameters of kernels of PTX: held against what is declared, or told from the PTX alone.
+//! Parameters of PTX kernels: compared with their declaration, or taken from the PTX alone.
 //!
-//! PTX tells sizes. It does not tell signs, and not always pointers from integers: what is not known is
-//! marked, or a reason.
+//! PTX has sizes. It does not have signs, and does not always distinguish pointers from integers. What is not
+//! known is marked, or a reason.
 
 use alloc::format;
 use alloc::vec;
@@ -14,8 +14,8 @@ use super::types::{
 };
 use super::{Argument, Unsupported, unsupported};
 
-/// Whether arguments of PTX can be a parameter of type `ty`. Those that the compiler removed are
-/// nothing.
+/// Checks whether arguments of PTX can be a parameter of type `ty`. `None` stands for each argument that the
+/// compiler removed.
 pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> Result<(), Passed> {
     let [first, ranges @ ..] = passed else {
         return Ok(());
@@ -129,7 +129,7 @@ pub(super) fn named(
     }
 }
 
-/// A struct of which no more is known than its size.
+/// Returns a struct of which only the size is known.
 fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> StructId {
     let field = Field {
         name: None,
@@ -146,8 +146,8 @@ fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> StructId {
     })
 }
 
-/// The parameters of a kernel of which only the PTX is known. `shared`: numbers may be places in memory
-/// of the work-group.
+/// Returns the parameters of a kernel of which only the PTX is known. `shared`: numbers may be places in
+/// work-group memory.
 pub(super) fn undeclared(
     passed: &[Parameter],
     removed: &[bool],

@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// Types and names nest; a symbol that goes deeper is not read.
 const MAX_DEPTH: usize = 64;
-/// Substitutions repeat text, so a short hostile symbol can mean very long types: this many bytes
-/// are made of one symbol at most.
+/// Substitutions repeat text, so a short hostile symbol can mean very long types. This is the limit of bytes
+/// for one symbol.
 const MAX_TEXT: usize = 64 * 1024;
 
 /// What a symbol says of its kernel or variable.
@@ -31,7 +31,7 @@ pub struct KernelName {
 }
 
 impl KernelName {
-    /// The name with all that qualifies it: `fill::iota`, `scale<int>`.
+    /// Returns the name with all its qualifiers: `fill::iota`, `scale<int>`.
     #[must_use]
     pub fn qualified(&self) -> String {
         let name = join(&self.path, &self.base);
@@ -41,7 +41,7 @@ impl KernelName {
         }
     }
 
-    /// Whether all parts of it are identifiers.
+    /// Returns whether all parts of it are identifiers.
     fn is_plain(&self) -> bool {
         let identifier = |part: &String| {
             !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric())
@@ -51,7 +51,7 @@ impl KernelName {
     }
 }
 
-/// Reads a kernel's symbol; `None` where it has parts that this module does not know, such as an
+/// Reads a kernel's symbol. Returns `None` where it has parts that this module does not know, such as an
 /// unnamed lambda.
 #[must_use]
 pub fn parse(symbol: &str) -> Option<KernelName> {
@@ -65,7 +65,7 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
         parser.template_arguments = name.template_arguments.clone();
         // What is unknown from here on leaves the name readable.
         let parameters = parser.function_type(!name.template_arguments.is_empty());
-        // Types of the kernel's own namespace repeat its name, with the prefix that is no part of it.
+        // Types of the kernel's own namespace repeat its name, with the prefix that does not belong to it.
         let plain = |ty: String| ty.replace(KERNEL_PREFIX, "");
         name.parameters = parameters.map(|types| types.into_iter().map(plain).collect());
         name
@@ -82,8 +82,8 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
     name.is_plain().then_some(name)
 }
 
-/// The identifier of a variable without what tells sources apart: DPC++ puts `uid`, a number and
-/// three underscores before the symbol of one that is seen in one source only.
+/// Returns the identifier of a variable without the part that distinguishes sources. DPC++ puts `uid`, a
+/// number and three underscores before the symbol of a variable that only one source sees.
 #[must_use]
 pub fn without_source(symbol: &str) -> &str {
     match symbol.split_once("____Z") {
@@ -94,8 +94,8 @@ pub fn without_source(symbol: &str) -> &str {
     }
 }
 
-/// Reads the identifier of a variable: `_ZN2ns6radiusE` is `ns::radius`. Namespaces without a name
-/// are left out. `None` where it cannot be read.
+/// Reads the identifier of a variable: `_ZN2ns6radiusE` is `ns::radius`. Unnamed namespaces are left out.
+/// Returns `None` for an identifier that cannot be read.
 #[must_use]
 pub fn variable(symbol: &str) -> Option<KernelName> {
     let symbol = without_source(symbol);
@@ -153,7 +153,7 @@ impl<'s> Parser<'s> {
 
     /// `<source-name>`: a length and that many bytes.
     fn source_name(&mut self) -> Option<&'s str> {
-        // What is seen in one source only.
+        // A symbol that only one source sees.
         if let Some(rest) = self.rest.strip_prefix('L')
             && rest.starts_with(|c: char| c.is_ascii_digit())
         {
@@ -167,7 +167,7 @@ impl<'s> Parser<'s> {
         let length: usize = self.rest.get(..digits)?.parse().ok()?;
         let name = self.rest.get(digits..digits.checked_add(length)?)?;
         self.rest = self.rest.get(digits + length..)?;
-        // What no compiler takes for a name would be shown to people as one.
+        // Otherwise text that compilers reject as a name would be shown to people as a name.
         let letters = name
             .chars()
             .all(|c| c.is_alphanumeric() || "_$.".contains(c));
@@ -216,8 +216,8 @@ impl<'s> Parser<'s> {
                 continue;
             }
             parts.push(String::from(self.source_name()?));
-            // Every prefix is a candidate, but not the whole: that of a function never is one, and
-            // that of a type is made one by `ty`.
+            // Every prefix is a candidate, but not the whole name. The name of a function never is a
+            // candidate, and `ty` makes the name of a type one.
             if !self.rest.starts_with('E') {
                 let base = parts.pop()?;
                 self.substitute(join(&parts, &base))?;
@@ -406,10 +406,10 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("DF16b", "__bf16"),
 ];
 
-/// An array of `count` (none: as many as there are) of what `element` spells: `int[2][8]` is two
-/// arrays of eight.
+/// Returns an array of `count` elements (empty: as many as there are) of what `element` spells: `int[2][8]`
+/// is two arrays of eight.
 pub(super) fn array(element: &str, count: &str) -> String {
-    // The brackets at the end are the inner dimensions; those of a template argument are not.
+    // The brackets at the end are the inner dimensions; brackets of a template argument are not.
     let mut base = element;
     while let Some((rest, _)) = base
         .strip_suffix(']')
@@ -420,7 +420,7 @@ pub(super) fn array(element: &str, count: &str) -> String {
     format!("{base}[{count}]{}", &element[base.len()..])
 }
 
-/// A path of C++. SYCL's types stand in an inline namespace, which nobody writes.
+/// A path of C++. SYCL's types stand in an inline namespace, which sources never write.
 fn join(path: &[String], base: &str) -> String {
     let mut text = String::new();
     for part in path.iter().map(String::as_str).chain([base]) {
@@ -438,7 +438,7 @@ fn join(path: &[String], base: &str) -> String {
     }
 }
 
-/// An instance of a template, as people write it: what is always the same is left out.
+/// Returns an instance of a template, as people write it: arguments that are always the same are left out.
 fn instance(name: &str, arguments: &[String]) -> String {
     const EXPERIMENTAL: &str = "sycl::ext::oneapi::experimental::";
     let arguments = match (name.strip_prefix(EXPERIMENTAL), arguments) {
@@ -471,14 +471,14 @@ const MODES: [(&str, &str); 6] = [
     ("1029", "atomic"),
 ];
 
-/// The type whose type-info name is `symbol` (`_ZTSN2ns4PairIiEE`), as C++ spells it.
+/// Returns the type whose type-info name is `symbol` (`_ZTSN2ns4PairIiEE`), as C++ spells it.
 pub(super) fn type_info(symbol: &str) -> Option<String> {
     let mut parser = Parser::new(symbol.strip_prefix("_ZTS")?);
     let text = parser.ty(0)?;
     parser.rest.is_empty().then_some(text)
 }
 
-/// The symbol that `kernel`, a free function, would have as a plain function: for `extern "C"` its
+/// Returns the symbol that `kernel`, a free function, would have as a plain function: for `extern "C"` its
 /// name.
 pub(super) fn plain_function(kernel: &str) -> Option<String> {
     if let Some(name) = kernel.strip_prefix(KERNEL_PREFIX) {

@@ -9,8 +9,8 @@ use super::spirv::Module;
 use super::spirv::types::{Record, TypeId};
 use super::types::{Element, Layouts, Scalar};
 
-/// Types nest, and repeat each other: what is beyond so many steps is not compared. Kernels take four
-/// kilobytes of arguments at most, and an array of numbers is one step.
+/// Types nest, and repeat each other. After this many steps, comparing stops. Kernels take four kilobytes of
+/// arguments at most, and an array of numbers is one step.
 const MAX_STEPS: usize = 1024;
 const MAX_DEPTH: usize = 32;
 
@@ -33,7 +33,7 @@ enum Kind {
     Pointer,
 }
 
-/// What memory holds where, in order.
+/// The content of memory, in order.
 #[derive(Debug, Default)]
 pub(super) struct MemoryMap {
     runs: Vec<Run>,
@@ -41,14 +41,14 @@ pub(super) struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// What `element` says.
+    /// Returns the memory map of `element`.
     pub(super) fn of_element(element: &Element, layouts: &Layouts) -> Self {
         let mut memory = Self::default();
         memory.element(0, element, layouts, MAX_DEPTH);
         memory
     }
 
-    /// What the type `ty` of the code says.
+    /// Returns the memory map of the type `ty` of the code.
     pub(super) fn of_code(ty: TypeId, module: &Module) -> Self {
         let mut memory = Self::default();
         memory.code(0, ty.0, module, MAX_DEPTH);
@@ -65,7 +65,7 @@ impl MemoryMap {
         self.one(start, scalar.size(), kind);
     }
 
-    /// The first byte at which `self` and `other` differ.
+    /// Returns the first byte at which `self` and `other` differ.
     pub(super) fn difference(&self, other: &Self) -> Option<u64> {
         let (mut left, mut right) = (self.runs.iter().peekable(), other.runs.iter().peekable());
         while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
@@ -92,7 +92,7 @@ impl MemoryMap {
         None
     }
 
-    /// What it took to make it.
+    /// Returns how many steps it took to make it.
     pub(super) const fn steps(&self) -> usize {
         self.steps
     }
@@ -200,7 +200,7 @@ impl MemoryMap {
                 self.code(start, *of, module, depth);
                 self.repeat(from, start, size(*of), u64::from(*count));
             }
-            // What the compiler fills room with.
+            // The compiler's padding.
             Some(Record::Array { of, .. }) if matches!(types.get(*of), Some(Record::Int(8))) => {}
             Some(Record::Array { of, count }) => {
                 self.code(start, *of, module, depth);

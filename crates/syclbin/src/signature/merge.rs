@@ -18,8 +18,8 @@ use crate::property::set;
 
 /// Arguments that an accessor becomes: its pointer, two ranges, an id.
 const OF_ACCESSOR: usize = 4;
-/// Steps of comparing memory that are made for one file: a hostile one repeats large structs. Beyond,
-/// sizes alone are compared.
+/// Limit for the steps of comparing memory in one file, because a hostile file repeats large structs. Beyond
+/// it, only sizes are compared.
 const MAX_STEPS: usize = 1 << 20;
 
 /// An argument of the code before any was removed.
@@ -28,7 +28,7 @@ enum Slot<'p> {
     Passed(&'p spirv::Parameter),
     Ptx(&'p ptx::Parameter),
     Removed,
-    /// There is no code to look at.
+    /// No code is available.
     Unknown,
 }
 
@@ -67,21 +67,21 @@ impl Slot<'_> {
         }
     }
 
-    /// The name in the code, where that is the one of C++.
+    /// Returns the name in the code, where C++ has the same name.
     fn name(self) -> Option<String> {
         let name = match self {
             Slot::Passed(parameter) => parameter.name.as_deref()?,
             Slot::Ptx(parameter) => parameter.name.as_deref()?,
             Slot::Removed | Slot::Unknown => return None,
         };
-        // What the members of SYCL's own types are called, when a function takes them.
+        // The names of members of SYCL's own types, when a function takes them.
         let of_sycl = ["ptr", "Ptr", "Sampler"];
         let own = !of_sycl.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
         own.then(|| name.into())
     }
 }
 
-/// The name that the code has for a parameter, where that is the one of C++.
+/// Returns the name that the code has for a parameter, where C++ has the same name.
 pub(super) fn own_name(passed: &spirv::Parameter) -> Option<String> {
     Slot::Passed(passed).name()
 }
@@ -95,7 +95,7 @@ pub(super) enum Passed<'p> {
         /// Whether numbers may be places in memory of the work-group.
         shared: bool,
     },
-    /// There is no code to look at.
+    /// No code is available.
     Unknown,
 }
 
@@ -217,8 +217,8 @@ impl Sources<'_> {
         Ok(parameters)
     }
 
-    /// The type of a parameter that is declared, once the code is seen to take the same; and whether
-    /// its sign is known.
+    /// Returns the type of a declared parameter, once the code is seen to take the same, and whether its sign
+    /// is known.
     fn one(
         &mut self,
         text: &str,
@@ -239,8 +239,8 @@ impl Sources<'_> {
                     None => false,
                     Some(_) => return other(),
                 };
-                // The pointee is not compared: a pointer is typed by its use, so `float *` may
-                // arrive as a pointer to bytes, and opaque pointers may lose it altogether.
+                // The pointee is not compared, because a pointer is typed by its use. `float *` may arrive as
+                // a pointer to bytes, and opaque pointers may lose it altogether.
                 Type::Pointer {
                     pointee: self.described.pointee(to, names)?,
                     access: access(*constant || no_write),
@@ -269,8 +269,9 @@ impl Sources<'_> {
                                 "it is declared `{text}`, {size} bytes, and the code has {in_code}"
                             ));
                         }
-                        // A functor's is recorded without a size where debug information has none.
-                        // Its argument has the name of the member, that of a function has another.
+                        // The array of a functor is recorded without a size where debug information has none.
+                        // Its argument has the name of the member; the argument of a function has another
+                        // name.
                         let of_functor = slots.first().and_then(|slot| slot.name()).is_some();
                         if !unbounded || of_functor {
                             size = size.or(in_code);
@@ -373,7 +374,7 @@ impl Sources<'_> {
         }
     }
 
-    /// `element` as a parameter, once the code is seen to take the same.
+    /// Returns `element` as a parameter, once the code is seen to take the same.
     fn by_value(
         &mut self,
         text: &str,
@@ -408,7 +409,8 @@ impl Sources<'_> {
         by_value_type(element).ok_or_else(|| Unsupported::new(format!("`{text}` is not supported")))
     }
 
-    /// Whether the code has the same in memory, as far as it says: sizes, and what stands where.
+    /// Checks whether the code has the same in memory, as far as it says: sizes, and the content at each
+    /// place.
     pub(super) fn agree(
         &self,
         ty: TypeId,
@@ -450,8 +452,8 @@ impl Sources<'_> {
         }
     }
 
-    /// The recorded type of a variable of `size` bytes, and how it is spelled; `None` where there is
-    /// none.
+    /// Returns the recorded type of a variable of `size` bytes, and its spelling; `None` if no type is
+    /// recorded.
     pub(super) fn recorded<'t>(
         &mut self,
         module: &'t AbstractModule<'_>,
@@ -465,7 +467,7 @@ impl Sources<'_> {
         let Some(spelled) = cpp::parse(text) else {
             return Some(unsupported("its recorded type is damaged"));
         };
-        // What no definition describes, the code may.
+        // The code may describe a type that no definition describes.
         let mut of = &spelled;
         while let Spelled::Array { of: inner, .. } = of {
             of = inner;
@@ -520,14 +522,14 @@ impl Sources<'_> {
         Ok(())
     }
 
-    /// The parameters of a kernel of which only the code is known.
+    /// Returns the parameters of a kernel of which only the code is known.
     fn undeclared(
         &mut self,
         passed: &[spirv::Parameter],
         removed: &[bool],
         layouts: &mut Layouts,
     ) -> Result<Vec<Parameter>, Unsupported> {
-        // All that is passed, and what is removed before, between and right behind.
+        // All passed arguments, and the removed arguments before, between and right behind them.
         let mut code = passed.iter();
         let mut slots = Vec::new();
         for is_removed in removed {
@@ -572,8 +574,8 @@ impl Sources<'_> {
         Ok(parameters)
     }
 
-    /// Whether four arguments are an accessor: a pointer, two ranges and an id, of which the compiler
-    /// may have removed some. Nothing else that a kernel takes becomes that.
+    /// Reads four arguments as an accessor: a pointer, two ranges and an id. The compiler may have removed
+    /// some. No other parameter of a kernel becomes such arguments.
     fn accessor(
         &mut self,
         group: &[Slot<'_>],
@@ -639,7 +641,7 @@ impl Sources<'_> {
             .filter(|n| (1..=3).contains(n) && size.is_multiple_of(8))
     }
 
-    /// The type of a parameter of which only the code is known.
+    /// Returns the type of a parameter of which only the code is known.
     fn undeclared_type(
         &mut self,
         passed: ParameterType,
@@ -685,7 +687,7 @@ impl Sources<'_> {
     }
 }
 
-/// How a message calls a parameter.
+/// Returns the name of a parameter in messages.
 fn label(name: Option<&str>, index: usize) -> String {
     match name {
         None | Some("") => index.to_string(),
@@ -711,7 +713,7 @@ fn integer(bits: u32, signed: Option<bool>) -> Result<(Scalar, bool), Unsupporte
     Ok((scalar.ok_or_else(|| of_size(bits))?, signed.is_some()))
 }
 
-/// What an array holds, and not arrays again.
+/// Returns what an array holds, through all nested arrays.
 fn innermost(mut element: Element) -> Element {
     while let Element::Array { of, .. } = element {
         element = *of;

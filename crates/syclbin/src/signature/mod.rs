@@ -1,4 +1,4 @@
-//! What a kernel takes: one [`KernelSignature`] from all that a file says of it.
+//! Signatures: one [`KernelSignature`] per kernel, from all that a file says of its parameters.
 //!
 //! Four sources are merged, each for what it knows best:
 //!
@@ -15,8 +15,8 @@
 //! come from the same: what is recorded (set [`VARIABLES`](crate::property::set::VARIABLES)), and the
 //! SPIR-V.
 //!
-//! Where they contradict each other, or the kernel takes what cannot be passed, the kernel has no
-//! signature but a reason. What stays unknown is marked, never guessed in silence.
+//! Where the sources contradict each other, or the kernel takes what cannot be passed, the kernel has a
+//! reason instead of a signature. What stays unknown is marked, never guessed in silence.
 
 mod code_types;
 mod cpp;
@@ -79,10 +79,10 @@ pub struct KernelSignature {
     pub name: Option<KernelName>,
     /// The C++ declaration, where it is known.
     pub declaration: Option<Declaration>,
-    /// The parameters in order, or why they cannot be told.
+    /// The parameters in order, or why they are unknown.
     pub parameters: Result<Vec<Parameter>, Unsupported>,
-    /// The one size of work-groups it can be launched with, in work-items: in SYCL's order, a number
-    /// a dimension. Three, where only the code has it.
+    /// The only size of work-groups it can be launched with, in work-items. It is in SYCL's order, one number
+    /// per dimension. There are three numbers where only the code has the size.
     pub required_local_size: Option<Vec<u32>>,
 }
 
@@ -93,23 +93,23 @@ pub struct Parameter {
     pub name: Option<String>,
     /// Its type.
     pub ty: Type,
-    /// Whether the file tells signed from unsigned. If not, integers are taken for signed, and who
-    /// shows the parameter should say so.
+    /// Whether the file distinguishes signed from unsigned. If not, integers are taken for signed, and a
+    /// display of the parameter should say so.
     pub sign_known: bool,
-    /// What the address of a pointer must be a multiple of, where the code says that and it is more
-    /// than 1: the alignment of what it points to in C++. Nothing for `void *` and for what is no pointer.
+    /// What the address of a pointer must be a multiple of, where the code says that and it is more than 1.
+    /// This is the alignment of the pointee in C++. `None` for `void *` and for other types than pointers.
     pub align: Option<u64>,
-    /// The arguments it is in the code, in order: four for an accessor (pointer, range of access,
-    /// range of the memory, id), one for all else.
+    /// Its arguments in the code, in order. An accessor has four (pointer, range of access, range of the
+    /// memory, id); all other parameters have one.
     pub arguments: Vec<Argument>,
 }
 
 /// An argument of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// It is passed at launch.
+    /// The launch passes it.
     Passed,
-    /// The compiler removed it, as nothing uses it; a launch passes over it.
+    /// The compiler removed it, because nothing uses it; a launch skips it.
     Removed,
 }
 
@@ -129,7 +129,7 @@ impl Unsupported {
         }
     }
 
-    /// What `of` says of itself, named as a part of the whole.
+    /// Returns what `of` says of itself, named as a part of the whole.
     fn within(self, of: impl fmt::Display) -> Self {
         Self {
             reason: format!("{of}{}", self.reason),
@@ -137,7 +137,7 @@ impl Unsupported {
         }
     }
 
-    /// Whether two structs of one name are the reason: then the text shows both layouts, and the
+    /// Returns whether two structs of the same name are the reason. Then the text shows both layouts, and the
     /// sources have to be changed.
     #[must_use]
     pub const fn is_conflict(&self) -> bool {
@@ -145,7 +145,7 @@ impl Unsupported {
     }
 }
 
-/// The signatures of all kernels of a file.
+/// Returns the signatures of all kernels of a file.
 ///
 /// # Errors
 ///
@@ -166,8 +166,8 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
         };
         for symbol in module.kernel_names() {
             let signature = kernel(module, &code, &mut sources, &mut names, symbol);
-            // The same kernel in two modules is one meaning for several targets. The first whose
-            // code can be read tells most.
+            // The same kernel in two modules is one kernel for several targets. The first whose code can be
+            // read tells most.
             match places.entry(symbol) {
                 Entry::Vacant(place) => {
                     place.insert((found.len(), code.rank()));
@@ -201,7 +201,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
 }
 
 impl Type {
-    /// The struct it is, holds or points to.
+    /// Returns the struct it is, holds or points to.
     #[must_use]
     pub fn structure(&self) -> Option<StructId> {
         match self {
@@ -245,9 +245,9 @@ pub fn record<'d>(
     }
 }
 
-/// Records in `module` the types of its device globals and specialization constants. `types` has
-/// them by the identifier without what tells sources apart, as
-/// [`Described::variables`](debug_info::Described::variables) does.
+/// Records in `module` the types of its device globals and specialization constants. The keys of `types` are
+/// identifiers without the part that distinguishes sources, as in
+/// [`Described::variables`](debug_info::Described::variables).
 pub fn record_variables(module: &mut AbstractModule<'_>, types: &BTreeMap<String, String>) {
     for set in [set::DEVICE_GLOBALS, set::SPECIALIZATION_CONSTANTS] {
         let keys = module.metadata.set(set).into_iter();
@@ -307,7 +307,7 @@ impl Code {
         }
     }
 
-    /// How much it tells.
+    /// Returns how much it tells.
     const fn rank(&self) -> u8 {
         match self {
             Self::SpirV(_) => 2,
@@ -390,7 +390,7 @@ fn kernel(
     }
 }
 
-/// The one size of work-groups that `symbol` can be launched with, in SYCL's order.
+/// Returns the only size of work-groups that `symbol` can be launched with, in SYCL's order.
 fn required_local_size(
     module: &AbstractModule<'_>,
     in_code: Option<[u32; 3]>,
@@ -430,7 +430,7 @@ enum Scratch {
     None,
     /// The memory is the argument of this index.
     Argument(Option<u32>),
-    /// The memory is no argument of the code.
+    /// The memory is not an argument of the code.
     NoArgument,
 }
 
@@ -449,7 +449,8 @@ impl Scratch {
     }
 }
 
-/// What is passed but for the hidden argument at `index`, which has to be the last and work-group memory.
+/// Returns what is passed except the hidden argument at `index`, which has to be the last and work-group
+/// memory.
 fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Unsupported> {
     let Passed::SpirV(parameters) = passed else {
         return Ok(passed); // native code does not tell
@@ -468,7 +469,7 @@ fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Uns
 }
 
 /// The memory of a kernel that calls `get_work_group_scratch_memory`: bytes, as many as the launch says. It
-/// is the last argument of SPIR-V, and none of PTX ([`ptx::Kernel::uses_scratch_memory`]).
+/// is the last argument in SPIR-V, but not an argument in PTX ([`ptx::Kernel::uses_scratch_memory`]).
 fn scratch_memory() -> Parameter {
     Parameter {
         name: Some("work_group_scratch_memory".into()),
@@ -482,12 +483,12 @@ fn scratch_memory() -> Parameter {
     }
 }
 
-/// Whether it is a kernel that runs another over a range rounded up.
+/// Returns whether it is a kernel that runs another over a range rounded up.
 fn is_rounded_range(name: &KernelName) -> bool {
     name.base == "RoundedRangeKernel" && name.path.first().is_some_and(|part| part == "sycl")
 }
 
-/// The declaration that a mangled symbol implies, with the names that the SPIR-V has.
+/// Returns the declaration that a mangled symbol implies, with the names that the SPIR-V has.
 fn declared_by_symbol(
     name: Option<&KernelName>,
     passed: Option<&[spirv::Parameter]>,

@@ -19,7 +19,7 @@ pub enum Type {
     Vector {
         /// What it has.
         of: Scalar,
-        /// How many: 1, 2, 3, 4, 8 or 16. Three take the room of four.
+        /// How many: 1, 2, 3, 4, 8 or 16. Three take the space of four.
         count: u32,
     },
     /// Equal elements by value: `sycl::marray`, `sycl::id` and `sycl::range` (of `u64`, in SYCL's
@@ -43,7 +43,7 @@ pub enum Type {
     LocalMemory {
         /// What it holds.
         element: Pointee,
-        /// Its bytes. Without, they are given at launch: it is dynamic, or the file does not tell.
+        /// Its bytes. `None` if the launch gives them: it is dynamic, or the file does not tell.
         size: Option<u64>,
     },
     /// `sycl::local_accessor`: memory that a work-group shares, sized at launch. Four arguments in
@@ -51,7 +51,7 @@ pub enum Type {
     LocalAccessor {
         /// What it holds.
         element: Pointee,
-        /// One to three; nothing where the compiler removed the ranges and no declaration tells.
+        /// One to three; `None` where the compiler removed the ranges and no declaration tells.
         dimensions: Option<u8>,
     },
     /// `sycl::accessor` of a buffer. Four arguments in the code: the pointer, the range of access,
@@ -82,7 +82,7 @@ pub enum Element {
     Vector {
         /// What it has.
         of: Scalar,
-        /// How many; three take the room of four.
+        /// How many; three take the space of four.
         count: u32,
     },
     /// Equal elements, one after the other.
@@ -94,10 +94,10 @@ pub enum Element {
     },
     /// A struct.
     Struct(StructId),
-    /// A pointer, 8 bytes, and what is behind it: a number, an enumeration, a vector, anything
-    /// (`void *`), or something unknown, such as a struct, which only has its name.
+    /// A pointer, 8 bytes, and what is behind it: a number, an enumeration, a vector, anything (`void *`), or
+    /// something unknown. A struct, for example, only has its name.
     Pointer(Box<Pointee>),
-    /// This many bytes of which no more is known: a union, bit-fields, a type without description.
+    /// This many bytes without known content: a union, bit-fields, a type without description.
     Bytes(u64),
 }
 
@@ -163,7 +163,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Bits in memory.
+    /// Returns its bits in memory.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -174,19 +174,19 @@ impl Scalar {
         }
     }
 
-    /// Bytes in memory.
+    /// Returns its bytes in memory.
     #[must_use]
     pub const fn size(self) -> u64 {
         (self.bits() / 8) as u64
     }
 
-    /// Whether it is a number with a fraction.
+    /// Returns whether it is a floating-point number.
     #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
     }
 
-    /// Its name in C++, without a typedef.
+    /// Returns its name in C++, without a typedef.
     #[must_use]
     pub const fn cpp(self) -> &'static str {
         match self {
@@ -206,7 +206,7 @@ impl Scalar {
         }
     }
 
-    /// The integer of that many bits.
+    /// Returns the integer of that many bits.
     pub(super) fn integer(bits: u32, signed: bool) -> Option<Self> {
         let all = if signed {
             [Self::I8, Self::I16, Self::I32, Self::I64]
@@ -227,22 +227,21 @@ impl Scalar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StructId(pub(super) usize);
 
-/// Where a struct has what.
+/// The layout of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
-    /// Its name. Where it is [`described`](Self::described), as C++ spells it: `ns::Pair<int, 2>`.
-    /// Otherwise what the code calls it, without template arguments; several may share that, and it
-    /// may be empty.
+    /// Its name. Where it is [`described`](Self::described), as C++ spells it: `ns::Pair<int, 2>`. Otherwise
+    /// the name in the code, without template arguments. That name may be empty, and several structs may
+    /// share it.
     pub name: String,
     /// Its bytes, with the padding at the end.
     pub size: u64,
-    /// Its alignment in bytes. That of a type with `alignas` may be larger where only other structs
-    /// hold it.
+    /// Its alignment in bytes. A type with `alignas` may have a larger one where only other structs hold it.
     pub align: u64,
     /// What it has, by offset.
     pub fields: Vec<Field>,
-    /// Whether C++ described it. If not, it comes from the code: members have no names, padding is
-    /// among them as bytes, and [`Field::sign_known`] is to be asked.
+    /// Whether C++ described it. If not, it comes from the code: members do not have names, padding is among
+    /// them as bytes, and [`Field::sign_known`] matters.
     pub described: bool,
 }
 
@@ -255,7 +254,7 @@ pub struct Field {
     pub offset: u64,
     /// What it is.
     pub ty: Element,
-    /// Whether the file tells signed from unsigned. If not, integers are taken for signed.
+    /// Whether the file distinguishes signed from unsigned. If not, integers are taken for signed.
     pub sign_known: bool,
 }
 
@@ -267,25 +266,25 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    /// The struct `id`, if it is of this file.
+    /// Returns the struct `id`, if it belongs to this file.
     #[must_use]
     pub fn get(&self, id: StructId) -> Option<&Layout> {
         self.list.get(id.0)
     }
 
-    /// All structs.
+    /// Returns all structs.
     pub fn iter(&self) -> impl Iterator<Item = (StructId, &Layout)> {
         let numbered = self.list.iter().enumerate();
         numbered.map(|(index, layout)| (StructId(index), layout))
     }
 
-    /// How many structs there are.
+    /// Returns the number of structs.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no structs.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -302,7 +301,7 @@ impl Layouts {
         id
     }
 
-    /// Bytes that `element` takes; `None` where that is beyond what 64 bits count.
+    /// Returns the bytes that `element` takes, or `None` if they exceed 64 bits.
     #[must_use]
     pub fn size(&self, element: &Element) -> Option<u64> {
         match element {
@@ -319,7 +318,7 @@ impl Layouts {
         }
     }
 
-    /// The alignment of `element` in bytes.
+    /// Returns the alignment of `element` in bytes.
     #[must_use]
     pub fn align(&self, element: &Element) -> u64 {
         match element {
@@ -333,7 +332,7 @@ impl Layouts {
         }
     }
 
-    /// `id` as people read it, on one line, with the offset of each member.
+    /// Returns `id` in readable form, on one line, with the offset of each member.
     #[must_use]
     pub fn describe(&self, id: StructId) -> String {
         let Some(layout) = self.get(id) else {
@@ -348,7 +347,7 @@ impl Layouts {
         text + &format!(" }} /* size {}, align {} */", layout.size, layout.align)
     }
 
-    /// `element` as C++ spells it; an array has its count behind the type.
+    /// Returns `element` as C++ spells it; an array has its count behind the type.
     #[must_use]
     pub fn spell(&self, element: &Element) -> String {
         match element {

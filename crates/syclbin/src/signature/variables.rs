@@ -1,6 +1,6 @@
 //! Variables that a host can reach, and their types: specialization constants, and device globals.
 //!
-//! The property sets have the size of each. What it is comes from what the compiler recorded (set
+//! The property sets have the size of each. Its type comes from what the compiler recorded (set
 //! [`VARIABLES`](crate::property::set::VARIABLES)), else from the SPIR-V; the three must agree.
 
 use alloc::boxed::Box;
@@ -27,12 +27,12 @@ pub struct SpecializationConstant {
     /// The namespaces and the name in C++, where the symbol can be read. Namespaces without a name
     /// are left out.
     pub name: Option<KernelName>,
-    /// Its type, or why that cannot be told. One of several scalars is an array where they are equal
-    /// and without gaps, else a struct that C++ did not describe; unless its type was recorded.
+    /// Its type, or why it is unknown. Unless the type was recorded, several scalars are an array where they
+    /// are equal and without gaps. Otherwise they are a struct that C++ did not describe.
     pub ty: Result<Element, Unsupported>,
-    /// Whether the file tells signed from unsigned. If not, integers are taken for signed.
+    /// Whether the file distinguishes signed from unsigned. If not, integers are taken for signed.
     pub sign_known: bool,
-    /// The default value, as long as the type; nothing where the file has none.
+    /// The default value, as long as the type; `None` where the file lacks it.
     pub default: Option<Vec<u8>>,
 }
 
@@ -44,16 +44,16 @@ pub struct DeviceGlobal {
     /// The namespaces and the name in C++, where the identifier can be read. Namespaces without a
     /// name are left out.
     pub name: Option<KernelName>,
-    /// Its type, or why that cannot be told.
+    /// Its type, or why it is unknown.
     pub ty: Result<Element, Unsupported>,
-    /// Whether the file tells signed from unsigned. If not, integers are taken for signed.
+    /// Whether the file distinguishes signed from unsigned. If not, integers are taken for signed.
     pub sign_known: bool,
 }
 
 /// A type, and whether the sign of its integers is known.
 type Known = (Element, bool);
 
-/// The variables of a file as its modules are gone through.
+/// Collects the variables of a file, module by module.
 #[derive(Default)]
 pub(super) struct Variables {
     constants: List,
@@ -62,7 +62,7 @@ pub(super) struct Variables {
 
 struct Variable {
     name: String,
-    /// In bytes, where the set says it.
+    /// In bytes, where the set gives it.
     size: Option<u64>,
     ty: Result<Known, Unsupported>,
     default: Option<Vec<u8>>,
@@ -84,8 +84,7 @@ impl List {
             self.list.push(variable);
             return;
         };
-        // The same variable in two modules is one of the source. The first that tells its type
-        // counts.
+        // The same variable in two modules is one variable of the source. The first that has its type counts.
         let first = &mut self.list[*place];
         match (first.size, variable.size) {
             (Some(a), Some(b)) if a != b => {
@@ -100,7 +99,7 @@ impl List {
         }
     }
 
-    /// The variables, but for types that touch a conflict.
+    /// Returns the variables, except for types that touch a conflict.
     fn finish(
         self,
         conflicts: &BTreeMap<StructId, Unsupported>,
@@ -262,7 +261,7 @@ fn device_global(
     found.ok_or_else(|| Unsupported::new("neither a declaration nor the code tells its type"))
 }
 
-/// Whether the parts of a constant that the code reads are where `text` has the same.
+/// Returns whether the parts of a constant that the code reads are where `text` has the same.
 fn agree_with_parts(
     declared: &MemoryMap,
     parts: &[Part],
@@ -283,7 +282,7 @@ fn agree_with_parts(
     }
 }
 
-/// The type of a constant that is `size` bytes of parts, from the types that these have in the code.
+/// Returns the type of a constant of `size` bytes, from the types that its parts have in the code.
 fn of_parts(
     parts: &[Part],
     size: u64,
@@ -325,7 +324,7 @@ fn of_parts(
         && rest.iter().all(|field| field.ty == first.ty)
     {
         let of = Element::Scalar(scalar);
-        // Parts do not overlap, so there is no gap.
+        // Parts do not overlap, so gaps cannot exist.
         return Ok(match fields.len() {
             1 => (of, known),
             count => {

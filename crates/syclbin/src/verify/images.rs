@@ -36,7 +36,7 @@ fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Opt
             let reason = format!("its state {number} is none of 0 input, 1 object, 2 executable");
             findings.add(Severity::Error, *offset, Owner::File, reason);
         }
-        // The other forms of a number are read here and nowhere else.
+        // Only this crate reads the other forms of a number.
         Some(_)
             if says
                 .global
@@ -144,7 +144,7 @@ fn check_image(
     }
 }
 
-/// What a target's native images are, if `content` is something else.
+/// Returns what a target's native images are, if `content` is something else.
 fn not_native(content: Content, target: &str) -> Option<&'static str> {
     let machine = |number| matches!(content, Content::Elf { machine } if machine == number);
     let (fits, expected) = match target.split('-').next().unwrap_or_default() {
@@ -170,7 +170,7 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
     (!fits).then_some(expected)
 }
 
-/// What the rules of choice make of a module's images together.
+/// Checks how the rules of choice treat a module's images together.
 fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
     let native = module.images.iter().filter(|(image, _)| image.is_native());
     let native = native.count();

@@ -15,10 +15,10 @@ use crate::ptx;
 use crate::read::Owner;
 use crate::signature::spirv::{self, ASSERT_FAIL, Import};
 
-/// What the code of a module was seen to have.
+/// The kernels and symbols found in the code of a module.
 #[derive(Default)]
 struct Code {
-    /// Kernels of images whose kernels can be read; `None` if there is no such image.
+    /// Kernels of images whose kernels can be read; `None` without such an image.
     kernels: Option<BTreeSet<String>>,
     imports: BTreeSet<String>,
     /// Kernels of the SPIR-V, if there is some.
@@ -56,7 +56,7 @@ fn read_code(module: &Module<'_>) -> Code {
     for (image, _) in &module.images {
         match Content::of(image.bytes()) {
             Content::SpirV => {
-                // Damage has been found by the check of the images.
+                // The check of the images has reported the damage.
                 let Ok(spirv) = spirv::Module::parse(image.bytes()) else {
                     continue;
                 };

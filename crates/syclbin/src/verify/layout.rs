@@ -22,11 +22,11 @@ impl Span {
     }
 }
 
-/// Names each span that shares bytes with one before it.
+/// Reports each span that shares bytes with an earlier span.
 pub(super) fn overlaps(mut spans: Vec<Span>, findings: &mut Findings) {
     spans.retain(|span| span.size > 0);
     spans.sort_by_key(|span| (span.start, span.size));
-    // The span that reaches farthest so far: whoever starts before its end shares with it.
+    // The span that reaches farthest so far: a span that starts before its end shares bytes with it.
     let mut farthest: Option<(u64, usize)> = None;
     for (index, span) in spans.iter().enumerate() {
         if let Some((end, other)) = farthest
@@ -79,7 +79,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
             ));
         }
     }
-    // By their own table, not by the modules' claims, which may overlap.
+    // The images come from their own table, not from the modules' claims, which may overlap.
     for image in file.all_images() {
         match image {
             Ok(image) => {
@@ -92,7 +92,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
         }
     }
     spans.append(&mut images);
-    // In version 2, these are the images of the wrapper's entries, which it looks at.
+    // In version 2, these are the images of the wrapper's entries, which the wrapper's check covers.
     if file.container() != Container::Version2 {
         overlaps(spans, findings);
     }
@@ -131,7 +131,7 @@ impl Claim {
     }
 }
 
-/// Names modules that claim images another one claims.
+/// Reports modules that claim images of another module.
 fn claims(mut claims: Vec<Claim>, findings: &mut Findings) {
     claims.retain(|claim| claim.count > 0);
     claims.sort_by_key(|claim| (claim.table, claim.start));

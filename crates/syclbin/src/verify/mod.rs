@@ -1,4 +1,4 @@
-//! What is wrong with a file, all of it: reading stops at the first fault, this goes on.
+//! Finds everything that is wrong with a file: reading stops at the first fault, this goes on.
 //!
 //! ```
 //! use syclbin::verify::{Severity, verify};
@@ -68,13 +68,13 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything that is found in the file `bytes`, by offset. A file without a finding of
-/// [`Severity::Error`] can be read by [`read::parse`](crate::read::parse).
+/// Returns all findings in the file `bytes`, by offset. [`read::parse`](crate::read::parse) can read a file
+/// without a finding of [`Severity::Error`].
 ///
-/// Checked are the wrapper, the layout of all tables, the property sets, and whether images,
-/// metadata, kernel names, imports and state agree. Code is only looked at as far as names go:
-/// whether a driver takes it is the driver's to say. Of each severity a thousand are kept, with a
-/// last one that counts the rest.
+/// The checks cover the wrapper, the layout of all tables and the property sets. They also cover whether
+/// images, metadata, kernel names, imports and state agree. Code is only checked as far as names go: whether
+/// a driver takes it is the driver's to say. Of each severity a thousand are kept, with a last one that
+/// counts the rest.
 #[must_use]
 pub fn verify(bytes: &[u8]) -> Vec<Finding> {
     let mut findings = Findings::default();

@@ -15,7 +15,7 @@ use crate::ptx::{self, Target, constant_variable};
 /// Takes an offset in the image, and what there is to say of it.
 type Add<'a> = dyn FnMut(u64, Severity, String) + 'a;
 
-/// A PTX text that is filed as such.
+/// Checks a PTX text that is filed as such.
 pub(super) fn check_ptx(bytes: &[u8], target: &str, add: &mut Add<'_>) {
     if !target.is_empty() && !target.starts_with("nvptx") {
         let reason = format!("it is PTX, and its target is {}", shown(target));
@@ -24,7 +24,7 @@ pub(super) fn check_ptx(bytes: &[u8], target: &str, add: &mut Add<'_>) {
     check_text(bytes, None, add);
 }
 
-/// Native code, if it is for NVIDIA's GPUs: whether it is for `arch`.
+/// Checks whether native code is for `arch`, if it is for NVIDIA's GPUs.
 pub(super) fn check_native(bytes: &[u8], arch: &str, add: &mut Add<'_>) {
     let content = Content::of(bytes);
     let is_cuda = matches!(
@@ -89,7 +89,7 @@ fn check_text(bytes: &[u8], named: Option<Target>, add: &mut Add<'_>) {
     }
 }
 
-/// A fat binary has code for what is named, or PTX that can become such.
+/// Checks that a fat binary has code for the named target, or PTX that can become such code.
 fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
     let entries = match cubin::entries(bytes) {
         Ok(entries) => entries,
@@ -109,7 +109,7 @@ fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
         fits |= match entry.kind {
             EntryKind::Elf => entry.target.native_runs_on(major, minor),
             EntryKind::Ptx => entry.target.ptx_runs_on(major, minor),
-            // What is in there is not known.
+            // The content of such an entry is unknown.
             EntryKind::Several | EntryKind::Other(_) => true,
         };
         if targets.len() < 100 {
@@ -128,7 +128,7 @@ fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
     }
 }
 
-/// Whether the PTX of a module has what its metadata and its SPIR-V name.
+/// Checks whether the PTX of a module has what its metadata and its SPIR-V name.
 pub(super) fn check_names(
     module: &Module<'_>,
     spirv: Option<&BTreeSet<String>>,

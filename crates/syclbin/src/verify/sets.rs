@@ -22,8 +22,8 @@ pub(super) struct Sets<'a> {
     pub(super) modules: Vec<Module<'a>>,
 }
 
-/// A record and where its property sets lie. They are empty if they cannot be read, which then was
-/// found already.
+/// A record and where its property sets lie. Property sets that cannot be read are empty, and a finding
+/// reports them already.
 pub(super) struct Located<T> {
     pub(super) offset: u64,
     pub(super) says: T,
@@ -39,7 +39,7 @@ pub(super) struct Module<'a> {
 /// Reads all property sets of a file whose records lie where they should.
 pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
     let mut read = |owner: Owner, metadata: Metadata<'a>| read_sets(owner, metadata, findings);
-    // What fails here has been found by the check of the layout.
+    // The check of the layout has reported what fails here.
     let whole = match file.global() {
         Ok(metadata) => Located {
             offset: metadata.offset(),
@@ -93,7 +93,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
 /// Reads one view.
 type View = fn(&PropertySets<'_>) -> Result<(), Malformed>;
 
-/// All that a module can say; each by itself, so that one fault does not hide another.
+/// Everything that a module can say. Each view is read by itself, so that one fault does not hide another.
 const MODULE_VIEWS: [View; 16] = [
     |sets| Symbols::read(sets, set::KERNEL_NAMES).map(drop),
     |sets| Symbols::read(sets, set::EXPORTED_SYMBOLS).map(drop),

@@ -110,7 +110,7 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
     }
 }
 
-/// Version 2 repeats in strings what the metadata of an image says, for tools that know no more.
+/// Checks strings. Version 2 repeats the metadata of an image in strings, for tools that only know these.
 fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
     for (index, entry) in binary.entries().enumerate() {
         let Ok(entry) = entry else { continue };

@@ -1,4 +1,4 @@
-//! What a file has and a container cannot hold.
+//! Errors of writing: what a file has and a container cannot hold.
 
 use alloc::string::String;
 
@@ -24,11 +24,11 @@ pub enum Error {
         Container::Version2.name()
     )]
     Container {
-        /// Who has it.
+        /// The record that has it.
         record: String,
         /// What it is.
         what: String,
-        /// The container that has no place for it.
+        /// The container that cannot hold it.
         container: Container,
     },
     /// Strings that would be taken for SYCLBIN's own in version 2.
@@ -36,7 +36,7 @@ pub enum Error {
         "{record}: {what} has a meaning of its own in container v2; remove it or write another"
     )]
     Reserved {
-        /// Who has it.
+        /// The record that has it.
         record: String,
         /// What it is.
         what: String,

@@ -9,14 +9,14 @@ pub(super) const NOT_FOUND: c_int = 500;
 pub(super) const NOT_READY: c_int = 600;
 pub(super) const NOT_SUPPORTED: c_int = 801;
 
-/// Whether the context is lost after this error: every later call in it returns the same.
+/// Returns whether the context is lost after this error: every later call in it returns the same error.
 ///
 /// The driver's reference says of each of them that the process must be ended to go on with CUDA.
 pub(crate) fn is_sticky(code: c_int) -> bool {
     matches!(code, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721)
 }
 
-/// The name of an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+/// Returns the name of an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) fn error_name(code: i32) -> &'static str {
     let known = NAMES.binary_search_by_key(&code, |(code, _)| *code);
     let named = known.ok().and_then(|index| NAMES.get(index));

@@ -539,7 +539,7 @@ fn a_child_loses_its_context() -> Tested {
     let device = queue.context().device();
     drop((object, event));
     drop(bench);
-    // While anything of the old one is left there is no new one: it might be in use.
+    // While an object of the old context is left, there is no new context: the old context might be in use.
     let refused = Context::shared(device).err();
     assert_eq!(refused.map(Failure::code), Some(fault.code()));
     drop(out);

@@ -1,4 +1,4 @@
-//! Contexts: what belongs together of a device.
+//! Contexts: the objects of a device that work together.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::backend::failure::Failure;
 use crate::backend::{cuda, opencl};
 
 either! {
-    /// A context of one device. A clone is the same one.
+    /// A context of a device. A clone is the same context.
     #[derive(Clone)]
     Context: Arc<opencl::Context>, Arc<cuda::Context>
 }
 
 impl Context {
-    /// The one that all queues of a device share.
+    /// Returns the context that all queues of a device share.
     pub(crate) fn shared(device: Found) -> Result<Self, Failure> {
         match device {
             Found::OpenCl(device) => opencl::Context::shared(device).map(Self::OpenCl),
@@ -22,7 +22,7 @@ impl Context {
         }
     }
 
-    /// One of its own, for tests.
+    /// Creates a separate context, for tests.
     #[cfg(test)]
     pub(crate) fn new(device: Found) -> Result<Self, Failure> {
         match device {
@@ -31,43 +31,44 @@ impl Context {
         }
     }
 
-    /// Its device.
+    /// Returns the context's device.
     pub(crate) fn device(&self) -> Found {
         each!(Self, self, context => context.device().into())
     }
 
-    /// Whether both are the same.
+    /// Returns whether both are the same.
     pub(crate) fn is(&self, other: &Self) -> bool {
         both!(Self self, Self other; one, other => Arc::ptr_eq(one, other), else false)
     }
 
-    /// Whether code that the driver made can be kept, and saves compiling again.
+    /// Returns whether caching the driver's code is possible and saves compiling again.
     pub(crate) fn keeps_programs(&self) -> bool {
         each!(Self, self, context => context.keeps_programs())
     }
 
-    /// What decides over the code that the driver makes, beside the sources and the device.
+    /// Returns what else determines the driver's code, beside the sources and the device.
     pub(crate) fn variant(&self) -> Option<[u8; 4]> {
         each!(Self, self, context => context.variant())
     }
 
-    /// The variant that `code`, which was compiled here, is of; none if processes of that variant compile to
+    /// Returns the variant of `code`, which was compiled here; `None` if processes of that variant compile to
     /// other code.
     pub(crate) fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
         each!(Self, self, context => context.variant_of_own(code))
     }
 
-    /// The processor that native code is for, where the driver takes no two in one process.
+    /// Returns the processor that native code is for, where the driver takes code for only one processor in a
+    /// process.
     pub(crate) fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
         each!(Self, self, context => context.processor_of(code))
     }
 
-    /// What tells it from all others that are alive.
+    /// Returns an address that no other live context has.
     pub(crate) fn address(&self) -> usize {
         each!(Self, self, context => Arc::as_ptr(context).addr())
     }
 
-    /// Waits for everything that is in a queue of it.
+    /// Waits for everything in its queues.
     pub(crate) fn finish_all(&self) -> Result<(), Failure> {
         each!(Self, self, context => context.finish_all())
     }

@@ -1,4 +1,4 @@
-//! Devices, and the libraries that they are found through.
+//! Devices, and the libraries that offer them.
 
 use std::ffi::OsStr;
 
@@ -21,47 +21,47 @@ either! {
 }
 
 impl Library {
-    /// The OpenCL library called `name` (a path, or a file name for the system to find).
+    /// Loads the OpenCL library called `name` (a path, or a file name for the system to find).
     ///
     /// # Errors
     ///
-    /// In words, when it does not load or is no OpenCL library.
+    /// Says in words why it does not load or is not an OpenCL library.
     pub(crate) fn opencl(name: &OsStr) -> Result<Self, String> {
         opencl::Library::load(name).map(Self::OpenCl)
     }
 
-    /// The library of NVIDIA's driver.
+    /// Loads the library of NVIDIA's driver.
     ///
     /// # Errors
     ///
-    /// In words, when there is none, or it is too old.
+    /// Says in words that there is none, or that it is too old.
     pub(crate) fn cuda() -> Result<Self, String> {
         cuda::Library::load().map(Self::Cuda)
     }
 
-    /// Its devices.
+    /// Returns its devices.
     pub(crate) fn devices(self) -> Result<Vec<Found>, Failure> {
         each!(Self, self, library => Ok(library.devices()?.iter().map(Found::from).collect()))
     }
 }
 
 impl Found {
-    /// What the driver says of the device.
+    /// Returns the driver's answers about the device.
     pub(crate) fn facts(self) -> &'static Facts {
         each!(Self, self, found => found.facts())
     }
 
-    /// The name of the library it was found through.
+    /// Returns the name of the library that offers it.
     pub(crate) fn library(self) -> &'static str {
         each!(Self, self, found => found.library())
     }
 
-    /// What tells it from all others: it stays the same value however often it is asked for.
+    /// Returns an address that no other device has. It never changes.
     pub(crate) fn address(self) -> usize {
         each!(Self, self, found => std::ptr::from_ref(found).addr())
     }
 
-    /// Whose part it is.
+    /// Returns the device that it is a part of, and its number.
     pub(crate) fn part(self) -> Option<Part<Self>> {
         each!(Self, self, found => found.part().map(|part| Part {
             parent: part.parent.into(),
@@ -70,7 +70,7 @@ impl Found {
         }))
     }
 
-    /// Its parts.
+    /// Returns its parts.
     pub(crate) fn partition(self, how: Partition<'_>) -> Result<Vec<Self>, Failure> {
         each!(Self, self, found => Ok(found.partition(how)?.iter().map(Self::from).collect()))
     }

@@ -14,32 +14,32 @@ either! {
 
 narrow!(Event: opencl::Event, cuda::Event);
 
-/// What the driver tells of the end of one command, and whom that wakes. Whoever polls an event keeps
-/// one, which begins as the default.
+/// The state of a command's end: the driver's report, and the task to wake. Each poller of an event stores such
+/// a state, which begins as the default.
 #[derive(Default)]
 pub(crate) struct End {
     opencl: opencl::End,
     cuda: cuda::End,
 }
 
-/// What a command waits for. All of it is of one context, that of the queue: whoever makes the list
-/// sees to that.
+/// The events that a command waits for. The creator of the list guarantees that all of them are of the queue's
+/// context.
 pub(crate) enum WaitList<'a> {
     Nothing,
     OpenCl(opencl::WaitList<'a>),
     Cuda(cuda::WaitList<'a>),
-    /// Something is of another driver than the queue: no command waits for that, and none starts.
+    /// An event belongs to a driver other than the queue's. No command can wait for it, so none starts.
     Foreign,
 }
 
-/// A wait list of one backend.
+/// A wait list of a backend.
 pub(in crate::backend) trait DriverWaitList<'a>: Sized {
-    /// `list`, if it is of this backend or has nothing in it.
+    /// Returns `list`, if it is of this backend or empty.
     fn of<'l>(list: &'l WaitList<'a>) -> Option<&'l Self>;
 }
 
 impl Event {
-    /// Another owner of the same event.
+    /// Creates another owner of the same event.
     pub(crate) fn shared(&self) -> Result<Self, Failure> {
         each!(Self, self, event => event.shared().map(Self::from))
     }
@@ -49,24 +49,24 @@ impl Event {
         each!(Self, self, event => event.wait())
     }
 
-    /// Blocks until the command has ended, well or not. `false` if the driver does not tell; the
-    /// command may then go on.
+    /// Blocks until the command has ended, even with an error. Returns `false` if the driver does not report
+    /// the end; the command may then go on.
     pub(in crate::backend) fn has_ended(&self) -> bool {
         each!(Self, self, event => event.has_ended())
     }
 
-    /// Whether the command has finished. Only commands that were flushed ever do.
+    /// Returns whether the command has finished. Only flushed commands ever finish.
     pub(crate) fn is_complete(&self) -> Result<bool, Failure> {
         each!(Self, self, event => event.is_complete())
     }
 
-    /// What the device noted of a command that has finished, on a queue with profiling.
+    /// Returns the recorded times of a finished command, on a queue with profiling.
     pub(crate) fn times(&self) -> Result<Times, Failure> {
         each!(Self, self, event => event.times())
     }
 
-    /// Whether the command has finished; if not, `waker` is woken when it has. Of several polls with
-    /// one `end` the last waker counts. Only commands that were flushed ever finish.
+    /// Returns whether the command has finished. If it has not, `waker` is woken when it has. After several
+    /// polls with one `end`, only the last waker counts. Only flushed commands ever finish.
     pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>> {
         match self {
             Self::OpenCl(event) => event.poll(&mut end.opencl, waker),
@@ -76,12 +76,12 @@ impl Event {
 }
 
 impl WaitList<'static> {
-    /// A list of nothing, for launches: one that is made by each costs more than it looks.
+    /// An empty list, for launches. Making such a list at each launch is surprisingly expensive.
     pub(crate) const NOTHING: &Self = &Self::Nothing;
 }
 
 impl<'a> WaitList<'a> {
-    /// It as the backend of a queue takes it.
+    /// Returns the list in the form that the queue's backend takes.
     #[inline]
     pub(in crate::backend) fn narrow<L: DriverWaitList<'a>>(&self) -> Result<&L, Failure> {
         L::of(self).ok_or(Failure::foreign("waiting for events"))

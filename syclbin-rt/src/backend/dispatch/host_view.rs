@@ -1,4 +1,4 @@
-//! Host views: where the host sees memory of a device until it gives it back.
+//! Host views: device memory that is mapped into host memory.
 
 use std::ffi::c_void;
 
@@ -10,12 +10,12 @@ use crate::backend::slice::Place;
 use crate::backend::{cuda, opencl};
 
 either! {
-    /// Memory in the hand of the host, until [`HostView::end`].
+    /// Memory that is mapped for the host, until [`HostView::end`].
     HostView: opencl::HostView, cuda::HostView
 }
 
 impl HostView {
-    /// A view of `place`, which is not empty.
+    /// Creates a view of `place`, which is not empty.
     pub(crate) fn new(queue: &Queue, place: &Place<[()]>, writing: bool) -> Result<Self, NoView> {
         let (offset, size) = (place.offset, place.bytes());
         match (queue, place.memory.raw()) {
@@ -29,12 +29,12 @@ impl HostView {
         }
     }
 
-    /// Where the host sees it.
+    /// Returns the view's address for the host.
     pub(crate) fn pointer(&self) -> *mut c_void {
         each!(Self, self, view => view.pointer())
     }
 
-    /// Gives the memory back.
+    /// Ends the view.
     pub(crate) fn end(self, queue: &Queue, memory: &Memory) -> Result<(), Failure> {
         let foreign = Err(Failure::foreign("viewing memory"));
         match self {

@@ -1,4 +1,4 @@
-//! Kernels, and kernel objects: what has the arguments of one.
+//! Kernels, and kernel objects, which hold the arguments of a kernel.
 
 use std::ffi::CString;
 
@@ -13,12 +13,12 @@ use crate::backend::{cuda, opencl};
 use crate::launch::range::Grid;
 
 either! {
-    /// A kernel for all who launch it.
+    /// A kernel that several threads can launch.
     Kernel: opencl::Kernel, cuda::Kernel
 }
 
 either! {
-    /// An owned kernel object, which keeps its arguments from one launch to the next.
+    /// An owned kernel object, whose arguments persist between launches.
     KernelObject: opencl::KernelObject, cuda::KernelObject
 }
 
@@ -26,7 +26,7 @@ either! {
 const FOREIGN: Failure = Failure::foreign("launching a kernel");
 
 impl Kernel {
-    /// The kernel called `symbol`, and where its parameters lie, as far as that is known.
+    /// Finds the kernel called `symbol`. The positions of its parameters are given where they are known.
     pub(crate) fn new(
         program: &Program,
         symbol: CString,
@@ -40,43 +40,44 @@ impl Kernel {
         }
     }
 
-    /// Has launches that leave the work-group size out keep to what the file says of it.
+    /// Restricts the work-group size of launches without a size to the limits in the file.
     pub(crate) fn keep_to(&mut self, all_items: usize, items: Option<[usize; 3]>) {
         each!(Self, self, kernel => kernel.keep_to(all_items, items));
     }
 
-    /// An object of its own, with arguments of its own.
+    /// Creates a separate object with its own arguments.
     pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
         each!(Self, self, kernel => kernel.object().map(KernelObject::from))
     }
 
-    /// How many arguments it takes, without those the compiler removed.
+    /// Returns how many arguments it takes, without the removed arguments.
     pub(crate) fn arguments(&self) -> usize {
         each!(Self, self, kernel => kernel.arguments())
     }
 
-    /// The one work-group size it was compiled for, dimension x first, where the driver tells.
+    /// Returns the only work-group size that it was compiled for, dimension x first, where the driver reports
+    /// it.
     pub(crate) fn required_local(&self) -> Option<[usize; 3]> {
         each!(Self, self, kernel => kernel.required_local())
     }
 
-    /// The most work-items of a work-group on this device.
+    /// Returns the largest number of work-items in a work-group on this device.
     pub(crate) fn max_local(&self) -> usize {
         each!(Self, self, kernel => kernel.max_local())
     }
 
-    /// How much work-group memory it uses beside its arguments, in bytes.
+    /// Returns how much work-group memory it uses beside its arguments, in bytes.
     pub(crate) fn local_memory(&self) -> u64 {
         each!(Self, self, kernel => kernel.local_memory())
     }
 
-    /// What the number of work-items in a work-group should be a multiple of.
+    /// Returns a number that should divide the number of work-items in a work-group.
     pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
         each!(Self, self, kernel => kernel.preferred_multiple())
     }
 
-    /// The work-group size that the driver would choose for `global`, in its order, x first; nothing
-    /// where it does not tell. The `values` are for all parameters, and of the kinds that the kernel
+    /// Returns the work-group size that the driver would choose for `global`, in its order, x first; `None`
+    /// where it does not report it. The `values` are for all parameters, and of the kinds that the kernel
     /// takes.
     pub(crate) fn suggested_local<'a>(
         &self,
@@ -87,12 +88,12 @@ impl Kernel {
         both!(Self self, Queue queue; kernel, queue => kernel.suggested_local(queue, values, global), else Ok(None))
     }
 
-    /// Sets all arguments and queues the kernel, to start when all of `after` has finished. Sizes are
-    /// in the driver's order, x first.
+    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished. Sizes are in the
+    /// driver's order, x first.
     ///
     /// # Errors
     ///
-    /// With the index of the argument, if it cannot be set.
+    /// Contains the index of the argument, if it cannot be set.
     ///
     /// # Safety
     ///
@@ -114,15 +115,14 @@ impl Kernel {
 }
 
 impl KernelObject {
-    /// Queues the kernel with the arguments it has, to start when all of `after` has finished. Sizes
-    /// are in the driver's order, x first.
+    /// Enqueues the kernel with its current arguments, to start when all of `after` has finished. Sizes are in
+    /// the driver's order, x first.
     ///
     /// # Safety
     ///
-    /// The events of `after` are of the context of `queue`. All
-    /// arguments are set, of the kinds the kernel takes, their memory is alive, and whatever the
-    /// kernel does with them on this range is sound: it stays inside the buffers and races with
-    /// nobody.
+    /// The events of `after` are of the context of `queue`. All arguments are set and of the kinds that the
+    /// kernel takes, and their memory is alive. The kernel's actions on them over this range are sound: it
+    /// stays inside the buffers and does not race.
     #[inline]
     pub(crate) unsafe fn enqueue(
         &self,
@@ -136,7 +136,7 @@ impl KernelObject {
         }, else Err(FOREIGN))
     }
 
-    /// The same without an event, for a command that nobody waits for by itself.
+    /// Enqueues the kernel without an event, for a command that is not waited for by itself.
     ///
     /// # Safety
     ///

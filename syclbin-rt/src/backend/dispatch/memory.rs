@@ -1,4 +1,4 @@
-//! Memory of a device, and who uses it beyond a borrow.
+//! Memory of a device, and its uses beyond a borrow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,9 +11,9 @@ use crate::backend::{cuda, opencl};
 /// Owned memory.
 pub(crate) struct Memory {
     raw: Raw,
-    /// Prepared launches and recordings that have it.
+    /// The prepared launches and recordings that hold it.
     held: Uses,
-    /// Views of the host.
+    /// The host views of it.
     mapped: Uses,
 }
 
@@ -24,11 +24,11 @@ either! {
 
 narrow!(Raw: opencl::Memory, cuda::Memory);
 
-/// How many there are that use memory beyond the borrow that they were made with.
+/// Counts the objects that use memory beyond the borrow that they were made with.
 #[derive(Default)]
 struct Uses {
     all: AtomicUsize,
-    /// Those of them that write.
+    /// The objects among them that write.
     writing: AtomicUsize,
 }
 
@@ -37,50 +37,50 @@ impl Memory {
         &self.raw
     }
 
-    /// What the byte where a part begins must be a multiple of for a kernel to get it; none where it
-    /// may begin anywhere.
+    /// Returns the required alignment in bytes of a part that is an argument; `None` where a part may begin
+    /// anywhere.
     pub(crate) fn part_alignment(&self) -> Option<usize> {
         each!(Raw, &self.raw, memory => memory.part_alignment())
     }
 
-    /// The largest power of two that the address of byte `offset` is known to be a multiple of.
+    /// Returns the known alignment of the address of byte `offset`, a power of two.
     pub(crate) fn alignment(&self, offset: usize) -> u64 {
         let of = |address: u64| 1 << address.trailing_zeros().min(63);
         match each!(Raw, &self.raw, memory => memory.place()) {
             Some(address) => of(address.wrapping_add(offset as u64)),
-            // The driver alone knows where it is.
+            // Only the driver knows its address.
             None => self.least_alignment().min(of(offset as u64)),
         }
     }
 
-    /// What the device aligns all memory to.
+    /// Returns the alignment that the device gives to all memory.
     pub(crate) fn least_alignment(&self) -> u64 {
         let alignment = each!(Raw, &self.raw, memory => memory.least_alignment());
         1 << alignment.max(1).ilog2()
     }
 
-    /// The context it lies in.
+    /// Returns its context.
     pub(crate) fn context(&self) -> Context {
         each!(Raw, &self.raw, memory => Arc::clone(memory.context()).into())
     }
 
-    /// The device it is of.
+    /// Returns its device.
     pub(crate) fn device(&self) -> Found {
         self.context().device()
     }
 
-    /// Its address on the device, if kernels find it by one that a program can know.
+    /// Returns its address on the device, if programs can know the address.
     pub(crate) fn address(&self) -> Option<u64> {
         each!(Raw, &self.raw, memory => memory.address())
     }
 
-    /// Whether a prepared launch or a recording can still start a kernel that uses it; one that
-    /// writes it, unless `any` counts.
+    /// Returns whether a prepared launch or a recording can still start a kernel that uses it. Unless `any` is
+    /// set, only kernels that write it count.
     pub(crate) fn is_held(&self, any: bool) -> bool {
         self.held.some(any)
     }
 
-    /// Whether the host has a view of it; one that it writes through, unless `any` counts.
+    /// Returns whether the host has a view of it. Unless `any` is set, only writable views count.
     pub(crate) fn is_mapped(&self, any: bool) -> bool {
         self.mapped.some(any)
     }
@@ -125,7 +125,7 @@ impl Uses {
     }
 }
 
-/// Memory that a prepared launch or a recording has.
+/// Memory that a prepared launch or a recording holds.
 pub(crate) struct Held {
     memory: Arc<Memory>,
     written: bool,

@@ -1,7 +1,7 @@
-//! Types over all drivers: each is of whichever driver a device has, and nothing above knows which.
+//! Types over all drivers: each wraps the type of the device's driver, and callers do not know which.
 //!
-//! Both backends have the same types with the same methods, so nearly all that stands here is a list. Where a call
-//! takes things of two drivers it fails; those above have seen to it that this does not happen.
+//! Both backends have the same types with the same methods, so nearly everything here is a list. A call with
+//! objects of two drivers fails; the callers prevent this.
 
 pub(crate) mod context;
 pub(crate) mod device;
@@ -14,7 +14,7 @@ pub(crate) mod queue;
 pub(crate) mod recording;
 pub(crate) mod sampler;
 
-/// An enumeration of one type of each backend, and the ways there and back.
+/// Declares an enumeration of a type of each backend, and the conversions.
 macro_rules! either {
     ($(#[$meta:meta])* $name:ident: $opencl:ty, $cuda:ty) => {
         $(#[$meta])*
@@ -40,11 +40,11 @@ macro_rules! either {
 }
 use either;
 
-/// What is of one backend, if it is. With [`either`], the way back.
+/// Returns the inner value of a backend, if it is of that backend. With [`either`], the way back.
 macro_rules! narrow {
     ($name:ident: $opencl:ty, $cuda:ty) => {
         impl $name {
-            /// That of OpenCL, if it is.
+            /// Returns the OpenCL value, if it is of OpenCL.
             #[inline]
             pub(in crate::backend) fn opencl(&self) -> Option<&$opencl> {
                 match self {
@@ -53,7 +53,7 @@ macro_rules! narrow {
                 }
             }
 
-            /// That of CUDA, if it is.
+            /// Returns the CUDA value, if it is of CUDA.
             #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "no backend asks"))]
             #[inline]
             pub(in crate::backend) fn cuda(&self) -> Option<&$cuda> {
@@ -67,7 +67,7 @@ macro_rules! narrow {
 }
 use narrow;
 
-/// The same of whichever backend `$of` is.
+/// Evaluates `$same` with the inner value of `$of`, whatever its backend is.
 macro_rules! each {
     ($name:ident, $of:expr, $inner:ident => $same:expr) => {
         match $of {
@@ -78,7 +78,7 @@ macro_rules! each {
 }
 use each;
 
-/// The same where both are of one backend.
+/// Evaluates `$same` with both inner values where they are of the same backend, else `$foreign`.
 macro_rules! both {
     ($one:ident $of:expr, $other:ident $with:expr; $a:ident, $b:ident => $same:expr, else $foreign:expr) => {
         match ($of, $with) {

@@ -1,4 +1,4 @@
-//! Programs: code that a driver has built for one device.
+//! Programs: code that a driver has built for a device.
 
 use std::sync::{Arc, Weak};
 
@@ -9,20 +9,20 @@ use crate::backend::source::Source;
 use crate::backend::{cuda, opencl};
 
 either! {
-    /// A built program. A clone is the same one.
+    /// A built program. A clone is the same program.
     #[derive(Clone)]
     Program: Arc<opencl::Program>, Arc<cuda::Program>
 }
 
 either! {
-    /// A program as long as somebody else has it.
+    /// A program as long as another owner holds it.
     WeakProgram: Weak<opencl::Program>, Weak<cuda::Program>
 }
 
 impl Program {
-    /// Builds modules of SPIR-V or PTX: one by itself, several linked to each other.
+    /// Builds modules of SPIR-V or PTX. Several modules are linked to each other.
     ///
-    /// They have no unresolved imports but from each other, and no two of them define one symbol.
+    /// They only import from each other, and no two of them define the same symbol.
     pub(crate) fn build(context: &Context, sources: &[Source<'_>]) -> Result<Self, BuildError> {
         Ok(match context {
             Context::OpenCl(context) => Arc::new(opencl::Program::build(context, sources)?).into(),
@@ -40,8 +40,8 @@ impl Program {
         })
     }
 
-    /// Builds native code that an earlier process got from [`Program::binary`]; none if this process would
-    /// have made other code.
+    /// Builds native code that an earlier process got from [`Program::binary`]. Returns `None` if this process
+    /// would have made other code.
     pub(crate) fn from_cache(context: &Context, code: &[u8]) -> Result<Option<Self>, BuildError> {
         Ok(match context {
             Context::OpenCl(context) => {
@@ -55,34 +55,34 @@ impl Program {
         })
     }
 
-    /// The same program, which does not keep it alive.
+    /// Returns a reference to the program that does not keep it alive.
     pub(crate) fn downgrade(&self) -> WeakProgram {
         each!(Self, self, program => Arc::downgrade(program).into())
     }
 
-    /// Whether both are the same.
+    /// Returns whether both are the same.
     pub(crate) fn is(&self, other: &Self) -> bool {
         both!(Self self, Self other; one, other => Arc::ptr_eq(one, other), else false)
     }
 
-    /// The native code that the driver has made.
+    /// Returns the native code that the driver has made.
     pub(crate) fn binary(&self) -> Result<Vec<u8>, Failure> {
         each!(Self, self, program => program.binary())
     }
 
-    /// The symbols of its kernels.
+    /// Returns the symbols of its kernels.
     pub(crate) fn kernel_names(&self) -> Result<Vec<String>, Failure> {
         each!(Self, self, program => program.kernel_names())
     }
 }
 
 impl WeakProgram {
-    /// Whether somebody has the program.
+    /// Returns whether the program has an owner.
     pub(crate) fn is_alive(&self) -> bool {
         each!(Self, self, program => program.strong_count() > 0)
     }
 
-    /// The program, if somebody has it.
+    /// Returns the program, if it has an owner.
     pub(crate) fn upgrade(&self) -> Option<Program> {
         each!(Self, self, program => program.upgrade().map(Program::from))
     }

@@ -1,4 +1,4 @@
-//! Queues: what is done on a device, in the order in which it was put there.
+//! Queues: the commands of a device, in the order in which they were enqueued.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::backend::{cuda, opencl};
 use crate::queue::options::{QueueAbilities, QueueOptions};
 
 either! {
-    /// A queue of a context. A clone is the same one.
+    /// A queue of a context. A clone is the same queue.
     #[derive(Clone)]
     Queue: Arc<opencl::Queue>, Arc<cuda::Queue>
 }
 
 impl Queue {
-    /// What the device of `context` says of its queues.
+    /// Returns the kinds of queues that the device of `context` supports.
     pub(crate) fn abilities(context: &Context) -> Result<QueueAbilities, Failure> {
         match context {
             Context::OpenCl(context) => opencl::Queue::abilities(context),
@@ -29,7 +29,7 @@ impl Queue {
         }
     }
 
-    /// A queue as `options` say, which the device is able to have.
+    /// Creates a queue with `options`, which the device supports.
     pub(crate) fn new(context: Context, options: QueueOptions) -> Result<Self, Failure> {
         Ok(match context {
             Context::OpenCl(context) => Arc::new(opencl::Queue::new(context, options)?).into(),
@@ -37,80 +37,80 @@ impl Queue {
         })
     }
 
-    /// How it was asked for.
+    /// Returns the requested options.
     pub(crate) fn options(&self) -> QueueOptions {
         each!(Self, self, queue => queue.options())
     }
 
-    /// The context it belongs to.
+    /// Returns its context.
     pub(crate) fn context(&self) -> Context {
         each!(Self, self, queue => Arc::clone(queue.context()).into())
     }
 
-    /// Whether both are the same.
+    /// Returns whether both are the same.
     pub(crate) fn is(&self, other: &Self) -> bool {
         both!(Self self, Self other; one, other => Arc::ptr_eq(one, other), else false)
     }
 
-    /// Has everything that is queued later wait for `events`, which are of this context, and for
-    /// everything queued so far.
+    /// Enqueues a barrier: later commands wait for `events`, which are of this context, and for all earlier
+    /// commands.
     pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
         each!(Self, self, queue => queue.barrier(events.narrow()?).map(Event::from))
     }
 
-    /// Has what is queued next come after everything queued so far.
+    /// Makes the next command run after all earlier commands.
     pub(crate) fn in_order(&self) -> Result<(), Failure> {
         each!(Self, self, queue => queue.in_order())
     }
 
-    /// Waits for everything queued so far.
+    /// Waits for all commands so far.
     pub(crate) fn finish(&self) -> Result<(), Failure> {
         each!(Self, self, queue => queue.finish())
     }
 
-    /// Has what is queued start soon, though nobody waits for it. To be called after each command.
+    /// Makes enqueued commands start soon, even if no thread waits for them. To be called after each command.
     #[inline]
     pub(crate) fn flush(&self) -> Result<(), Failure> {
         each!(Self, self, queue => queue.flush())
     }
 
-    /// The same after several commands.
+    /// Flushes after several commands.
     pub(crate) fn flush_after(&self, commands: usize) -> Result<(), Failure> {
         each!(Self, self, queue => queue.flush_after(commands))
     }
 
-    /// Sees to it that what is queued is flushed, before somebody asks whether it has ended or a
-    /// command of another queue waits for it.
+    /// Flushes the queue, before a query whether a command has ended, and before a command of another queue
+    /// waits.
     pub(crate) fn flushed(&self) -> Result<(), Failure> {
         each!(Self, self, queue => queue.flushed())
     }
 
-    /// Whether commands that are recorded are better queued one by one than together.
+    /// Returns whether recorded commands are faster when they are enqueued one by one.
     pub(crate) fn is_faster_one_by_one(&self) -> bool {
         each!(Self, self, queue => queue.is_faster_one_by_one())
     }
 
-    /// Whether the device has memory with addresses.
+    /// Returns whether the device supports memory with addresses.
     pub(crate) fn has_addresses(&self) -> bool {
         each!(Self, self, queue => queue.has_addresses())
     }
 
-    /// New memory that holds `bytes`.
+    /// Allocates memory that holds `bytes`.
     pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Memory, Failure> {
         each!(Self, self, queue => queue.upload(bytes).map(Memory::from))
     }
 
-    /// New memory that holds `size` zero bytes.
+    /// Allocates memory that holds `size` zero bytes.
     pub(crate) fn zeroed(&self, size: usize) -> Result<Memory, Failure> {
         each!(Self, self, queue => queue.zeroed(size).map(Memory::from))
     }
 
-    /// New memory with an address that holds `size` zero bytes.
+    /// Allocates memory with an address that holds `size` zero bytes.
     pub(crate) fn zeroed_at_address(&self, reach: Reach, size: usize) -> Result<Memory, Failure> {
         each!(Self, self, queue => queue.zeroed_at_address(reach, size).map(Memory::from))
     }
 
-    /// Copies `memory` from byte `offset` on into `bytes`, after everything queued before.
+    /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
     pub(crate) fn read(
         &self,
         memory: &Memory,
@@ -121,7 +121,7 @@ impl Queue {
             else Err(Failure::foreign("reading memory")))
     }
 
-    /// Copies `bytes` to `memory` from byte `offset` on, after everything queued before.
+    /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
     pub(crate) fn write(
         &self,
         memory: &Memory,
@@ -132,11 +132,11 @@ impl Queue {
             else Err(Failure::foreign("writing memory")))
     }
 
-    /// Starts to fill a place with its element again and again. `pattern` is the bytes of one.
+    /// Starts to fill a place with a repeated element. `pattern` is the bytes of an element.
     ///
     /// # Errors
     ///
-    /// When the driver refuses; [`pattern`](crate::backend::pattern) tells which elements none takes.
+    /// When the driver refuses; [`pattern`](crate::backend::pattern) determines which elements no driver takes.
     pub(crate) fn start_fill(
         &self,
         place: &Place<[()]>,
@@ -146,8 +146,7 @@ impl Queue {
         each!(Self, self, queue => queue.start_fill(place, pattern, after.narrow()?).map(Event::from))
     }
 
-    /// Starts to copy one place to another one of the same size and kind of memory, which it does
-    /// not overlap.
+    /// Starts to copy a place to another place of the same size and kind of memory. The places do not overlap.
     pub(crate) fn start_copy(
         &self,
         from: &Place<[()]>,
@@ -187,12 +186,12 @@ impl Queue {
         each!(Self, self, queue => unsafe { queue.start_write(place, from, after.narrow()?) }.map(Event::from))
     }
 
-    /// Whether the driver has functions that read and write variables.
+    /// Returns whether the driver has functions that read and write variables.
     pub(crate) fn reaches_variables(&self) -> bool {
         each!(Self, self, queue => queue.reaches_variables())
     }
 
-    /// Whether the driver knows variables by their names in the code, and not by their unique
+    /// Returns whether the driver identifies variables by their names in the code, and not by their unique
     /// identifiers.
     pub(crate) fn names_variables_as_code(&self) -> bool {
         each!(Self, self, queue => queue.names_variables_as_code())
@@ -210,7 +209,7 @@ impl Queue {
             else Err(Failure::foreign("writing a variable")))
     }
 
-    /// Copies `bytes` to the start of the variable `name`, after everything queued before.
+    /// Copies `bytes` to the start of the variable `name`, after all earlier commands.
     pub(crate) fn write_variable(
         &self,
         program: &Program,
@@ -221,7 +220,7 @@ impl Queue {
             else Err(Failure::foreign("writing a variable")))
     }
 
-    /// Copies the start of the variable `name` into `bytes`, after everything queued before.
+    /// Copies the start of the variable `name` into `bytes`, after all earlier commands.
     pub(crate) fn read_variable(
         &self,
         program: &Program,
@@ -242,7 +241,7 @@ impl Queue {
 }
 
 impl Memory {
-    /// Whether commands of `queue` can use it. Asked at each launch, so without a count of handles.
+    /// Returns whether commands of `queue` can use it. Each launch calls this, so it does not count handles.
     #[inline]
     pub(crate) fn is_for(&self, queue: &Queue) -> bool {
         both!(Raw self.raw(), Queue queue; memory, queue => Arc::ptr_eq(memory.context(), queue.context()), else false)
@@ -250,7 +249,7 @@ impl Memory {
 }
 
 impl<'a> WaitList<'a> {
-    /// The list of `events`, which may be empty, for a queue of their context.
+    /// Creates the list of `events`, which may be empty, for a queue of their context.
     pub(crate) fn new(queue: &Queue, mut events: impl ExactSizeIterator<Item = &'a Event>) -> Self {
         if events.len() == 0 {
             return Self::Nothing;
@@ -272,7 +271,7 @@ impl<'a> WaitList<'a> {
     }
 }
 
-/// Those of `events` that are of one backend; and whether others are among them.
+/// Returns the events of one backend, and whether there are others among them.
 fn own<'a, E: 'a>(
     events: impl Iterator<Item = &'a Event>,
     foreign: &mut bool,
@@ -285,7 +284,8 @@ fn own<'a, E: 'a>(
     })
 }
 
-/// A user event of OpenCL, for tests, and the event that it ends; none where there is no such thing.
+/// Creates a user event of OpenCL, for tests, and the event that it ends; `None` where there are no user
+/// events.
 #[cfg(test)]
 pub(crate) fn held(queue: &Queue) -> Option<(opencl::UserEvent, Event)> {
     match queue {

@@ -1,4 +1,4 @@
-//! Command buffers: commands that are recorded once and queued together.
+//! Command buffers: commands that are recorded once and enqueued together.
 
 use crate::backend::dispatch::event::{Event, WaitList};
 use crate::backend::dispatch::kernel::KernelObject;
@@ -10,12 +10,12 @@ use crate::backend::{cuda, opencl};
 use crate::launch::range::Grid;
 
 either! {
-    /// An owned command buffer: one of OpenCL (`cl_khr_command_buffer`) or a graph of CUDA.
+    /// An owned command buffer: an OpenCL command buffer (`cl_khr_command_buffer`) or a CUDA graph.
     CommandBuffer: opencl::CommandBuffer, cuda::CommandBuffer
 }
 
 impl CommandBuffer {
-    /// An empty one for `queue`; none where the device has none.
+    /// Creates an empty command buffer for `queue`; `None` where the device does not support them.
     pub(crate) fn new(queue: &Queue) -> Result<Option<Self>, Failure> {
         match queue {
             Queue::OpenCl(queue) => Ok(opencl::CommandBuffer::new(queue)?.map(Self::OpenCl)),
@@ -23,7 +23,7 @@ impl CommandBuffer {
         }
     }
 
-    /// Records a kernel with the arguments it has.
+    /// Records a kernel with its current arguments.
     ///
     /// # Safety
     ///
@@ -39,7 +39,7 @@ impl CommandBuffer {
         }, else Err(Failure::foreign("recording a kernel")))
     }
 
-    /// Records a copy. `false` for memory that this cannot copy.
+    /// Records a copy. Returns `false` for memory that this cannot copy.
     pub(crate) fn add_copy(
         &mut self,
         from: &Place<[()]>,
@@ -48,7 +48,7 @@ impl CommandBuffer {
         each!(Self, self, buffer => buffer.add_copy(from, to))
     }
 
-    /// Records that memory is filled. `false` for memory that this cannot fill.
+    /// Records a fill. Returns `false` for memory that this cannot fill.
     pub(crate) fn add_fill(
         &mut self,
         place: &Place<[()]>,
@@ -57,12 +57,12 @@ impl CommandBuffer {
         each!(Self, self, buffer => buffer.add_fill(place, pattern))
     }
 
-    /// Ends the recording: from here on it can be queued.
+    /// Ends the recording: from here on it can be enqueued.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         each!(Self, self, buffer => buffer.finish())
     }
 
-    /// Queues all commands, to start when all of `after` has finished.
+    /// Enqueues all commands, to start when all of `after` has finished.
     ///
     /// # Safety
     ///

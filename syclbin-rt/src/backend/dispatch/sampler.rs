@@ -1,4 +1,4 @@
-//! Samplers: how a kernel reads images between their pixels.
+//! Samplers: the way a kernel reads images between their pixels.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ either! {
 }
 
 impl Sampler {
-    /// A sampler for a device that has images. With `normalized`, coordinates go from 0 to 1, else they count
-    /// pixels.
+    /// Creates a sampler for a device with image support. With `normalized`, coordinates go from 0 to 1;
+    /// otherwise they count pixels.
     pub(crate) fn new(
         context: &Context,
         addressing: Addressing,
@@ -34,7 +34,7 @@ impl Sampler {
         }
     }
 
-    /// That of OpenCL, if it is.
+    /// Returns the OpenCL value, if it is of OpenCL.
     pub(in crate::backend) fn opencl(&self) -> Option<&opencl::Sampler> {
         match self {
             Self::OpenCl(sampler) => Some(sampler),
@@ -42,12 +42,12 @@ impl Sampler {
         }
     }
 
-    /// Whether kernels on `queue` can take it.
+    /// Returns whether kernels on `queue` can take it.
     pub(crate) fn is_for(&self, queue: &Queue) -> bool {
         both!(Self self, Queue queue; sampler, queue => Arc::ptr_eq(sampler.context(), queue.context()), else false)
     }
 
-    /// The device it is of.
+    /// Returns its device.
     pub(crate) fn device(&self) -> Found {
         each!(Self, self, sampler => sampler.context().device().into())
     }

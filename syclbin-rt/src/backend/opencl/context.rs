@@ -11,11 +11,11 @@ use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::queue::handle::Handle;
 use crate::backend::process::gate::{self, Passage, Stage};
 
-/// An owned context of one device.
+/// An owned context of a device.
 pub(crate) struct Context {
     device: &'static Found,
     pub(super) handle: cl_context,
-    /// Its queues, and maybe some that are gone.
+    /// Its queues, possibly including dropped queues.
     queues: Mutex<Vec<Weak<Handle>>>,
 }
 
@@ -29,9 +29,9 @@ unsafe impl Sync for Context {}
 static IN_USE: Mutex<Vec<(&'static Found, Weak<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
-    /// The context that everything on `device` shares: the one in use, else a new one.
+    /// Returns the context that everything on `device` shares: the context in use, else a new context.
     ///
-    /// One context per device lets buffers and kernels of different queues meet.
+    /// A single context per device lets queues share buffers and kernels.
     pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,9 +48,9 @@ impl Context {
         Ok(context)
     }
 
-    /// A context of its own.
+    /// Creates a separate context.
     ///
-    /// Programs use [`Context::shared`]; tests use this one to stand for another device.
+    /// Programs use [`Context::shared`]; tests use this function to simulate another device.
     pub(crate) fn new(device: &'static Found) -> Result<Self, Failure> {
         let properties: [cl_context_properties; 3] = [
             opencl_sys::CL_CONTEXT_PLATFORM,
@@ -78,26 +78,26 @@ impl Context {
         })
     }
 
-    /// The device it is for.
+    /// Returns its device.
     pub(crate) fn device(&self) -> &'static Found {
         self.device
     }
 
-    /// Remembers a queue of this context as long as it lives.
+    /// Registers a queue of this context as long as the queue lives.
     pub(super) fn register(&self, queue: &Arc<Handle>) {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));
     }
 
-    /// Waits for everything that was put into any queue of this context before. Threads that put
-    /// more into one meanwhile may have to wait or not: whoever needs more is to keep them away.
+    /// Waits for everything that was put into any queue of this context before. Commands that other threads
+    /// enqueue meanwhile may or may not be waited for. A caller that needs more must stop those threads.
     pub(crate) fn finish_all(&self) -> Result<(), Failure> {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<Arc<Handle>> = queues.iter().filter_map(Weak::upgrade).collect();
-        // Waiting may take long, and nobody is to wait for that who makes a queue.
+        // The wait may take long and must not delay a thread that makes a queue.
         drop(queues);
-        // All are waited for, whatever one of them says.
+        // All queues are waited for, even if one of them returns an error.
         let finished = live.iter().map(|queue| queue.finish());
         finished.fold(Ok(()), Result::and)
     }

@@ -1,11 +1,12 @@
 //! OpenCL: a table of functions per library ([`driver::sys`]), and owners of the handles they return.
 //!
-//! Types, constants and the names of errors come from `opencl3` and `opencl-sys`. Their calls do
-//! not: `cl3` keeps one library for the whole process and lets an environment variable choose it.
-//! Falling back to the installed CPU driver would mean setting that variable while other threads
-//! read it, and a GPU of the system and that CPU device could never be seen side by side. It also
-//! calls C functions through pointers of the Rust ABI. So every library is loaded here, with a
-//! table of its own.
+//! Types, constants and the names of errors come from `opencl3` and `opencl-sys`. Their calls are not used:
+//! `cl3` holds one library for the whole process and lets an environment variable choose it. A fallback to the
+//! installed CPU driver would have to set that variable while other threads read it. A GPU of the system and
+//! that CPU device could never be used side by side. `cl3` also calls C functions through pointers of the Rust
+//! ABI.
+//!
+//! So every library is loaded here, with a separate table of functions.
 #![allow(
     unsafe_code,
     reason = "OpenCL is a C interface; its wrappers are the only unsafe code of this crate"
@@ -50,7 +51,8 @@ fn check(call: &'static str, code: cl_int) -> Result<(), Failure> {
     }
 }
 
-/// The same for a call that returns a handle and writes its status elsewhere.
+/// Turns the handle and the status of a call into a result. Such a call returns a handle and writes its status
+/// elsewhere.
 ///
 /// A null handle with a good status would break every later call, so it counts as a failure.
 fn check_handle<T>(call: &'static str, handle: *mut T, code: cl_int) -> Result<*mut T, Failure> {

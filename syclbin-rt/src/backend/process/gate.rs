@@ -2,13 +2,13 @@
 //!
 //! Drivers destroy their global state inside `exit()`, while other threads still run. A call that runs then, or
 //! starts later, would use destroyed objects. So the tables of driver functions hold [`Gated`] functions, which
-//! can only be called through [`Gated::pass`], and a handler that `exit()` runs before the destructors of the
-//! driver closes the gate: it waits for the calls that are running, and a thread that comes later sleeps for
-//! good.
+//! can only be called through [`Gated::pass`]. A handler that `exit()` runs before the destructors of the
+//! driver closes the gate. It waits for the running calls, and a thread that comes later sleeps until the
+//! process ends.
 //!
-//! A passage costs a few instructions and no locked one. Each thread counts its own calls in a [`Slot`], and the
-//! handler makes its order with them by `membarrier`, a system call that has every running thread execute a
-//! memory barrier. Where that does not exist, each passage has a barrier of its own.
+//! A passage costs a few instructions, none of them locked. Each thread counts its own calls in a [`Slot`]. The
+//! handler synchronizes with them by `membarrier`, a system call that makes every running thread execute a
+//! memory barrier. Where that does not exist, each passage executes its own barrier.
 //!
 //! A thread makes a [`Passage`] before it takes a lock that it holds during calls, so a closed gate leaves no lock taken.
 //!
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long `exit()` waits for calls that are running. A call may wait for a kernel that never ends.
+/// The time that `exit()` waits for running calls. A call may wait for a kernel that never ends.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The gate is open, and the handler can make other threads execute a barrier.
@@ -43,7 +43,7 @@ static EXITING: AtomicUsize = AtomicUsize::new(0);
 /// given back with the last call in it.
 const ENDING: usize = 1 << (usize::BITS - 1);
 
-/// When a driver makes global state with destructors.
+/// The stages at which a driver makes global state with destructors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::backend) enum Stage {
     Loaded,
@@ -53,7 +53,8 @@ pub(in crate::backend) enum Stage {
     FirstCompiled,
 }
 
-/// How many calls a thread is in. Written by that thread alone. Padded: threads must not share a cache line.
+/// The number of calls that a thread is in. Only that thread writes it. Padded: threads must not share a cache
+/// line.
 #[repr(align(128))]
 struct Slot(AtomicUsize);
 
@@ -76,9 +77,9 @@ thread_local! {
 
 /// Gives the slot of a thread back when the thread ends.
 ///
-/// That of the main thread is dropped by `exit()`, before any handler, and closes the gate. So it is closed in
-/// time also while another thread is in a driver's first call of a kind, which may register destructors until it
-/// returns.
+/// `exit()` drops the main thread's value before any handler, and that closes the gate. So the gate is closed
+/// in time even while another thread is in a driver's first call of a kind, which may register destructors
+/// until it returns.
 struct GivesBack;
 
 impl Drop for GivesBack {
@@ -102,8 +103,9 @@ pub(in crate::backend) struct Gated<F>(F);
 
 /// A thread's way through the gate: while it lives, `exit()` waits.
 ///
-/// A thread makes one before it takes a lock that it keeps during driver calls, because a thread that sleeps at the
-/// gate must hold no lock: the exiting thread may want it when it drops what it has. Calls within it do not stop.
+/// A thread makes a passage before it takes a lock that it holds during driver calls. A thread that sleeps at
+/// the gate must not hold a lock, because the exiting thread may need it to drop its objects. Calls within a
+/// passage do not stop.
 #[must_use = "it ends when it is dropped"]
 pub(crate) struct Passage {
     slot: &'static Slot,
@@ -111,7 +113,7 @@ pub(crate) struct Passage {
     not_send: PhantomData<*const ()>,
 }
 
-/// A function of a driver, for one call that has passed the gate. It ends with the statement.
+/// A function of a driver, for a single call that has passed the gate. It ends with the statement.
 pub(in crate::backend) struct Passed<F> {
     function: F,
     _passage: Passage,
@@ -122,7 +124,7 @@ impl<F: Copy> Gated<F> {
         Self(function)
     }
 
-    /// The function at `address`.
+    /// Returns the function at `address`.
     ///
     /// # Safety
     ///
@@ -133,7 +135,8 @@ impl<F: Copy> Gated<F> {
         Self(unsafe { std::mem::transmute_copy(&address) })
     }
 
-    /// The function, to be called at once. Never returns on a thread that calls while the process exits.
+    /// Returns the function, to be called at once. Never returns on a thread that calls while the process
+    /// exits.
     #[inline(always)]
     pub(in crate::backend) fn pass(self) -> Passed<F> {
         let function = self.0;
@@ -141,7 +144,7 @@ impl<F: Copy> Gated<F> {
         Passed { function, _passage }
     }
 
-    /// The function, for a call on a thread that has passed already.
+    /// Returns the function, for a call on a thread that has passed already.
     #[inline(always)]
     pub(in crate::backend) fn within<'p>(&'p self, _passage: &'p Passage) -> &'p F {
         &self.0
@@ -185,7 +188,7 @@ impl Drop for Passage {
 }
 
 impl Slot {
-    /// A slot for this thread.
+    /// Takes a slot for this thread.
     #[cold]
     fn take() -> &'static Self {
         let lasting = GIVES_BACK.try_with(|_| ()).is_ok();
@@ -226,7 +229,7 @@ impl Slot {
     #[cold]
     fn stop_if_closed(&'static self) {
         fence(Ordering::SeqCst);
-        // The thread that exits may be in a handler of somebody else, and must not wait for itself.
+        // The thread that exits may be in a foreign handler, and must not wait for itself.
         let exits = || EXITING.load(Ordering::Relaxed) == std::ptr::from_ref(self).addr();
         if STATE.load(Ordering::SeqCst) != CLOSED || exits() {
             return;
@@ -241,7 +244,7 @@ impl Slot {
     }
 }
 
-/// Has the next `exit()` close the gate before it runs any destructor that exists by now.
+/// Makes the next `exit()` close the gate before it runs any destructor that exists by now.
 ///
 /// A handler runs before the destructors that were registered earlier. Drivers register some at each [`Stage`],
 /// so this is called after each of them. `driver` is an address that stands for the driver; only the first call
@@ -295,7 +298,7 @@ mod system {
         gettid() == getpid()
     }
 
-    /// Whether this process can have all its threads execute a barrier from now on.
+    /// Returns whether this process can make all its threads execute a barrier from now on.
     pub(in crate::backend) fn prepare_barriers() -> bool {
         membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
     }

@@ -7,7 +7,7 @@ use libloading::Library;
 
 /// Loads the library called `name` (a path, or a file name for the system to find).
 ///
-/// It is never unloaded: drivers keep threads of their own that run its code.
+/// It is never unloaded: drivers have their own threads that run its code.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub(in crate::backend) unsafe fn load(name: &OsStr) -> Result<&'static Library, 
     }
 }
 
-/// The system loader's reason, without the name it begins with: callers print the name themselves.
+/// Returns the system loader's reason, without the name it begins with: callers print the name themselves.
 pub(in crate::backend) fn reason(name: &str, error: &libloading::Error) -> String {
     // `libloading` itself says only that it failed.
     let reason = match error.source() {

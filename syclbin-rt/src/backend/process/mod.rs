@@ -1,4 +1,5 @@
-//! What all drivers of a process share: no call runs while they go, and no foreign code on their threads.
+//! Shared by all drivers of a process: no call runs while the drivers exit, and no foreign code runs on their
+//! threads.
 
 pub(crate) mod gate;
 pub(in crate::backend) mod loader;

@@ -10,23 +10,23 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long a waker may take before another thread goes on with the others.
+/// The time that a waker may take before another thread continues with the others.
 const LONGEST: Duration = Duration::from_millis(10);
 
 struct Wakers {
     state: Mutex<State>,
     /// There is a waker to wake.
     woken: Condvar,
-    /// There are more than threads to wake them.
+    /// There are more wakers than threads to wake them.
     busy: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waker>,
-    /// How many were taken.
+    /// The number of wakers that were taken.
     taken: u64,
-    /// How many threads wait for a waker.
+    /// The number of threads that wait for a waker.
     idle: usize,
 }
 
@@ -40,13 +40,13 @@ static WAKERS: Wakers = Wakers {
     busy: Condvar::new(),
 };
 
-/// Whether there are threads that wake. Without them, a poll has to wait for the end of its command.
+/// Returns whether there are threads that wake. Without them, a poll has to wait for the end of its command.
 pub(in crate::backend) fn are_there() -> bool {
     static STARTED: OnceLock<bool> = OnceLock::new();
     *STARTED.get_or_init(|| start(|| WAKERS.wake(true)) && start(|| WAKERS.watch()))
 }
 
-/// Has a thread wake `waker`. There are some: [`are_there`] said so.
+/// Makes a thread wake `waker`. [`are_there`] has confirmed that there are threads.
 pub(in crate::backend) fn wake(waker: Waker) {
     let mut state = WAKERS.lock();
     state.waiting.push_back(waker);
@@ -68,7 +68,7 @@ impl Wakers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes what comes; without end, or until nothing is left.
+    /// Wakes the wakers that arrive; without end, or until none is left.
     fn wake(&self, endless: bool) {
         let mut state = self.lock();
         loop {
@@ -76,7 +76,7 @@ impl Wakers {
                 state.taken += 1;
                 drop(state);
                 let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
-                // What an executor panics with may panic again when it is dropped.
+                // The panic payload of an executor may panic again when it is dropped.
                 let _ = woken.map_err(std::mem::forget);
                 state = self.lock();
             } else if endless {
@@ -89,7 +89,7 @@ impl Wakers {
         }
     }
 
-    /// Starts another thread whenever none has taken a waker for a while.
+    /// Starts another thread whenever no thread has taken a waker for a while.
     fn watch(&self) {
         let mut state = self.lock();
         loop {
@@ -102,7 +102,7 @@ impl Wakers {
             std::thread::sleep(LONGEST);
             state = self.lock();
             if state.taken == taken && !state.waiting.is_empty() {
-                // If there can be no more threads, it is tried again.
+                // If no thread can be started, this is tried again.
                 let _ = start(|| WAKERS.wake(false));
             }
         }

@@ -1,7 +1,7 @@
-//! Calls: a kernel with any number of arguments, on its way from a launch to the driver.
+//! Invocations: a kernel with any number of arguments, on its way from a launch to the driver.
 //!
-//! Launches know the number of their arguments, and all of them go through the functions here. So
-//! these are a part of this crate, and not of each program once more for each number.
+//! The types of launches contain the number of arguments. All launches use the functions here, so that these
+//! functions are compiled once in this crate, and not in each program for each number.
 
 pub(crate) mod validation;
 
@@ -30,16 +30,16 @@ pub(crate) struct Invocation<'l> {
     pub(crate) after: &'l [&'l Event],
 }
 
-/// What has to hold of arguments and range beside what is always checked. It is asked last, of what
-/// was checked.
+/// The conditions on arguments and range beyond the standard checks. They are checked last, after all other
+/// checks.
 pub(crate) type Contract = fn(&Given<'_>) -> Result<(), Broken>;
 
 impl<'l> Invocation<'l> {
-    /// Puts the kernel into the queue of its module.
+    /// Enqueues the kernel in the queue of its module.
     ///
     /// # Safety
     ///
-    /// As of [`Launch::launch`](crate::Launch::launch), where `contract` holds.
+    /// As for [`Launch::launch`](crate::Launch::launch), where `contract` holds.
     #[allow(unsafe_code, reason = "as of `Launch::launch`")]
     pub(crate) unsafe fn launch(
         &self,
@@ -67,8 +67,7 @@ impl<'l> Invocation<'l> {
         }
     }
 
-    /// What the kernel is launched over for `range`, if all that can be checked is right and `contract`
-    /// holds.
+    /// Returns the grid of `range` for the driver, if all checks pass and `contract` holds.
     #[inline]
     pub(crate) fn checked(&self, range: &NdRange, contract: Option<Contract>) -> Result<Grid> {
         let kernel = self.kernel;
@@ -85,8 +84,8 @@ impl<'l> Invocation<'l> {
         }
     }
 
-    /// Whether the code tells the types of all arguments, so that what was checked of them is enough for
-    /// a driver: it takes the bytes of a number for a handle where the kernel takes one.
+    /// Returns whether the code contains the types of all arguments, so that the checks suffice for a driver.
+    /// Otherwise a driver could take the bytes of a number for a handle.
     pub(crate) fn types_are_known(&self) -> bool {
         (0..self.passed().count()).all(|position| {
             let takes = self.kernel.parameter(position);
@@ -94,7 +93,7 @@ impl<'l> Invocation<'l> {
         })
     }
 
-    /// The error of a driver that refuses what it gets at `position`.
+    /// Creates the error of a driver that refuses the value at `position`.
     pub(crate) fn refused(&self, position: usize, failure: Failure) -> Error {
         let index = self.passed().nth(position).map(|(index, _)| index);
         let (index, name) = index.map_or((position, "?"), |index| (index, self.names[index]));
@@ -103,7 +102,7 @@ impl<'l> Invocation<'l> {
         Error::driver(failure, action, self.kernel.queue().device())
     }
 
-    /// What the kernel waits for, for the driver.
+    /// Returns the events that the kernel waits for, for the driver.
     fn wait_list(&self) -> Result<WaitList<'l>> {
         let kernel = self.kernel;
         let queue = kernel.queue();
@@ -122,7 +121,7 @@ impl<'l> Invocation<'l> {
         })
     }
 
-    /// What the device gets, in its order: the index of the argument it comes from, and the value.
+    /// Returns the values for the device, in its order, each with the index of its argument.
     pub(crate) fn passed(&self) -> Passed<'l> {
         Passed {
             kernel: self.kernel,
@@ -140,7 +139,7 @@ impl Values for Invocation<'_> {
     unsafe fn give(&self, object: &mut impl Arguments) -> Result<(), (usize, Failure)> {
         let (mut number, mut position) = (0, 0);
         for arg in self.args {
-            // Not by `passed`, which has to remember in which part of an argument it is.
+            // This does not use `passed`, which has to track the part of an argument.
             if let Some(value) = arg.plain() {
                 if !self.kernel.is_eliminated(number) {
                     // SAFETY: as the caller says.
@@ -165,14 +164,14 @@ impl Values for Invocation<'_> {
     }
 }
 
-/// What the device gets of arguments. The compiler removes parts of arguments as well as whole ones.
+/// The values for the device. The compiler removes parts of arguments as well as whole arguments.
 pub(crate) struct Passed<'l> {
     kernel: &'l Kernel,
     args: &'l [Arg<'l>],
-    /// Which argument is next, and which part of it.
+    /// The next argument, and its next part.
     index: usize,
     part: usize,
-    /// Which argument of the device is next, those counted that were removed.
+    /// The next device argument, counting removed arguments.
     number: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What is checked of the arguments of a launch, before the driver sees any of them.
+//! Checks of a launch's arguments, before the driver sees any of them.
 
 use crate::backend::argument::Argument;
 use crate::backend::slice::Place;
@@ -9,14 +9,14 @@ use crate::launch::invocation::Invocation;
 use crate::launch::parameter_kinds;
 use crate::module::kernel::Kernel;
 
-/// Checks number, kinds, sizes and whereabouts of the arguments.
+/// Checks the number, kinds, sizes and devices of the arguments.
 #[inline]
 pub(crate) fn check(call: &Invocation<'_>) -> Result<(), LaunchProblem> {
     let takes = call.kernel.arguments();
     match check_each(call) {
         Ok(passed) if passed == takes => Ok(()),
-        // With another number of arguments, what is found wrong of one is that it stands where
-        // another one belongs.
+        // If the number of arguments is wrong, an argument seems wrong only because another argument belongs
+        // there.
         Err(problem) if call.passed().count() == takes => Err(problem),
         _ => Err(LaunchProblem::ArgumentCount {
             takes: call.kernel.takes(),
@@ -26,18 +26,18 @@ pub(crate) fn check(call: &Invocation<'_>) -> Result<(), LaunchProblem> {
     }
 }
 
-/// How far a check has got.
+/// The progress of a check.
 struct Seen {
-    /// Arguments of the device, those counted that were removed.
+    /// The device arguments so far, including removed arguments.
     number: usize,
-    /// The same without those.
+    /// The device arguments so far, without removed arguments.
     passed: usize,
-    /// Bytes of work-group memory.
+    /// The work-group memory so far, in bytes.
     local: u64,
 }
 
-/// Checks kinds, sizes and whereabouts of the arguments, and says how many the device gets. The mask
-/// of removed arguments may be longer than the list; only what stands in the list counts.
+/// Checks the kinds, sizes and devices of the arguments, and returns the number of arguments that the device
+/// gets. The mask of removed arguments may be longer than the list; only the arguments in the list count.
 #[inline]
 fn check_each(call: &Invocation<'_>) -> Result<usize, LaunchProblem> {
     let mut seen = Seen {
@@ -66,8 +66,8 @@ fn check_each(call: &Invocation<'_>) -> Result<usize, LaunchProblem> {
     Ok(seen.passed)
 }
 
-/// Checks what argument `index` is for the device, or a part of that.
-// Out of line, where a compiler puts it that is not told, it costs 10 ns at ten arguments.
+/// Checks the device value of argument `index`, or of a part of it.
+// Not inlined, as compilers choose by default, this function costs 10 ns for ten arguments.
 #[inline(always)]
 fn check_value(
     call: &Invocation<'_>,
@@ -127,13 +127,13 @@ fn check_value(
     })
 }
 
-/// Checks that a part of a buffer begins where the device lets one begin.
+/// Checks that a part of a buffer begins where the device allows.
 fn check_part(
     call: &Invocation<'_>,
     index: usize,
     place: &Place<[()]>,
 ) -> Result<(), LaunchProblem> {
-    // None of it is used if it has no elements.
+    // A part without elements is not used.
     if place.bytes() == 0 {
         return Ok(());
     }
@@ -150,7 +150,7 @@ fn check_part(
     }
 }
 
-/// How much work-group memory is in use with `bytes` more.
+/// Returns the amount of work-group memory in use, including `bytes`.
 fn check_local(
     kernel: &Kernel,
     index: usize,

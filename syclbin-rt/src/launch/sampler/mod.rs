@@ -1,4 +1,4 @@
-//! Samplers: each is of a device that has images, and kernels on other devices refuse it.
+//! Samplers: each belongs to a device with image support, and kernels on other devices refuse it.
 
 pub(crate) mod modes;
 
@@ -16,13 +16,13 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler for kernels on `queue`. With `normalized`, coordinates go from 0 to 1, else they
+    /// Creates a sampler for kernels on `queue`. With `normalized`, coordinates go from 0 to 1; otherwise they
     /// count pixels.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] when the device has no images; and when the driver refuses, as it
-    /// does for modes that need normalized coordinates without them.
+    /// [`ErrorKind::Unsupported`] when the device does not support images; and when the driver refuses. It
+    /// refuses modes that need normalized coordinates if coordinates are not normalized.
     pub fn new(
         queue: &Queue,
         addressing: Addressing,

@@ -1,6 +1,6 @@
-//! Modes of samplers: what is read between pixels and beyond them.
+//! Modes of samplers: the values between pixels and beyond the edge.
 
-/// What a [`Sampler`](crate::Sampler) reads beyond the edge of an image.
+/// The value that a [`Sampler`](crate::Sampler) returns beyond the edge of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addressing {
     /// Undefined (`addressing_mode::none`).
@@ -15,11 +15,11 @@ pub enum Addressing {
     MirroredRepeat,
 }
 
-/// What a [`Sampler`](crate::Sampler) reads between pixels.
+/// The value that a [`Sampler`](crate::Sampler) returns between pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filtering {
-    /// The nearest one.
+    /// The nearest pixel.
     Nearest,
-    /// A mix of those around.
+    /// A mix of the surrounding pixels.
     Linear,
 }

@@ -1,4 +1,4 @@
-//! The command line: what this program does itself, and what it passes on to clang.
+//! The command line: the options that this program handles, and the options that it passes to clang.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use crate::command_line::warnings::Warnings;
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
 
-/// What the command line asks for.
+/// The request of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// A SYCLBIN file.
+    /// Make a SYCLBIN file.
     Make(Box<Options>),
-    /// Native code of one module. Asked for by this program itself, so that a driver's crash is that
-    /// of another process.
+    /// Compile a module to native code. This program requests it from itself, so that a driver's crash only ends
+    /// another process.
     BuildForCpu {
         spirv: PathBuf,
         output: PathBuf,
-        /// Those of `clBuildProgram`.
+        /// The options of `clBuildProgram`.
         options: String,
     },
     Version,
@@ -35,13 +35,13 @@ pub(crate) enum Request {
 pub(crate) enum Show {
     #[default]
     Nothing,
-    /// `-v`: shown and done.
+    /// Show and run them: `-v`.
     Steps,
-    /// `-###`: shown and not done.
+    /// Show them without running them: `-###`.
     StepsOnly,
 }
 
-/// What is to be made of what.
+/// The inputs and the requested output.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     /// Sources and SYCLBIN files, in order.
@@ -53,16 +53,16 @@ pub(crate) struct Options {
     pub(crate) dependencies: Dependencies,
     pub(crate) depfile: Option<Depfile>,
     pub(crate) targets: Targets,
-    /// That PTX is made, by this process. Asked for by this program itself.
+    /// The settings if this process compiles to PTX. This program requests it from itself.
     pub(crate) ptx: Option<Ptx>,
-    /// What clang is given, in order. The library takes UTF-8.
+    /// The arguments for clang, in order. The library takes UTF-8.
     pub(crate) clang: Vec<String>,
     pub(crate) show: Show,
     pub(crate) warnings: Warnings,
 }
 
 impl Request {
-    /// Reads the arguments, which have no response files any more.
+    /// Parses the arguments, after response files were expanded.
     pub(crate) fn parse(arguments: Vec<String>) -> Result<Self> {
         let mut reader = Reader {
             arguments: arguments.into(),
@@ -77,7 +77,7 @@ impl Request {
     }
 }
 
-/// What was read so far.
+/// The options that were read so far.
 #[derive(Default)]
 struct Reader {
     arguments: VecDeque<String>,
@@ -98,7 +98,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// One argument, with its value if it takes the next one.
+    /// Reads an argument, with its value if the value is the next argument.
     fn read(&mut self, argument: String) -> Result<Option<Request>> {
         if argument == "--" {
             self.inputs
@@ -147,7 +147,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// An option that this program acts on.
+    /// Handles an option that this program acts on.
     fn ours(&mut self, name: &str, value: String, spelled: String) -> Result<Option<Request>> {
         match name {
             "--version" => return Ok(Some(Request::Version)),
@@ -180,7 +180,7 @@ impl Reader {
                 };
                 self.targets.add_backend(Some(&value), &options);
             }
-            // Clang is told the same for all targets.
+            // Clang gets the same options for all targets.
             "-Xsycl-target-frontend" => self.arguments.push_front(value),
             "-Xsycl-target-frontend=" => {
                 if !value.starts_with("spir64") && !value.starts_with("nvptx64") {
@@ -188,7 +188,7 @@ impl Reader {
                         "option '{spelled}' is not supported: no such target"
                     ));
                 }
-                // Its value is the next argument, which is read as any other.
+                // Its value is the next argument, which is read like any other.
                 if self.arguments.is_empty() {
                     return own(format!("argument to '{spelled}' is missing"));
                 }
@@ -220,7 +220,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// `-Wp,A,B`: options for the preprocessor, which `-MD` and `-MMD` have their file in.
+    /// Handles `-Wp,A,B`: options for the preprocessor. The part after `-MD` or `-MMD` is their file.
     fn preprocessor(&mut self, value: &str) {
         let mut options = Vec::new();
         let mut parts = value.split(',');

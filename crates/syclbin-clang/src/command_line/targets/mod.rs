@@ -1,5 +1,5 @@
-//! Targets: which devices a file has code for, from `-fsycl-targets`, `--offload-arch` and the options
-//! that are meant for their compilers.
+//! Targets: the devices that a file has code for, from `-fsycl-targets`, `--offload-arch` and the options for their
+//! compilers.
 
 mod named;
 
@@ -12,45 +12,45 @@ use named::{architecture, first_part, names, nvidia_gpu, target, target_named};
 
 pub(crate) use named::{processor, processors};
 
-/// A kind of device to have code for.
+/// A kind of device to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     /// SPIR-V, which a driver compiles when the program runs.
     Spirv,
-    /// Native code for x86-64, made on Intel's CPU device.
+    /// Native code for x86-64, compiled by Intel's CPU device.
     Cpu {
-        /// The processor it is for; else the one that compiles.
+        /// The processor to compile for; by default, the processor of this machine.
         processor: Option<&'static str>,
     },
-    /// Native code for an Intel GPU, made by ocloc.
+    /// Native code for an Intel GPU, compiled by ocloc.
     Gpu {
-        /// What ocloc calls it, such as `pvc`; else `-device` is among the options for it.
+        /// The name for ocloc, such as `pvc`; otherwise `-device` is among its options.
         device: Option<&'static str>,
     },
-    /// PTX, which NVIDIA's driver compiles when the program runs, and native code for the GPU that is
-    /// named, made by ptxas.
+    /// PTX, which NVIDIA's driver compiles when the program runs, and native code for the named GPU, compiled by
+    /// ptxas.
     Nvidia {
-        /// The GPU; else it may be among the options for it.
+        /// The GPU; otherwise it may be among the options for this target.
         gpu: Option<NvidiaGpu>,
     },
 }
 
-/// What a file has for NVIDIA's GPUs.
+/// The code that a file has for NVIDIA GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NvidiaCode {
-    /// The oldest GPU that the PTX is for.
+    /// The oldest GPU that the PTX runs on.
     pub(crate) ptx: NvidiaGpu,
-    /// Those that there is native code for, in order.
+    /// The GPUs with native code, in order.
     pub(crate) gpus: Vec<NvidiaGpu>,
     /// Options for ptxas.
     pub(crate) options: Vec<String>,
 }
 
-/// The triple of NVIDIA's GPUs.
+/// The triple of NVIDIA GPUs.
 pub(crate) const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 impl Target {
-    /// The first part of its triple, by which options name it.
+    /// Returns the first part of its triple, which options use as its name.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Spirv => "spir64",
@@ -67,12 +67,12 @@ impl Target {
         }
     }
 
-    /// Whether it is native code that is made of SPIR-V.
+    /// Returns whether it is native code compiled from SPIR-V.
     pub(crate) fn is_of_spirv(&self) -> bool {
         matches!(self, Self::Cpu { .. } | Self::Gpu { .. })
     }
 
-    /// What `-fsycl-targets` calls it; `None` where only `--offload-arch` can say which processor.
+    /// Returns its name in `-fsycl-targets`, or `None` if only `--offload-arch` can name the processor.
     fn listed_name(&self) -> Option<String> {
         match self {
             Self::Cpu { processor: Some(_) } => None,
@@ -85,7 +85,7 @@ impl Target {
         }
     }
 
-    /// Whether an option means it by `name`: its kind, or the very GPU.
+    /// Returns whether an option means it by `name`: its kind, or exactly this GPU.
     fn is_named(&self, name: &str) -> bool {
         first_part(name) == self.name() || self.listed_name().as_deref() == Some(name)
     }
@@ -94,18 +94,18 @@ impl Target {
 /// The targets of a command line, and the options for their compilers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Targets {
-    /// Those named by `-fsycl-targets`, the last of which counts.
+    /// The targets of the last `-fsycl-targets`.
     listed: Vec<Target>,
-    /// Those named by `--offload-arch`, all of which count.
+    /// The targets of every `--offload-arch`.
     added: Vec<Target>,
-    /// Whether a source may do without PTX: `--optional-target`.
+    /// Whether a source may lack PTX: `--optional-target`.
     ptx_is_optional: bool,
-    /// Options for compilers, in one text as they were given.
+    /// Options for compilers, as they were given.
     backend: Vec<(Option<String>, String)>,
 }
 
 impl Targets {
-    /// Takes the value of `-fsycl-targets`.
+    /// Handles the value of `-fsycl-targets`.
     pub(crate) fn list(&mut self, value: &str) -> Result<()> {
         let option = format!("-fsycl-targets={value}");
         self.listed = names(value, &option)?
@@ -114,7 +114,7 @@ impl Targets {
         Ok(())
     }
 
-    /// Takes the value of `--optional-target`.
+    /// Handles the value of `--optional-target`.
     pub(crate) fn add_optional(&mut self, value: &str) -> Result<()> {
         if target_named(value) != Some(Target::Nvidia { gpu: None }) {
             return own(format!(
@@ -125,12 +125,12 @@ impl Targets {
         Ok(())
     }
 
-    /// Whether a source that cannot be compiled to PTX goes without.
+    /// Returns whether a source that cannot be compiled to PTX is allowed to lack it.
     pub(crate) fn ptx_is_optional(&self) -> bool {
         self.ptx_is_optional
     }
 
-    /// Takes the value of `--offload-arch`.
+    /// Handles the value of `--offload-arch`.
     pub(crate) fn add(&mut self, value: &str) -> Result<()> {
         let option = format!("--offload-arch={value}");
         for name in names(value, &option)? {
@@ -139,7 +139,7 @@ impl Targets {
         Ok(())
     }
 
-    /// Takes options for the compiler of a target; without one, of the only native target there is.
+    /// Handles options for the compiler of a target. Without a target, they are for the only native target.
     pub(crate) fn add_backend(&mut self, target: Option<&str>, options: &str) {
         let target = target.map(|name| match target_named(name) {
             Some(target) => target.listed_name().unwrap_or_default(),
@@ -148,7 +148,7 @@ impl Targets {
         self.backend.push((target, options.to_owned()));
     }
 
-    /// All targets, in order and each once. SPIR-V, if none is named.
+    /// Returns all targets in order, without duplicates. The default is SPIR-V.
     pub(crate) fn all(&self) -> Vec<Target> {
         let mut all = Vec::new();
         for target in self.listed.iter().chain(&self.added) {
@@ -169,17 +169,17 @@ impl Targets {
         all
     }
 
-    /// Whether the sources are compiled to SPIR-V: for itself, or for native code that is made of it.
+    /// Returns whether the sources are compiled to SPIR-V, for the file or for native code.
     pub(crate) fn want_spirv(&self) -> bool {
         let all = self.all();
         all.contains(&Target::Spirv) || all.iter().any(Target::is_of_spirv)
     }
 
-    /// What the file has for NVIDIA's GPUs, if it has something for them.
+    /// Returns the code that the file has for NVIDIA GPUs, if any.
     ///
     /// # Errors
     ///
-    /// When an option names a GPU that there is no code for.
+    /// When an option names an unsupported GPU.
     pub(crate) fn nvidia(&self) -> Result<Option<NvidiaCode>> {
         let mut gpus = Vec::new();
         let mut options = Vec::new();
@@ -221,21 +221,21 @@ impl Targets {
         }
         let ptx = match gpus.as_slice() {
             [] => NvidiaGpu::OLDEST,
-            // With all that this one has: there is no other to run it.
+            // It may use every feature of this GPU, since no other GPU runs it.
             [only] => *only,
             [lowest, ..] => lowest.plain(),
         };
         Ok(Some(NvidiaCode { ptx, gpus, options }))
     }
 
-    /// The options for the compiler of `target`.
+    /// Returns the options for the compiler of `target`.
     pub(crate) fn backend(&self, target: &Target) -> Vec<String> {
         let meant = |named: &Option<String>| named.as_deref().is_none_or(|n| target.is_named(n));
         let backend = self.backend.iter().filter(|(named, _)| meant(named));
         backend.flat_map(|(_, options)| words(options)).collect()
     }
 
-    /// Arguments that say all of this once more.
+    /// Returns arguments that repeat all these settings.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let all = self.all();
         let mut listed = Vec::new();
@@ -263,8 +263,8 @@ impl Targets {
         arguments
     }
 
-    /// That a file of `state` can have code for them, and that each option for a compiler has one that
-    /// it is for.
+    /// Checks that a file of `state` can have code for the targets, and that each compiler option belongs to a
+    /// target.
     pub(crate) fn check(&self, state: State) -> Result<()> {
         let mut native: Vec<_> = self.all();
         native.retain(|target| *target != Target::Spirv);

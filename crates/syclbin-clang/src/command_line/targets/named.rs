@@ -1,4 +1,4 @@
-//! Names of targets, in every spelling there is.
+//! Names of targets, in every accepted spelling.
 
 use syclbin::Architecture;
 use syclbin::architecture::Family;
@@ -7,7 +7,7 @@ use super::{NVIDIA, Target};
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
 
-/// The variable with which a build takes another compiler.
+/// The advice to build with another compiler, and the variable for it.
 const ELSEWHERE: &str = "use a DPC++ clang++ for it (SYCLBIN_CLANG)";
 
 pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<Item = &'v str>> {
@@ -17,12 +17,12 @@ pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<It
     Ok(value.split(','))
 }
 
-/// The architecture of a triple.
+/// Returns the architecture of a triple.
 pub(super) fn first_part(triple: &str) -> &str {
     triple.split('-').next().unwrap_or_default()
 }
 
-/// The target of this name, in every spelling there is for it.
+/// Returns the target with this name, in any accepted spelling.
 pub(super) fn target_named(name: &str) -> Option<Target> {
     match first_part(name) {
         "spir64" => Some(Target::Spirv),
@@ -62,7 +62,7 @@ pub(super) fn target(name: &str, option: &str) -> Result<Target> {
     ))
 }
 
-/// Processors, by the names that clang++ and opencl-aot have for them and that of Intel's CPU device.
+/// Processors: their names in clang++ and opencl-aot, and their names on Intel's CPU device.
 const PROCESSORS: [(&str, &str); 13] = [
     ("sse42", "corei7"),
     ("sse4.2", "corei7"),
@@ -79,13 +79,13 @@ const PROCESSORS: [(&str, &str); 13] = [
     ("diamondrapids", "diamondrapids"),
 ];
 
-/// What the CPU device calls a processor.
+/// Returns the CPU device's name for a processor.
 pub(crate) fn processor(name: &str) -> Option<&'static str> {
     let row = PROCESSORS.iter().find(|(known, _)| *known == name);
     row.map(|(_, processor)| *processor)
 }
 
-/// The names of processors, for messages.
+/// Lists the names of processors, for messages.
 pub(crate) fn processors() -> String {
     PROCESSORS.map(|(name, _)| name).join(", ")
 }
@@ -109,7 +109,7 @@ pub(super) fn architecture(name: &str, option: &str) -> Result<Target> {
     }
 }
 
-/// One of NVIDIA's GPUs.
+/// Returns the NVIDIA GPU with this name.
 pub(super) fn nvidia_gpu(name: &str, option: &str) -> Result<NvidiaGpu> {
     match NvidiaGpu::named(name) {
         Some(gpu) => Ok(gpu),

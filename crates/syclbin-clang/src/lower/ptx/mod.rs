@@ -1,17 +1,16 @@
-//! Lowers specialization constants of PTX, which has none: each becomes a variable in the memory of the
-//! device.
+//! Lowers specialization constants of PTX. PTX has no such constants, so each becomes a variable in device memory.
 //!
-//! The text calls the same functions as the SPIR-V, which nobody has, with the symbol of a constant and
-//! its default value, both in variables. The functions are written here: they return what the variable
-//! of the default value has. That variable gets the name [`constant_variable`], which others can find,
-//! so that a launch may write another value to it. Who sets nothing has the default values.
+//! The text calls the same undefined functions as the SPIR-V. Their arguments are variables with the symbol of a
+//! constant and its default value. This module writes the functions: they return the value of the variable with the
+//! default value. The variable gets the name [`constant_variable`] and external linkage, so that a launch may write
+//! another value to it. Without such a write, the default value applies.
 //!
-//! The code is what LLVM writes: an instruction a line. What looks otherwise is refused.
+//! The code must have the form that LLVM writes, with one instruction per line. Other code is rejected.
 //!
 //! | module | noun |
 //! |---|---|
 //! | [`text`] | lines of a text: variables, functions, names |
-//! | [`values`] | which variable a call is given |
+//! | [`values`] | the variables that are passed to a call |
 //! | [`reader`] | the functions that read constants |
 
 mod reader;
@@ -32,14 +31,14 @@ use reader::Reader;
 use text::{Body, Text, Variable};
 use values::Read;
 
-/// A constant and the variable that has its default value.
+/// A constant and the variable with its default value.
 struct Constant<'t> {
     key: String,
     variable: &'t Variable<'t>,
 }
 
-/// Lowers the constants of the PTX `text`; `None` where there are none. The constants are of one part
-/// each, in the order of their reads.
+/// Lowers the constants of the PTX `text`. Returns `None` if it has none. Each constant has a single part, and they
+/// are in the order of their reads.
 ///
 /// # Errors
 ///
@@ -88,7 +87,7 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
         }
     }
     if unread > 0 {
-        // It would keep its default, whatever it is set to.
+        // Such a read would always return the default value, whatever the constant is set to.
         return Err(Refusal {
             constant: None,
             kernels: Vec::new(),
@@ -101,13 +100,13 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
     }))
 }
 
-/// Whether a line calls a function that reads constants.
+/// Returns whether a line calls a function that reads constants.
 fn is_call(line: &str, readers: &BTreeMap<&str, Reader<'_>>) -> bool {
     let mut words = line.split(|c| !text::is_name(c));
     line.trim_start().starts_with("call") && words.any(|word| readers.contains_key(word))
 }
 
-/// Whether what is recorded of the SPIR-V of the same source serves this PTX as well: it has each of its
+/// Returns whether the record for the SPIR-V of the same source is also valid for this PTX: it has each of its
 /// constants, with the same bytes.
 pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &SpecializationConstants) -> bool {
     let value = |of: &SpecializationConstants, key| {
@@ -121,7 +120,7 @@ pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &Specialization
     })
 }
 
-/// The symbol that the host knows a constant by.
+/// Returns the host's symbol for a constant.
 fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
     const UNKNOWN: &str = "which one is only known when the kernel runs";
     let variable = read.symbol.and_then(|name| text.variables.get(name));
@@ -136,7 +135,7 @@ fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
     }
 }
 
-/// The kernel that this is the body of, as people know it.
+/// Returns the kernel with this body, in C++ spelling.
 fn kernel(body: &Body<'_>) -> Option<String> {
     let plain = body.name.strip_suffix("_with_offset").unwrap_or(body.name);
     body.is_kernel.then(|| match mangled::parse(plain) {
@@ -163,7 +162,7 @@ fn record(constants: &[Constant<'_>]) -> SpecializationConstants {
     recorded
 }
 
-/// The text with functions where they were declared, and variables that others can find.
+/// Returns the text with definitions in place of the declarations, and with variables that are visible outside.
 fn write(
     text: &Text<'_>,
     readers: &BTreeMap<&str, Reader<'_>>,

@@ -1,4 +1,4 @@
-//! The functions that read constants: what they return, and their code.
+//! The functions that read constants: their results and their code.
 
 use std::fmt::Write as _;
 
@@ -10,23 +10,23 @@ use super::text::{Declaration, Variable};
 pub(super) struct Reader<'t> {
     declaration: &'t Declaration<'t>,
     returns: Returns,
-    /// How many bytes the constants have that it reads.
+    /// The size in bytes of the constants that it reads.
     size: Option<usize>,
 }
 
-/// What it returns.
+/// The kind of its result.
 #[derive(Clone, Copy)]
 enum Returns {
-    /// A number in so many bits.
+    /// A number with this many bits.
     Number(usize),
-    /// So many bytes, aligned to so many.
+    /// A byte array with this size and alignment.
     Bytes { size: usize, align: usize },
     /// Something else.
     Unknown,
 }
 
 impl<'t> Reader<'t> {
-    /// The function that is declared, if it is one.
+    /// Returns the declared function, if it reads constants.
     pub(super) fn of(declaration: &'t Declaration<'t>) -> Option<Self> {
         let is_reader = Import::of(declaration.name) == Import::SpecializationConstant;
         is_reader.then_some(Self {
@@ -36,11 +36,11 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Notes that the constant of `variable` is read with it.
+    /// Records that it reads the constant in `variable`.
     pub(super) fn read(&mut self, variable: &Variable<'_>) -> Result<(), &'static str> {
         let size = variable.bytes.as_ref().map_or(0, Vec::len);
         let fits = match self.returns {
-            // Less than 32 bits are passed in 32.
+            // Numbers below 32 bits are passed in 32 bits.
             Returns::Number(32) => matches!(size, 1 | 2 | 4),
             Returns::Number(bits) => size == bits / 8,
             Returns::Bytes { size: own, align } => size == own && align <= variable.align,
@@ -61,8 +61,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Whether the number it returns is signed, by its type in the symbol:
-    /// `..SpecConstantValueI` + type + `E..`.
+    /// Returns whether its result is signed, from the type in its symbol: `..SpecConstantValueI` + type + `E..`.
     fn is_signed(&self) -> Option<bool> {
         let (_, ty) = self.declaration.name.split_once("SpecConstantValueI")?;
         match ty.split_once('E')?.0 {
@@ -72,7 +71,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The function with its code. One that nobody calls stays a declaration.
+    /// Returns the function with its code. A function that is never called stays a declaration.
     pub(super) fn definition(&self) -> String {
         let Declaration {
             name,
@@ -126,7 +125,7 @@ impl<'t> Reader<'t> {
 }
 
 impl Returns {
-    /// `.param .b32 func_retval0`, `.param .align 4 .b8 func_retval0[16]`
+    /// Parses `.param .b32 func_retval0` or `.param .align 4 .b8 func_retval0[16]`.
     fn parse(result: &str) -> Self {
         let words: Vec<&str> = result.split_whitespace().collect();
         match words.as_slice() {

@@ -6,12 +6,12 @@ use syclbin::ptx::Module;
 use super::super::lower;
 use super::*;
 
-// What the compiler library 2026.2.0 makes of sources, for NVIDIA GPUs. The first is `tests/files/constants.cpp`,
-// the others lie beside their texts.
+// The output of the compiler library 2026.2.0 for NVIDIA GPUs. The source of the first text is
+// `tests/files/constants.cpp`; the other sources are beside their texts.
 const TEXT: &str = include_str!("constants.ptx");
-/// Constants of every type, of three kernels.
+/// Constants of every type, in three kernels.
 const MANY: &str = include_str!("many.ptx");
-/// `-O0`.
+/// Code compiled with `-O0`.
 const UNOPTIMIZED: &str = include_str!("unoptimized.ptx");
 
 fn lowered(text: &str) -> (String, SpecializationConstants) {
@@ -19,7 +19,7 @@ fn lowered(text: &str) -> (String, SpecializationConstants) {
     (String::from_utf8(lowered.code).unwrap(), lowered.constants)
 }
 
-/// The constants with their sizes and default values.
+/// Returns the constants with their sizes and default values.
 fn shown(constants: &SpecializationConstants) -> Vec<(String, Vec<u8>)> {
     let names = constants.constants.iter().map(|(name, _)| name);
     names
@@ -65,7 +65,7 @@ fn constants_of_a_real_text_are_variables_that_others_can_find() {
             ("____ZL6offset".to_owned(), 7i32.to_le_bytes().to_vec()),
         ]
     );
-    // Its old names are gone, in the variant with an offset as well.
+    // The old names are gone, also in the variant with an offset.
     for old in ["_ZL7stencil", "_ZL4gain", "_ZL6offset"] {
         assert!(!text.split(|c| !text::is_name(c)).any(|word| word == old));
     }
@@ -121,12 +121,12 @@ fn every_type_is_read_as_it_lies_in_memory() {
             ("____ZL3big", 32, 0),
             ("____ZL4tiny", 4, 1),
             ("____ZL3one", 4, 3),
-            // All zero, so the text has no value of it.
+            // All bytes are zero, so the text has no value for it.
             ("____ZL4zbig", 32, 0),
             ("____ZL3h16", 2, 0),
         ]
     );
-    // As the type says: bool, char, unsigned char, short, unsigned short.
+    // The instruction depends on the type: bool, char, unsigned char, short, unsigned short.
     for expected in ["ld.u8 %word", "ld.s8 %word", "ld.s16 %word", "ld.u16 %word"] {
         assert!(text.contains(expected), "{expected}");
     }
@@ -152,7 +152,7 @@ fn a_text_without_constants_is_left_alone() {
     assert!(lower_ptx("").unwrap().is_none());
     let text = ".version 6.3\n.target sm_75\n.visible .entry k()\n{\n\tret;\n}\n";
     assert!(lower_ptx(text).unwrap().is_none());
-    // What is declared and never called stays as it is.
+    // A declaration that is never called stays unchanged.
     let declared = TEXT.split(".visible .entry").next().unwrap();
     let (text, constants) = lowered(declared);
     assert!(shown(&constants).is_empty());
@@ -216,7 +216,7 @@ fn what_cannot_be_followed_is_refused_with_its_name_and_kernel() {
             "nothing tells the sign of its type of 8 or 16 bits, as of an enumeration; give it one of 32 (`: int`)",
         ),
         (
-            // Two ways lead there, with two constants.
+            // Two paths lead there, with two constants.
             changed(
                 "cvta.global.u64 \t%rd15, %rd14;",
                 "cvta.global.u64 \t%rd15, %rd14;\n\tbra.uni \t$L1;\n\tmov.b64 \t%rd15, 0;\n$L1:",
@@ -241,7 +241,7 @@ fn assembly_of_a_source_ends_no_body_and_reads_after_it_are_seen() {
     let lowered = lower_ptx(&text).unwrap().unwrap();
     let plain = lower_ptx(TEXT).unwrap().unwrap();
     assert_eq!(lowered.constants, plain.constants);
-    // Where a body seems to end before its time, the reads that nobody saw are an error.
+    // If a body seems to end early, the reads that were not found are an error.
     let cut = TEXT.replacen("\t{ // callseq 1, 0", "}\n\t{ // callseq 1, 0", 1);
     let message = refusal(&cut);
     assert!(
@@ -270,7 +270,7 @@ fn an_instruction_is_no_variable_of_its_name() {
     );
 }
 
-/// NVIDIA's assembler, where there is one.
+/// Returns NVIDIA's assembler, if it is installed.
 fn ptxas() -> Option<PathBuf> {
     let named = std::env::var_os("SYCLBIN_PTXAS").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -282,7 +282,7 @@ fn ptxas() -> Option<PathBuf> {
 fn nvidias_assembler_takes_what_was_lowered() {
     let Some(ptxas) = ptxas() else {
         use std::io::Write as _;
-        // Past the test harness, which keeps back what a passing test prints.
+        // Bypasses the test harness, which hides the output of a passing test.
         let _ = writeln!(
             std::io::stderr(),
             "skipped: no ptxas in SYCLBIN_PTXAS or on PATH"

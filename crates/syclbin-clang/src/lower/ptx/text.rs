@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// No constant has more bytes than this; it is far more than people write.
+/// The size limit of a constant, which is beyond any reasonable source.
 const MAX_SIZE: usize = 1 << 16;
 
 /// A text.
 pub(super) struct Text<'t> {
     pub(super) lines: Vec<&'t str>,
-    /// Variables of the device's memory, by their names.
+    /// Variables in device memory, by name.
     pub(super) variables: BTreeMap<&'t str, Variable<'t>>,
-    /// Functions that are declared here and are elsewhere.
+    /// Functions that are declared here and defined elsewhere.
     pub(super) declarations: Vec<Declaration<'t>>,
     pub(super) bodies: Vec<Body<'t>>,
 }
@@ -21,14 +21,14 @@ pub(super) struct Variable<'t> {
     pub(super) name: &'t str,
     pub(super) line: usize,
     pub(super) align: usize,
-    /// What it has at first, if that is plain bytes.
+    /// Its initial value, if that is plain bytes.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-/// A function that is elsewhere: `.extern .func (.param .b32 func_retval0) NAME (...) ;`
+/// A function defined elsewhere: `.extern .func (.param .b32 func_retval0) NAME (...) ;`
 pub(super) struct Declaration<'t> {
     pub(super) name: &'t str,
-    /// What it returns, `.param .b32 func_retval0`.
+    /// Its result, `.param .b32 func_retval0`.
     pub(super) result: &'t str,
     /// The names of its parameters.
     pub(super) parameters: Vec<&'t str>,
@@ -70,7 +70,7 @@ impl<'t> Text<'t> {
         found
     }
 
-    /// The line after a declaration.
+    /// Parses a declaration and returns the index of the next line.
     fn declaration(&mut self, at: usize) -> usize {
         let rest = self.lines.iter().skip(at);
         let Some(end) = rest.clone().position(|line| line.trim_end().ends_with(';')) else {
@@ -93,12 +93,12 @@ impl<'t> Text<'t> {
         at + end + 1
     }
 
-    /// The line after a function.
+    /// Parses a function and returns the index of the next line.
     fn body(&mut self, at: usize, head: &'t str, is_kernel: bool) -> usize {
         let (_, name) = result_and_name(head);
         let rest = self.lines.iter().enumerate().skip(at);
-        // What stands at the start of a line opens and closes bodies; within, all is indented, but for
-        // what a source wrote itself.
+        // A brace at the start of a line opens or closes a body. Everything inside a body is indented, except
+        // inline assembly of the source.
         let mut inline_assembly = false;
         for (line, text) in rest {
             match text.trim() {
@@ -127,7 +127,7 @@ impl<'t> Text<'t> {
 }
 
 impl<'t> Variable<'t> {
-    /// `.align 4 .b8 NAME[16] = {1, 2};`
+    /// Parses `.align 4 .b8 NAME[16] = {1, 2};`.
     fn parse(words: &'t str, line: usize) -> Option<Self> {
         let words = words.strip_prefix(".align ")?;
         let (align, words) = words.split_once(' ')?;
@@ -149,7 +149,7 @@ impl<'t> Variable<'t> {
     }
 }
 
-/// `{1, 2}`, and zeros up to the size.
+/// Parses `{1, 2}`, and pads it with zeros to the size.
 fn plain_bytes(list: &str, size: usize) -> Option<Vec<u8>> {
     let list = list.trim().strip_prefix('{')?.strip_suffix('}')?;
     let bytes: Option<Vec<u8>> = list
@@ -167,7 +167,7 @@ fn without_linkage(line: &str) -> &str {
     rest.unwrap_or(line)
 }
 
-/// `(.param .b32 func_retval0) NAME(`: what is in the first list, and the name.
+/// Splits `(.param .b32 func_retval0) NAME(` into the text in the first list, and the name.
 fn result_and_name(head: &str) -> (&str, &str) {
     let head = head.trim();
     let (result, rest) = match head.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
@@ -178,7 +178,7 @@ fn result_and_name(head: &str) -> (&str, &str) {
     (result, &rest[..end])
 }
 
-/// Where the operands of an instruction begin.
+/// Returns the offset of an instruction's operands.
 fn operands(line: &str) -> usize {
     let start = line.len() - line.trim_start().len();
     let word = |from: usize| {
@@ -193,13 +193,13 @@ fn operands(line: &str) -> usize {
     end
 }
 
-/// Whether it can be within a name. Directives begin with a point, which no name has.
+/// Returns whether a name can contain `c`. Directives begin with a point, which names do not contain.
 pub(super) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Writes `line` with other names. An instruction, at its start or behind the predicate that guards it,
-/// keeps its own: a variable may be called `ret`.
+/// Writes `line` with other names. The instruction itself is not renamed, at the start of the line or after its
+/// predicate, since a variable may be called `ret`.
 pub(super) fn rename(line: &str, names: &BTreeMap<&str, String>, written: &mut String) {
     let mut rest = line;
     if line.starts_with(char::is_whitespace) {

@@ -1,5 +1,5 @@
-//! Which variables a call is given: their addresses are followed through registers and places on the
-//! stack, line by line.
+//! Finds the variables that are passed to a call. Their addresses are followed line by line through registers and
+//! stack slots.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ const UNKNOWN: &str = "it is read in an unknown way";
 
 /// A read of a constant.
 pub(super) struct Read<'t> {
-    /// The function that is called.
+    /// The called function.
     pub(super) function: &'t str,
-    /// The variable that has the symbol of the constant.
+    /// The variable with the symbol of the constant.
     pub(super) symbol: Option<&'t str>,
-    /// The variable that has the default value.
+    /// The variable with the default value.
     pub(super) default: Option<&'t str>,
 }
 
-/// What is known at a line.
+/// The known values at a line.
 #[derive(Default)]
 struct Known<'t> {
-    /// The variable whose address a register or a place on the stack has.
+    /// The variable whose address is in a register or stack slot.
     values: BTreeMap<&'t str, &'t str>,
-    /// The variables that are passed next.
+    /// The variables that are passed to the next call.
     passed: BTreeMap<&'t str, &'t str>,
 }
 
-/// The reads of a body, in its order.
+/// Returns the reads of a body, in order.
 pub(super) fn reads<'t>(
     text: &Text<'t>,
     body: &Body<'t>,
@@ -61,7 +61,7 @@ pub(super) fn reads<'t>(
     found
 }
 
-/// `call.uni (retval0), NAME, (param0, param1, param2);`: the first two that are passed.
+/// Returns the first two arguments of `call.uni (retval0), NAME, (param0, param1, param2);`.
 fn call<'t>(line: &'t str, name: &str) -> Option<[&'t str; 2]> {
     let (operation, rest) = line.trim().strip_suffix(';')?.split_once(name)?;
     let passed = rest.trim().strip_prefix(',')?.trim();
@@ -72,7 +72,7 @@ fn call<'t>(line: &'t str, name: &str) -> Option<[&'t str; 2]> {
     (operation.starts_with("call") && whole).then_some(both)
 }
 
-/// The name of an instruction and its operands.
+/// Returns the name of an instruction and its operands.
 fn instruction(line: &str) -> Option<(&str, &str)> {
     let line = line.trim().strip_suffix(';')?;
     line.split_once(char::is_whitespace)
@@ -82,7 +82,7 @@ impl<'t> Known<'t> {
     fn follow(&mut self, text: &Text<'t>, line: &'t str, often: &BTreeMap<&str, usize>) {
         let line = line.trim();
         if line.ends_with(':') {
-            // One gets here from elsewhere, where a register may have had another value.
+            // A jump may lead here from code where a register had another value.
             self.forget_memory();
             let once = |name: &str| often.get(name).is_none_or(|times| *times == 1);
             self.values.retain(|name, _| once(name));
@@ -135,7 +135,7 @@ impl<'t> Known<'t> {
     }
 }
 
-/// The registers that an instruction may write to: the first operand, several in braces.
+/// Returns the registers that an instruction may write: the first operand, or several in braces.
 fn targets(operands: &str) -> impl Iterator<Item = &str> {
     let first = match operands
         .strip_prefix('{')
@@ -147,7 +147,7 @@ fn targets(operands: &str) -> impl Iterator<Item = &str> {
     first.split(',').map(str::trim)
 }
 
-/// `[param0]`
+/// Returns the name in `[param0]`.
 fn place(operand: &str) -> &str {
     operand.trim_start_matches('[').trim_end_matches(']')
 }

@@ -1,4 +1,4 @@
-//! The error of every view: a known property whose value means nothing.
+//! The error of every view: a known property with a meaningless value.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -16,9 +16,9 @@ pub struct Malformed {
     pub set: String,
     /// The key.
     pub key: String,
-    /// What a reader can make something of.
+    /// The values that a reader accepts.
     pub expected: Cow<'static, str>,
-    /// What stands there.
+    /// The value in the file.
     pub found: String,
 }
 
@@ -58,7 +58,7 @@ pub(in crate::metadata) fn describe(value: &Value) -> String {
     }
 }
 
-/// Whether a byte array has no bits over.
+/// Returns whether a byte array consists of whole bytes.
 pub(in crate::metadata) fn whole(bits: u64, data: &[u8]) -> bool {
     (data.len() as u64).checked_mul(8) == Some(bits)
 }

@@ -17,13 +17,13 @@ pub struct ArgumentMask {
 }
 
 impl ArgumentMask {
-    /// Whether the argument `index`, counted from 0, is removed and must not be passed.
+    /// Returns whether the argument `index`, counted from 0, is removed and must not be passed.
     #[must_use]
     pub fn is_removed(&self, index: usize) -> bool {
         self.removed.get(index).copied().unwrap_or(false)
     }
 
-    /// Where the argument `index` stands among those that are passed; nothing if it is removed.
+    /// Returns the position of the argument `index` among those that are passed, or `None` if it is removed.
     #[must_use]
     pub fn device_index(&self, index: usize) -> Option<usize> {
         let before = self.removed.iter().take(index);
@@ -38,7 +38,7 @@ impl Property for ArgumentMask {
         let Value::Bytes { bits, data } = value else {
             return None;
         };
-        // The bits of bytes that are there: a count alone allocates nothing.
+        // A count allocates nothing unless the file has the bytes.
         if bits.div_ceil(8) != data.len() as u64 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Named: what the keys of one set mean, in the order of the file.
+//! Named: the meaning of the keys of one set, in file order.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -8,8 +8,8 @@ use super::malformed::Malformed;
 use super::property::{Property, read_value};
 use crate::property::{PropertySet, PropertySets};
 
-/// The properties of a set whose keys are names: of kernels, of variables, of constants. Each name
-/// is there once; the order is that of the file.
+/// The properties of a set whose keys are names: of kernels, of variables, of constants. Each name occurs
+/// once, in file order.
 ///
 /// ```
 /// use syclbin::metadata::{DeviceGlobal, Named};
@@ -49,33 +49,33 @@ impl<T: PartialEq> PartialEq for Named<T> {
 impl<T: Eq> Eq for Named<T> {}
 
 impl<T> Named<T> {
-    /// How many names there are.
+    /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What `name` stands for.
+    /// Returns the value of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&T> {
         let place = *self.places.get(name)?;
         self.entries.get(place).map(|(_, value)| value)
     }
 
-    /// What `name` stands for, to change it.
+    /// Returns the value of `name`, to change it.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
         let place = *self.places.get(name)?;
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
-    /// What `name` stands for, with or without the prefix of a run (see [`without_run_prefix`]).
-    /// The reference runtime writes device globals of a run-time compilation with it only.
+    /// Returns the value of `name`, with or without the prefix of a run (see [`without_run_prefix`]). The
+    /// reference runtime writes device globals of a run-time compilation only with the prefix.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&T> {
         let prefixed = || {
@@ -85,8 +85,7 @@ impl<T> Named<T> {
         self.get(name).or_else(prefixed)
     }
 
-    /// Says what `name` stands for. A name that is there already keeps its place; what it stood for
-    /// is returned.
+    /// Sets the value of `name` and returns its previous value. A name that exists already keeps its place.
     pub fn insert(&mut self, name: impl Into<String>, value: T) -> Option<T> {
         let name = name.into();
         match self.get_mut(&name) {
@@ -99,7 +98,7 @@ impl<T> Named<T> {
         }
     }
 
-    /// Takes out the names that `keep` refuses.
+    /// Removes the names that `keep` rejects.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &T) -> bool) {
         self.entries.retain(|(name, value)| keep(name, value));
         self.places = (self.entries.iter().enumerate())
@@ -107,19 +106,19 @@ impl<T> Named<T> {
             .collect();
     }
 
-    /// The names and what they stand for.
+    /// Returns the names and their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.entries
             .iter()
             .map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The names.
+    /// Returns the names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }
 
-    /// What `name` stands for, the default unless something was said.
+    /// Returns the value of `name`, which becomes the default if it has none.
     pub(in crate::metadata) fn entry(&mut self, name: &str) -> &mut T
     where
         T: Default,
@@ -149,8 +148,8 @@ impl<T: Property> Named<T> {
             .collect()
     }
 
-    /// Makes these the properties of the set called `set`. One that is there already keeps its
-    /// place, others are taken out.
+    /// Makes these the properties of the set called `set`. A property that exists already keeps its place;
+    /// others are removed.
     pub fn write(&self, sets: &mut PropertySets<'_>, set: &'static str) {
         sets.retain(set, |key| self.places.contains_key(key));
         for (name, value) in &self.entries {
@@ -178,8 +177,8 @@ impl<T> IntoIterator for Named<T> {
     }
 }
 
-/// `name` without the prefix `rtc_N$` that the reference runtime puts before names of what it
-/// compiled at run time, and that means nothing outside of that run.
+/// Returns `name` without the prefix `rtc_N$`. The reference runtime puts it before names of what it compiled
+/// at run time; it means nothing outside that run.
 #[must_use]
 pub fn without_run_prefix(name: &str) -> &str {
     name.strip_prefix("rtc_")

@@ -10,22 +10,22 @@ use crate::{Aspect, IrType, State};
 
 /// A meaning that a value of a property can have.
 ///
-/// Numbers are read from any form that is found in files: documents and writers disagree on
-/// whether some are of type 1 or byte arrays of four or eight bytes. What is written is the form
-/// the reference compiler writes.
+/// Numbers are read from any form that occurs in files. Documents and writers disagree: some numbers are of
+/// type 1, others are byte arrays of four or eight bytes. Numbers are written in the form that the reference
+/// compiler writes.
 pub trait Property: Sized {
     /// What a value must look like, for errors: "expected ...".
     const EXPECTED: &'static str;
 
-    /// The meaning of `value`, if it has one.
+    /// Returns the meaning of `value`, if it has such a meaning.
     fn from_value(value: &Value) -> Option<Self>;
 
-    /// The value with this meaning.
+    /// Returns the value with this meaning.
     fn to_value(&self) -> Value;
 }
 
 impl PropertySets<'_> {
-    /// The meaning of `key` in the set called `set`; nothing where the file does not say.
+    /// Returns the value of `key` in the set called `set`, or `None` where the file has none.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ pub(in crate::metadata) fn read_value<T: Property>(
     T::from_value(value).ok_or_else(|| Malformed::new(set, key, T::EXPECTED, describe(value)))
 }
 
-/// Writes the property, or takes it out.
+/// Writes the property, or removes it.
 pub(in crate::metadata) fn put<'a, T: Property>(
     sets: &mut PropertySets<'a>,
     set: &'static str,
@@ -60,8 +60,8 @@ pub(in crate::metadata) fn put<'a, T: Property>(
     }
 }
 
-/// Writes a list. An empty one means the same as none, so it only takes the place of another: some
-/// writers write empty lists and some do not.
+/// Writes a list. An empty list means the same as a missing list, so it is only written in place of another.
+/// Some writers write empty lists and some do not.
 pub(in crate::metadata) fn put_list<T: Property + Default + PartialEq>(
     sets: &mut PropertySets<'_>,
     set: &'static str,

@@ -17,7 +17,7 @@ impl Dimensions {
     /// Three dimensions.
     pub const THREE: Self = Self(3);
 
-    /// The number of dimensions, if it is 1, 2 or 3.
+    /// Creates a number of dimensions, or returns `None` unless it is 1, 2 or 3.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         match number {
@@ -28,7 +28,7 @@ impl Dimensions {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn get(self) -> usize {
         usize::from(self.0)
@@ -49,10 +49,9 @@ impl Property for Dimensions {
 
 /// A size of a work-group, in work-items along each dimension.
 ///
-/// Files have OpenCL's order: x, the fastest, comes first. SYCL has the reverse, and
-/// `work_group_size<2, 4, 8>` of a source stands as 8, 4, 2 in the file. Compilers fill sizes of
-/// fewer dimensions up with 1, so `<2, 8>` stands as 8, 2, 1, and a second property says that it has
-/// two dimensions.
+/// Files use OpenCL's order: x, the fastest, comes first. SYCL uses the reverse, so a source's
+/// `work_group_size<2, 4, 8>` is 8, 4, 2 in the file. Compilers fill sizes of fewer dimensions up with 1, so
+/// `<2, 8>` is 8, 2, 1. A second property then says that the size has two dimensions.
 ///
 /// ```
 /// use syclbin::metadata::{Dimensions, WorkGroupSize};
@@ -70,7 +69,7 @@ pub struct WorkGroupSize<T> {
 }
 
 impl<T: Copy + From<u8>> WorkGroupSize<T> {
-    /// One to three numbers in OpenCL's order, x first, as files have them.
+    /// Creates a size from one to three numbers in OpenCL's order, x first, as files have them.
     #[must_use]
     pub fn from_xyz(sizes: &[T]) -> Option<Self> {
         let given = Dimensions::new(sizes.len().try_into().ok()?)?;
@@ -79,7 +78,8 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
         Some(Self { xyz, given })
     }
 
-    /// One to three numbers in SYCL's order, as sources have them; filled up as compilers do.
+    /// Creates a size from one to three numbers in SYCL's order, as sources have them, and fills it up as
+    /// compilers do.
     #[must_use]
     pub fn from_sycl(sizes: &[T]) -> Option<Self> {
         let reversed: Vec<T> = sizes.iter().rev().copied().collect();
@@ -89,21 +89,21 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
         })
     }
 
-    /// Work-items along x, y and z; 1 where the file does not say.
+    /// Returns the work-items along x, y and z; 1 where the file does not say.
     #[must_use]
     pub const fn xyz(&self) -> [T; 3] {
         self.xyz
     }
 
-    /// The numbers in SYCL's order. `dimensions` is what the file says beside the size; where it
-    /// does not say, there are as many as the size has numbers.
+    /// Returns the numbers in SYCL's order. `dimensions` is the number that the file gives beside the size.
+    /// Without it, the result has as many numbers as the size.
     #[must_use]
     pub fn to_sycl(&self, dimensions: Option<Dimensions>) -> Vec<T> {
         let count = dimensions.unwrap_or(self.given).get();
         self.xyz.iter().take(count).rev().copied().collect()
     }
 
-    /// The numbers that stand in the file.
+    /// Returns the numbers in the file.
     fn given(&self) -> &[T] {
         &self.xyz[..self.given.get()]
     }

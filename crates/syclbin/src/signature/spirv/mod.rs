@@ -1,5 +1,5 @@
-//! What a SPIR-V module tells of its kernels: a walk over its words that skips what it does not
-//! know, because real modules use Intel's extensions. Numbers and names are those of the SPIR-V
+//! Reads what a SPIR-V module says of its kernels. It walks over the module's words and skips what it does
+//! not know, because real modules use Intel's extensions. Numbers and names are those of the SPIR-V
 //! specification, section 3.
 
 pub(crate) mod types;
@@ -20,7 +20,7 @@ use words::{
     Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
 };
 
-/// What DPC++ puts before the names of a kernel's parameters: those of a function and of a functor.
+/// The prefixes that DPC++ puts before the names of a kernel's parameters: for a function and for a functor.
 pub(super) const PARAMETER_PREFIXES: [&str; 2] = ["__arg_", "_arg_"];
 
 const EXECUTION_MODEL_KERNEL: u32 = 6;
@@ -48,7 +48,7 @@ pub struct Module {
     names: BTreeMap<u32, String>,
     pub(super) strings: BTreeMap<u32, String>,
     pub(super) constants: BTreeMap<u32, u32>,
-    /// The same, for those of 64 bits.
+    /// The same, for constants of 64 bits.
     pub(super) wide_constants: BTreeMap<u32, u64>,
     packed: BTreeSet<u32>,
     pub(super) types: TypeTable,
@@ -68,7 +68,7 @@ pub struct Module {
     host_names: BTreeMap<String, u32>,
     /// The `SpecId` of constants.
     spec_ids: BTreeMap<u32, u32>,
-    /// TypeTable of specialization constants by `SpecId`, the first that has it.
+    /// Types of specialization constants by `SpecId`; the first that has it counts.
     spec_constants: BTreeMap<u32, TypeId>,
     imports: Vec<(u32, String)>,
     exports: Vec<String>,
@@ -96,8 +96,8 @@ pub struct Parameter {
     pub name: Option<String>,
     /// Its type.
     pub ty: ParameterType,
-    /// What the address of a pointer or of a value passed by address must be a multiple of, where the
-    /// compiler says that and it is more than 1: the alignment of the C++ type.
+    /// What the address of a pointer, or of a value passed by address, must be a multiple of. This is the
+    /// alignment of the C++ type, where the compiler gives it and it is more than 1.
     pub align: Option<u32>,
 }
 
@@ -144,8 +144,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When the bytes are no SPIR-V (little-endian, as every known compiler writes it) or an
-    /// instruction does not fit; the offset is that of the instruction.
+    /// When the bytes are not SPIR-V (little-endian, as every known compiler writes it) or an instruction
+    /// does not fit. The error has the offset of the instruction.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let words = words(bytes)?;
         let mut module = Self::default();
@@ -156,8 +156,8 @@ impl Module {
                 opcode,
                 operands,
             } = instruction?;
-            // Parameters that share an id would share its name and attributes, so that a small file
-            // could mean a huge one.
+            // Parameters that share an id would share its name and attributes, so a small file could mean a
+            // huge one.
             if opcode == op::FUNCTION_PARAMETER
                 && operands
                     .get(1)
@@ -306,7 +306,7 @@ impl Module {
         Some(())
     }
 
-    /// The symbols of the kernels, in the order of the module.
+    /// Returns the symbols of the kernels, in the order of the module.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.entry_points.iter().map(|(_, name)| name.as_str())
     }
@@ -316,7 +316,7 @@ impl Module {
         self.entry_names.keys().map(String::as_str)
     }
 
-    /// The parameters of `kernel`, or `None` if there is no such kernel.
+    /// Returns the parameters of `kernel`, or `None` if the module does not have it.
     #[must_use]
     pub fn parameters(&self, kernel: &str) -> Option<Vec<Parameter>> {
         let parameters = self.functions.get(self.entry_names.get(kernel)?)?;
@@ -370,7 +370,7 @@ impl Module {
         }
     }
 
-    /// The one size of work-groups of `kernel`: work-items along x, y and z.
+    /// Returns the only size of work-groups of `kernel`: work-items along x, y and z.
     pub(super) fn local_size(&self, kernel: &str) -> Option<[u32; 3]> {
         let function = self.entry_names.get(kernel)?;
         self.local_sizes.get(function).copied()
@@ -392,8 +392,8 @@ impl Module {
         }
     }
 
-    /// The type of the specialization constant with that `SpecId`, if the code has it: a number, and
-    /// whether its sign is known, if it is one.
+    /// Returns the type of the specialization constant with that `SpecId`, if the code has it. For a number,
+    /// the result also says whether its sign is known.
     pub(super) fn spec_constant(&self, id: u32) -> Option<Option<(Scalar, bool)>> {
         Some(match self.types.get(self.spec_constants.get(&id)?.0)? {
             Record::Bool => Some((Scalar::Bool, true)),
@@ -403,14 +403,14 @@ impl Module {
         })
     }
 
-    /// What the module calls the type, such as `struct.Particle`.
+    /// Returns the module's name for the type, such as `struct.Particle`.
     pub(super) fn type_name(&self, ty: TypeId) -> &str {
         self.names.get(&ty.0).map_or("", String::as_str)
     }
 
-    /// The symbols the module calls or reads and does not have. SPIR-V's built-in variables are
-    /// declared as imports too; the driver has those. So are LLVM's intrinsics that the compiler has
-    /// replaced, such as `llvm.memmove.p1.p1.i64`, and nothing calls them any more.
+    /// Returns the symbols that the module calls or reads and does not have. SPIR-V's built-in variables are
+    /// left out: they are declared as imports too, but the driver has them. So are LLVM's intrinsics that the
+    /// compiler has replaced, such as `llvm.memmove.p1.p1.i64`: nothing calls them any more.
     pub fn imports(&self) -> impl Iterator<Item = &str> {
         let replaced = |id: &u32, name: &str| {
             name.starts_with("llvm.")
@@ -423,14 +423,14 @@ impl Module {
             .map(|(_, name)| name.as_str())
     }
 
-    /// The symbols the module offers to others, the weak ones included.
+    /// Returns the symbols that the module offers to others, including the weak ones.
     pub fn exports(&self) -> impl Iterator<Item = &str> {
         let strong = self.exports.iter().map(String::as_str);
         strong.chain(self.weak_exports())
     }
 
-    /// Those of [`Self::exports`] that other modules may define as well: functions that are `inline`
-    /// in C++ and instances of templates, which are the same wherever they are.
+    /// Returns those of [`Self::exports`] that other modules may define as well. These are functions that are
+    /// `inline` in C++ and instances of templates, which are the same wherever they are.
     pub fn weak_exports(&self) -> impl Iterator<Item = &str> {
         self.weak_exports.iter().map(String::as_str)
     }
@@ -444,12 +444,12 @@ impl Module {
     }
 }
 
-/// The symbols that the module `bytes` needs from elsewhere. A driver that is handed a module with
-/// such a symbol may end the process, so a launcher asks first.
+/// Returns the symbols that the module `bytes` needs from elsewhere. A driver that gets a module with such a
+/// symbol may end the process, so a launcher asks first.
 ///
 /// # Errors
 ///
-/// When `bytes` are no SPIR-V.
+/// When `bytes` are not SPIR-V.
 pub fn unresolved_imports(bytes: &[u8]) -> Result<Vec<String>, Error> {
     let module = Module::parse(bytes)?;
     Ok(module.imports().map(String::from).collect())
@@ -467,7 +467,7 @@ pub enum Import {
 }
 
 impl Import {
-    /// What `symbol` asks for.
+    /// Returns what `symbol` asks for.
     #[must_use]
     pub fn of(symbol: &str) -> Self {
         const CONSTANT_READS: [&str; 2] = [
@@ -488,16 +488,16 @@ impl Import {
 /// extension `cl_intel_devicelib_assert` have it themselves: it prints, and ends the process.
 pub const ASSERT_FAIL: &str = "__devicelib_assert_fail";
 
-/// Whether `target` is a triple of 64-bit SPIR-V, or empty: files from elsewhere may not say. An
-/// image without architecture is filed as SPIR-V whatever it is, and its triple gives it away.
+/// Returns whether `target` is a triple of 64-bit SPIR-V, or empty, because files from elsewhere may not say.
+/// An image without an architecture is filed as SPIR-V whatever it is, and its triple gives it away.
 #[must_use]
 pub fn is_target(target: &str) -> bool {
     let architecture = target.split('-').next().unwrap_or_default();
     architecture.is_empty() || architecture == "spir64" || architecture.starts_with("spirv64")
 }
 
-/// What a parameter is called in C++, from its name in the code: the prefix is the compiler's, and so
-/// is the suffix of a `bool`, which is passed as a byte.
+/// Returns what a parameter is called in C++, from its name in the code. The prefix comes from the compiler.
+/// So does the suffix of a `bool`, which is passed as a byte.
 pub(super) fn parameter_name(name: &str) -> String {
     let name = PARAMETER_PREFIXES
         .iter()

@@ -1,7 +1,7 @@
 //! The types that a SPIR-V module declares, with their sizes.
 //!
-//! SPIR-V declares a type before it is used, but behind a pointer. Sizes are computed as types are
-//! declared, from those declared before, so a type that contains itself has no size.
+//! SPIR-V declares a type before its use, except behind a pointer. Sizes are computed as types are declared,
+//! from earlier declarations, so a type that contains itself does not get a size.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ pub struct TypeId(pub(crate) u32);
 /// A declaration of a type.
 #[derive(Debug)]
 pub(crate) enum Record {
-    /// It has no size in memory: variables have a byte instead.
+    /// It does not have a size in memory: variables have a byte instead.
     Bool,
     Int(u32),
     Float(u32),
@@ -36,7 +36,7 @@ pub(crate) enum Record {
     Sampler,
 }
 
-/// TypeTable by their id.
+/// Types by their id.
 #[derive(Debug, Default)]
 pub(crate) struct TypeTable {
     records: BTreeMap<u32, Record>,
@@ -49,7 +49,7 @@ pub(crate) struct TypeTable {
 }
 
 impl TypeTable {
-    /// Adds a type; the first of an id counts.
+    /// Adds a type; the first type of an id counts.
     pub(crate) fn add(&mut self, id: u32, record: Record) {
         if self.records.contains_key(&id) {
             return;
@@ -79,7 +79,7 @@ impl TypeTable {
         self.records.get(&id)
     }
 
-    /// Says that C++ aligns the type `id` to so many bytes.
+    /// Records that C++ aligns the type `id` to `align` bytes.
     pub(crate) fn align(&mut self, id: u32, align: u32) {
         let align = u64::from(align);
         if align.is_power_of_two() {
@@ -88,7 +88,7 @@ impl TypeTable {
         }
     }
 
-    /// The alignment in C++ of the type `id`, where something says it.
+    /// Returns the alignment in C++ of the type `id`, where it is known.
     pub(crate) fn alignment(&self, id: u32) -> Option<u64> {
         self.alignments.get(&id).copied()
     }

@@ -96,7 +96,7 @@ pub(super) fn error(word: usize, problem: &'static str) -> Error {
 ///
 /// # Errors
 ///
-/// When the bytes are no SPIR-V, which is little-endian, as every known compiler writes it.
+/// When the bytes are not SPIR-V, which is little-endian, as every known compiler writes it.
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let (words, []) = bytes.as_chunks() else {
         return Err(error(bytes.len() / 4, "the size is no multiple of 4"));

@@ -9,8 +9,8 @@ use crate::backend::cuda::sys::CUstream;
 use crate::backend::failure::Failure;
 use crate::backend::process::gate::Passage;
 
-/// The driver tells how much later one event was than another in milliseconds, as a number of 24
-/// bits. So that these are nanoseconds, events are compared with one that is not much older.
+/// The driver returns the time between two events in milliseconds, with 24 bits of precision. For a precision
+/// of nanoseconds, an event is compared with a slightly older event.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// Where times begin, in nanoseconds: something that came before is not to be negative.

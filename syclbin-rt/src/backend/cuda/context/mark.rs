@@ -12,10 +12,10 @@ use crate::backend::cuda::errors::{NOT_READY, SUCCESS};
 use crate::backend::cuda::sys::{CUevent, CUevent_flags as Flags, CUstream, Functions};
 use crate::backend::failure::Failure;
 
-/// How long a thread asks again and again before it has the driver wake it.
+/// The time that a thread polls before it sleeps until the driver wakes it.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// Events of a context that nobody uses.
+/// The unused events of a context.
 #[derive(Default)]
 pub(in crate::backend::cuda) struct Pool {
     plain: Mutex<Vec<Free>>,
@@ -78,7 +78,7 @@ impl Mark {
         Ok(handle)
     }
 
-    /// Whether it has been reached.
+    /// Returns whether it has been reached.
     pub(in crate::backend::cuda) fn is_reached(&self) -> Result<bool, Failure> {
         let functions = self.context.enter()?;
         // SAFETY: the event is alive.
@@ -109,7 +109,7 @@ impl Mark {
         self.context.check("cuEventSynchronize", code)
     }
 
-    /// Has what is put into `stream` later wait until it has been reached.
+    /// Makes later commands of `stream` wait until it has been reached.
     ///
     /// # Safety
     ///
@@ -125,7 +125,8 @@ impl Mark {
         self.context.check("cuStreamWaitEvent", code)
     }
 
-    /// How much later than `earlier` it was reached, in nanoseconds; both were, and both note times.
+    /// Returns how much later than `earlier` it was reached, in nanoseconds. Both marks must have been reached
+    /// and must record times.
     pub(in crate::backend::cuda) fn since(&self, earlier: &Self) -> Result<i64, Failure> {
         let functions = self.context.enter()?;
         let mut milliseconds = 0.0f32;

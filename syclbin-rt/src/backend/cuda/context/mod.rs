@@ -20,13 +20,13 @@ use crate::backend::cuda::sys::{CUcontext, CUstream, Functions};
 use crate::backend::failure::{Code, Failure};
 use crate::backend::process::gate::{self, Passage, Stage};
 
-/// An owned context of one device.
+/// An owned context of a device.
 pub(crate) struct Context {
     device: &'static Found,
     pub(in crate::backend::cuda) handle: CUcontext,
-    /// What it died of.
+    /// The error that ended it.
     lost: OnceLock<Failure>,
-    /// Its queues, and maybe some that are gone.
+    /// Its queues, possibly including dropped queues.
     queues: Mutex<Vec<Weak<Stream>>>,
     pub(in crate::backend::cuda) pool: Pool,
     pub(in crate::backend::cuda) clock: Clock,
@@ -38,23 +38,24 @@ unsafe impl Send for Context {}
 // SAFETY: as for Send.
 unsafe impl Sync for Context {}
 
-/// The context of each device that was used. Kept until the process ends: making one takes a tenth of
-/// a second and more.
+/// The context of each device that was used. A context lives until the process ends, because making a context
+/// takes a tenth of a second and more.
 static IN_USE: Mutex<Vec<(&'static Found, Arc<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
-    /// The context that everything on `device` shares: the device's primary one, which other CUDA
+    /// Returns the context that everything on `device` shares: the device's primary context, which other CUDA
     /// libraries of the process use too.
     ///
-    /// One that is lost is replaced, when nothing of it is left: the device is reset. Before, whoever
-    /// still has a queue, memory or a module of it might be in a call just now, or have a view of memory
-    /// that the reset takes away. NVIDIA's reference has no such way back (it says to end the process),
-    /// so a driver may refuse; what other libraries have in the primary context is gone with it, though
-    /// it was lost before.
+    /// A lost context is replaced, when no object of it is left: the device is reset. Earlier, an owner of a
+    /// queue, memory or a module of it might be in a call, or have a view of memory that the reset removes.
+    ///
+    /// NVIDIA's reference does not describe such a recovery (it says to end the process), so a driver may
+    /// refuse. The reset also removes the objects of other libraries in the primary context, which were lost
+    /// before.
     ///
     /// # Errors
     ///
-    /// With what the old one died of, while anything of it is left; and when the driver refuses.
+    /// The error that ended the old context, while any object of it is left; and when the driver refuses.
     pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,9 +86,9 @@ impl Context {
         Ok(context)
     }
 
-    /// The primary context of `device`, as one of its own.
+    /// Creates a separate handle of the primary context of `device`.
     ///
-    /// Programs use [`Context::shared`]; tests use this one to stand for another device.
+    /// Programs use [`Context::shared`]; tests use this function to simulate another device.
     pub(crate) fn new(device: &'static Found) -> Result<Self, Failure> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the device is one of the driver; one handle is written.
@@ -105,22 +106,23 @@ impl Context {
         })
     }
 
-    /// The device it is for.
+    /// Returns its device.
     pub(crate) fn device(&self) -> &'static Found {
         self.device
     }
 
-    /// Whether a kernel has ended it: nothing works in it any more.
+    /// Returns whether a kernel has ended it: nothing works in it any more.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get().is_some()
     }
 
-    /// The functions of the driver, for calls in this context: it is the current one of this thread
-    /// from here on. Which one was before is not restored, as NVIDIA's runtime library does not either.
+    /// Returns the functions of the driver, for calls in this context. From here on it is the current context
+    /// of this thread. The previous context is not restored, and NVIDIA's runtime library does not restore it
+    /// either.
     ///
     /// # Errors
     ///
-    /// With what it died of, if it is lost.
+    /// The error that ended the context, if it is lost.
     #[inline]
     pub(in crate::backend::cuda) fn enter(&self) -> Result<&'static Functions, Failure> {
         if let Some(failure) = self.lost.get() {
@@ -139,7 +141,8 @@ impl Context {
         Ok(functions)
     }
 
-    /// Turns what a call in this context returned into a result, and remembers what ends the context.
+    /// Turns the code that a call in this context returned into a result, and remembers an error that ends the
+    /// context.
     #[inline]
     pub(in crate::backend::cuda) fn check(
         &self,
@@ -160,10 +163,11 @@ impl Context {
         }
     }
 
-    /// Waits for what is in `stream`, a copy from or to memory of the host that is only borrowed. A
-    /// driver that fails to wait is asked again, as the copy may go on, and also where the context was
-    /// lost meanwhile: nothing of that is reset while anybody has it. If the driver then says what it was
-    /// lost of, it has stopped.
+    /// Waits for the content of `stream`, a copy from or to borrowed memory of the host.
+    ///
+    /// A driver that fails to wait is asked again, because the copy may go on. This also applies where the
+    /// context was lost meanwhile, because a context is not reset while an object of it exists. If the driver
+    /// then returns the error that ended the context, the copy has stopped.
     ///
     /// # Safety
     ///
@@ -187,21 +191,21 @@ impl Context {
         waited
     }
 
-    /// Remembers a queue of this context as long as it lives.
+    /// Registers a queue of this context as long as the queue lives.
     pub(in crate::backend::cuda) fn register(&self, queue: &Arc<Stream>) {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));
     }
 
-    /// Waits for everything that was put into any queue of this context before. Threads that put
-    /// more into one meanwhile may have to wait or not: whoever needs more is to keep them away.
+    /// Waits for everything that was put into any queue of this context before. Commands that other threads
+    /// enqueue meanwhile may or may not be waited for. A caller that needs more must stop those threads.
     pub(crate) fn finish_all(&self) -> Result<(), Failure> {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<Arc<Stream>> = queues.iter().filter_map(Weak::upgrade).collect();
-        // Waiting may take long, and nobody is to wait for that who makes a queue.
+        // The wait may take long and must not delay a thread that makes a queue.
         drop(queues);
-        // All are waited for, whatever one of them says.
+        // All queues are waited for, even if one of them returns an error.
         let finished = live.iter().map(|queue| queue.finish());
         finished.fold(Ok(()), Result::and)
     }

@@ -1,4 +1,4 @@
-//! Streams: what is in them, and how far they have come.
+//! Streams: their commands and their progress.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -10,21 +10,20 @@ use crate::backend::cuda::sys::{CUstream, CUstream_flags};
 use crate::backend::failure::Failure;
 use crate::backend::process::gate::Passage;
 
-/// How many marks of a stream are kept. Of a command between two that are gone and kept, the later
-/// one tells.
+/// The number of stored marks of a stream. For a command whose mark was dropped, the next later mark counts.
 const KEPT: usize = 8;
 
-/// A mark, and who is told when it is reached.
+/// A mark, and the poller to notify when it is reached.
 type Waiting = (Arc<Mark>, Told);
 
 /// An owned stream: the context knows it too, to wait for it.
 ///
-/// Its commands are counted. An event is the number of one, and a mark is only recorded when somebody
-/// wants to know whether it has ended: a launch then costs the host nothing beside the launch.
+/// Its commands are counted, and an event is the number of a command. A mark is only recorded for a query
+/// whether a command has ended. So a launch costs the host nothing beside the launch.
 pub(in crate::backend::cuda) struct Stream {
     pub(in crate::backend::cuda) context: Arc<Context>,
     pub(in crate::backend::cuda) handle: CUstream,
-    /// How many commands were put in.
+    /// The number of commands that were enqueued.
     queued: AtomicU64,
     /// The highest number of a command that is known to have ended.
     ended: AtomicU64,
@@ -41,7 +40,7 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// An empty one, which does not wait for the stream that programs have without asking.
+    /// Creates an empty stream, which does not wait for the default stream.
     pub(in crate::backend::cuda) fn new(context: Arc<Context>) -> Result<Arc<Self>, Failure> {
         let functions = context.enter()?;
         let mut handle = std::ptr::null_mut();
@@ -61,14 +60,14 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Counts a command that was put in, and gives its number.
+    /// Counts an enqueued command, and returns its number.
     #[inline]
     pub(in crate::backend::cuda) fn count(&self) -> u64 {
         // Release: who sees the number sees that the command is in the stream.
         self.queued.fetch_add(1, Ordering::Release) + 1
     }
 
-    /// The number of the last command.
+    /// Returns the number of the last command.
     fn last(&self) -> u64 {
         self.queued.load(Ordering::Acquire)
     }
@@ -81,7 +80,7 @@ impl Stream {
         self.ended.load(Ordering::Acquire) >= number
     }
 
-    /// Waits for everything in it.
+    /// Waits for all of its commands.
     pub(in crate::backend::cuda) fn finish(&self) -> Result<(), Failure> {
         let functions = self.context.enter()?;
         // Read before: what comes later may not be waited for.
@@ -103,10 +102,10 @@ impl Stream {
         Ok(())
     }
 
-    /// A mark after command `number`, and up to which command it stands for all; none if that has
-    /// ended.
+    /// Returns a mark after command `number`, and the last command that it covers; `None` if command `number`
+    /// has ended.
     ///
-    /// One that is recorded only now comes after everything that was put in meanwhile.
+    /// A mark that is recorded only now comes after all commands that were enqueued meanwhile.
     pub(in crate::backend::cuda) fn mark(
         &self,
         number: u64,
@@ -131,7 +130,7 @@ impl Stream {
         Ok(Some((last, mark)))
     }
 
-    /// Whether command `number` has ended.
+    /// Returns whether command `number` has ended.
     pub(in crate::backend::cuda) fn is_at(&self, number: u64) -> Result<bool, Failure> {
         let Some((upto, mark)) = self.mark(number)? else {
             return Ok(true);
@@ -159,8 +158,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Has `told` be told when `mark`, one of this stream, is reached. `false` if no thread can be
-    /// had for that.
+    /// Notifies `told` when `mark` of this stream is reached. Returns `false` if no thread can be started for
+    /// that.
     pub(in crate::backend::cuda) fn tell(&self, mark: Arc<Mark>, told: Told) -> bool {
         let mut waiter = self.waiter.lock().unwrap_or_else(PoisonError::into_inner);
         if waiter.is_none() {

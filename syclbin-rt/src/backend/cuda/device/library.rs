@@ -23,9 +23,9 @@ pub(crate) struct Library {
     /// The file name it was found by.
     pub(in crate::backend::cuda) name: &'static str,
     pub(in crate::backend::cuda) functions: Functions,
-    /// What it takes: 12040 is CUDA 12.4.
+    /// The CUDA version that it supports: 12040 is CUDA 12.4.
     pub(in crate::backend::cuda) version: c_int,
-    /// Whether it says that there is a device.
+    /// Whether it reports a device.
     pub(in crate::backend::cuda) has_devices: bool,
     /// Filled by [`Library::devices`]: a device must stay the same value however often it is asked
     /// for.
@@ -35,12 +35,12 @@ pub(crate) struct Library {
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
 
 impl Library {
-    /// The driver of this machine.
+    /// Loads the driver of this machine.
     ///
     /// # Errors
     ///
-    /// In words, when there is none, or one that this cannot use. That is not remembered: it may be
-    /// installed later.
+    /// Says in words that there is no driver, or why this crate cannot use it. The failure is not remembered: a
+    /// driver may be installed later.
     pub(crate) fn load() -> Result<&'static Self, String> {
         let _passage = Passage::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +79,7 @@ impl Library {
 ///
 /// # Errors
 ///
-/// In words, when it does not load by any name.
+/// Says in words why it does not load by any name.
 fn find() -> Result<(&'static str, &'static libloading::Library), String> {
     let mut first = None;
     for name in NAMES {

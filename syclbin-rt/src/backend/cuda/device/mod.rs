@@ -16,7 +16,7 @@ use crate::backend::failure::Failure;
 use crate::device::facts::{DeviceKind, Facts, PtxFacts};
 use crate::device::partition::{Abilities, Part, Partition};
 
-/// How many threads of a device run in step.
+/// The number of threads of a device that run in step.
 pub(in crate::backend::cuda) const WARP: usize = 32;
 
 /// A device of the driver. It lives as long as the process.
@@ -30,17 +30,17 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// What the driver says of the device.
+    /// Returns the driver's answers about the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// Whose part it is: it has no parts.
+    /// Returns `None`: the device is not a part.
     pub(crate) fn part(&self) -> Option<Part<&'static Self>> {
         None
     }
 
-    /// Its parts: none, as its facts say.
+    /// Returns no parts: according to its facts, the device cannot be divided.
     pub(crate) fn partition(
         &'static self,
         _how: Partition<'_>,
@@ -48,14 +48,14 @@ impl Found {
         Ok(&[])
     }
 
-    /// The name of the library it was found through.
+    /// Returns the name of the library that offers it.
     pub(crate) fn library(&self) -> &'static str {
         self.library
     }
 }
 
 impl Library {
-    /// Its devices. A list that is not empty is kept: devices compare by identity.
+    /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [Found], Failure> {
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
@@ -102,7 +102,7 @@ impl Library {
     }
 }
 
-/// What the driver says.
+/// The driver's answers.
 #[cfg_attr(test, derive(Default))]
 struct Told {
     name: String,
@@ -226,8 +226,8 @@ impl Told {
         }
     }
 
-    /// What it can do, in SYCL's names: what holds of all NVIDIA GPUs that drivers still know, and
-    /// what came with a compute capability. Left out is what this crate does not offer of CUDA.
+    /// Returns its aspects, in SYCL's names: the aspects of all NVIDIA GPUs that drivers still support, and the
+    /// aspects that came with a compute capability. CUDA features that this crate does not offer are left out.
     fn aspects(&self) -> BTreeSet<Aspect> {
         let mut aspects = BTreeSet::from([
             Aspect::GPU,

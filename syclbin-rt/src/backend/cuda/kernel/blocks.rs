@@ -1,21 +1,22 @@
-//! Blocks: how a range becomes work-groups of which each has the same size.
+//! Blocks: divides a range into work-groups of the same size.
 //!
-//! A launch is so many work-groups of so many work-items: CUDA knows no range that is no multiple.
+//! A CUDA launch is a number of work-groups of equal size, so its range is always a multiple of the work-group
+//! size.
 
 use crate::backend::cuda::device::WARP;
 
-/// As many work-items of a work-group are tried first: a few warps hide the time that memory takes,
-/// and registers do for all of them.
+/// This number of work-items in a work-group is tried first: a few warps hide the latency of memory, and there
+/// are enough registers for all of them.
 const TARGET: usize = 256;
 
-/// What bounds a launch. Sizes are in the driver's order, x first.
+/// The bounds of a launch. Sizes are in the driver's order, x first.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::backend::cuda) struct Bounds {
-    /// The most work-groups in each dimension.
+    /// The largest number of work-groups in each dimension.
     pub(in crate::backend::cuda) groups: [usize; 3],
-    /// The most work-items of a work-group in each dimension.
+    /// The largest number of work-items of a work-group in each dimension.
     pub(in crate::backend::cuda) items: [usize; 3],
-    /// The most work-items of a work-group.
+    /// The largest number of work-items of a work-group.
     pub(in crate::backend::cuda) all_items: usize,
 }
 
@@ -26,7 +27,7 @@ pub(in crate::backend::cuda) struct Blocks {
     pub(in crate::backend::cuda) items: [u32; 3],
 }
 
-/// `global` in work-groups of `local`, or of a good size; none if that cannot be.
+/// Divides `global` into work-groups of `local`, or of a good size; `None` if that is impossible.
 #[inline]
 pub(in crate::backend::cuda) fn blocks(
     global: &[usize],
@@ -62,7 +63,7 @@ pub(in crate::backend::cuda) fn blocks(
     (all <= bounds.all_items).then_some(blocks)
 }
 
-/// A range in three dimensions.
+/// Pads a range to three dimensions.
 #[inline]
 fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
     match *sizes {
@@ -73,8 +74,8 @@ fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
     }
 }
 
-/// A good size of work-groups for `global`: whole warps in x where the range has such a divisor, and no
-/// more groups than a launch may have. None if there is none.
+/// Returns a good work-group size for `global`: whole warps in x where the range has such a divisor, and at
+/// most as many groups as a launch may have. `None` if there is no such size.
 pub(in crate::backend::cuda) fn local_size(
     global: [usize; 3],
     bounds: &Bounds,
@@ -82,7 +83,7 @@ pub(in crate::backend::cuda) fn local_size(
     let [x, y, z] = global;
     let most = bounds.items;
     let target = TARGET.min(bounds.all_items);
-    // Nearly all ranges.
+    // This case covers nearly all ranges.
     if y == 1
         && z == 1
         && x.is_multiple_of(TARGET)
@@ -102,7 +103,7 @@ pub(in crate::backend::cuda) fn local_size(
         let left = all / (least_y * least_z);
         divisor(x, least_x, left.min(most[0]))
     };
-    // The target is only a wish.
+    // The target is not a requirement.
     let items_x = in_x(target).or_else(|| in_x(bounds.all_items))?;
     let all = match items_x * least_y * least_z > target {
         true => bounds.all_items,
@@ -115,7 +116,7 @@ pub(in crate::backend::cuda) fn local_size(
     Some([items_x, items_y, items_z])
 }
 
-/// The largest divisor of `of` within the bounds that is whole warps, else the largest.
+/// Returns the largest divisor of `of` within the bounds that is whole warps, else the largest divisor.
 fn divisor(of: usize, least: usize, most: usize) -> Option<usize> {
     let mut warps = (1..=most.min(of) / WARP).rev().map(|warps| warps * WARP);
     let whole = warps.find(|items| *items >= least && of.is_multiple_of(*items));

@@ -1,4 +1,4 @@
-//! A kernel for all who launch it: arguments are set and the launch is queued under one lock.
+//! A kernel that several threads can launch: arguments are set and the launch is enqueued under one lock.
 
 pub(super) mod blocks;
 pub(super) mod object;
@@ -24,10 +24,10 @@ use crate::backend::process::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 
-/// What queues a kernel.
+/// The driver function that enqueues a kernel.
 const LAUNCH: &str = "cuLaunchKernel";
 
-/// A kernel for all who launch it, with what the driver says of it.
+/// A kernel that several threads can launch, with the driver's answers about it.
 pub(crate) struct Kernel {
     object: Mutex<KernelObject>,
     program: Arc<Program>,
@@ -36,7 +36,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel called `symbol`. Its parameters are asked of the driver where they are not known.
+    /// Finds the kernel called `symbol`. The driver is asked for the parameters where they are not known.
     pub(crate) fn new(
         program: &Arc<Program>,
         symbol: CString,
@@ -76,8 +76,8 @@ impl Kernel {
         })
     }
 
-    /// Has launches that leave the work-group size out keep to what the file says of it, which the code
-    /// does not say: so many work-items, and in each dimension, x first.
+    /// Restricts the work-group size of launches without a size to the limits in the file: the number of
+    /// work-items, and their number in each dimension, x first. The code does not contain these limits.
     pub(crate) fn keep_to(&mut self, all_items: usize, items: Option<[usize; 3]>) {
         let bounds = &mut self.handles.bounds;
         bounds.all_items = bounds.all_items.min(all_items);
@@ -95,37 +95,37 @@ impl Kernel {
         object.keep_to(self.handles.bounds);
     }
 
-    /// An object of its own, with arguments of its own.
+    /// Creates a separate object with its own arguments.
     pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
         let parameters = self.parameters.clone();
         Ok(KernelObject::new(&self.program, self.handles, parameters))
     }
 
-    /// How many arguments it takes, without those the compiler removed.
+    /// Returns how many arguments it takes, without the removed arguments.
     pub(crate) fn arguments(&self) -> usize {
         self.parameters.len()
     }
 
-    /// The one work-group size it was compiled for: the code does not say, only the file does.
+    /// Returns the only work-group size that it was compiled for. Only the file contains it, not the code.
     pub(crate) fn required_local(&self) -> Option<[usize; 3]> {
         None
     }
 
-    /// The most work-items of a work-group on this device.
+    /// Returns the largest number of work-items in a work-group on this device.
     pub(crate) fn max_local(&self) -> usize {
         self.handles.bounds.all_items
     }
 
-    /// How much work-group memory it uses beside its arguments, in bytes.
+    /// Returns how much work-group memory it uses beside its arguments, in bytes.
     pub(crate) fn local_memory(&self) -> u64 {
         self.handles.fixed_local as u64
     }
 
-    /// Sets all arguments and queues the kernel, to start when all of `after` has finished.
+    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
     ///
     /// # Errors
     ///
-    /// With the index of the argument, if it cannot be set.
+    /// Contains the index of the argument, if it cannot be set.
     ///
     /// # Safety
     ///
@@ -148,7 +148,7 @@ impl Kernel {
         launched.map_err(|failure| (None, failure))
     }
 
-    /// Nothing: the driver only knows of sizes in one dimension.
+    /// Returns `None`: the driver only suggests sizes in one dimension.
     pub(crate) fn suggested_local<'a>(
         &self,
         _queue: &Queue,
@@ -158,13 +158,13 @@ impl Kernel {
         Ok(None)
     }
 
-    /// What number of work-items in a work-group should be a multiple of.
+    /// Returns a number that should divide the number of work-items in a work-group.
     pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
         Ok(WARP)
     }
 }
 
-/// The kernel called `symbol`.
+/// Finds the kernel called `symbol`.
 fn find(program: &Program, symbol: &CStr) -> Result<CUfunction, Failure> {
     let context = program.context();
     let functions = context.enter()?;
@@ -177,7 +177,7 @@ fn find(program: &Program, symbol: &CStr) -> Result<CUfunction, Failure> {
     Ok(function)
 }
 
-/// What the driver says of a kernel.
+/// Returns the driver's answer about a kernel.
 fn attribute_of(
     context: &Context,
     function: CUfunction,
@@ -197,8 +197,8 @@ fn attribute_of(
 /// The most bytes that parameters of a kernel have together (PTX ISA, "Kernel function parameters").
 const MOST: usize = 32_764;
 
-/// The parameters of a kernel as the driver says, which is who reads them, held against what PTX beside
-/// the code says; the latter alone where the driver does not tell.
+/// Returns the parameters of a kernel according to the driver, which reads them, compared with the PTX beside
+/// the code. Where the driver does not report them, it returns the PTX's parameters.
 fn agreed(
     told: Result<Vec<Slot>, Failure>,
     known: Option<Vec<Slot>>,
@@ -218,8 +218,8 @@ fn agreed(
     }
 }
 
-/// Whether a kernel takes what another takes, and an offset. A driver that does not tell is believed to
-/// have no other kernel of that name.
+/// Returns whether a kernel takes the parameters of another kernel, and an offset. If the driver does not
+/// report them, there is assumed to be no unrelated kernel of that name.
 fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
     match (asked(context, plain), asked(context, twin)) {
         (Ok(plain), Ok(twin)) => match twin.split_last() {
@@ -231,7 +231,7 @@ fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
     }
 }
 
-/// The parameters of a kernel, as the driver says; drivers before CUDA 12.4 do not.
+/// Returns the parameters of a kernel according to the driver. Drivers before CUDA 12.4 do not report them.
 fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> {
     let call = "cuFuncGetParamInfo";
     let functions = context.enter()?;

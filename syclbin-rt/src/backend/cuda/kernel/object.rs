@@ -1,4 +1,4 @@
-//! Kernel objects: what has the arguments of a kernel, and is queued with them.
+//! Kernel objects: each holds the arguments of a kernel and is enqueued with them.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -29,10 +29,10 @@ const UNASKED: usize = 48 << 10;
 #[derive(Clone, Copy)]
 pub(in crate::backend::cuda) struct Handles {
     pub(in crate::backend::cuda) plain: CUfunction,
-    /// The kernel that also takes where its range begins, if there is one.
+    /// The kernel that also takes the offset of its range, if it exists.
     pub(in crate::backend::cuda) twin: Option<CUfunction>,
     pub(in crate::backend::cuda) bounds: Bounds,
-    /// How much work-group memory it has in itself, and the most that it can have on this device.
+    /// Its own amount of work-group memory, and the largest amount that it can have on this device.
     pub(in crate::backend::cuda) fixed_local: usize,
     pub(in crate::backend::cuda) max_local: usize,
 }
@@ -43,7 +43,7 @@ unsafe impl Send for Handles {}
 // SAFETY: as for Send.
 unsafe impl Sync for Handles {}
 
-/// The arguments of a kernel, which stay from one launch to the next.
+/// The arguments of a kernel, which persist between launches.
 pub(crate) struct KernelObject {
     context: Arc<Context>,
     handles: Handles,
@@ -126,13 +126,13 @@ impl KernelObject {
         &self.context
     }
 
-    /// Queues the kernel with the arguments it has, to start when all of `after` has finished.
+    /// Enqueues the kernel with its current arguments, to start when all of `after` has finished.
     ///
     /// # Safety
     ///
-    /// The events of `after` are of the context of `queue`. All arguments are set, of the kinds the
-    /// kernel takes, their memory is alive, and whatever the kernel does with them on this range is
-    /// sound: it stays inside the buffers and races with nobody.
+    /// The events of `after` are of the context of `queue`. All arguments are set and of the kinds that the
+    /// kernel takes, and their memory is alive. The kernel's actions on them over this range are sound: it
+    /// stays inside the buffers and does not race.
     #[inline]
     pub(crate) unsafe fn enqueue(
         &self,
@@ -149,7 +149,8 @@ impl KernelObject {
         })
     }
 
-    /// As [`KernelObject::enqueue`] without an event, for a command that nobody waits for by itself.
+    /// Enqueues the kernel as [`KernelObject::enqueue`] does, but without an event, for a command that is not
+    /// waited for by itself.
     ///
     /// # Safety
     ///
@@ -275,7 +276,7 @@ impl KernelObject {
     }
 }
 
-/// An offset as kernels take it.
+/// Converts an offset for kernels.
 fn small(offset: &[usize]) -> Result<[u32; 3], Failure> {
     let mut small = [0; 3];
     for (small, offset) in small.iter_mut().zip(offset) {

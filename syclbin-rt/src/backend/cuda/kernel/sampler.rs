@@ -6,7 +6,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::failure::{Failure, Rejection};
 use crate::launch::sampler::modes::{Addressing, Filtering};
 
-/// A sampler, which nobody has.
+/// A sampler, which cannot exist.
 pub(crate) enum Sampler {}
 
 impl Sampler {
@@ -20,7 +20,7 @@ impl Sampler {
         Err(Failure::Rejected(Rejection::NoSamplers))
     }
 
-    /// Its context.
+    /// Returns its context.
     pub(crate) fn context(&self) -> &Arc<Context> {
         match *self {}
     }

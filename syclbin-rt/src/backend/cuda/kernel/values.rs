@@ -38,7 +38,7 @@ impl Values {
         }
     }
 
-    /// How many parameters there are.
+    /// Returns the number of parameters.
     pub(in crate::backend::cuda) fn count(&self) -> usize {
         self.parameters.len()
     }
@@ -71,7 +71,7 @@ impl Values {
         }
     }
 
-    /// Gives parameter `index` zeros: a null pointer, or a struct of one.
+    /// Gives parameter `index` zeros: a null pointer, or a struct of a null pointer.
     pub(in crate::backend::cuda) fn set_null(&mut self, index: usize) -> Result<(), Failure> {
         let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
         self.bytes[offset..offset + size].fill(0);
@@ -118,7 +118,7 @@ impl Values {
         self.local_bytes = end;
     }
 
-    /// How many bytes of work-group memory a launch has.
+    /// Returns the size of a launch's work-group memory in bytes.
     #[inline]
     pub(in crate::backend::cuda) fn local_bytes(&self) -> usize {
         self.local_bytes
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((offsets(&values), values.local_bytes()), ((32, 128), 1128));
         values.set_local(1, 0).unwrap();
         assert_eq!((offsets(&values), values.local_bytes()), ((20, 128), 1128));
-        // The other one is no memory any more.
+        // The other argument is not memory any more.
         values.set(2, &[0; 8]).unwrap();
         assert_eq!(values.local_bytes(), 20);
     }

@@ -15,18 +15,19 @@ use crate::backend::reach::Reach;
 use crate::backend::slice::Place;
 use std::ffi::c_void;
 
-/// What copies memory: where addresses are unified it finds out by them what lies where.
+/// The driver function that copies memory. Where addresses are unified, it determines from them whether memory
+/// is on the host or the device.
 pub(in crate::backend::cuda) const COPY: &str = "cuMemcpyAsync";
-/// What fills memory, under the name of the most frequent of six functions.
+/// The name of the functions that fill memory: the most frequent of six functions.
 pub(in crate::backend::cuda) const FILL: &str = "cuMemsetD32Async";
 
 impl Queue {
-    /// Whether the device has memory with addresses.
+    /// Returns whether the device supports memory with addresses.
     pub(crate) fn has_addresses(&self) -> bool {
         true
     }
 
-    /// New memory that holds `bytes`.
+    /// Allocates memory that holds `bytes`.
     pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Memory, Failure> {
         let memory = Memory::object(self.context(), bytes.len())?;
         if bytes.is_empty() {
@@ -37,28 +38,28 @@ impl Queue {
         Ok(memory)
     }
 
-    /// New memory that holds `size` zero bytes.
+    /// Allocates memory that holds `size` zero bytes.
     pub(crate) fn zeroed(&self, size: usize) -> Result<Memory, Failure> {
         let memory = Memory::object(self.context(), size)?;
         self.clear(&memory)?;
         Ok(memory)
     }
 
-    /// New memory with an address that holds `size` zero bytes.
+    /// Allocates memory with an address that holds `size` zero bytes.
     pub(crate) fn zeroed_at_address(&self, reach: Reach, size: usize) -> Result<Memory, Failure> {
         let memory = Memory::addressed(self.context(), reach, size)?;
         self.clear(&memory)?;
         Ok(memory)
     }
 
-    /// Waits: another queue, which may use the memory next, would not.
+    /// Fills memory with zeros and waits, because another queue may use the memory next and would not wait.
     fn clear(&self, memory: &Memory) -> Result<(), Failure> {
         let size = memory.size();
         self.fill(memory.pointer, size, &[0], &WaitList::empty())?;
         self.finish()
     }
 
-    /// Copies `memory` from byte `offset` on into `bytes`, after everything queued before.
+    /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
     pub(crate) fn read(
         &self,
         memory: &Memory,
@@ -76,7 +77,7 @@ impl Queue {
         self.finish()
     }
 
-    /// Copies `bytes` to `memory` from byte `offset` on, after everything queued before.
+    /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
     pub(crate) fn write(
         &self,
         memory: &Memory,
@@ -154,7 +155,7 @@ impl Queue {
         Ok(started?)
     }
 
-    /// Starts to copy one place to another one of the same size, which it does not overlap.
+    /// Starts to copy a place to another place of the same size. The places do not overlap.
     pub(crate) fn start_copy(
         &self,
         from: &Place<[()]>,
@@ -171,19 +172,19 @@ impl Queue {
         })
     }
 
-    /// The address of a place that is inside of memory of this context.
+    /// Returns the address of a place that is inside memory of this context.
     fn address_of(&self, call: &'static str, place: &Place<[()]>) -> Result<CUdeviceptr, Failure> {
         let memory = memory_of(call, place)?;
         self.inside(call, memory, place.offset, place.bytes())?;
         Ok(memory.pointer + place.offset as u64)
     }
 
-    /// Starts to fill a place with `pattern` again and again.
+    /// Starts to fill a place with copies of `pattern`.
     ///
     /// # Errors
     ///
-    /// When the driver refuses, and when the size is no multiple of that of the pattern, which has 1
-    /// to 128 bytes.
+    /// When the driver refuses, and when the size is not a multiple of the pattern's size, which is 1 to 128
+    /// bytes.
     pub(crate) fn start_fill(
         &self,
         place: &Place<[()]>,
@@ -194,7 +195,7 @@ impl Queue {
         self.fill(address, place.bytes(), pattern, after)
     }
 
-    /// The same of `size` bytes at `address`, which are inside of memory of this context.
+    /// Starts to fill `size` bytes at `address`, which are inside memory of this context.
     fn fill(
         &self,
         address: CUdeviceptr,

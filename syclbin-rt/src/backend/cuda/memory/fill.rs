@@ -1,23 +1,23 @@
-//! Fills: how memory gets a pattern of any length from functions that know words of 1, 2 and 4 bytes.
+//! Fills: memory gets a pattern of any length from functions that fill with words of 1, 2 and 4 bytes.
 
-/// The largest pattern, in bytes: that of other backends.
+/// The largest pattern, in bytes: the same as in other backends.
 const LARGEST: usize = 128;
 
-/// One call: a word, again and again.
+/// A call that fills with copies of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::backend::cuda) struct Step {
     pub(in crate::backend::cuda) address: u64,
-    /// How many bytes from one word to the next. One word after the other if it is the width.
+    /// The distance between two words in bytes. The words are contiguous if it equals the width.
     pub(in crate::backend::cuda) pitch: usize,
-    /// How many bytes the word has: 1, 2 or 4.
+    /// The size of the word in bytes: 1, 2 or 4.
     pub(in crate::backend::cuda) width: usize,
     pub(in crate::backend::cuda) value: u32,
-    /// How many words there are.
+    /// The number of words.
     pub(in crate::backend::cuda) count: usize,
 }
 
-/// What fills `size` bytes at `address` with `pattern` again and again; none if the pattern has no or
-/// too many bytes, or does not go into the size.
+/// Returns the steps that fill `size` bytes at `address` with copies of `pattern`. `None` if the pattern is
+/// empty or too long, or its length does not divide the size.
 pub(in crate::backend::cuda) fn steps(
     address: u64,
     size: usize,
@@ -48,7 +48,7 @@ pub(in crate::backend::cuda) fn steps(
     Some(steps.filter(|step| step.count > 0))
 }
 
-/// The shortest beginning of `pattern` that, again and again, is the same.
+/// Returns the shortest beginning of `pattern` whose repetition is the same.
 fn shortest(pattern: &[u8]) -> &[u8] {
     let repeats = |len: &usize| {
         let (first, rest) = pattern.split_at(*len);

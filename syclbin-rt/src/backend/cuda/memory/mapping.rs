@@ -6,7 +6,7 @@ use crate::backend::cuda::memory::Memory;
 use crate::backend::cuda::queue::Queue;
 use crate::backend::failure::{Failure, NoView};
 
-/// Where the host sees memory until it gives it back.
+/// A host view of memory until it is ended.
 pub(crate) enum HostView {
     /// The memory itself.
     Address(*mut u8),
@@ -21,13 +21,13 @@ pub(crate) enum HostView {
     },
 }
 
-/// What copies are made of, so that they are aligned for nearly all types.
+/// The unit of copies, so that they are aligned for nearly all types.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 pub(crate) struct Unit([u8; 64]);
 
 impl HostView {
-    /// Where the host sees `size` bytes of memory from byte `offset` on.
+    /// Creates a view of `size` bytes of memory from byte `offset` on.
     pub(crate) fn new(
         queue: &Queue,
         memory: &Memory,
@@ -56,7 +56,7 @@ impl HostView {
         })
     }
 
-    /// Where the host sees it.
+    /// Returns the view's address for the host.
     pub(crate) fn pointer(&self) -> *mut c_void {
         match self {
             Self::Address(pointer) => pointer.cast(),

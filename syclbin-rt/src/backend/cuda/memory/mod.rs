@@ -26,17 +26,17 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// `size` bytes that a kernel may read and write, but never none: an argument needs an address.
-    /// Their content is undefined: whoever allocates fills them before anyone else sees them.
+    /// Allocates `size` bytes that a kernel may read and write, at least one byte: an argument needs an
+    /// address. Their content is undefined, so the caller fills them before they are used.
     pub(super) fn object(context: &Arc<Context>, size: usize) -> Result<Self, Failure> {
         Self::new(context, None, size)
     }
 
-    /// `size` bytes that have an address, but never none. Their content is undefined, as above.
+    /// Allocates `size` bytes with an address, at least one byte. Their content is undefined, as above.
     ///
     /// # Errors
     ///
-    /// When the device has no such memory, or not enough of it.
+    /// When the device does not support such memory, or does not have enough of it.
     pub(super) fn addressed(
         context: &Arc<Context>,
         reach: Reach,
@@ -104,23 +104,23 @@ impl Memory {
         Some(self.pointer)
     }
 
-    /// The context it lies in.
+    /// Returns its context.
     #[inline]
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
-    /// How many bytes it has.
+    /// Returns its size in bytes.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Its address on the device, if that is more than an argument of a kernel.
+    /// Returns its address on the device, if programs can know the address.
     pub(crate) fn address(&self) -> Option<u64> {
         self.reach.map(|_| self.pointer)
     }
 
-    /// Where the host has it, if it has.
+    /// Returns its address on the host, if the host can reach it.
     pub(crate) fn host_pointer(&self) -> Option<*mut u8> {
         match self.reach {
             None | Some(Reach::Device) => None,
@@ -131,12 +131,12 @@ impl Memory {
         }
     }
 
-    /// Whether it lies with the host.
+    /// Returns whether it is in host memory.
     pub(super) fn is_of_host(&self) -> bool {
         self.reach == Some(Reach::Host)
     }
 
-    /// Whether it was asked for as memory that the host does not reach.
+    /// Returns whether it was requested as memory that the host does not reach.
     pub(crate) fn is_out_of_reach(&self) -> bool {
         self.reach == Some(Reach::Device)
     }

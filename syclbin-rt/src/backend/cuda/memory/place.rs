@@ -4,7 +4,7 @@ use crate::backend::cuda::memory::Memory;
 use crate::backend::failure::Failure;
 use crate::backend::slice::Place;
 
-/// The memory that a place is in, if it is of CUDA.
+/// Returns the memory of a place, if it is of CUDA.
 #[inline]
 pub(in crate::backend::cuda) fn memory_of<'p>(
     call: &'static str,

@@ -9,16 +9,16 @@ use crate::backend::cuda::queue::Queue;
 use crate::backend::dispatch::memory::Memory;
 use crate::backend::failure::Failure;
 
-/// What finds a variable.
+/// The driver function that finds a variable.
 const FIND: &str = "cuModuleGetGlobal";
 
 impl Queue {
-    /// Whether the driver has functions that read and write variables.
+    /// Returns whether the driver has functions that read and write variables.
     pub(crate) fn reaches_variables(&self) -> bool {
         true
     }
 
-    /// Whether the driver knows variables by their names in the code, and not by their unique
+    /// Returns whether the driver identifies variables by their names in the code, and not by their unique
     /// identifiers.
     pub(crate) fn names_variables_as_code(&self) -> bool {
         true
@@ -41,8 +41,8 @@ impl Queue {
         self.write_variable(program, name, &raw.pointer.to_ne_bytes())
     }
 
-    /// Copies `bytes` to the start of the variable `name`, after everything queued before. The name
-    /// is the one in the code.
+    /// Copies `bytes` to the start of the variable `name`, after all earlier commands. The name is the name in
+    /// the code.
     pub(crate) fn write_variable(
         &self,
         program: &Program,
@@ -59,7 +59,7 @@ impl Queue {
         unsafe { self.copy_now(address, from, bytes.len()) }
     }
 
-    /// Copies the start of the variable `name` into `bytes`, after everything queued before.
+    /// Copies the start of the variable `name` into `bytes`, after all earlier commands.
     pub(crate) fn read_variable(
         &self,
         program: &Program,
@@ -75,7 +75,7 @@ impl Queue {
         unsafe { self.copy_now(to, address, bytes.len()) }
     }
 
-    /// Where the variable is, if it has `size` bytes at least.
+    /// Returns the address of the variable, if it has `size` bytes at least.
     fn variable(&self, program: &Program, name: &CStr, size: usize) -> Result<u64, Failure> {
         let call = FIND;
         if !Arc::ptr_eq(self.context(), program.context()) {

@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use crate::backend::cuda::sys::CUjit_option;
 
-/// How many bytes of each log are kept.
+/// The maximum size of each log in bytes.
 const LOG: usize = 16 << 10;
 
 /// Options of a compilation, with the places that the driver writes its logs to.
@@ -60,18 +60,18 @@ impl Jit {
         self.values.as_mut_ptr()
     }
 
-    /// What the driver says of errors, when it has returned.
+    /// Returns the driver's error log, after the call has returned.
     pub(in crate::backend::cuda) fn errors(&self) -> String {
         text(&self.errors)
     }
 
-    /// What else it says.
+    /// Returns the driver's other log.
     pub(in crate::backend::cuda) fn remarks(&self) -> String {
         text(&self.remarks)
     }
 }
 
-/// What is before the first zero byte.
+/// Returns the text before the first zero byte.
 fn text(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0);
     let said = log.get(..end.unwrap_or(log.len())).unwrap_or_default();

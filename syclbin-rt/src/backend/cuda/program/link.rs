@@ -10,7 +10,7 @@ use crate::backend::cuda::program::{Kind, Module, aligned, terminated, warn};
 use crate::backend::cuda::sys::{CUjitInputType, CUlinkState, Functions};
 use crate::backend::failure::BuildError;
 
-/// What a fat binary begins with (the magic number of its header).
+/// The magic number at the start of a fat binary.
 const FAT: [u8; 4] = [0x50, 0xED, 0x55, 0xBA];
 
 /// An owned linker. What it was given has to outlive it.
@@ -22,7 +22,7 @@ struct Linker<'j> {
     jit: Box<Jit>,
 }
 
-/// The native code of all `modules` together, for the device of `context`.
+/// Links all `modules` into native code for the device of `context`.
 pub(in crate::backend::cuda) fn link(
     context: &Arc<Context>,
     modules: &[Module<'_>],

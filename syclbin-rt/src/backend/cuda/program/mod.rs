@@ -23,7 +23,7 @@ pub(crate) struct Program {
     pub(super) handle: CUmodule,
     code: Code,
     max_registers: Option<u32>,
-    /// What its variables point to.
+    /// The memory that its variables point to.
     memory: Mutex<Vec<Arc<Memory>>>,
 }
 
@@ -46,8 +46,8 @@ pub(in crate::backend::cuda) enum Kind {
 pub(in crate::backend::cuda) struct Module<'m> {
     pub(crate) code: &'m [u8],
     pub(crate) kind: Kind,
-    /// What variables are to hold before the first launch: values of specialization constants. One
-    /// that the code does not have is passed over: the compiler saw that nobody reads it.
+    /// The values that variables have before the first launch: values of specialization constants. A variable
+    /// that the code does not have is skipped: the compiler removed it because no code reads it.
     pub(crate) settings: &'m [(String, Vec<u8>)],
     pub(crate) max_registers: Option<u32>,
 }
@@ -73,7 +73,7 @@ unsafe impl Send for Program {}
 unsafe impl Sync for Program {}
 
 impl Program {
-    /// Compiles PTX and loads it: one module by itself, several linked to each other.
+    /// Compiles PTX and loads it. Several modules are linked to each other.
     pub(crate) fn build(
         context: &Arc<Context>,
         sources: &[Source<'_>],
@@ -90,7 +90,7 @@ impl Program {
         Self::of(context, &[Module::new(source, Kind::Binary)])
     }
 
-    /// None: nothing is kept, as the driver does that itself.
+    /// Returns `None`: nothing is cached, because the driver has its own cache.
     pub(crate) fn from_cache(
         _context: &Arc<Context>,
         _binary: &[u8],
@@ -98,7 +98,7 @@ impl Program {
         Ok(None)
     }
 
-    /// Loads code: one module by itself, several linked to each other. PTX is compiled first.
+    /// Loads code. Several modules are linked to each other. PTX is compiled first.
     pub(in crate::backend::cuda) fn of(
         context: &Arc<Context>,
         modules: &[Module<'_>],
@@ -185,7 +185,7 @@ impl Program {
         }
     }
 
-    /// Where the variable `name` of its code is, and how many bytes it has.
+    /// Returns the address of the variable `name` of its code, and its size in bytes.
     pub(super) fn variable(&self, name: &CStr) -> Result<(CUdeviceptr, usize), Failure> {
         let functions = self.context.enter()?;
         let (mut address, mut size) = (0, 0);
@@ -220,11 +220,11 @@ impl Program {
         }
     }
 
-    /// The symbols of its kernels, without those that only begin elsewhere than at 0.
+    /// Returns the symbols of its kernels, without the twins that only take an offset.
     ///
     /// # Errors
     ///
-    /// When the driver is older than CUDA 12.4 and does not tell.
+    /// When the driver is older than CUDA 12.4 and does not report them.
     pub(crate) fn kernel_names(&self) -> Result<Vec<String>, Failure> {
         let functions = self.context.enter()?;
         let (Some(count), Some(enumerate), Some(name)) = (
@@ -271,12 +271,12 @@ impl Program {
 }
 
 impl Context {
-    /// Whether code that the driver made can be kept: it does that itself.
+    /// Returns `false`: the driver caches its code itself.
     pub(crate) fn keeps_programs(&self) -> bool {
         false
     }
 
-    /// What decides over the code that the driver makes, beside the sources and the device: nothing.
+    /// Returns `None`: only the sources and the device determine the driver's code.
     pub(crate) fn variant(&self) -> Option<[u8; 4]> {
         None
     }
@@ -286,16 +286,17 @@ impl Context {
         Some(None)
     }
 
-    /// The processor that native code is for, where the driver takes no two in one process.
+    /// Returns the processor that native code is for, where the driver takes code for only one processor in a
+    /// process.
     pub(crate) fn processor_of(&self, _code: &[u8]) -> Option<[u8; 4]> {
         None
     }
 }
 
-/// What the compiler adds to the name of a kernel for its twin that takes an offset.
+/// The suffix that the compiler adds to the name of a kernel for its twin that takes an offset.
 pub(super) const TWIN: &str = "_with_offset";
 
-/// `names` without the twins of others.
+/// Removes the twins of other kernels from `names`.
 fn without_twins(names: Vec<String>) -> Vec<String> {
     let is_twin = |name: &String| {
         name.strip_suffix(TWIN)
@@ -313,7 +314,7 @@ pub(super) fn warn(context: &Context, said: &str) {
     }
 }
 
-/// Text as drivers take it.
+/// Converts text for drivers.
 pub(super) fn terminated(text: &[u8]) -> Vec<u8> {
     // What is behind a zero byte would not be read.
     let end = text.iter().position(|byte| *byte == 0);

@@ -19,7 +19,7 @@ use crate::backend::process::gate::Passage;
 use crate::backend::slice::Place;
 use crate::launch::range::Grid;
 
-/// What queues a graph.
+/// The driver function that enqueues a graph.
 const LAUNCH: &str = "cuGraphLaunch";
 
 /// An owned graph, each of whose commands comes after the one before.
@@ -38,7 +38,7 @@ unsafe impl Send for CommandBuffer {}
 unsafe impl Sync for CommandBuffer {}
 
 impl CommandBuffer {
-    /// An empty one for `queue`; none where the driver is older than CUDA 12.
+    /// Creates an empty command buffer for `queue`; `None` where the driver is older than CUDA 12.
     pub(crate) fn new(queue: &Arc<Queue>) -> Result<Option<Self>, Failure> {
         if queue.is_faster_one_by_one() {
             return Ok(None);
@@ -56,7 +56,7 @@ impl CommandBuffer {
         }))
     }
 
-    /// Records a kernel with the arguments it has.
+    /// Records a kernel with its current arguments.
     ///
     /// # Safety
     ///
@@ -97,7 +97,7 @@ impl CommandBuffer {
         })
     }
 
-    /// Records a copy of one place to another one of the same size, which it does not overlap.
+    /// Records a copy of a place to another place of the same size. The places do not overlap.
     pub(crate) fn add_copy(
         &mut self,
         from: &Place<[()]>,
@@ -107,7 +107,7 @@ impl CommandBuffer {
         let (from, to) = (memory_of(COPY, from)?, memory_of(COPY, to)?);
         self.queue.inside(COPY, from, from_offset, size)?;
         self.queue.inside(COPY, to, to_offset, size)?;
-        // Managed memory is to be called that of the device (CUDA driver API, cuGraphAddMemcpyNode).
+        // Managed memory must be declared as device memory (CUDA driver API, cuGraphAddMemcpyNode).
         let kind = |memory: &Memory| match memory.is_of_host() {
             true => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
             false => CUmemorytype::CU_MEMORYTYPE_DEVICE,
@@ -225,7 +225,7 @@ impl CommandBuffer {
         Ok(())
     }
 
-    /// Ends the recording: from here on it can be queued.
+    /// Ends the recording: from here on it can be enqueued.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         let call = "cuGraphInstantiateWithFlags";
         let context = self.queue.context();
@@ -245,8 +245,8 @@ impl CommandBuffer {
         Ok(())
     }
 
-    /// Queues all commands, to start when all of `after` has finished. Runs of one buffer come one
-    /// after the other, whoever queues them.
+    /// Enqueues all commands, to start when all of `after` has finished. Runs of the same buffer come one after
+    /// the other, on every thread.
     ///
     /// # Safety
     ///
@@ -268,7 +268,7 @@ impl CommandBuffer {
 
 impl Drop for CommandBuffer {
     fn drop(&mut self) {
-        // What it uses may go next: it stays where nobody can wait.
+        // The objects that it uses may be dropped next. So it is not freed if the wait fails.
         if self.queue.finish().is_ok()
             && let Ok(functions) = self.queue.context().enter()
         {

@@ -1,4 +1,4 @@
-//! Ends of commands: whoever polled is woken.
+//! Ends of commands: tasks that polled are woken.
 //!
 //! The driver can call back (`cuLaunchHostFunc`), but not after an error, and then a task would sleep
 //! for ever. So a thread of ours waits: one for each queue of which somebody polls an event.
@@ -10,14 +10,14 @@ use crate::backend::cuda::queue::told::Told;
 use crate::backend::failure::Failure;
 use crate::backend::process::wakers;
 
-/// What is told of the end of one command, and whom that wakes. Whoever polls an event keeps one,
+/// The state of a command's end: the report, and the task to wake. Each poller of an event stores such a state,
 /// which begins as the default.
 #[derive(Default)]
 pub(crate) struct End(Option<Told>);
 
 impl Event {
-    /// Whether the command has finished; if not, `waker` is woken when it has. Of several polls with
-    /// one `end` the last waker counts.
+    /// Returns whether the command has finished. If it has not, `waker` is woken when it has. After several
+    /// polls with one `end`, only the last waker counts.
     pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>> {
         if let Some(told) = &end.0 {
             return told.poll(waker).map(|ended| self.finished(ended));
@@ -33,7 +33,7 @@ impl Event {
         }
         let told = Told::new(waker.clone());
         if !wakers::are_there() || !self.stream().tell(mark, told.clone()) {
-            // No thread can be had, and nobody would wake the task.
+            // No thread can be started, so the task would not be woken.
             return Poll::Ready(self.wait());
         }
         end.0 = Some(told);

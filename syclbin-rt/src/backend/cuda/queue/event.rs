@@ -48,7 +48,7 @@ impl Event {
         &self.stream
     }
 
-    /// Another owner of the same event.
+    /// Creates another owner of the same event.
     pub(crate) fn shared(&self) -> Result<Self, Failure> {
         Ok(Self {
             stream: Arc::clone(&self.stream),
@@ -66,14 +66,14 @@ impl Event {
         self.finished(waited)
     }
 
-    /// Blocks until the command has ended, well or not. `false` if the driver does not tell; the
-    /// command may then go on.
+    /// Blocks until the command has ended, even with an error. Returns `false` if the driver does not report
+    /// the end; the command may then go on.
     pub(in crate::backend) fn has_ended(&self) -> bool {
-        // Of a lost context nobody says that it stopped all that it was about to do.
+        // The documentation does not guarantee that a lost context stops all of its commands.
         self.wait().is_ok()
     }
 
-    /// Whether the command has finished.
+    /// Returns whether the command has finished.
     pub(crate) fn is_complete(&self) -> Result<bool, Failure> {
         let complete = match &self.timed {
             Some(timed) => timed.ended.is_reached(),
@@ -95,7 +95,7 @@ impl Event {
         })
     }
 
-    /// A mark at its end or later; none if it is known to have ended.
+    /// Returns a mark at its end or later; `None` if it is known to have ended.
     pub(in crate::backend::cuda) fn mark(&self) -> Result<Option<Arc<Mark>>, Failure> {
         if let Some(timed) = &self.timed {
             return Ok(Some(Arc::clone(&timed.ended)));
@@ -104,10 +104,10 @@ impl Event {
         Ok(mark.map(|(_, mark)| mark))
     }
 
-    /// When the device began and ended a command that has finished, on a queue with profiling.
+    /// Returns the times when the device began and ended a finished command, on a queue with profiling.
     ///
-    /// The device tells no more. It was queued and submitted when the host says so, whose clock is not
-    /// that of the device: no later than it began in any case.
+    /// The device does not report more. The times of queueing and submission are the host's, which has another
+    /// clock than the device: in any case they are no later than the start.
     pub(crate) fn times(&self) -> Result<Times, Failure> {
         let call = "cuEventElapsedTime";
         let code = crate::backend::cuda::errors::INVALID_VALUE;

@@ -26,8 +26,7 @@ pub(crate) struct Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // Nothing of a queue is in flight that nobody can see any more. Nor can anybody be told
-        // what fails here.
+        // No command of a queue without handles is in flight. There is also no caller to report a failure to.
         if self.finish().is_err() && !self.context().is_lost() {
             // Then the context goes on to know it: memory must not be freed while it may be used. In a context
             // that is lost nothing runs.
@@ -37,7 +36,7 @@ impl Drop for Queue {
 }
 
 impl Queue {
-    /// What the device of `context` says of its queues: all have both.
+    /// Returns the kinds of queues that the device of `context` supports: all devices support both.
     pub(crate) fn abilities(_context: &Context) -> Result<QueueAbilities, Failure> {
         Ok(QueueAbilities {
             out_of_order: true,
@@ -45,10 +44,10 @@ impl Queue {
         })
     }
 
-    /// A queue as `options` say.
+    /// Creates a queue with `options`.
     ///
-    /// It is one stream, also where it is asked for out of order: a stream is in order and keeps every
-    /// promise that the other gives. Programs that want commands side by side make several queues.
+    /// A queue is a single stream, even if it should be out of order: a stream is in order, which also fulfills
+    /// the guarantees of an out-of-order queue. Programs that want concurrent commands make several queues.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure> {
         let stream = Stream::new(context)?;
         if options.profiling {
@@ -59,12 +58,12 @@ impl Queue {
         Ok(Self { stream, options })
     }
 
-    /// How it was asked for.
+    /// Returns the requested options.
     pub(crate) fn options(&self) -> QueueOptions {
         self.options
     }
 
-    /// The context it belongs to.
+    /// Returns its context.
     #[inline]
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.stream.context
@@ -90,7 +89,7 @@ impl Queue {
         Ok(Event::new(&self.stream, call, self.stream.count(), None))
     }
 
-    /// The same without an event, for a command that nobody waits for by itself.
+    /// Enqueues the kernel without an event, for a command that is not waited for by itself.
     #[inline]
     pub(super) fn submit_without_event(
         &self,
@@ -132,8 +131,8 @@ impl Queue {
         Ok(Event::new(&self.stream, call, number, timed.ok()))
     }
 
-    /// Has everything that is queued later wait for `events`, which are of this context, and for
-    /// everything queued so far.
+    /// Enqueues a barrier: later commands wait for `events`, which are of this context, and for all earlier
+    /// commands.
     pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
         self.submit("cuStreamWaitEvent", events, |_, _| Ok(()))
     }
@@ -143,7 +142,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits for everything queued so far.
+    /// Waits for all commands so far.
     pub(crate) fn finish(&self) -> Result<(), Failure> {
         self.stream.finish()
     }
@@ -154,7 +153,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The same after several commands.
+    /// Flushes after several commands.
     pub(crate) fn flush_after(&self, _commands: usize) -> Result<(), Failure> {
         self.flush()
     }
@@ -165,8 +164,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Whether commands that are recorded are better queued one by one than in a command buffer: not
-    /// where the driver has all that a graph needs.
+    /// Returns whether recorded commands are faster when they are enqueued one by one. They are not where the
+    /// driver has all functions that a graph needs.
     pub(crate) fn is_faster_one_by_one(&self) -> bool {
         let functions = self.context().device().functions;
         functions.cuGraphInstantiateWithFlags.is_none()

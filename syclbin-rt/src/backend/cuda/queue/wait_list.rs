@@ -4,11 +4,11 @@ use crate::backend::cuda::context::stream::Stream;
 use crate::backend::cuda::queue::event::Event;
 use crate::backend::failure::Failure;
 
-/// How many events need no allocation.
+/// The number of events that need no allocation.
 const FEW: usize = 8;
 
-/// What a command waits for. All of it is of one context, that of the queue: whoever makes the list
-/// sees to that.
+/// The events that a command waits for. The creator of the list guarantees that all of them are of the queue's
+/// context.
 pub(crate) struct WaitList<'a> {
     few: [Option<&'a Event>; FEW],
     /// Those that are more.
@@ -16,12 +16,12 @@ pub(crate) struct WaitList<'a> {
 }
 
 impl WaitList<'static> {
-    /// A list of nothing, for launches: one that is made by each costs more than it looks.
+    /// An empty list, for launches. Making such a list at each launch is surprisingly expensive.
     pub(crate) const NOTHING: &Self = &Self::empty();
 }
 
 impl<'a> WaitList<'a> {
-    /// The list of `events`, which may be empty.
+    /// Creates the list of `events`, which may be empty.
     pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
         let mut list = Self::empty();
         for (place, event) in list.few.iter_mut().zip(events.by_ref()) {
@@ -31,7 +31,7 @@ impl<'a> WaitList<'a> {
         list
     }
 
-    /// A list of nothing.
+    /// Creates an empty list.
     #[inline]
     pub(crate) const fn empty() -> Self {
         Self {
@@ -40,13 +40,13 @@ impl<'a> WaitList<'a> {
         }
     }
 
-    /// Whether there is nothing to wait for.
+    /// Returns whether there is nothing to wait for.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.few[0].is_none()
     }
 
-    /// Has what is put into `stream` later wait for all of it.
+    /// Makes later commands of `stream` wait for the whole list.
     pub(in crate::backend::cuda) fn hold_back(&self, stream: &Stream) -> Result<(), Failure> {
         for event in self.few.iter().flatten().chain(&self.many) {
             // What is in the same stream comes before in any case.

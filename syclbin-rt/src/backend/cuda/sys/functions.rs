@@ -13,8 +13,7 @@ use crate::backend::process::gate::Gated;
 
 /// Expands `$with` over the functions and the types of their arguments. Each returns an error code.
 ///
-/// Required functions exist since CUDA 11 or earlier. Where an optional one is missing, this crate
-/// does without.
+/// Required functions exist since CUDA 11 or earlier. This crate works without the optional functions.
 macro_rules! for_each_function {
     ($with:ident) => {
         $with! {

@@ -24,8 +24,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// In words, when it does not load or is no OpenCL library. A failure is not remembered:
-    /// the library may be installed later.
+    /// Says in words why it does not load or is not an OpenCL library. A failure is not remembered: the library
+    /// may be installed later.
     pub(crate) fn load(name: &OsStr) -> Result<&'static Self, String> {
         let display = name.to_string_lossy();
         let _passage = Passage::new();
@@ -54,7 +54,7 @@ impl Library {
         Ok(library)
     }
 
-    /// The name it was loaded by.
+    /// Returns the name it was loaded by.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

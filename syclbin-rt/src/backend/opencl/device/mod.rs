@@ -31,7 +31,7 @@ pub(crate) struct Found {
     pub(super) id: cl_device_id,
     facts: Facts,
     pub(super) extensions: Extensions,
-    /// Whose part it is; none of a root device.
+    /// The device that it is a part of, and its number; `None` for a root device.
     pub(super) part: Option<Part<&'static Found>>,
 }
 
@@ -44,22 +44,22 @@ unsafe impl Send for Found {}
 unsafe impl Sync for Found {}
 
 impl Found {
-    /// What the driver says of the device.
+    /// Returns the driver's answers about the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// The name of the library it was found through.
+    /// Returns the name of the library that offers it.
     pub(crate) fn library(&self) -> &'static str {
         self.library
     }
 
-    /// Whose part it is.
+    /// Returns the device that it is a part of, and its number.
     pub(crate) fn part(&self) -> Option<Part<&'static Found>> {
         self.part
     }
 
-    /// A part of a device.
+    /// Creates a part of a device.
     pub(super) fn of_part(
         part: Part<&'static Found>,
         id: cl_device_id,
@@ -77,7 +77,7 @@ impl Found {
 }
 
 impl Library {
-    /// Its devices. A list that is not empty is kept: devices compare by identity.
+    /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [Found], Failure> {
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
@@ -132,7 +132,7 @@ impl Library {
     }
 }
 
-/// Everything a program asks of a device.
+/// Reads everything that a program needs to know about a device.
 pub(super) fn facts(
     functions: &Functions,
     platform: cl_platform_id,
@@ -271,7 +271,7 @@ pub(super) fn facts(
     Ok((facts, extensions))
 }
 
-/// An empty list where the driver answers "there is none" with an error.
+/// Returns an empty list where the driver answers "there is none" with an error.
 fn none_if<T>(code: i32, list: Result<Vec<T>, Failure>) -> Result<Vec<T>, Failure> {
     match list {
         Err(failure) if failure.code() == Some(Code::OpenCl(code)) => Ok(Vec::new()),
@@ -291,7 +291,7 @@ fn kind(ty: cl_bitfield) -> DeviceKind {
     }
 }
 
-/// Whether `version`, of the form `OpenCL 3.0 anything`, is `wanted` or later.
+/// Returns whether `version`, of the form `OpenCL 3.0 anything`, is `wanted` or later.
 fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
     let number = version.split_whitespace().nth(1).unwrap_or_default();
     let Some((major, minor)) = number.split_once('.') else {

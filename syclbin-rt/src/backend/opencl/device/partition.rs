@@ -11,11 +11,11 @@ use crate::backend::opencl::device::{self, Found};
 use crate::backend::process::gate::Passage;
 use crate::device::partition::{Affinity, Part, Partition};
 
-/// What ends a list of numbers of compute units (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
+/// The end marker of a list of compute unit numbers (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
 const UNITS_END: isize = -1;
 
-/// The parts made so far, with the list that the driver was given. Kept, as devices compare by
-/// identity and whoever has one may keep it; a program asks for few.
+/// The parts made so far, with the list that the driver was given. They are never freed, because devices
+/// compare by identity and a program may hold a device forever. A program makes few parts.
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
 struct Made {
@@ -24,7 +24,7 @@ struct Made {
     parts: &'static [Found],
 }
 
-/// The bit of an affinity in `cl_device_affinity_domain`.
+/// Returns the bit of an affinity in `cl_device_affinity_domain`.
 fn affinity(by: Affinity) -> cl_bitfield {
     match by {
         Affinity::Numa => cl::CL_DEVICE_AFFINITY_DOMAIN_NUMA,
@@ -36,13 +36,13 @@ fn affinity(by: Affinity) -> cl_bitfield {
     }
 }
 
-/// Those of a `cl_device_affinity_domain`.
+/// Returns the affinities of a `cl_device_affinity_domain`.
 pub(in crate::backend::opencl) fn affinities(bits: cl_bitfield) -> Vec<Affinity> {
     let all = Affinity::ALL.into_iter();
     all.filter(|by| bits & affinity(*by) != 0).collect()
 }
 
-/// What `clCreateSubDevices` takes (OpenCL 3.0, table 8).
+/// Returns the property list for `clCreateSubDevices` (OpenCL 3.0, table 8).
 fn properties(how: Partition<'_>) -> Vec<isize> {
     let number = |number: u32| isize::try_from(number).unwrap_or(isize::MAX);
     match how {
@@ -71,7 +71,7 @@ pub(in crate::backend::opencl) const BY_UNITS: isize =
     cl::CL_DEVICE_PARTITION_BY_NAMES_INTEL as isize;
 
 impl Found {
-    /// Its parts.
+    /// Returns its parts.
     pub(crate) fn partition(&'static self, how: Partition<'_>) -> Result<&'static [Self], Failure> {
         let how = properties(how);
         let _passage = Passage::new();

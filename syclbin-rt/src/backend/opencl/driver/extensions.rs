@@ -52,7 +52,7 @@ pub(in crate::backend::opencl) type EnqueueGlobalVariable<P> = unsafe extern "C"
 type EnqueueWriteGlobalVariable = EnqueueGlobalVariable<*const c_void>;
 type EnqueueReadGlobalVariable = EnqueueGlobalVariable<*mut c_void>;
 
-/// What a device offers beyond OpenCL itself.
+/// The extension functions of a device.
 #[derive(Default)]
 pub(in crate::backend::opencl) struct Extensions {
     pub(in crate::backend::opencl) usm: Option<Usm>,
@@ -69,13 +69,13 @@ pub(in crate::backend::opencl) struct CommandBuffers {
     pub(in crate::backend::opencl) finalize: Gated<FinalizeCommandBuffer>,
     pub(in crate::backend::opencl) enqueue: Gated<EnqueueCommandBuffer>,
     pub(in crate::backend::opencl) release: Gated<ReleaseCommandBuffer>,
-    /// Whether one can be queued again before it has finished.
+    /// Whether a command buffer can be enqueued again before it has finished.
     pub(in crate::backend::opencl) simultaneous: bool,
-    /// Whether queues that are out of order can have one.
+    /// Whether out-of-order queues support command buffers.
     pub(in crate::backend::opencl) out_of_order: bool,
 }
 
-/// What the device says of its command buffers.
+/// The device's answers about its command buffers.
 #[derive(Clone, Copy)]
 pub(in crate::backend::opencl) struct CommandBufferAbilities {
     pub(in crate::backend::opencl) simultaneous: bool,

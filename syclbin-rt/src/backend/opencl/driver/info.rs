@@ -12,7 +12,7 @@ use crate::backend::opencl::check;
 pub(in crate::backend::opencl) type Query<'a> =
     &'a dyn Fn(usize, *mut c_void, *mut usize) -> cl_int;
 
-/// The bytes a query returns.
+/// Returns the bytes of a query.
 pub(in crate::backend::opencl) fn bytes(
     call: &'static str,
     query: Query<'_>,
@@ -25,7 +25,7 @@ pub(in crate::backend::opencl) fn bytes(
     Ok(value)
 }
 
-/// The text a query returns, without the NUL that ends it.
+/// Returns the text of a query, without the NUL that ends it.
 pub(in crate::backend::opencl) fn text(
     call: &'static str,
     query: Query<'_>,
@@ -35,7 +35,7 @@ pub(in crate::backend::opencl) fn text(
     Ok(text.trim_end_matches('\0').trim().to_owned())
 }
 
-/// The value a query returns.
+/// Returns the value of a query.
 pub(in crate::backend::opencl) fn value<T: AnyBitPattern>(
     call: &'static str,
     query: Query<'_>,
@@ -45,7 +45,7 @@ pub(in crate::backend::opencl) fn value<T: AnyBitPattern>(
         .map_err(|_| Failure::opencl(call, opencl3::error_codes::CL_INVALID_VALUE))
 }
 
-/// The values a query returns.
+/// Returns the values of a query.
 pub(in crate::backend::opencl) fn values<T: Pod>(
     call: &'static str,
     query: Query<'_>,
@@ -53,7 +53,7 @@ pub(in crate::backend::opencl) fn values<T: Pod>(
     Ok(bytemuck::pod_collect_to_vec(&bytes(call, query)?))
 }
 
-/// A list that is asked for by count: `clGetPlatformIDs`, `clGetDeviceIDs`.
+/// Returns a list that is queried by count: `clGetPlatformIDs`, `clGetDeviceIDs`.
 pub(in crate::backend::opencl) fn list<T>(
     call: &'static str,
     query: impl Fn(cl_uint, *mut *mut T, *mut cl_uint) -> cl_int,

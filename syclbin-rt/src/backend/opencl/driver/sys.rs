@@ -56,11 +56,11 @@ macro_rules! functions {
 }
 
 functions! {
-    /// Function pointers of one library.
+    /// The function pointers of a library.
     ///
-    /// Required are functions of OpenCL 1.2 and before, which every loader exports. Optional ones
-    /// came later; whoever calls one has seen that the device has that version. The last one is
-    /// of 1.2 too, and what it is for can be missing anyway.
+    /// The required functions are of OpenCL 1.2 and before, which every loader exports. The optional functions
+    /// came later; a caller first checks that the device has that version. The last function is of 1.2 too, but
+    /// its feature may be absent anyway.
     required {
         clGetPlatformIDs: clGetPlatformIDs_fn,
         clGetPlatformInfo: clGetPlatformInfo_fn,

@@ -1,4 +1,4 @@
-//! A kernel for all who launch it: arguments are set and the launch is queued under one lock.
+//! A kernel that several threads can launch: arguments are set and the launch is enqueued under one lock.
 
 pub(super) mod object;
 pub(super) mod sampler;
@@ -25,7 +25,7 @@ use crate::backend::process::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
 
-/// An owned kernel object for all who launch it, with what the driver says of it.
+/// An owned kernel object that several threads can launch, with the driver's answers about it.
 pub(crate) struct Kernel {
     object: Mutex<KernelObject>,
     program: Arc<Program>,
@@ -37,7 +37,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel called `symbol`.
+    /// Finds the kernel called `symbol`.
     pub(crate) fn new(
         program: &Arc<Program>,
         symbol: CString,
@@ -90,39 +90,39 @@ impl Kernel {
         self.program.context()
     }
 
-    /// Nothing: the driver knows by itself what the file says of work-group sizes.
+    /// Does nothing: the driver knows the work-group sizes in the file by itself.
     pub(crate) fn keep_to(&mut self, _all_items: usize, _items: Option<[usize; 3]>) {}
 
-    /// An object of its own, with arguments of its own.
+    /// Creates a separate object with its own arguments.
     pub(crate) fn object(&self) -> Result<KernelObject, Failure> {
         KernelObject::new(&self.program, &self.symbol)
     }
 
-    /// How many arguments it takes, without those the compiler removed.
+    /// Returns how many arguments it takes, without the removed arguments.
     pub(crate) fn arguments(&self) -> usize {
         self.arguments
     }
 
-    /// The one work-group size it was compiled for, dimension x first.
+    /// Returns the only work-group size that it was compiled for, dimension x first.
     pub(crate) fn required_local(&self) -> Option<[usize; 3]> {
         self.required_local
     }
 
-    /// The most work-items of a work-group on this device.
+    /// Returns the largest number of work-items in a work-group on this device.
     pub(crate) fn max_local(&self) -> usize {
         self.max_local
     }
 
-    /// How much work-group memory it uses beside its arguments, in bytes.
+    /// Returns how much work-group memory it uses beside its arguments, in bytes.
     pub(crate) fn local_memory(&self) -> u64 {
         self.local_memory
     }
 
-    /// Sets all arguments and queues the kernel, to start when all of `after` has finished.
+    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
     ///
     /// # Errors
     ///
-    /// With the index of the argument, if it cannot be set.
+    /// Contains the index of the argument, if it cannot be set.
     ///
     /// # Safety
     ///
@@ -153,8 +153,8 @@ impl Kernel {
         drop(object);
         drop(passage);
         let event = launched?;
-        // A failure of that is none of the launch: the kernel is queued, and who launched it again
-        // would run it twice. Whoever asks or waits for it is told.
+        // A failed flush is not a failure of the launch: the kernel is enqueued, and a second launch would run
+        // it twice. A query or a wait reports the failure.
         let _ = queue.flush();
         Ok(event)
     }

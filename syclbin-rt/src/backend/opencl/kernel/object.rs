@@ -1,4 +1,4 @@
-//! Kernel objects: what has the arguments of a kernel, and is queued with them.
+//! Kernel objects: each holds the arguments of a kernel and is enqueued with them.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::backend::process::gate::Passage;
 use crate::backend::slice::Place;
 use crate::launch::range::Grid;
 
-/// What queues a kernel.
+/// The driver function that enqueues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
-/// An owned kernel object, which keeps its arguments from one launch to the next.
+/// An owned kernel object, whose arguments persist between launches.
 pub(crate) struct KernelObject {
     /// Those of the program, here too: between two launches the driver takes the place in the
     /// processor's cache of what lies further away.
@@ -97,7 +97,7 @@ impl KernelObject {
         &self.context
     }
 
-    /// The buffer object that all of a place is, if it is one of this context.
+    /// Returns the buffer object of a place that covers all of it, if it is of this context.
     #[inline(always)]
     fn object_of<'p>(&self, place: &'p Place<[()]>) -> Option<&'p cl_mem> {
         let memory = place.memory.raw().opencl()?;
@@ -246,7 +246,7 @@ impl PassedObject<'_> {
         Ok(())
     }
 
-    /// Gives argument `index` an object for a part of a buffer, which is kept here.
+    /// Gives argument `index` an object for a part of a buffer, which is stored here.
     ///
     /// # Safety
     ///
@@ -287,15 +287,14 @@ impl KernelObject {
         }
     }
 
-    /// Queues the kernel with the arguments it has, to start when all of `after` has finished. Sizes
-    /// are in the driver's order, x first.
+    /// Enqueues the kernel with its current arguments, to start when all of `after` has finished. Sizes are in
+    /// the driver's order, x first.
     ///
     /// # Safety
     ///
-    /// The events of `after` are of the context of `queue`. All
-    /// arguments are set, of the kinds the kernel takes, their memory is alive, and whatever the
-    /// kernel does with them on this range is sound: it stays inside the buffers and races with
-    /// nobody.
+    /// The events of `after` are of the context of `queue`. All arguments are set and of the kinds that the
+    /// kernel takes, and their memory is alive. The kernel's actions on them over this range are sound: it
+    /// stays inside the buffers and does not race.
     pub(crate) unsafe fn enqueue(
         &self,
         queue: &Queue,
@@ -327,7 +326,7 @@ impl KernelObject {
         Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
     }
 
-    /// The same without an event, for a command that nobody waits for by itself.
+    /// Enqueues the kernel without an event, for a command that is not waited for by itself.
     ///
     /// # Safety
     ///

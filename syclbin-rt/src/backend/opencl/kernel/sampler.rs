@@ -58,7 +58,7 @@ impl Sampler {
         })
     }
 
-    /// The context it belongs to.
+    /// Returns its context.
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }

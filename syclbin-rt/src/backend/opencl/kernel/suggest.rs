@@ -24,8 +24,8 @@ type GetSuggested = <clGetKernelSuggestedLocalWorkSizeKHR_t as EntryPoint>::Func
 const EXTENSION: &str = "cl_khr_suggested_local_work_size";
 
 impl Kernel {
-    /// The work-group size that the driver would choose for `global`, in its order, x first; nothing
-    /// where it does not tell.
+    /// Returns the work-group size that the driver would choose for `global`, in its order, x first; `None`
+    /// where it does not report it.
     ///
     /// Drivers want all arguments to be set, as sizes may depend on them, so `values` are set first; a
     /// launch sets its own. They are for all parameters, and of the kinds that the kernel takes.
@@ -89,7 +89,7 @@ impl Kernel {
         Ok(Some(local))
     }
 
-    /// What number of work-items in a work-group should be a multiple of.
+    /// Returns a number that should divide the number of work-items in a work-group.
     pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
         let context = self.context();
         let object = self.object()?;

@@ -16,10 +16,10 @@ use crate::backend::opencl::queue::wait_list::WaitList;
 use crate::backend::reach::Reach;
 use crate::backend::slice::Place;
 
-/// What copies memory with an address.
+/// The driver function that copies memory with an address.
 const MEMCPY: &str = "clEnqueueMemcpyINTEL";
 
-/// What a call that queues a command returned.
+/// The result of a call that enqueues a command.
 #[must_use = "the event may be a reference to let go of"]
 pub(in crate::backend::opencl) struct Queued {
     pub(in crate::backend::opencl) call: &'static str,
@@ -35,12 +35,12 @@ impl Queued {
 }
 
 impl Queue {
-    /// Whether the device has memory with addresses.
+    /// Returns whether the device supports memory with addresses.
     pub(crate) fn has_addresses(&self) -> bool {
         self.context().device().extensions.usm.is_some()
     }
 
-    /// New memory that holds `bytes`.
+    /// Allocates memory that holds `bytes`.
     pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Memory, Failure> {
         let memory = Memory::object(self.context(), bytes.len())?;
         if bytes.is_empty() {
@@ -51,14 +51,14 @@ impl Queue {
         Ok(memory)
     }
 
-    /// New memory that holds `size` zero bytes.
+    /// Allocates memory that holds `size` zero bytes.
     pub(crate) fn zeroed(&self, size: usize) -> Result<Memory, Failure> {
         let memory = Memory::object(self.context(), size)?;
         self.clear(&memory)?;
         Ok(memory)
     }
 
-    /// New memory with an address that holds `size` zero bytes.
+    /// Allocates memory with an address that holds `size` zero bytes.
     pub(crate) fn zeroed_at_address(&self, reach: Reach, size: usize) -> Result<Memory, Failure> {
         let memory = Memory::addressed(self.context(), reach, size)?;
         self.clear(&memory)?;
@@ -70,7 +70,7 @@ impl Queue {
         self.wait_for(queued.call, queued.event, queued.code)
     }
 
-    /// Copies `memory` from byte `offset` on into `bytes`, after everything queued before.
+    /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
     pub(crate) fn read(
         &self,
         memory: &Memory,
@@ -90,7 +90,7 @@ impl Queue {
         self.wait_for(queued.call, queued.event, queued.code)
     }
 
-    /// Copies `bytes` to `memory` from byte `offset` on, after everything queued before.
+    /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
     pub(crate) fn write(
         &self,
         memory: &Memory,
@@ -122,11 +122,11 @@ impl Queue {
         self.wait_for(queued.call, queued.event, queued.code)
     }
 
-    /// Starts to fill a place with its element again and again. `pattern` is the bytes of one.
+    /// Starts to fill a place with a repeated element. `pattern` is the bytes of an element.
     ///
     /// # Errors
     ///
-    /// When the driver refuses; [`pattern`](crate::backend::pattern) tells which elements none takes.
+    /// When the driver refuses; [`pattern`](crate::backend::pattern) determines which elements no driver takes.
     pub(crate) fn start_fill(
         &self,
         place: &Place<[()]>,
@@ -138,8 +138,7 @@ impl Queue {
         self.started(started)
     }
 
-    /// Starts to copy one place to another one of the same size and kind of memory, which it does
-    /// not overlap.
+    /// Starts to copy a place to another place of the same size and kind of memory. The places do not overlap.
     pub(crate) fn start_copy(
         &self,
         from: &Place<[()]>,
@@ -361,7 +360,7 @@ impl Queue {
         Ok(queued)
     }
 
-    /// The event of a command that goes on by itself.
+    /// Returns the event of a command that runs asynchronously.
     fn started(&self, queued: Queued) -> Result<Event, Failure> {
         let event = check_handle(queued.call, queued.event, queued.code)?;
         // SAFETY: the call handed this reference over.

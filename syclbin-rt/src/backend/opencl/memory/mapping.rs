@@ -9,11 +9,11 @@ use crate::backend::opencl::check_handle;
 use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::queue::Queue;
 
-/// Where the host sees memory until it gives it back.
+/// A host view of memory until it is ended.
 pub(crate) struct HostView(*mut c_void);
 
 impl HostView {
-    /// Where the host sees `size` bytes of memory from byte `offset` on: a buffer object is mapped.
+    /// Creates a view of `size` bytes of memory from byte `offset` on: a buffer object is mapped.
     pub(crate) fn new(
         queue: &Queue,
         memory: &Memory,
@@ -59,7 +59,7 @@ impl HostView {
         Ok(Self(pointer))
     }
 
-    /// Where the host sees it.
+    /// Returns the view's address for the host.
     pub(crate) fn pointer(&self) -> *mut c_void {
         self.0
     }

@@ -24,14 +24,14 @@ pub(crate) struct Memory {
     size: usize,
 }
 
-/// How the driver calls it.
+/// The driver's handle of it.
 #[derive(Clone, Copy)]
 pub(super) enum Handle {
     /// A buffer object.
     Object(cl_mem),
     Address {
         pointer: *mut c_void,
-        /// Whether it is one for the host too.
+        /// Whether it is also an address of the host.
         host: bool,
     },
 }
@@ -44,9 +44,9 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// `size` bytes that a kernel may read and write, but never none: OpenCL has no such buffer, and
-    /// a kernel argument needs one. Their content is undefined: whoever allocates fills them before
-    /// anyone else sees them.
+    /// Allocates `size` bytes that a kernel may read and write, at least one byte: OpenCL has no empty buffers,
+    /// and a kernel argument needs a buffer. Their content is undefined, so the caller fills them before they
+    /// are used.
     pub(super) fn object(context: &Arc<Context>, size: usize) -> Result<Self, Failure> {
         let size = size.max(1);
         let mut code = 0;
@@ -66,11 +66,11 @@ impl Memory {
         Ok(Self::new(context, Handle::Object(handle), size))
     }
 
-    /// `size` bytes that have an address, but never none. Their content is undefined, as above.
+    /// Allocates `size` bytes with an address, at least one byte. Their content is undefined, as above.
     ///
     /// # Errors
     ///
-    /// When the device has no such memory, or not enough of it.
+    /// When the device does not support such memory, or does not have enough of it.
     pub(super) fn addressed(
         context: &Arc<Context>,
         reach: Reach,
@@ -115,7 +115,8 @@ impl Memory {
         }
     }
 
-    /// The part of a buffer object from byte `offset` on, as an object that keeps all of it alive.
+    /// Creates the part of a buffer object from byte `offset` on, as an object that keeps the whole buffer
+    /// alive.
     ///
     /// # Errors
     ///
@@ -146,14 +147,14 @@ impl Memory {
         Ok(Self::new(&self.context, Handle::Object(handle), size))
     }
 
-    /// What the byte where a part begins must be a multiple of for a kernel to get it; none where it
-    /// may begin anywhere.
+    /// Returns the required alignment in bytes of a part that is an argument; `None` where a part may begin
+    /// anywhere.
     pub(crate) fn part_alignment(&self) -> Option<usize> {
         let alignment = self.context.device().facts().buffer_alignment.max(1);
         self.address().is_none().then_some(alignment)
     }
 
-    /// What all memory of the device is aligned to.
+    /// Returns the alignment of all memory of the device.
     pub(crate) fn least_alignment(&self) -> u64 {
         self.context.device().facts().buffer_alignment as u64
     }
@@ -163,17 +164,17 @@ impl Memory {
         self.address()
     }
 
-    /// The context it lies in.
+    /// Returns its context.
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
-    /// How many bytes it has.
+    /// Returns its size in bytes.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Its address on the device, if it has one.
+    /// Returns its address on the device, if it has an address.
     pub(crate) fn address(&self) -> Option<u64> {
         match self.handle {
             Handle::Address { pointer, .. } => Some(pointer as u64),
@@ -192,10 +193,10 @@ impl Drop for Memory {
                 (self.context.functions().clReleaseMemObject.pass())(handle);
             },
             Handle::Address { pointer, .. } => {
-                // Unlike a buffer the memory is gone at once. The function that frees it is said to
-                // wait for commands that may use it (cl_intel_unified_shared_memory), but the CPU
-                // driver does not count those that only find its address in a variable. Where a queue
-                // cannot be waited for, the memory stays: a kernel may still write to it.
+                // Unlike a buffer, the memory is freed at once. According to the specification, the function
+                // that frees it waits for commands that may use it (cl_intel_unified_shared_memory). But the
+                // CPU driver does not count commands that only find its address in a variable. If a wait for a
+                // queue fails, the memory is not freed: a kernel may still write to it.
                 if self.context.finish_all().is_ok()
                     && let Some(usm) = &self.context.device().extensions.usm
                 {

@@ -4,7 +4,7 @@ use crate::backend::failure::Failure;
 use crate::backend::opencl::memory::Memory;
 use crate::backend::slice::Place;
 
-/// The memory that a place is in, if it is of OpenCL.
+/// Returns the memory of a place, if it is of OpenCL.
 pub(in crate::backend::opencl) fn memory_of<'p, T: ?Sized>(
     call: &'static str,
     place: &'p Place<T>,

@@ -15,12 +15,13 @@ use crate::backend::opencl::queue::Queue;
 use crate::backend::process::gate::Gated;
 
 impl Queue {
-    /// Whether the driver knows variables by their names in the code: by their unique identifiers.
+    /// Returns whether the driver identifies variables by their names in the code. It uses their unique
+    /// identifiers instead.
     pub(crate) fn names_variables_as_code(&self) -> bool {
         false
     }
 
-    /// Whether the driver has functions that read and write variables.
+    /// Returns whether the driver has functions that read and write variables.
     pub(crate) fn reaches_variables(&self) -> bool {
         self.context().device().extensions.globals.is_some()
     }
@@ -48,7 +49,7 @@ impl Queue {
         self.write_variable(program, name, &address.to_ne_bytes())
     }
 
-    /// Copies `bytes` to the start of the variable `name`, after everything queued before.
+    /// Copies `bytes` to the start of the variable `name`, after all earlier commands.
     pub(crate) fn write_variable(
         &self,
         program: &Program,
@@ -62,7 +63,7 @@ impl Queue {
         unsafe { self.copy_variable(call, write, program, name, from, bytes.len()) }
     }
 
-    /// Copies the start of the variable `name` into `bytes`, after everything queued before.
+    /// Copies the start of the variable `name` into `bytes`, after all earlier commands.
     pub(crate) fn read_variable(
         &self,
         program: &Program,
@@ -116,7 +117,7 @@ impl Queue {
         self.wait_for(call, event, code)
     }
 
-    /// The functions that read and write the variables of `program`, which is one of this context.
+    /// Returns the functions that read and write the variables of `program`, which is of this context.
     fn globals(&self, call: &'static str, program: &Program) -> Result<&'static Globals, Failure> {
         if !Arc::ptr_eq(self.context(), program.context()) {
             return Err(Failure::foreign(call));

@@ -26,13 +26,14 @@ use crate::module::specialization::Setting;
 pub(crate) struct Program {
     context: Arc<Context>,
     pub(super) handle: cl_program,
-    /// What its variables point to.
+    /// The memory that its variables point to.
     memory: Mutex<Vec<Arc<Memory>>>,
 }
 
-/// What native code this process has seen. Read while a driver compiles, written while native code
-/// goes to or comes from it: OpenCL allows all of that on all threads at once, but the CPU driver
-/// (2026.2) then frees memory twice. Without a lock 11 of 25 runs of the tests in `tests/it/module/save.rs` died.
+/// The native code that this process has seen. It is read while a driver compiles, and written while native
+/// code goes to or comes from the driver. OpenCL allows all of that on all threads at once, but the CPU driver
+/// (2026.2) then frees memory twice. Without a lock, 11 of 25 runs of the tests in `tests/it/module/save.rs`
+/// died.
 static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 
 // SAFETY: programs may be used from every thread (OpenCL 3.0, appendix A.2).
@@ -41,10 +42,10 @@ unsafe impl Send for Program {}
 unsafe impl Sync for Program {}
 
 impl Program {
-    /// Builds SPIR-V modules for the device of `context`: one by itself, several linked to each other.
+    /// Builds SPIR-V modules for the device of `context`. Several modules are linked to each other.
     ///
-    /// The modules must have no unresolved imports but from each other, and no two of them may
-    /// define one symbol: the CPU driver ends the process over the former.
+    /// The modules may only import from each other: the CPU driver ends the process because of an unresolved
+    /// import. No two of them may define the same symbol.
     pub(crate) fn build(
         context: &Arc<Context>,
         modules: &[Source<'_>],
@@ -89,7 +90,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Builds native code that an earlier process got from [`Program::binary`]; none if it is for
+    /// Builds native code that an earlier process got from [`Program::binary`]. Returns `None` if it is for
     /// another processor than this process compiles for.
     pub(crate) fn from_cache(
         context: &Arc<Context>,
@@ -105,7 +106,7 @@ impl Program {
         Ok(Some(program))
     }
 
-    /// Builds native code; whoever calls holds the lock.
+    /// Builds native code; the caller holds the lock.
     fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let call = "clCreateProgramWithBinary";
         let (size, mut start) = (binary.len(), binary.as_ptr());
@@ -129,7 +130,7 @@ impl Program {
         program.or_log(built)
     }
 
-    /// The native code that the driver has made, for [`Program::from_cache`] and files.
+    /// Returns the native code that the driver has made, for [`Program::from_cache`] and files.
     pub(crate) fn binary(&self) -> Result<Vec<u8>, Failure> {
         let call = "clGetProgramInfo";
         let query = self.context.functions().clGetProgramInfo;
@@ -160,7 +161,7 @@ impl Program {
         Ok(binary)
     }
 
-    /// A program that is not built yet, with its specialization constants set.
+    /// Creates a program that is not built yet, with its specialization constants set.
     fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self, Failure> {
         let call = "clCreateProgramWithIL";
         // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
@@ -229,7 +230,7 @@ impl Program {
         check(call, code)
     }
 
-    /// One program out of compiled ones.
+    /// Links compiled programs into a program.
     fn link(context: &Arc<Context>, objects: &[Self], options: &str) -> Result<Self, BuildError> {
         let call = "clLinkProgram";
         let options = terminated(call, options)?;
@@ -259,7 +260,7 @@ impl Program {
         Self::own(context, handle).or_log(check(call, code))
     }
 
-    /// The program, or what the driver says of its failure.
+    /// Returns the program, or the driver's log of its failure.
     fn or_log(self, done: Result<(), Failure>) -> Result<Self, BuildError> {
         match done {
             Ok(()) => {
@@ -322,7 +323,7 @@ impl Program {
         })
     }
 
-    /// The symbols of its kernels.
+    /// Returns the symbols of its kernels.
     pub(crate) fn kernel_names(&self) -> Result<Vec<String>, Failure> {
         let query = self.context.functions().clGetProgramInfo;
         let names = info::text("clGetProgramInfo", &|size, value, returned| {
@@ -345,19 +346,19 @@ impl Program {
 }
 
 impl Context {
-    /// Whether code that the driver made can be kept, and saves compiling again.
+    /// Returns whether caching the driver's code is possible and saves compiling again.
     pub(crate) fn keeps_programs(&self) -> bool {
         true
     }
 
-    /// What decides over the code that the driver makes, beside the sources and the device: the processor
-    /// of native code that came out of a file.
+    /// Returns what else determines the driver's code, beside the sources and the device: the processor of
+    /// native code that came out of a file.
     pub(crate) fn variant(&self) -> Option<[u8; 4]> {
         let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         seen.of_file().map(CpuTarget::bytes)
     }
 
-    /// The variant that `code`, which was compiled here, is of; none if processes of that variant compile to
+    /// Returns the variant of `code`, which was compiled here; `None` if processes of that variant compile to
     /// other code.
     pub(crate) fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
         let _passage = Passage::new();
@@ -368,7 +369,8 @@ impl Context {
         })
     }
 
-    /// The processor that native code is for, where the driver takes no two in one process.
+    /// Returns the processor that native code is for, where the driver takes code for only one processor in a
+    /// process.
     pub(crate) fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
         CpuTarget::of(code).map(CpuTarget::bytes)
     }

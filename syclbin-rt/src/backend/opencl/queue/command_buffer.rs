@@ -1,4 +1,4 @@
-//! Command buffers: commands that are recorded once and queued together (`cl_khr_command_buffer`).
+//! Command buffers: commands that are recorded once and enqueued together (`cl_khr_command_buffer`).
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,9 +29,9 @@ pub(crate) struct CommandBuffer {
     queue: Arc<Queue>,
     functions: &'static CommandBuffers,
     handle: cl_command_buffer_khr,
-    /// The last command, which the next one waits for.
+    /// The last command, which the next command waits for.
     last: Option<cl_sync_point_khr>,
-    /// The run that has to end before the next one begins, where the device has only one at a time.
+    /// The run that must end before the next run begins, where the device allows only one run at a time.
     running: Option<Mutex<Option<Event>>>,
 }
 
@@ -42,7 +42,7 @@ unsafe impl Send for CommandBuffer {}
 unsafe impl Sync for CommandBuffer {}
 
 impl CommandBuffer {
-    /// An empty one for `queue`; none where the device has none.
+    /// Creates an empty command buffer for `queue`; `None` where the device does not support them.
     pub(crate) fn new(queue: &Arc<Queue>) -> Result<Option<Self>, Failure> {
         let device = queue.context().device();
         let Some(functions) = device.extensions.command_buffers.as_ref() else {
@@ -72,7 +72,7 @@ impl CommandBuffer {
         }))
     }
 
-    /// Records a kernel with the arguments it has.
+    /// Records a kernel with its current arguments.
     ///
     /// # Safety
     ///
@@ -109,7 +109,7 @@ impl CommandBuffer {
         })
     }
 
-    /// Records a copy between buffer objects. `false` for other memory, which this cannot copy.
+    /// Records a copy between buffer objects. Returns `false` for other memory, which this cannot copy.
     pub(crate) fn add_copy(
         &mut self,
         from: &Place<[()]>,
@@ -144,7 +144,7 @@ impl CommandBuffer {
         Ok(true)
     }
 
-    /// Records that a buffer object is filled. `false` for other memory, which this cannot fill.
+    /// Records a fill of a buffer object. Returns `false` for other memory, which this cannot fill.
     pub(crate) fn add_fill(
         &mut self,
         place: &Place<[()]>,
@@ -203,7 +203,7 @@ impl CommandBuffer {
         Ok(())
     }
 
-    /// Ends the recording: from here on it can be queued.
+    /// Ends the recording: from here on it can be enqueued.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         // SAFETY: the buffer is alive.
         check("clFinalizeCommandBufferKHR", unsafe {
@@ -211,7 +211,7 @@ impl CommandBuffer {
         })
     }
 
-    /// Queues all commands, to start when all of `after` has finished.
+    /// Enqueues all commands, to start when all of `after` has finished.
     ///
     /// # Safety
     ///
@@ -231,7 +231,7 @@ impl CommandBuffer {
         let event = unsafe { self.enqueue_now(after) }?;
         match event.shared() {
             Ok(shared) => *running = Some(shared),
-            // It is queued, so that is no error; but the next run must not come before its end.
+            // It is enqueued, so that is not an error; but the next run must not begin before its end.
             Err(_) => _ = event.wait(),
         }
         Ok(event)
@@ -258,7 +258,7 @@ impl CommandBuffer {
         let event = check_handle(call, event, code)?;
         // SAFETY: the call handed this reference over.
         let event = unsafe { Event::from_owned(self.queue.context().functions(), call, event) };
-        // As of a launch: a failure of that is none of the replay, which is queued.
+        // As for a launch, a failed flush is not a failure of the replay, which is enqueued.
         let _ = self.queue.flush();
         Ok(event)
     }
@@ -266,7 +266,8 @@ impl CommandBuffer {
 
 impl Drop for CommandBuffer {
     fn drop(&mut self) {
-        // A driver may not count a queued run as a use of the buffer: it stays where nobody can wait.
+        // A driver may not count an enqueued run as a use of the buffer, so the buffer is not freed if the wait
+        // fails.
         if self.queue.finish().is_ok() {
             // SAFETY: the handle is owned, and its runs have finished.
             unsafe { (self.functions.release.pass())(self.handle) };

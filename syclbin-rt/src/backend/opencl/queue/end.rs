@@ -1,4 +1,4 @@
-//! Ends of commands: the driver tells, and whoever polled is woken.
+//! Ends of commands: the driver reports them, and tasks that polled are woken.
 //!
 //! The driver calls back on a thread of its own, where OpenCL allows hardly a call (OpenCL 3.0,
 //! clSetEventCallback) and maybe with locks held. So the callback only hands the waker to a thread of
@@ -16,8 +16,8 @@ use crate::backend::opencl::check;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::process::wakers;
 
-/// What the driver tells of the end of one command, and whom that wakes. Whoever polls an event keeps
-/// one, which begins as the default.
+/// The state of a command's end: the driver's report, and the task to wake. Each poller of an event stores such
+/// a state, which begins as the default.
 #[derive(Default)]
 pub(crate) struct End(Option<Arc<Mutex<State>>>);
 
@@ -28,8 +28,8 @@ enum State {
 }
 
 impl Event {
-    /// Whether the command has finished; if not, `waker` is woken when it has. Of several polls with
-    /// one `end` the last waker counts. Only commands that were flushed ever finish.
+    /// Returns whether the command has finished. If it has not, `waker` is woken when it has. After several
+    /// polls with one `end`, only the last waker counts. Only flushed commands ever finish.
     pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>> {
         if let Some(told) = &end.0 {
             // Cloned and dropped outside of the lock, on which the driver may wait: both run code
@@ -52,7 +52,7 @@ impl Event {
             return Poll::Ready(Ok(()));
         }
         if !wakers::are_there() {
-            // No thread can be had, and nobody would wake the task.
+            // No thread can be started, so the task would not be woken.
             return Poll::Ready(self.wait());
         }
         let told = Arc::new(Mutex::new(State::Waiting(waker.clone())));

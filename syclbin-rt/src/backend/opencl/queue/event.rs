@@ -27,11 +27,11 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Takes over one reference to the event of the command that `call` queued.
+    /// Takes over a reference to the event of the command that `call` enqueued.
     ///
     /// # Safety
     ///
-    /// `handle` is an event of the library of `functions`, and the reference is nobody else's.
+    /// `handle` is an event of the library of `functions`, and the reference has no other owner.
     pub(in crate::backend::opencl) unsafe fn from_owned(
         functions: &'static Functions,
         call: &'static str,
@@ -44,7 +44,7 @@ impl Event {
         }
     }
 
-    /// Another owner of the same event.
+    /// Creates another owner of the same event.
     pub(crate) fn shared(&self) -> Result<Self, Failure> {
         // SAFETY: the event is alive, and has one reference more from here on.
         check("clRetainEvent", unsafe {
@@ -59,17 +59,17 @@ impl Event {
         self.finished(status)
     }
 
-    /// Blocks until the command has ended, well or not. `false` if the driver does not tell; the
-    /// command may then go on.
+    /// Blocks until the command has ended, even with an error. Returns `false` if the driver does not report
+    /// the end; the command may then go on.
     pub(in crate::backend) fn has_ended(&self) -> bool {
         self.end().is_ok()
     }
 
-    /// Blocks until the command has ended, well or not, and tells how: 0 or the error that ended it.
+    /// Blocks until the command has ended, and returns 0 or the error that ended it.
     ///
     /// # Errors
     ///
-    /// When the driver does not tell; the command may then go on.
+    /// When the driver does not report the end; the command may then go on.
     pub(in crate::backend::opencl) fn end(&self) -> Result<cl_int, Failure> {
         // SAFETY: one event, and it is alive.
         let code = unsafe { (self.functions.clWaitForEvents.pass())(1, &raw const self.handle) };
@@ -83,7 +83,7 @@ impl Event {
         }
     }
 
-    /// Whether the command has finished. Only commands that were flushed ever do.
+    /// Returns whether the command has finished. Only flushed commands ever finish.
     pub(crate) fn is_complete(&self) -> Result<bool, Failure> {
         let status = self.status()?;
         if status < CL_COMPLETE {
@@ -114,7 +114,7 @@ impl Event {
         Ok(status)
     }
 
-    /// What the device noted of a command that has finished, on a queue with profiling.
+    /// Returns the recorded times of a finished command, on a queue with profiling.
     pub(crate) fn times(&self) -> Result<Times, Failure> {
         let query = self.functions.clGetEventProfilingInfo;
         let time = |name| -> Result<cl_ulong, Failure> {

@@ -21,7 +21,7 @@ unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
 impl Handle {
-    /// Waits for everything queued so far.
+    /// Waits for all commands so far.
     pub(in crate::backend::opencl) fn finish(&self) -> Result<(), Failure> {
         if self.out_of_order {
             // Less to ask of a driver than clFinish, which Intel's CPU driver (2026.2) mostly crashes
@@ -34,7 +34,7 @@ impl Handle {
         })
     }
 
-    /// The end of everything queued so far.
+    /// Enqueues a marker for the end of all commands so far.
     pub(in crate::backend::opencl) fn mark(&self) -> Result<Event, Failure> {
         self.barrier(&WaitList::empty())
     }

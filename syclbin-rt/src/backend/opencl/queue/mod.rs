@@ -46,8 +46,8 @@ unsafe impl Sync for Queue {}
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // Nothing of a queue is in flight that nobody can see any more. Nor can anybody be told
-        // what fails here. Not left to `Handle`: the context may keep that for a moment.
+        // No command of a queue without handles is in flight. There is also no caller to report a failure to.
+        // This is not left to `Handle`, because the context may hold that for a moment.
         if self.finish().is_err() {
             // Then it is not released. The CPU driver (2026.2) deletes a queue with the last command
             // in it, on the thread that runs that, which waits for itself if the queue is out of order.
@@ -57,7 +57,7 @@ impl Drop for Queue {
 }
 
 impl Queue {
-    /// What the device of `context` says of its queues.
+    /// Returns the kinds of queues that the device of `context` supports.
     pub(crate) fn abilities(context: &Context) -> Result<QueueAbilities, Failure> {
         let query = context.functions().clGetDeviceInfo;
         let name = CL_DEVICE_QUEUE_PROPERTIES;
@@ -71,7 +71,7 @@ impl Queue {
         })
     }
 
-    /// A queue as `options` say, which the device is able to have.
+    /// Creates a queue with `options`, which the device supports.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure> {
         let facts = context.device().facts();
         let intels_cpu = facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL";
@@ -117,22 +117,22 @@ impl Queue {
         })
     }
 
-    /// How it was asked for.
+    /// Returns the requested options.
     pub(crate) fn options(&self) -> QueueOptions {
         self.options
     }
 
-    /// The context it belongs to.
+    /// Returns its context.
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
     /// Waits for a command that fills memory.
     ///
-    /// The memory may be used on another queue next, which would not wait for the command. That
-    /// goes for a blocking write too: it only promises that the bytes have been copied out of the
-    /// slice (OpenCL 3.0, clEnqueueWriteBuffer), and the CPU driver keeps to that, so that a read
-    /// on another queue finds the old content in some of a hundred cases.
+    /// The memory may be used on another queue next, which would not wait for the command. This also applies to
+    /// a blocking write: it only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
+    /// clEnqueueWriteBuffer). The CPU driver does no more than that, so a read on another queue finds the old
+    /// content in some of a hundred cases.
     pub(super) fn wait_for(
         &self,
         call: &'static str,
@@ -144,8 +144,8 @@ impl Queue {
         unsafe { Event::from_owned(self.context.functions(), call, event) }.wait()
     }
 
-    /// Has everything that is queued later wait for `events`, which are of this context, and for
-    /// everything queued so far.
+    /// Enqueues a barrier: later commands wait for `events`, which are of this context, and for all earlier
+    /// commands.
     pub(crate) fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
         if self.owned.out_of_order && !events.is_empty() {
             // With a list a barrier waits for what is in it alone (OpenCL 3.0,
@@ -162,7 +162,7 @@ impl Queue {
         Ok(event)
     }
 
-    /// Has what is queued next come after everything queued so far.
+    /// Makes the next command run after all earlier commands.
     pub(crate) fn in_order(&self) -> Result<(), Failure> {
         if self.owned.out_of_order {
             drop(self.owned.barrier(&WaitList::empty())?);
@@ -170,22 +170,22 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits for everything queued so far.
+    /// Waits for all commands so far.
     pub(crate) fn finish(&self) -> Result<(), Failure> {
         let finished = self.owned.finish();
         self.pace.waited();
         finished
     }
 
-    /// Has what is queued start soon, though nobody waits for it. To be called after each command, without a
-    /// lock that others need: it waits where the device has fallen far behind; see [`Pace`].
+    /// Makes enqueued commands start soon, even if no thread waits for them. To be called after each command,
+    /// without a lock that others need: it waits where the device has fallen far behind; see [`Pace`].
     ///
-    /// A driver may hold queued commands back until somebody blocks or flushes (OpenCL 3.0, clFlush).
+    /// A driver may hold enqueued commands back until a thread blocks or flushes (OpenCL 3.0, clFlush).
     pub(crate) fn flush(&self) -> Result<(), Failure> {
         self.flush_after(1)
     }
 
-    /// The same after several commands.
+    /// Flushes after several commands.
     pub(crate) fn flush_after(&self, commands: usize) -> Result<(), Failure> {
         self.pace.count(&self.owned, commands);
         match self.starts_by_itself {
@@ -194,9 +194,8 @@ impl Queue {
         }
     }
 
-    /// Sees to it that what is queued is flushed, before somebody asks whether it has ended or a
-    /// command of another queue waits for it. Both want that of the letter, so also where
-    /// [`Queue::flush`] does nothing.
+    /// Flushes the queue, before a query whether a command has ended, and before a command of another queue
+    /// waits. The specification requires this for both, so it also happens where [`Queue::flush`] does nothing.
     pub(crate) fn flushed(&self) -> Result<(), Failure> {
         match self.starts_by_itself {
             true => self.flush_now(),
@@ -211,12 +210,12 @@ impl Queue {
         })
     }
 
-    /// Whether commands that are recorded are better queued one by one than in a command buffer.
+    /// Returns whether recorded commands are faster when they are enqueued one by one than in a command buffer.
     ///
-    /// Measured of Intel's CPU driver (2026.2) with 100 launches, by calls of C: in a buffer that may
-    /// be queued again before it has finished, each takes 2.2 µs to queue and 2.6 µs to finish; in one
-    /// that may not, 1.1 to 1.4 and 1.4 to 1.7 µs; by itself, with a kernel object of its own, 0.8 and
-    /// 1.25 µs. Nor does the profile of a buffer tell what its commands take.
+    /// Measured with 100 launches on Intel's CPU driver (2026.2), by calls of C. In a buffer that may be
+    /// enqueued again before it has finished, each launch takes 2.2 µs to enqueue and 2.6 µs to finish. In a
+    /// buffer that may not, it takes 1.1 to 1.4 and 1.4 to 1.7 µs. By itself, with a separate kernel object, it
+    /// takes 0.8 and 1.25 µs. The profile of a buffer also does not contain the times of its commands.
     pub(crate) fn is_faster_one_by_one(&self) -> bool {
         self.starts_by_itself
     }

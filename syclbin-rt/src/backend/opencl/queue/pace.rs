@@ -38,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// Counts a command that was put into `queue`, and waits if there are too many.
+    /// Counts a command that was enqueued in `queue`, and waits if there are too many.
     #[inline]
     pub(in crate::backend::opencl) fn count(&self, queue: &Handle, commands: usize) {
         let queued = self.queued.load(Ordering::Relaxed) + commands;
@@ -49,7 +49,7 @@ impl Pace {
         }
     }
 
-    /// Notes that somebody has waited for all that was in the queue.
+    /// Records that a thread has waited for all commands in the queue.
     pub(in crate::backend::opencl) fn waited(&self) {
         self.queued.store(0, Ordering::Relaxed);
     }

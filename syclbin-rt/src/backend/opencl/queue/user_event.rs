@@ -20,7 +20,7 @@ pub(crate) struct UserEvent {
 }
 
 impl UserEvent {
-    /// It, and the event that it ends.
+    /// Creates it, and the event that it ends.
     pub(crate) fn new(context: &Arc<Context>) -> (Self, Event) {
         // SAFETY: the library is loaded already.
         let library = unsafe { libloading::Library::new(context.device().library()) };

@@ -6,11 +6,11 @@ use opencl3::types::{cl_event, cl_uint};
 
 use crate::backend::opencl::queue::event::Event;
 
-/// How many events need no allocation.
+/// The number of events that need no allocation.
 const FEW: usize = 8;
 
-/// What a command waits for. All of it is of one context, that of the queue: whoever makes the list
-/// sees to that.
+/// The events that a command waits for. The creator of the list guarantees that all of them are of the queue's
+/// context.
 pub(crate) struct WaitList<'a> {
     few: [cl_event; FEW],
     /// All of them where they are more; else empty.
@@ -21,12 +21,12 @@ pub(crate) struct WaitList<'a> {
 }
 
 impl WaitList<'static> {
-    /// A list of nothing, for launches: one that is made by each costs more than it looks.
+    /// An empty list, for launches. Making such a list at each launch is surprisingly expensive.
     pub(crate) const NOTHING: &Self = &Self::empty();
 }
 
 impl<'a> WaitList<'a> {
-    /// The list of `events`, which may be empty.
+    /// Creates the list of `events`, which may be empty.
     pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
         let mut list = Self::empty();
         for (place, event) in list.few.iter_mut().zip(events.by_ref()) {
@@ -42,7 +42,7 @@ impl<'a> WaitList<'a> {
         list
     }
 
-    /// A list of nothing.
+    /// Creates an empty list.
     #[inline]
     pub(crate) const fn empty() -> Self {
         Self {
@@ -53,19 +53,19 @@ impl<'a> WaitList<'a> {
         }
     }
 
-    /// Whether there is nothing to wait for.
+    /// Returns whether there is nothing to wait for.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many there are.
+    /// Returns the number of events.
     pub(in crate::backend::opencl) fn count(&self) -> cl_uint {
         // No fewer than that many fit into memory.
         cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)
     }
 
-    /// Where they begin, good for as many as [`WaitList::count`] says as long as this lives. Null
-    /// where there are none, as drivers want it.
+    /// Returns a pointer to the events, valid for [`WaitList::count`] elements as long as this lives. It is
+    /// null for an empty list, as drivers require.
     pub(in crate::backend::opencl) fn pointer(&self) -> *const cl_event {
         match self.count {
             0 => std::ptr::null(),

@@ -1,13 +1,14 @@
 //! CPU targets: which processors native code of Intel's CPU device is for, and which ones a process
 //! takes.
 //!
-//! The driver (2026.2) makes code for the processor it runs on, and takes code for lesser ones. But
-//! the first such code that a process loads lowers the driver for as long as the process lives: from
-//! then on it compiles for that processor too, and refuses code for better ones
-//! (`CL_INVALID_BINARY`), also what it has made itself before. So code for different targets does not
-//! mix: not in the cache of programs, and not in a file that is saved.
+//! The driver (2026.2) makes code for the processor it runs on, and takes code for lesser processors. But the
+//! first such code that a process loads lowers the driver's target for as long as the process lives. From then
+//! on the driver compiles for that processor too, and refuses code for better processors (`CL_INVALID_BINARY`),
+//! even code that it made itself before.
+//!
+//! So code for different targets does not mix: not in the cache of programs, and not in a saved file.
 
-/// What to do where the driver refuses code for a better processor than it saw first.
+/// The advice where the driver refuses code for a better processor than it saw first.
 pub(in crate::backend::opencl) const BEST_FIRST: &str = "this process has loaded a file for another processor, \
     and Intel's CPU driver takes none for a better one after that: load the file for the best one first";
 
@@ -17,7 +18,7 @@ pub(in crate::backend::opencl) const BEST_FIRST: &str = "this process has loaded
 pub(crate) struct CpuTarget(u32);
 
 impl CpuTarget {
-    /// That of native code; none where it is not of Intel's CPU device.
+    /// Returns the target of native code; `None` if the code is not of Intel's CPU device.
     pub(crate) fn of(code: &[u8]) -> Option<Self> {
         // 64 bits, lowest byte first; a type of Intel's own; x86-64.
         let is_it = code.starts_with(b"\x7fELF\x02\x01") && code.get(16..20)? == [4, 0xff, 62, 0];
@@ -30,11 +31,11 @@ impl CpuTarget {
     }
 }
 
-/// What the native code that a process has seen was made for.
+/// The targets of the native code that a process has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     target: Option<CpuTarget>,
-    /// Whether some came out of a file, and so maybe from elsewhere.
+    /// Whether some of it came out of a file, and so possibly from another machine.
     in_file: bool,
 }
 
@@ -44,7 +45,7 @@ impl Seen {
         in_file: false,
     };
 
-    /// The target, if native code of a file may have decided it.
+    /// Returns the target, if native code of a file may have determined it.
     pub(crate) fn of_file(self) -> Option<CpuTarget> {
         self.target.filter(|_| self.in_file)
     }
@@ -57,7 +58,7 @@ impl Seen {
         }
     }
 
-    /// Code of a file was loaded.
+    /// Records that code of a file was loaded.
     pub(crate) fn file(&mut self, code: &[u8]) {
         if let Some(target) = CpuTarget::of(code) {
             self.target = Some(target);
@@ -65,7 +66,7 @@ impl Seen {
         }
     }
 
-    /// Code that fits was made, or made earlier for the like of this process.
+    /// Records that fitting code was made, or was made earlier for a process like this.
     pub(crate) fn own(&mut self, code: &[u8]) {
         self.target = self.target.or(CpuTarget::of(code));
     }
