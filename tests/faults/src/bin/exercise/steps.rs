@@ -389,8 +389,10 @@ fn futures(queue: &Queue) -> Result<()> {
     Ok(())
 }
 
-/// What one work-item writes in tens of milliseconds: on a busy machine this thread may sleep between a launch and the
-/// first poll, and a future of a command that has ended asks for no callback.
+/// The number of elements that one work-item writes in tens of milliseconds.
+///
+/// A future asks for a callback only while its command runs. On a busy machine this thread may sleep before the first
+/// poll.
 const LONG: usize = 1 << 24;
 
 fn iota(kernel: &Result<Kernel>, out: &mut Buffer<f32>) -> Result<Event> {
