@@ -99,6 +99,9 @@ fn files(root: &Path) -> Result<Vec<PathBuf>> {
         .map(|name| root.join(name))
         .filter(|path| path.is_file())
         .collect();
+    if files.is_empty() {
+        return Err("git lists no files here; run this in a clone of the repository".to_owned());
+    }
     files.sort();
     Ok(files)
 }
