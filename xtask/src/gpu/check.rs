@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use gpu_report::Report;
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
+use super::cargo::Purpose;
 use super::pack::SCRIPT;
 use super::{at, pack};
 use crate::simulated_cuda;
@@ -20,7 +21,7 @@ const UNSHARE: &str = "/usr/bin/unshare";
 
 /// Builds a pack in `directory` and runs a copy of it.
 pub(super) fn run(directory: &Path) -> Result<()> {
-    pack::build(directory)?;
+    pack::build(directory, Purpose::Checking)?;
     simulated_cuda::build()?;
     let work = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     // A name that shells and programs may stumble over.

@@ -81,13 +81,10 @@ fn run_program(folder: &Path) {
     if common::queue().is_none() {
         return;
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command
-        .args(["run", "--quiet", "--manifest-path"])
-        .arg(example().join("Cargo.toml"));
-    command.arg("--").arg(folder.join("build/kernels.syclbin"));
-    let output = command.output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_load-file"))
+        .arg(folder.join("build/kernels.syclbin"))
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", clang::said(&output));
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(

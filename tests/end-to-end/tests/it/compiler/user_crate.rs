@@ -72,6 +72,8 @@ impl UserCrate {
             .args(arguments.split(' '))
             .current_dir(self.folder.path())
             .env("CARGO_TARGET_DIR", self.path("target"))
+            .env("CARGO_INCREMENTAL", "0")
+            .env("CARGO_PROFILE_DEV_DEBUG", "none")
             .env("CARGO_TERM_COLOR", "never");
         command
     }
