@@ -1,4 +1,4 @@
-use syclbin::metadata::Part;
+use syclbin::metadata::SpecConstantDescriptor;
 use syclbin::signature::spirv::{self, Import};
 
 use super::words::{
@@ -14,8 +14,8 @@ fn reference() -> Vec<u8> {
     file.modules[0].images[0].bytes.to_vec()
 }
 
-fn part(id: u32, offset: u32, size: u32) -> Part {
-    Part { id, offset, size }
+fn part(id: u32, offset: u32, size: u32) -> SpecConstantDescriptor {
+    SpecConstantDescriptor { id, offset, size }
 }
 
 fn is_lowered(code: &[u8]) -> bool {
@@ -294,7 +294,7 @@ fn gaps_and_the_end_of_a_struct_are_part_of_the_value_and_not_of_the_device() {
         part(0, 0, 1),
         part(1, 8, 8),
         part(2, 16, 4),
-        part(Part::PADDING, 20, 4),
+        part(SpecConstantDescriptor::PADDING, 20, 4),
     ];
     let constants = &lowered.constants;
     assert_eq!(constants.constants.iter().next().unwrap().1, &parts);
@@ -317,7 +317,7 @@ fn parts_without_a_value_are_left_out() {
         builder.global(op::CONSTANT_COMPOSITE, PAIR, &[byte, long, int])
     };
     let lowered = one(PAIR, pair).lower().unwrap();
-    let parts = vec![part(0, 8, 8), part(Part::PADDING, 16, 8)];
+    let parts = vec![part(0, 8, 8), part(SpecConstantDescriptor::PADDING, 16, 8)];
     let constants = &lowered.constants;
     assert_eq!(constants.constants.iter().next().unwrap().1, &parts);
     assert_eq!(constants.defaults, Some(vec![0; 24]));
