@@ -272,9 +272,10 @@ impl Package {
         let mut command = self.cargo();
         let status = command.args(arguments).stderr(Stdio::null()).status();
         let status = status.map_err(|error| format!("cargo clean: {error}"))?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("cargo clean ended with {status}")),
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("cargo clean ended with {status}"))
         }
     }
 
@@ -296,9 +297,10 @@ impl Package {
         let status = command.status();
         let time = start.elapsed();
         let status = status.map_err(|error| format!("cargo build: {error}"))?;
-        match status.success() {
-            true => Ok(time),
-            false => Err(format!("cargo build ended with {status}")),
+        if status.success() {
+            Ok(time)
+        } else {
+            Err(format!("cargo build ended with {status}"))
         }
     }
 

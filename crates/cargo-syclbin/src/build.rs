@@ -45,9 +45,10 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     let folders = packages.iter().filter_map(|one| one.manifest_path.parent());
     let orders = Orders {
-        order: match options.check {
-            true => Order::Check,
-            false => Order::Commit,
+        order: if options.check {
+            Order::Check
+        } else {
+            Order::Commit
         },
         packages: folders.map(Into::into).collect(),
     };

@@ -30,9 +30,10 @@ pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     // This check gives a better error for a file in another format, and says how to get a SYCLBIN file.
     input.syclbin()?;
-    let path = match options.file == Path::new("-") {
-        true => "kernels.syclbin".to_owned(),
-        false => input.name(),
+    let path = if options.file == Path::new("-") {
+        "kernels.syclbin".to_owned()
+    } else {
+        input.name()
     };
     let code = syclbin_expand::source(&input.bytes, &path, &options.module, &options.items);
     let code = code.map_err(|problems| Error::Expand {

@@ -185,9 +185,10 @@ fn run(command: Command) -> Result<ExitCode> {
 }
 
 fn code(good: bool) -> ExitCode {
-    match good {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

@@ -178,9 +178,10 @@ pub struct Escaped<'a>(pub &'a str);
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
-            match is_plain(c) {
-                true => f.write_char(c)?,
-                false => write!(f, "{}", c.escape_unicode())?,
+            if is_plain(c) {
+                f.write_char(c)?;
+            } else {
+                write!(f, "{}", c.escape_unicode())?;
             }
         }
         Ok(())

@@ -135,9 +135,10 @@ impl Home {
         match explicit {
             Some(folder) if !folder.is_empty() => {
                 let folder = PathBuf::from(folder);
-                match folder.is_absolute() {
-                    true => Ok(Self(folder)),
-                    false => Err(NoHome::Relative(folder)),
+                if folder.is_absolute() {
+                    Ok(Self(folder))
+                } else {
+                    Err(NoHome::Relative(folder))
                 }
             }
             _ => dirs::cache_dir()

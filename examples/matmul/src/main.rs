@@ -157,9 +157,12 @@ fn matrix(len: usize, seed: u32) -> Vec<f32> {
 fn difference(left: &[f32], right: &[f32]) -> f64 {
     let pairs = left.iter().zip(right);
     let differences = pairs.map(|(left, right)| (f64::from(*left) - f64::from(*right)).abs());
-    differences.fold(0.0, |largest, difference| match difference.is_nan() {
-        true => f64::INFINITY,
-        false => difference.max(largest),
+    differences.fold(0.0, |largest, difference| {
+        if difference.is_nan() {
+            f64::INFINITY
+        } else {
+            difference.max(largest)
+        }
     })
 }
 

@@ -72,15 +72,16 @@ fn with_jobserver(tokens: &str, count: usize) {
         jobserver.write_all(tokens.as_bytes()).unwrap();
         let compile = format!("{COUNT}; {}; {COMPILE}", wait_for(count));
         let script: Script = package.script(&steps, &compile).env("NUM_JOBS", "64");
-        let script = match is_named {
+        let script = if is_named {
             // No blank can be in it, so the folder of the test is left out by a relative path.
-            true => script.env("CARGO_MAKEFLAGS", "-j --jobserver-auth=fifo:jobserver"),
-            false => script
+            script.env("CARGO_MAKEFLAGS", "-j --jobserver-auth=fifo:jobserver")
+        } else {
+            script
                 .env(
                     "CARGO_MAKEFLAGS",
                     "-j --jobserver-fds=7,8 --jobserver-auth=7,8",
                 )
-                .after("exec 7<>jobserver 8>&7"),
+                .after("exec 7<>jobserver 8>&7")
         };
         script.run().succeeded();
         assert!(most(&package) <= count, "{is_named}");

@@ -76,9 +76,10 @@ fn after(tokens: TokenStream, name: &str) -> Vec<(Span, TokenStream)> {
             .rev()
             .take(2)
             .map(ToString::to_string);
-        match before.eq(["!", name].map(str::to_owned)) {
-            true => found.push((tokens[index - 2].span(), group.stream())),
-            false => found.extend(after(group.stream(), name)),
+        if before.eq(["!", name].map(str::to_owned)) {
+            found.push((tokens[index - 2].span(), group.stream()));
+        } else {
+            found.extend(after(group.stream(), name));
         }
     }
     found

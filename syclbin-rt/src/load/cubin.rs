@@ -90,7 +90,7 @@ fn check_code(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syclbin::metadata::{Named, Part};
+    use syclbin::metadata::{Named, SpecConstantDescriptor};
 
     /// Builds an ELF file for CUDA, with only the parts that are checked.
     fn cubin(sm: u32) -> Vec<u8> {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn constants_in_a_hidden_argument_and_open_imports_are_refused() {
         let mut metadata = ModuleMetadata::default();
-        let part = Part {
+        let part = SpecConstantDescriptor {
             id: 0,
             offset: 0,
             size: 4,

@@ -80,7 +80,7 @@ impl Code {
             Self::Ptx(module) => {
                 let parameters = module.kernel(kernel)?.parameters.iter();
                 let slots = parameters.map(|parameter| {
-                    let place = parameter.place?;
+                    let place = parameter.layout?;
                     Some(Slot {
                         offset: usize::try_from(place.offset).ok()?,
                         size: usize::try_from(place.size).ok()?,

@@ -204,7 +204,7 @@ fn read<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syclbin::metadata::{Named, Part, SpecializationConstants};
+    use syclbin::metadata::{Named, SpecConstantDescriptor, SpecializationConstants};
 
     fn cpu() -> Facts {
         Facts {
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn constants_that_are_compiled_in_keep_their_values() {
-        let part = Part {
+        let part = SpecConstantDescriptor {
             id: 0,
             offset: 0,
             size: 1,

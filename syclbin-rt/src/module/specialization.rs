@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use syclbin::metadata::{ModuleMetadata, Place, SpecializationConstants};
+use syclbin::metadata::{ModuleMetadata, SpecConstantLayout, SpecializationConstants};
 use syclbin::ptx;
 
 use crate::error::{ErrorKind, Result};
@@ -89,7 +89,7 @@ pub(crate) fn variables(
     constants: &SpecializationConstants,
 ) -> Result<Vec<(String, Vec<u8>)>, String> {
     let layout = constants.layout().map_err(|error| error.to_string())?;
-    let variable = |(name, place): (&str, &Place)| {
+    let variable = |(name, place): (&str, &SpecConstantLayout)| {
         let value = in_force(values, constants, name, place)?;
         Some((ptx::constant_variable(name), value))
     };
@@ -101,7 +101,7 @@ fn in_force(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
     name: &str,
-    place: &Place,
+    place: &SpecConstantLayout,
 ) -> Option<Vec<u8>> {
     if let Some((_, value)) = values.iter().find(|(other, _)| other == name) {
         return Some(value.clone());

@@ -1,6 +1,6 @@
 //! A file with a kernel that tells its specialization constants.
 
-use syclbin::metadata::{Part, SpecializationConstants};
+use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 
 /// `kernel void answer(global uint *out)` writes three constants of the `SpecId`s 5, 6 and 7, whose
@@ -76,7 +76,7 @@ const PTX: &str = "
 
 /// Two constants: a number, and a struct of two numbers that the code knows as two.
 pub(crate) fn constants() -> SpecializationConstants {
-    let part = |id, offset| Part {
+    let part = |id, offset| SpecConstantDescriptor {
         id,
         offset,
         size: 4,

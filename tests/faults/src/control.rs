@@ -52,9 +52,10 @@ fn plan() -> MutexGuard<'static, Option<Plan>> {
 /// Counts a call and decides over it.
 pub(crate) fn decide(slot: &Slot, role: &Role, usual: cl_int) -> Verdict {
     let nth = slot.count();
-    let of_all = match role.is_release() {
-        true => 0,
-        false => CALLS.fetch_add(1, Ordering::SeqCst) + 1,
+    let of_all = if role.is_release() {
+        0
+    } else {
+        CALLS.fetch_add(1, Ordering::SeqCst) + 1
     };
     let plan = plan();
     let Some(plan) = plan.as_ref() else {

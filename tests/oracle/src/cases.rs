@@ -194,9 +194,10 @@ impl Bench<'_> {
     /// the native code that runs.
     pub(crate) fn native(&self, checks: &mut Checks) -> Result<()> {
         for (source, beside, bytes) in &self.natives {
-            let name = match beside {
-                true => format!("{source}.x86_64_beside_damaged"),
-                false => format!("{source}.x86_64"),
+            let name = if *beside {
+                format!("{source}.x86_64_beside_damaged")
+            } else {
+                format!("{source}.x86_64")
             };
             let file = parse(bytes).map_err(|error| format!("{name}: {error}"))?;
             let kernels = found_in(source);

@@ -220,8 +220,9 @@ fn signatures(file: &Syclbin<'_>) -> Result<Vec<KernelSignature>> {
 }
 
 fn equal<T: PartialEq + std::fmt::Debug>(what: &str, expected: &T, found: &T) -> Result<()> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(format!("{what}: expected {expected:?}, found {found:?}")),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected:?}, found {found:?}"))
     }
 }

@@ -121,9 +121,10 @@ impl Kernel {
     /// A name of the same length that the runtime finds.
     fn alias(&self) -> String {
         let width = self.symbol.len();
-        match self.is_found() {
-            true => self.symbol.to_owned(),
-            false => format!("{:_<width$}", format!("{PREFIX}{}", self.name)),
+        if self.is_found() {
+            self.symbol.to_owned()
+        } else {
+            format!("{:_<width$}", format!("{PREFIX}{}", self.name))
         }
     }
 

@@ -132,9 +132,10 @@ fn table(divisor: usize) -> std::result::Result<(), String> {
             None => eprintln!("{name}: this system does not tell how much memory a process has"),
         }
     }
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => Err(wrong.trim_start().to_owned()),
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.trim_start().to_owned())
     }
 }
 
@@ -154,10 +155,11 @@ fn in_child(number: usize, divisor: usize) -> std::result::Result<Outcome, Strin
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut child = Command::new(program);
     child.args(["piece", &number.to_string(), &divisor.to_string()]);
-    match cached {
-        true => child.env("SYCLBIN_CACHE", folder.path()),
-        false => child.env("SYCLBIN_CACHE", "off"),
-    };
+    if cached {
+        child.env("SYCLBIN_CACHE", folder.path());
+    } else {
+        child.env("SYCLBIN_CACHE", "off");
+    }
     let output = child.stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| error.to_string())?;
     if !output.status.success() {

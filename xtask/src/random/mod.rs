@@ -207,9 +207,10 @@ fn attempt_on(kind: &Kind, on_simulated_cuda: bool, setting: &Setting) -> Result
         .filter_map(|line| line.strip_prefix("failed: kernel "));
     let numbers = failures.filter_map(|line| line.split_once(':')?.0.parse().ok());
     let numbers: BTreeSet<usize> = numbers.collect();
-    Ok(match numbers.is_empty() {
-        true => Attempt::Broken,
-        false => Attempt::Failed(numbers),
+    Ok(if numbers.is_empty() {
+        Attempt::Broken
+    } else {
+        Attempt::Failed(numbers)
     })
 }
 

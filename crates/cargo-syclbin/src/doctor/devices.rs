@@ -48,9 +48,10 @@ impl Device {
     fn of(device: &syclbin_rt::Device) -> Self {
         Self {
             name: format!("{} ({})", device.name(), device.kind()),
-            platform: match device.takes_ptx() {
-                true => device.driver_version().to_owned(),
-                false => format!("{} {}", device.platform(), device.driver_version()),
+            platform: if device.takes_ptx() {
+                device.driver_version().to_owned()
+            } else {
+                format!("{} {}", device.platform(), device.driver_version())
             },
             library: device.library().to_owned(),
             takes_spirv: device.takes_spirv(),

@@ -150,9 +150,10 @@ fn run_by(program: &Path, file: &Path, limit: Duration) -> Result<Ran, String> {
         // The answer of a crashed process is empty.
         let _ = stdout.read_to_string(&mut answer);
     }
-    match status.success() {
-        true => Ran::read(answer.trim()),
-        false => Err(format!("the driver ended the process: {status}")),
+    if status.success() {
+        Ran::read(answer.trim())
+    } else {
+        Err(format!("the driver ended the process: {status}"))
     }
 }
 

@@ -12,7 +12,7 @@ use syclbin::Container;
 use syclbin::extract::{DeviceImage, images, package};
 use syclbin::write::to_vec;
 
-pub use report::{Found, Note, Package, Report};
+pub use report::{ExtractedImage, Note, Package, Report};
 
 use crate::error::{Error, Result};
 use crate::input::Input;
@@ -44,9 +44,12 @@ pub struct Options {
 
 /// Parses a path other than `-`. Elsewhere `-` means standard output, which here receives the report.
 fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match path == Path::new("-") {
-        true => Err("the report goes to standard output; name a place on disk"),
-        false => Ok(path),
+    PathBufValueParser::new().try_map(|path| {
+        if path == Path::new("-") {
+            Err("the report goes to standard output; name a place on disk")
+        } else {
+            Ok(path)
+        }
     })
 }
 
@@ -65,7 +68,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let mut report = Report {
         schema_version: SCHEMA_VERSION,
         path: input.name(),
-        images: images.iter().map(Found::of).collect(),
+        images: images.iter().map(ExtractedImage::of).collect(),
         syclbin: None,
     };
     let mut outputs = Vec::new();
@@ -147,10 +150,11 @@ fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> 
         return Err(Error::Exists { file: path.clone() });
     }
     for (path, bytes) in outputs {
-        let written = match force {
-            true => syclbin_build::file::replace(path, bytes),
+        let written = if force {
+            syclbin_build::file::replace(path, bytes)
+        } else {
             // The file may have been created since the check above.
-            false => syclbin_build::file::create(path, bytes),
+            syclbin_build::file::create(path, bytes)
         };
         written.map_err(|cause| save_error(path, cause))?;
     }

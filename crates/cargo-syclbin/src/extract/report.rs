@@ -26,14 +26,14 @@ pub struct Report {
     /// The path of the file as given.
     pub path: String,
     /// The images, in file order.
-    pub images: Vec<Found>,
+    pub images: Vec<ExtractedImage>,
     /// The SYCLBIN file that was made from them.
     pub syclbin: Option<Package>,
 }
 
 /// An image that was found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct ExtractedImage {
     /// Its origin, such as `section .llvm.offloading: entry 0`; empty if the image is the whole file.
     pub origin: String,
     /// Its offset in the file.
@@ -82,7 +82,7 @@ pub struct Note {
     pub text: String,
 }
 
-impl Found {
+impl ExtractedImage {
     pub(super) fn of(image: &DeviceImage<'_>) -> Self {
         Self {
             origin: image.origin.clone(),
@@ -146,9 +146,10 @@ pub(super) fn render(report: &Report) -> String {
             }
         }
         for (note, images) in said {
-            let (style, left_out) = match note.packaged {
-                true => (Style::new(), ""),
-                false => (ATTENTION, "left out: "),
+            let (style, left_out) = if note.packaged {
+                (Style::new(), "")
+            } else {
+                (ATTENTION, "left out: ")
             };
             let plural = if images.len() == 1 { "" } else { "s" };
             let (images, note) = (images.join(", "), Escaped(&note.text));
@@ -161,7 +162,7 @@ pub(super) fn render(report: &Report) -> String {
     text
 }
 
-fn line(image: &Found) -> String {
+fn line(image: &ExtractedImage) -> String {
     let mut line = image.content.clone();
     for (word, what) in [("for", &image.target), ("of", &image.arch)] {
         if !what.is_empty() {

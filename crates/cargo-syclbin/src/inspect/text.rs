@@ -123,9 +123,10 @@ impl Page {
             self.field("constant", text);
         }
         for global in &module.device_globals {
-            let scope = match global.image_scope {
-                true => ", one for each image",
-                false => "",
+            let scope = if global.image_scope {
+                ", one for each image"
+            } else {
+                ""
             };
             let size = Size(global.size.into());
             // The author of the kernel knows the name in the code.

@@ -46,17 +46,17 @@ pub struct WheelPin {
 /// One file to unpack from a wheel.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// The part of the wheel that holds it, which decides where it goes.
-    pub part: Part,
-    /// Its path inside that part.
+    /// What it is, which decides where it is and where it goes.
+    pub kind: MemberKind,
+    /// Its path inside its directory of the wheel.
     pub path: &'static str,
     /// Its unpacked size in bytes.
     pub size: u64,
 }
 
-/// The parts of a wheel that files are taken from.
+/// What a member is: its directory in the wheel, and its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum MemberKind {
     /// `STEM.data/data/`: goes to the same path in the component.
     Data,
     /// `STEM.data/data/`, a licence text: goes to `licenses/NAME/`.
@@ -93,19 +93,21 @@ impl WheelPin {
     /// Returns the name of `member` inside the zip file.
     #[must_use]
     pub fn source(&self, member: &Member) -> String {
-        match member.part {
-            Part::Data | Part::Notice => format!("{}.data/data/{}", self.stem, member.path),
-            Part::DistInfo => format!("{}.dist-info/{}", self.stem, member.path),
-            Part::Cuda | Part::CudaProgram => format!("nvidia/cu13/{}", member.path),
+        match member.kind {
+            MemberKind::Data | MemberKind::Notice => {
+                format!("{}.data/data/{}", self.stem, member.path)
+            }
+            MemberKind::DistInfo => format!("{}.dist-info/{}", self.stem, member.path),
+            MemberKind::Cuda | MemberKind::CudaProgram => format!("nvidia/cu13/{}", member.path),
         }
     }
 
     /// Returns the path of `member` relative to the component's directory, with `/` between directories.
     #[must_use]
     pub fn target(&self, member: &Member) -> String {
-        match member.part {
-            Part::Data | Part::Cuda | Part::CudaProgram => member.path.to_owned(),
-            Part::Notice | Part::DistInfo => {
+        match member.kind {
+            MemberKind::Data | MemberKind::Cuda | MemberKind::CudaProgram => member.path.to_owned(),
+            MemberKind::Notice | MemberKind::DistInfo => {
                 let file = member.path.rsplit('/').next().unwrap_or(member.path);
                 format!("{}/{file}", self.licence_folder())
             }
@@ -160,9 +162,13 @@ const NVVM: WheelPin = WheelPin {
     size: 75_141_406,
     licence: NVIDIA_EULA,
     members: &[
-        cuda(Part::Cuda, syclbin_toolchain::CUDA_MATHEMATICS, 465_504),
+        cuda(
+            MemberKind::Cuda,
+            syclbin_toolchain::CUDA_MATHEMATICS,
+            465_504,
+        ),
         // clang rejects a CUDA directory that has no `include`.
-        cuda(Part::Cuda, "include/nvvm.h", 12_906),
+        cuda(MemberKind::Cuda, "include/nvvm.h", 12_906),
         dist_info("licenses/License.txt", 59_262),
     ],
 };
@@ -177,7 +183,7 @@ const NVCC: WheelPin = WheelPin {
     size: 47_028_279,
     licence: NVIDIA_EULA,
     members: &[
-        cuda(Part::CudaProgram, "bin/ptxas", 50_753_552),
+        cuda(MemberKind::CudaProgram, "bin/ptxas", 50_753_552),
         dist_info("licenses/License.txt", 59_262),
     ],
 };
@@ -276,19 +282,19 @@ const TBB: WheelPin = WheelPin {
 
 const fn data(path: &'static str, size: u64) -> Member {
     Member {
-        part: Part::Data,
+        kind: MemberKind::Data,
         path,
         size,
     }
 }
 
-const fn cuda(part: Part, path: &'static str, size: u64) -> Member {
-    Member { part, path, size }
+const fn cuda(kind: MemberKind, path: &'static str, size: u64) -> Member {
+    Member { kind, path, size }
 }
 
 const fn notice(path: &'static str, size: u64) -> Member {
     Member {
-        part: Part::Notice,
+        kind: MemberKind::Notice,
         path,
         size,
     }
@@ -296,7 +302,7 @@ const fn notice(path: &'static str, size: u64) -> Member {
 
 const fn dist_info(path: &'static str, size: u64) -> Member {
     Member {
-        part: Part::DistInfo,
+        kind: MemberKind::DistInfo,
         path,
         size,
     }

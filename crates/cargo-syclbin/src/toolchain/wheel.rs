@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use zip::ZipArchive;
 
 use super::manifest::Manifest;
-use super::pins::{Member, Part, WheelPin};
+use super::pins::{Member, MemberKind, WheelPin};
 use super::staging::Staging;
 use crate::error::{Error, Result};
 use crate::ui::Progress;
@@ -141,7 +141,7 @@ impl<'a> Wheel<'a> {
                 .map_err(|cause| staging.failed(target, cause))?;
             progress.advance(count as u64);
         }
-        if member.part == Part::CudaProgram {
+        if member.kind == MemberKind::CudaProgram {
             make_executable(&file).map_err(|cause| staging.failed(target, cause))?;
         }
         file.sync_all()

@@ -182,12 +182,15 @@ fn from_piece(
     is_signed: bool,
 ) -> Option<String> {
     let size = piece.bits;
-    match is_signed {
-        _ if size == bits => Some(format!("\tmov.b{bits} \t{value}, {register};")),
-        _ if size > bits => None,
-        true => Some(format!("\tcvt.s{bits}.s{size} \t{value}, {register};")),
-        false => Some(format!("\tcvt.u{bits}.u{size} \t{value}, {register};")),
+    if size > bits {
+        return None;
     }
+    Some(if size == bits {
+        format!("\tmov.b{bits} \t{value}, {register};")
+    } else {
+        let sign = if is_signed { 's' } else { 'u' };
+        format!("\tcvt.{sign}{bits}.{sign}{size} \t{value}, {register};")
+    })
 }
 
 /// The body that is inserted.

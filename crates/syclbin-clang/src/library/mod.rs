@@ -8,56 +8,20 @@
 
 pub(crate) mod device_library;
 pub(crate) mod headers;
+mod pinned;
+mod raw;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::{CStr, CString, c_char};
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use sha2::{Digest as _, Sha256};
 use syclbin::property::Value;
-use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
+use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::{Result, own};
-
-/// The DPC++ version of the library.
-pub(crate) const VERSION: &str = "2026.2.0";
-
-/// The size and the hash identify this version, since the library has neither a build ID nor a version function.
-/// The hash covers its head with the symbol and relocation tables, which differ between any two builds.
-const SIZE: u64 = 250_467_448;
-const HEAD: u64 = 64 * 1024;
-const HEAD_SHA256: &str = "247a5963e83a2e34699151b49162339fadad6dceabe1215d0fa18bbb2b8a48a0";
-
-/// A file inside the library, at its position in the pinned version.
-pub(crate) struct PinnedFile {
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-    pub(crate) sha256: &'static str,
-}
-
-impl PinnedFile {
-    /// Returns its content.
-    pub(crate) fn read(&self, library: &Path) -> Result<Vec<u8>> {
-        check(library, SIZE, HEAD_SHA256)?;
-        let read = || {
-            let mut file = File::open(library)?;
-            file.seek(SeekFrom::Start(self.offset))?;
-            let mut content = Vec::new();
-            file.take(self.size).read_to_end(&mut content)?;
-            std::io::Result::Ok(content)
-        };
-        let content = read()
-            .or_else(|error| own(format!("{} cannot be read: {error}", library.display())))?;
-        if hexadecimal(&Sha256::digest(&content)) == self.sha256 {
-            return Ok(content);
-        }
-        own(format!(
-            "{} is damaged; run `{INSTALL_COMMAND} --force`",
-            library.display()
-        ))
-    }
-}
+use pinned::{HEAD_SHA256, SIZE, check};
+pub(crate) use pinned::{PinnedFile, VERSION, find};
 
 /// The kind of code that the library makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,148 +49,6 @@ pub(crate) enum Outcome {
     Compiled(Vec<DeviceImage>, String),
     /// Clang's errors, or the library's.
     Failed(String),
-}
-
-/// Returns the library that belongs to this program: the library of the same installation, or else of the newest
-/// installation.
-pub(crate) fn find() -> Result<PathBuf> {
-    let beside = std::env::current_exe().ok().and_then(|program| {
-        let folder = program.parent()?.parent()?;
-        Some(folder.join(COMPILER_LIBRARY))
-    });
-    if let Some(beside) = beside.filter(|path| path.is_file()) {
-        return Ok(beside);
-    }
-    let explicit = std::env::var_os(HOME_VARIABLE);
-    let installed = match Home::locate(explicit.as_deref()) {
-        Ok(home) => home.newest(Component::Compiler),
-        Err(error) => return own(error.to_string()),
-    };
-    match installed {
-        Some(installed) => Ok(installed.folder.join(COMPILER_LIBRARY)),
-        None => own(format!(
-            "the compiler library is not installed; run `{INSTALL_COMMAND}`"
-        )),
-    }
-}
-
-/// Rejects every file except the library version that this module was written for.
-fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
-    let read = || {
-        let file = File::open(path)?;
-        let found = file.metadata()?.len();
-        let mut head = Vec::new();
-        file.take(HEAD).read_to_end(&mut head)?;
-        std::io::Result::Ok((found, head))
-    };
-    let (found, head) = match read() {
-        Ok(read) => read,
-        Err(error) => return own(format!("{} cannot be read: {error}", path.display())),
-    };
-    let digest = hexadecimal(&Sha256::digest(&head));
-    if (found, digest.as_str()) == (size, head_sha256) {
-        return Ok(());
-    }
-    own(format!(
-        "{} is not the compiler library of DPC++ {VERSION} (it has {found} bytes, and {size} are expected), \
-         so it is not called; run `{INSTALL_COMMAND} --force`",
-        path.display()
-    ))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The data structures of the interface. The library owns every pointer in a result.
-mod raw {
-    use std::ffi::{c_char, c_void};
-
-    /// A setting of the library: a C++ object of a class with virtual functions. It must not move, because the
-    /// library keeps the pointer. The library calls the second function when it no longer needs the object.
-    #[repr(C)]
-    pub(super) struct Setting {
-        pub(super) functions: &'static [extern "C" fn(*mut c_void); 2],
-        pub(super) name: u32,
-        pub(super) text: *const c_char,
-        pub(super) length: usize,
-    }
-
-    /// The GPU of the backend.
-    pub(super) const SETTING_CPU: u32 = 1;
-    /// The features of this GPU.
-    pub(super) const SETTING_FEATURES: u32 = 2;
-
-    /// The destructors of a setting that lives as long as the process do nothing.
-    pub(super) extern "C" fn destroy_nothing(_: *mut c_void) {}
-
-    /// Moves the pointer out of its variable.
-    pub(super) type AddSetting = unsafe extern "C" fn(*mut *const Setting);
-
-    const _: () = assert!(size_of::<Setting>() == 32);
-
-    #[repr(C)]
-    pub(super) struct SourceFile {
-        pub(super) path: *const c_char,
-        pub(super) contents: *const c_char,
-    }
-
-    /// A pointer and a count.
-    #[repr(C)]
-    pub(super) struct View<T> {
-        pub(super) first: *const T,
-        pub(super) count: usize,
-    }
-
-    /// Output formats.
-    pub(super) const FORMAT_SPIRV: u32 = 2;
-    pub(super) const FORMAT_PTX: u32 = 3;
-    /// The error code of success.
-    pub(super) const SUCCESS: u32 = 0;
-
-    #[repr(C)]
-    pub(super) struct CompileResult {
-        pub(super) error: u32,
-        pub(super) images: View<Image>,
-        pub(super) _options: *const c_char,
-        pub(super) _saved_ir: View<u8>,
-        pub(super) log: *const c_char,
-    }
-
-    #[repr(C)]
-    pub(super) struct Image {
-        pub(super) _format: u32,
-        pub(super) _address_bits: u64,
-        pub(super) code: View<u8>,
-        pub(super) _symbols: View<*const c_char>,
-        pub(super) property_sets: View<PropertySet>,
-    }
-
-    #[repr(C)]
-    pub(super) struct PropertySet {
-        pub(super) name: *const c_char,
-        pub(super) values: View<PropertyValue>,
-    }
-
-    #[repr(C)]
-    pub(super) struct PropertyValue {
-        pub(super) name: *const c_char,
-        pub(super) is_integer: bool,
-        pub(super) integer: u32,
-        pub(super) bytes: View<u8>,
-    }
-
-    pub(super) type CompileSycl = unsafe extern "C" fn(
-        source: SourceFile,
-        include_files: View<SourceFile>,
-        arguments: View<*const c_char>,
-        cached_ir: View<u8>,
-        save_ir: bool,
-        format: u32,
-    ) -> CompileResult;
-
-    const _: () = assert!(size_of::<CompileResult>() == 56);
-    const _: () = assert!(size_of::<PropertyValue>() == 32);
 }
 
 /// Compiles `source` to `code` with the library at `library`.
@@ -403,37 +225,4 @@ pub(crate) fn build_for_cpu(code: &[u8], options: &str) -> syclbin_rt::Result<Ve
     // of a linker, the user vouches that it is a module. If it is not, the driver can corrupt only this process,
     // which holds no secret. The process that waits for it takes only a file and an exit status.
     unsafe { syclbin_rt::build_native(&device, code, options) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Failure;
-
-    #[test]
-    fn another_library_is_refused_before_it_is_loaded() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("libsycl-jit.so");
-        std::fs::write(&path, "something else").unwrap();
-        let refused = compile(&path, "k.cpp", Vec::new(), &[], &Code::SpirV);
-        let Err(Failure::Own(text)) = refused else {
-            panic!("it was called");
-        };
-        assert!(
-            text.contains("is not the compiler library of DPC++"),
-            "{text}"
-        );
-        assert!(text.contains("toolchain install --force"), "{text}");
-    }
-
-    #[test]
-    fn a_file_of_the_right_size_and_another_head_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("libsycl-jit.so");
-        std::fs::write(&path, "abc").unwrap();
-        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(check(&path, 3, abc), Ok(()));
-        assert!(check(&path, 3, HEAD_SHA256).is_err());
-        assert!(check(&path, 4, abc).is_err());
-    }
 }

@@ -6,8 +6,8 @@ use syclbin::signature::mangled;
 use syclbin::signature::spirv::Import;
 
 use super::Refusal;
-use super::default::Memory;
 use super::index::{Index, Slots};
+use super::initializer::Initializer;
 use super::layout::Layouts;
 use super::words::{Module, op, string};
 
@@ -23,7 +23,7 @@ pub(super) struct Call {
     /// The destination of the value.
     pub(super) to: Destination,
     /// The default value, as bytes in memory.
-    pub(super) default: Memory,
+    pub(super) default: Initializer,
 }
 
 /// The destination of a constant's value.
@@ -36,7 +36,7 @@ pub(super) enum Destination {
 }
 
 /// All reads, in the order of the module.
-pub(super) struct Found {
+pub(super) struct ConstantReads {
     pub(super) calls: Vec<Call>,
     /// The called functions, which are to be removed.
     pub(super) functions: BTreeSet<u32>,
@@ -49,10 +49,10 @@ pub(super) fn find(
     index: &Index<'_>,
     layouts: &Layouts,
     steps: &mut usize,
-) -> Result<Found, Refusal> {
+) -> Result<ConstantReads, Refusal> {
     let imports = index.imports.iter();
     let reads = imports.filter(|(_, name)| Import::of(name) == Import::SpecializationConstant);
-    let mut found = Found {
+    let mut found = ConstantReads {
         calls: Vec::new(),
         functions: reads.map(|(id, _)| *id).collect(),
         slots: Slots::new(),
@@ -97,7 +97,7 @@ pub(super) fn find(
             let reason = "its default value is not in this source";
             return Err(refused(Some(&symbol), reason));
         };
-        let default = Memory::of_constant(default, index, layouts, steps)
+        let default = Initializer::of_constant(default, index, layouts, steps)
             .map_err(|reason| refused(Some(&symbol), reason))?;
         found.calls.push(Call {
             place,
@@ -129,7 +129,7 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
 /// Returns the text in a variable.
 fn text(variable: u32, index: &Index<'_>, layouts: &Layouts, steps: &mut usize) -> Option<String> {
     let initializer = index.get(variable)?.operand(3)?;
-    let memory = Memory::of_constant(initializer, index, layouts, steps).ok()?;
+    let memory = Initializer::of_constant(initializer, index, layouts, steps).ok()?;
     let bytes = memory.bytes.split(|byte| *byte == 0).next()?;
     let text = String::from_utf8(bytes.to_vec()).ok()?;
     (!text.is_empty()).then_some(text)

@@ -11,15 +11,15 @@
 //! | [`words`] | a module as instructions |
 //! | [`index`] | definitions and uses of ids, targets of pointers |
 //! | [`layout`] | sizes of types, offsets of their parts |
-//! | [`default`] | an initializer as bytes |
+//! | [`initializer`] | an initializer as bytes |
 //! | [`calls`] | the reads of constants |
 //! | [`rewrite`] | replaces the reads by constants |
 //! | [`sweep`] | finds instructions that are no longer needed |
 //! | [`ptx`] | the same for PTX, where constants become variables |
 
 mod calls;
-mod default;
 mod index;
+mod initializer;
 mod layout;
 mod ptx;
 mod rewrite;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::metadata::{Part, SpecializationConstants};
+use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 
 use super::Refusal;
-use super::calls::{Call, Destination, Found, kernels, shown};
-use super::default::Memory;
+use super::calls::{Call, ConstantReads, Destination, kernels, shown};
+use super::initializer::Initializer;
 use super::layout::{Layouts, Shape};
 use super::words::{DECORATION_SPEC_ID, Instruction, MEMORY_ALIGNED, Module, op, string};
 
@@ -33,7 +33,7 @@ struct Made<'f> {
 pub(super) fn plan(
     module: &Module,
     layouts: &Layouts,
-    found: &Found,
+    found: &ConstantReads,
     steps: &mut usize,
 ) -> Result<Edit, Refusal> {
     let mut maker = Maker {
@@ -149,7 +149,7 @@ struct Maker<'m> {
     /// The next unused `SpecId`.
     next: u32,
     /// The parts of the current constant.
-    parts: Vec<Part>,
+    parts: Vec<SpecConstantDescriptor>,
 }
 
 impl Maker<'_> {
@@ -179,13 +179,13 @@ impl Maker<'_> {
         let last = self.parts.last();
         let end = last.map_or(0, |last| u64::from(last.offset + last.size));
         if end < layout.size {
-            self.part(Part::PADDING, end, layout.size - end)?;
+            self.part(SpecConstantDescriptor::PADDING, end, layout.size - end)?;
         }
         Ok(id)
     }
 
     /// Makes the part of type `ty` at `offset`. The type bounds the recursion depth.
-    fn value(&mut self, ty: u32, offset: u64, default: &Memory) -> Result<u32, &'static str> {
+    fn value(&mut self, ty: u32, offset: u64, default: &Initializer) -> Result<u32, &'static str> {
         const LARGE: &str = "it is too large";
         *self.steps = self.steps.checked_sub(1).ok_or(LARGE)?;
         let layouts = self.layouts;
@@ -244,7 +244,7 @@ impl Maker<'_> {
         let (Ok(offset), Ok(size)) = (offset, size) else {
             return Err("it is too large");
         };
-        self.parts.push(Part { id, offset, size });
+        self.parts.push(SpecConstantDescriptor { id, offset, size });
         Ok(())
     }
 

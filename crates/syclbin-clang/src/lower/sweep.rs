@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::Found;
+use super::calls::ConstantReads;
 use super::index::Index;
 use super::words::{Instruction, MEMORY_VOLATILE, Module, is_cast, op};
 
@@ -14,7 +14,7 @@ const MAX_ROUNDS: usize = 64;
 pub(super) fn unneeded(
     module: &Module,
     index: &Index<'_>,
-    found: &Found,
+    found: &ConstantReads,
     replaced: &BTreeMap<usize, Instruction>,
 ) -> BTreeSet<usize> {
     let mut sweep = Sweep {

@@ -73,10 +73,11 @@ pub(crate) fn compile_step(
     folder: &Path,
 ) -> Result<Step> {
     let is_one_step = is_one_step(options, inputs);
-    let state = match is_one_step || code.is_some() || !is_compiled_here(options, inputs) {
-        true => state(options, inputs),
+    let state = if is_one_step || code.is_some() || !is_compiled_here(options, inputs) {
+        state(options, inputs)
+    } else {
         // The step is shown in a form that the last step accepts, and it does not accept executables.
-        false => options.dependencies.state_of_part(options.state),
+        options.dependencies.state_of_part(options.state)
     };
     let source = inputs[index].path().display().to_string();
     let [mut output, mut depfile] = between(folder, index, code);

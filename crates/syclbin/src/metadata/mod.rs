@@ -54,7 +54,9 @@ pub use misc::{Bfloat16, DeviceLibraries, IdRange, MiscProperties, Sanitizer};
 pub use program::{KernelSizes, ProgramMetadata};
 pub use requirements::{DeviceRequirements, Records};
 pub use sources::Sources;
-pub use specialization::{Leaf, Part, Place, SpecializationConstants};
+pub use specialization::{
+    Leaf, SpecConstantDescriptor, SpecConstantLayout, SpecializationConstants,
+};
 pub use symbols::Symbols;
 pub use target::Target;
 pub use value::malformed::Malformed;

@@ -12,10 +12,10 @@ use crate::property::{PropertySets, Value, key, set};
 /// blobs of values each one lies.
 ///
 /// ```
-/// use syclbin::metadata::{Part, SpecializationConstants};
+/// use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 ///
 /// let mut constants = SpecializationConstants::default();
-/// let part = |id, offset, size| Part { id, offset, size };
+/// let part = |id, offset, size| SpecConstantDescriptor { id, offset, size };
 /// constants.constants.insert("radius", vec![part(0, 0, 4)]);
 /// constants.constants.insert("scale", vec![part(1, 0, 8)]);
 /// constants.defaults = Some([&5u32.to_le_bytes()[..], &0.5f64.to_le_bytes()].concat());
@@ -27,7 +27,7 @@ pub struct SpecializationConstants {
     /// The parts of each constant (set
     /// [`SPECIALIZATION_CONSTANTS`](set::SPECIALIZATION_CONSTANTS)). The names are symbols that the
     /// compiler makes.
-    pub constants: Named<Vec<Part>>,
+    pub constants: Named<Vec<SpecConstantDescriptor>>,
     /// The default values of all constants, as one blob
     /// (set [`SPECIALIZATION_DEFAULTS`](set::SPECIALIZATION_DEFAULTS)).
     pub defaults: Option<Vec<u8>>,
@@ -39,8 +39,8 @@ pub struct SpecializationConstants {
 /// A scalar of a constant, which the device knows by an id of its own. A constant that is not a scalar has
 /// one part for each scalar in it. Where constants are emulated, it has one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Part {
-    /// The `SpecId` in SPIR-V, or [`Part::PADDING`].
+pub struct SpecConstantDescriptor {
+    /// The `SpecId` in SPIR-V, or [`SpecConstantDescriptor::PADDING`].
     pub id: u32,
     /// Where it lies in the constant, in bytes.
     pub offset: u32,
@@ -48,7 +48,7 @@ pub struct Part {
     pub size: u32,
 }
 
-impl Part {
+impl SpecConstantDescriptor {
     /// The id of parts that are only padding.
     pub const PADDING: u32 = u32::MAX;
 
@@ -59,7 +59,7 @@ impl Part {
     }
 }
 
-impl Property for Vec<Part> {
+impl Property for Vec<SpecConstantDescriptor> {
     const EXPECTED: &'static str = "parts of 12 bytes: id, offset and size";
 
     fn from_value(value: &Value) -> Option<Self> {
@@ -67,7 +67,7 @@ impl Property for Vec<Part> {
         let (parts, []) = words.as_chunks() else {
             return None;
         };
-        let part = |&[id, offset, size]: &[u32; 3]| Part { id, offset, size };
+        let part = |&[id, offset, size]: &[u32; 3]| SpecConstantDescriptor { id, offset, size };
         Some(parts.iter().map(part).collect())
     }
 
@@ -81,7 +81,7 @@ impl Property for Vec<Part> {
 
 /// Where a constant lies in the blobs of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SpecConstantLayout {
     /// Its first byte.
     pub start: usize,
     /// How many bytes it has, gaps and padding included.
@@ -137,9 +137,9 @@ impl SpecializationConstants {
     /// # Errors
     ///
     /// When parts overlap or do not ascend, or a blob has another length than they need.
-    pub fn layout(&self) -> Result<Named<Place>, Malformed> {
+    pub fn layout(&self) -> Result<Named<SpecConstantLayout>, Malformed> {
         let mut blob = 0usize;
-        let mut places = Named::default();
+        let mut layouts = Named::default();
         for (name, parts) in self.constants.iter() {
             let fail = |expected, found| {
                 Malformed::new(set::SPECIALIZATION_CONSTANTS, name, expected, found)
@@ -153,8 +153,8 @@ impl SpecializationConstants {
                     let found = format!("one at offset {offset} after one that ends at {size}");
                     return Err(fail("parts in order that do not overlap", found));
                 }
-                let place = start.checked_add(offset);
-                let Some((place, end)) = place.and_then(|p| Some((p, p.checked_add(length)?)))
+                let first = start.checked_add(offset);
+                let Some((first, end)) = first.and_then(|f| Some((f, f.checked_add(length)?)))
                 else {
                     return Err(fail(
                         "parts that fit the address space",
@@ -164,18 +164,18 @@ impl SpecializationConstants {
                 if !part.is_padding() {
                     leaves.push(Leaf {
                         id: part.id,
-                        start: place,
+                        start: first,
                         size: length,
                     });
                 }
                 (size, blob) = (end - start, end);
             }
-            let place = Place {
+            let layout = SpecConstantLayout {
                 start,
                 size,
                 leaves,
             };
-            places.insert(name, place);
+            layouts.insert(name, layout);
         }
         for (set, values) in [
             (set::SPECIALIZATION_DEFAULTS, &self.defaults),
@@ -187,7 +187,7 @@ impl SpecializationConstants {
                 return Err(Malformed::new(set, key::ALL, expected, found));
             }
         }
-        Ok(places)
+        Ok(layouts)
     }
 
     /// Returns the default value of the constant `name`, gaps and padding included. Returns `None` if the
@@ -215,9 +215,9 @@ impl SpecializationConstants {
         name: &str,
     ) -> Result<Option<&'b [u8]>, Malformed> {
         let layout = self.layout()?;
-        Ok(layout.get(name).and_then(|place| {
-            let rest = blob?.get(place.start..)?;
-            rest.get(..place.size)
+        Ok(layout.get(name).and_then(|own| {
+            let rest = blob?.get(own.start..)?;
+            rest.get(..own.size)
         }))
     }
 }

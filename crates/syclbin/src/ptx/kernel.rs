@@ -44,12 +44,12 @@ pub struct Parameter {
     /// What the address of a pointer is a multiple of (`.ptr .align`), if that is more than 1.
     pub align: Option<u64>,
     /// Where it lies among all parameters; `None` from the first on whose size is not known.
-    pub place: Option<Place>,
+    pub layout: Option<ParameterLayout>,
 }
 
 /// Where a parameter lies among all parameters of a kernel, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ParameterLayout {
     /// Its first byte.
     pub offset: u64,
     /// How many it has.
@@ -133,7 +133,7 @@ impl Kernel {
     pub fn parameter_bytes(&self) -> Option<u64> {
         match self.parameters.last() {
             None => Some(0),
-            Some(last) => last.place.map(|place| place.offset + place.size),
+            Some(last) => last.layout.map(|layout| layout.offset + layout.size),
         }
     }
 
@@ -165,8 +165,8 @@ impl Kernel {
                 b"," | b")" if in_list => {
                     if !(words.is_empty() && token == b")") {
                         let mut parameter = Parameter::parse(&words, &kernel.name);
-                        parameter.place = end.and_then(|end| place(end, parameter.ty));
-                        end = parameter.place.map(|place| place.offset + place.size);
+                        parameter.layout = end.and_then(|end| layout(end, parameter.ty));
+                        end = parameter.layout.map(|layout| layout.offset + layout.size);
                         kernel.parameters.push(parameter);
                     }
                     words.clear();
@@ -187,11 +187,11 @@ impl Kernel {
 /// The suffix of a kernel's name for ranges with an offset.
 pub(super) const OFFSET_VARIANT: &str = "_with_offset";
 
-fn place(end: u64, ty: Passed) -> Option<Place> {
+fn layout(end: u64, ty: Passed) -> Option<ParameterLayout> {
     let (size, align) = ty.size_and_align()?;
     let offset = end.checked_next_multiple_of(align)?;
     offset.checked_add(size)?;
-    Some(Place {
+    Some(ParameterLayout {
         offset,
         size,
         align,
@@ -238,7 +238,7 @@ impl Parameter {
             name: Some(name).filter(|name| !made_up && !name.is_empty()),
             ty,
             align,
-            place: None,
+            layout: None,
         }
     }
 }

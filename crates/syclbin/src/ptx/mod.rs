@@ -10,7 +10,7 @@
 //! let module = Module::parse(text)?;
 //! assert_eq!((module.version, module.target), (Version::new(7, 0), Target::new(80)));
 //! let fill = module.kernel("fill").ok_or("no kernel")?;
-//! assert_eq!(fill.parameters[1].place.map(|place| (place.offset, place.size)), Some((8, 4)));
+//! assert_eq!(fill.parameters[1].layout.map(|layout| (layout.offset, layout.size)), Some((8, 4)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -38,7 +38,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use crate::error::{Error, ErrorKind};
-pub use kernel::{Kernel, Kind, Parameter, Passed, Place, Space};
+pub use kernel::{Kernel, Kind, Parameter, ParameterLayout, Passed, Space};
 pub use target::{Suffix, Target};
 use tokens::{Tokens, text};
 pub use variable::Variable;

@@ -111,7 +111,7 @@ fn parameters_lie_one_after_the_other_each_aligned() {
         .param .u64 .ptr .global d, .param .samplerref e, .param .u8 f) { }";
     let module = Module::read(text.as_bytes()).0;
     let kernel = module.kernel("k").unwrap();
-    let places = kernel.parameters.iter().map(|parameter| parameter.place);
+    let places = kernel.parameters.iter().map(|parameter| parameter.layout);
     let places: Vec<_> = places
         .map(|place| place.map(|place| (place.offset, place.size, place.align)))
         .collect();

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Image, Metadata, Owner};
+use super::image::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{slice, v1};
 

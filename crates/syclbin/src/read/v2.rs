@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{Image, Metadata, Owner};
+use super::image::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::offload::{Binary, Entry, ImageKind, Strings};
 use crate::raw::slice;

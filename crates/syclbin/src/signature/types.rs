@@ -162,6 +162,35 @@ pub enum Scalar {
     F64,
 }
 
+impl Type {
+    /// Returns the struct it is, holds or points to.
+    #[must_use]
+    pub fn structure(&self) -> Option<StructId> {
+        match self {
+            Self::Struct(id) => Some(*id),
+            Self::Array { of, .. } => of.structure(),
+            Self::Pointer { pointee, .. }
+            | Self::LocalMemory {
+                element: pointee, ..
+            }
+            | Self::LocalAccessor {
+                element: pointee, ..
+            }
+            | Self::Accessor {
+                element: pointee, ..
+            } => match pointee {
+                Pointee::Element(element) => element.structure(),
+                Pointee::Void | Pointee::Unknown(_) => None,
+            },
+            Self::Scalar(_)
+            | Self::Enum(_)
+            | Self::Vector { .. }
+            | Self::Sampler
+            | Self::KernelHandler => None,
+        }
+    }
+}
+
 impl Scalar {
     /// Returns its bits in memory.
     #[must_use]

@@ -15,7 +15,7 @@ use super::memory_map::MemoryMap;
 use super::merge::Sources;
 use super::types::{Element, Field, Layout, Layouts, StructId};
 use super::{Unsupported, spirv, unsupported};
-use crate::metadata::{self, Part, SpecializationConstants, without_run_prefix};
+use crate::metadata::{self, SpecConstantDescriptor, SpecializationConstants, without_run_prefix};
 use crate::model::AbstractModule;
 use crate::property::{PropertySet, set};
 
@@ -264,7 +264,7 @@ fn device_global(
 /// Returns whether the parts of a constant that the code reads are where `text` has the same.
 fn agree_with_parts(
     declared: &MemoryMap,
-    parts: &[Part],
+    parts: &[SpecConstantDescriptor],
     spirv: Option<&spirv::Module>,
     text: &str,
 ) -> Result<(), Unsupported> {
@@ -284,7 +284,7 @@ fn agree_with_parts(
 
 /// Returns the type of a constant of `size` bytes, from the types that its parts have in the code.
 fn of_parts(
-    parts: &[Part],
+    parts: &[SpecConstantDescriptor],
     size: u64,
     spirv: Option<&spirv::Module>,
     layouts: &mut Layouts,

@@ -1,6 +1,6 @@
 //! Device globals and specialization constants: their types, by the code and by what is recorded.
 
-use syclbin::metadata::{DeviceGlobal, Part, SpecializationConstants};
+use syclbin::metadata::{DeviceGlobal, SpecConstantDescriptor, SpecializationConstants};
 use syclbin::property::set;
 use syclbin::signature::{self, Signatures};
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin, Value};
@@ -100,7 +100,8 @@ fn with_constants(
 ) -> AbstractModule<'static> {
     let mut constants = SpecializationConstants::default();
     for (name, parts) in all {
-        let part = |&(id, offset, size): &(u32, u32, u32)| Part { id, offset, size };
+        let part =
+            |&(id, offset, size): &(u32, u32, u32)| SpecConstantDescriptor { id, offset, size };
         let parts = parts.iter().map(part).collect();
         constants.constants.insert(*name, parts);
     }
@@ -187,7 +188,7 @@ fn constants_of_one_part_are_numbers() {
 
 #[test]
 fn constants_of_equal_parts_are_arrays_and_of_others_structs() {
-    const PADDING: u32 = Part::PADDING;
+    const PADDING: u32 = SpecConstantDescriptor::PADDING;
     let all: &[Constant<'_>] = &[
         ("three", &[(0, 0, 4), (1, 4, 4), (2, 8, 4)]),
         (
@@ -237,7 +238,14 @@ fn the_file_of_constants_is_what_is_tested_here() {
     let all: &[Constant<'_>] = &[
         ("uid0123456789abcdef____ZL6radius", &[(0, 0, 4)]),
         ("_ZN2ns2onE", &[(1, 0, 1)]),
-        ("_Z5mixed", &[(2, 0, 8), (3, 8, 4), (Part::PADDING, 12, 4)]),
+        (
+            "_Z5mixed",
+            &[
+                (2, 0, 8),
+                (3, 8, 4),
+                (SpecConstantDescriptor::PADDING, 12, 4),
+            ],
+        ),
         ("_ZL1s", &[(4, 0, 4), (5, 4, 4)]),
     ];
     let mut file = Syclbin::new(State::Object);

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use syclbin::metadata::{DeviceGlobal, Part, SpecializationConstants, WorkGroupSize};
+use syclbin::metadata::{
+    DeviceGlobal, SpecConstantDescriptor, SpecializationConstants, WorkGroupSize,
+};
 use syclbin::metadata::{Dimensions, Property};
 use syclbin::property::{key, set};
 use syclbin::signature::declaration::Declaration;
@@ -114,7 +116,7 @@ impl Module {
         let id = self.constants.constants.len().try_into().unwrap();
         let size = default.len().try_into().unwrap();
         let offset = 0;
-        let parts = vec![Part { id, offset, size }];
+        let parts = vec![SpecConstantDescriptor { id, offset, size }];
         self.constants.constants.insert(symbol.clone(), parts);
         let defaults = self.constants.defaults.get_or_insert_default();
         defaults.extend_from_slice(default);
@@ -132,18 +134,20 @@ impl Module {
 /// The symbol of a free function that takes nothing: `fill::iota` is `_ZN18__sycl_kernel_fill4iotaEv`.
 fn symbol(name: &str) -> String {
     let prefixed = format!("__sycl_kernel_{name}");
-    match name.contains("::") {
-        true => format!("_ZN{}Ev", parts(&prefixed)),
+    if name.contains("::") {
+        format!("_ZN{}Ev", parts(&prefixed))
+    } else {
         // As of one that is `extern "C"`.
-        false => prefixed,
+        prefixed
     }
 }
 
 /// The symbol of a variable.
 fn variable(name: &str) -> String {
-    match name.contains("::") {
-        true => format!("_ZN{}E", parts(name)),
-        false => format!("_Z{}", parts(name)),
+    if name.contains("::") {
+        format!("_ZN{}E", parts(name))
+    } else {
+        format!("_Z{}", parts(name))
     }
 }
 

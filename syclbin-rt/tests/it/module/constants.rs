@@ -1,7 +1,7 @@
 //! Specialization constants: values that are set before a module is built reach its kernels.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
-use syclbin::metadata::{Part, SpecializationConstants};
+use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 use syclbin_rt::{Arg, ErrorKind, Launch, Module, ModuleBuilder, Queue, Result};
 
 use crate::answer::{constants, file};
@@ -67,7 +67,7 @@ fn a_constant_that_the_code_does_not_have_is_left_out() -> Result<()> {
         return Ok(());
     };
     let mut constants = constants();
-    let part = Part {
+    let part = SpecConstantDescriptor {
         id: 99,
         offset: 0,
         size: 4,
@@ -109,7 +109,7 @@ fn a_size_that_the_code_does_not_have_is_an_error() -> Result<()> {
         return Ok(());
     };
     let mut constants = SpecializationConstants::default();
-    let part = Part {
+    let part = SpecConstantDescriptor {
         id: 5,
         offset: 0,
         size: 8,

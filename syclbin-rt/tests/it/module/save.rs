@@ -1,7 +1,7 @@
 //! Saving: a loaded module becomes a file of native code, which means the same.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
-use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, Part};
+use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecConstantDescriptor};
 use syclbin::property::set;
 use syclbin::verify::{Severity, verify};
 use syclbin::{AbstractModule, Aspect, Image, IrType, State, Syclbin};
@@ -162,7 +162,7 @@ fn constants_and_requirements_of_linked_files_are_those_of_the_saved_one() -> Re
         let sets = &mut file.modules[0].metadata;
         let mut metadata = ModuleMetadata::read(sets).expect("good properties");
         let (id, offset, size) = (0, 0, 4);
-        let part = Part { id, offset, size };
+        let part = SpecConstantDescriptor { id, offset, size };
         let specialization = &mut metadata.specialization;
         specialization.constants.insert(constant, vec![part]);
         specialization.defaults = Some(5i32.to_le_bytes().to_vec());

@@ -76,13 +76,14 @@ fn every_changed_byte_is_read_or_an_error() {
         let mut cases = 0;
         for at in 0..bytes.len() {
             let original = bytes[at];
-            let values: BTreeSet<u8> = match full {
-                true => (0..=255).collect(),
+            let values: BTreeSet<u8> = if full {
+                (0..=255).collect()
+            } else {
                 // Each bit, the ends, and the marks of the text form.
-                false => (0..8)
+                (0..8)
                     .map(|bit| original ^ 1 << bit)
                     .chain([0, 0xff, b'\n', b'=', original.wrapping_add(1)])
-                    .collect(),
+                    .collect()
             };
             let mut changed = 0;
             for value in values.into_iter().filter(|value| *value != original) {

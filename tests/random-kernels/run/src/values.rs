@@ -61,9 +61,10 @@ impl Values {
                 bytes[at / 8] |= 1 << (at % 8);
             }
         }
-        let extended = match signed && value >> (width - 1) & 1 == 1 {
-            true => value | !mask,
-            false => value,
+        let extended = if signed && value >> (width - 1) & 1 == 1 {
+            value | !mask
+        } else {
+            value
         };
         self.log.extend(&extended.to_le_bytes()[..size]);
     }

@@ -84,9 +84,10 @@ impl Draw<'_> {
         let same: Vec<usize> = (0..self.variables.len())
             .filter(|at| self.variables[*at] == of)
             .collect();
-        let at = match same.is_empty() || self.random.percent(20) {
-            true => self.random.below(self.variables.len()),
-            false => *self.random.pick(&same),
+        let at = if same.is_empty() || self.random.percent(20) {
+            self.random.below(self.variables.len())
+        } else {
+            *self.random.pick(&same)
         };
         let from = self.variables[at];
         let (cpp, rust) = (format!("v{at}"), format!("v{at}[i]"));

@@ -356,9 +356,10 @@ impl Body<'_> {
     fn bits(&mut self, ty: &Type, _: &Bits, place: &str, put: bool) {
         let size = self.kernel.size(ty);
         let (at, of) = (self.take(size, put), spelled(self.kernel, ty));
-        self.text += &match put {
-            true => format!("  {{ {of} copied = {place}; PUT({at}, {size}, copied) }}\n"),
-            false => format!("  {{ {of} copied; GET({at}, {size}, copied) {place} = copied; }}\n"),
+        self.text += &if put {
+            format!("  {{ {of} copied = {place}; PUT({at}, {size}, copied) }}\n")
+        } else {
+            format!("  {{ {of} copied; GET({at}, {size}, copied) {place} = copied; }}\n")
         };
     }
 

@@ -83,9 +83,10 @@ impl<'d> DrawType<'d> {
     fn enumeration(&mut self) -> Type {
         let index = self.kernel.enums.len();
         let path = self.some_path();
-        let of: &'static Scalar = match self.random.percent(10) {
-            true => &SCALARS[11],
-            false => self.random.pick(&SCALARS[..INTEGERS]),
+        let of: &'static Scalar = if self.random.percent(10) {
+            &SCALARS[11]
+        } else {
+            self.random.pick(&SCALARS[..INTEGERS])
         };
         self.kernel.enums.push(Enum {
             path,
@@ -106,9 +107,10 @@ impl<'d> DrawType<'d> {
     }
 
     fn some_path(&mut self) -> Vec<String> {
-        match self.random.percent(50) {
-            true => self.path.clone(),
-            false => names::path(self.random),
+        if self.random.percent(50) {
+            self.path.clone()
+        } else {
+            names::path(self.random)
         }
     }
 
@@ -126,9 +128,10 @@ impl<'d> DrawType<'d> {
         let mut members: Vec<Member> = (0..wanted)
             .map(|number| {
                 let name = names::variable(self.random, "m", number, &mut taken);
-                let ty = match bits {
-                    true => self.of_bits(),
-                    false => self.member(depth),
+                let ty = if bits {
+                    self.of_bits()
+                } else {
+                    self.member(depth)
                 };
                 let align = (!packed && !bits && self.random.percent(5))
                     .then(|| *self.random.pick(&[8, 16, 32]));
@@ -224,12 +227,13 @@ impl<'d> DrawType<'d> {
                     of: Box::new(of),
                     count: self.random.between(1, 3),
                 };
-                match self.random.percent(25) {
-                    true => Type::Array {
+                if self.random.percent(25) {
+                    Type::Array {
                         of: Box::new(inner),
                         count: self.random.between(1, 3),
-                    },
-                    false => inner,
+                    }
+                } else {
+                    inner
                 }
             }
             82..90 => self.union(),
@@ -269,9 +273,10 @@ impl<'d> DrawType<'d> {
             };
             let (bits, align) = (of.size * 8, if packed { 8 } else { of.size * 8 });
             let plain = self.random.percent(25);
-            let width = match of.is_bool() {
-                true => 1,
-                false => self.random.between(1, bits),
+            let width = if of.is_bool() {
+                1
+            } else {
+                self.random.between(1, bits)
             };
             // Of more than 64 bits without a gap, clang makes an integer that kernels cannot take.
             if plain || packed && run + width > 64 {

@@ -142,9 +142,10 @@ fn parameter(
     let unnamed = !used && !is_class && random.percent(30);
     Parameter {
         number,
-        name: match unnamed {
-            true => String::new(),
-            false => names::variable(random, "p", number, taken),
+        name: if unnamed {
+            String::new()
+        } else {
+            names::variable(random, "p", number, taken)
         },
         ty,
         passing,

@@ -71,13 +71,14 @@ const PATHS: [&[&str]; 8] = [
 
 /// Namespaces, or none.
 pub(crate) fn path(random: &mut Random) -> Vec<String> {
-    match random.percent(40) {
-        true => Vec::new(),
-        false => random
+    if random.percent(40) {
+        Vec::new()
+    } else {
+        random
             .pick(&PATHS)
             .iter()
             .map(|part| (*part).to_owned())
-            .collect(),
+            .collect()
     }
 }
 

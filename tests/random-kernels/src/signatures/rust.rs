@@ -288,9 +288,10 @@ impl Writer<'_> {
             fields += &format!("{}: {value}, ", names::rust(&member.name));
         }
         // The kernel tells how large it is before all else.
-        let size = match is_base || values == "given" {
-            true => String::new(),
-            false => format!("{values}.size_of::<{spelled}>(); "),
+        let size = if is_base || values == "given" {
+            String::new()
+        } else {
+            format!("{values}.size_of::<{spelled}>(); ")
         };
         let mut bits = String::new();
         for member in &item.members {

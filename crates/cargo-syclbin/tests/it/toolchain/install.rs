@@ -5,7 +5,7 @@ use std::fs;
 use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present, Refreshed};
 use cargo_syclbin::toolchain::install::Source;
-use cargo_syclbin::toolchain::pins::{Member, Part};
+use cargo_syclbin::toolchain::pins::{Member, MemberKind};
 use cargo_syclbin::toolchain::{list, remove};
 use cargo_syclbin::ui::Silent;
 use syclbin_toolchain::{Component, MANIFEST};
@@ -192,7 +192,7 @@ fn a_program_out_of_a_wheel_can_be_started() {
     world.repin("fake-opencl", &[(program, b"program"), (licence, LICENCE)]);
     world.change_pin("fake-opencl", |wheel| {
         let program = Member {
-            part: Part::CudaProgram,
+            kind: MemberKind::CudaProgram,
             path: "bin/ptxas",
             size: 7,
         };

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::Present;
 use cargo_syclbin::toolchain::install::Source;
-use cargo_syclbin::toolchain::pins::{Member, Part};
+use cargo_syclbin::toolchain::pins::{Member, MemberKind};
 use cargo_syclbin::ui::Silent;
 
 use super::world::{LICENCE, World, stem};
@@ -111,7 +111,7 @@ fn a_member_that_climbs_out_is_refused() {
         world.repin("fake-sycl", &content);
         world.change_pin("fake-sycl", |pin| {
             pin.members = Vec::leak(vec![Member {
-                part: Part::Data,
+                kind: MemberKind::Data,
                 path,
                 size: 6,
             }]);

@@ -21,7 +21,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::metadata::{Part, SpecializationConstants};
+use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 use syclbin::ptx::constant_variable;
 use syclbin::signature::mangled;
 
@@ -150,7 +150,7 @@ fn record(constants: &[Constant<'_>]) -> SpecializationConstants {
     for (id, constant) in (0..).zip(constants) {
         let bytes = constant.variable.bytes.as_deref().unwrap_or_default();
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let part = Part {
+        let part = SpecConstantDescriptor {
             id,
             offset: 0,
             size,

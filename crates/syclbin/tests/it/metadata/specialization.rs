@@ -1,14 +1,14 @@
 //! Specialization constants: their place in the blobs, worked out by hand from the rule of the
 //! reference runtime.
 
-use syclbin::metadata::{Leaf, Malformed, Part, SpecializationConstants};
+use syclbin::metadata::{Leaf, Malformed, SpecConstantDescriptor, SpecializationConstants};
 use syclbin::property::{PropertySets, set};
 
 /// The id, the offset and the size of a part.
 type Numbers = (u32, u32, u32);
 
 fn constants(parts: &[(&str, &[Numbers])], defaults: usize) -> SpecializationConstants {
-    let part = |&(id, offset, size): &Numbers| Part { id, offset, size };
+    let part = |&(id, offset, size): &Numbers| SpecConstantDescriptor { id, offset, size };
     SpecializationConstants {
         constants: parts
             .iter()
@@ -27,7 +27,7 @@ fn written_and_read(constants: &SpecializationConstants) -> Result<(), Malformed
     Ok(())
 }
 
-const PAD: u32 = Part::PADDING;
+const PAD: u32 = SpecConstantDescriptor::PADDING;
 
 #[test]
 fn gaps_and_padding_take_up_room_and_are_no_leaves() {
@@ -120,7 +120,7 @@ fn sizes_beyond_every_memory_are_only_counted() {
     let mut huge = constants(&[], 0);
     huge.defaults = None;
     for number in 0..1000 {
-        let part = Part {
+        let part = SpecConstantDescriptor {
             id: number,
             offset: u32::MAX,
             size: u32::MAX,

@@ -60,9 +60,10 @@ fn ended(wrong: Vec<String>) -> ExitCode {
     for line in &wrong {
         eprintln!("wrong: {line}");
     }
-    match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if wrong.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

@@ -9,13 +9,13 @@ const MAX_SIZE: u64 = 1 << 20;
 
 /// Bytes in memory, some of which may be undefined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Memory {
+pub(super) struct Initializer {
     pub(super) bytes: Vec<u8>,
     /// Whether each byte is defined.
     defined: Vec<bool>,
 }
 
-impl Memory {
+impl Initializer {
     /// Returns the bytes of the constant `id` in memory. `steps` bounds the work.
     pub(super) fn of_constant(
         id: u32,

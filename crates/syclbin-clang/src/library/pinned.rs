@@ -1,0 +1,101 @@
+//! The version of the library that is called: where it is, and how it is recognized.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
+
+use crate::{Result, own};
+
+/// The DPC++ version of the library.
+pub(crate) const VERSION: &str = "2026.2.0";
+
+/// The size and the hash identify this version, since the library has neither a build ID nor a version function.
+/// The hash covers its head with the symbol and relocation tables, which differ between any two builds.
+pub(super) const SIZE: u64 = 250_467_448;
+const HEAD: u64 = 64 * 1024;
+pub(super) const HEAD_SHA256: &str =
+    "247a5963e83a2e34699151b49162339fadad6dceabe1215d0fa18bbb2b8a48a0";
+
+/// A file inside the library, at its position in the pinned version.
+pub(crate) struct PinnedFile {
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) sha256: &'static str,
+}
+
+impl PinnedFile {
+    /// Returns its content.
+    pub(crate) fn read(&self, library: &Path) -> Result<Vec<u8>> {
+        check(library, SIZE, HEAD_SHA256)?;
+        let read = || {
+            let mut file = File::open(library)?;
+            file.seek(SeekFrom::Start(self.offset))?;
+            let mut content = Vec::new();
+            file.take(self.size).read_to_end(&mut content)?;
+            std::io::Result::Ok(content)
+        };
+        let content = read()
+            .or_else(|error| own(format!("{} cannot be read: {error}", library.display())))?;
+        if hexadecimal(&Sha256::digest(&content)) == self.sha256 {
+            return Ok(content);
+        }
+        own(format!(
+            "{} is damaged; run `{INSTALL_COMMAND} --force`",
+            library.display()
+        ))
+    }
+}
+
+/// Returns the library that belongs to this program: the library of the same installation, or else of the newest
+/// installation.
+pub(crate) fn find() -> Result<PathBuf> {
+    let beside = std::env::current_exe().ok().and_then(|program| {
+        let folder = program.parent()?.parent()?;
+        Some(folder.join(COMPILER_LIBRARY))
+    });
+    if let Some(beside) = beside.filter(|path| path.is_file()) {
+        return Ok(beside);
+    }
+    let explicit = std::env::var_os(HOME_VARIABLE);
+    let installed = match Home::locate(explicit.as_deref()) {
+        Ok(home) => home.newest(Component::Compiler),
+        Err(error) => return own(error.to_string()),
+    };
+    match installed {
+        Some(installed) => Ok(installed.folder.join(COMPILER_LIBRARY)),
+        None => own(format!(
+            "the compiler library is not installed; run `{INSTALL_COMMAND}`"
+        )),
+    }
+}
+
+/// Rejects every file except the library version that this module was written for.
+pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
+    let read = || {
+        let file = File::open(path)?;
+        let found = file.metadata()?.len();
+        let mut head = Vec::new();
+        file.take(HEAD).read_to_end(&mut head)?;
+        std::io::Result::Ok((found, head))
+    };
+    let (found, head) = match read() {
+        Ok(read) => read,
+        Err(error) => return own(format!("{} cannot be read: {error}", path.display())),
+    };
+    let digest = hexadecimal(&Sha256::digest(&head));
+    if (found, digest.as_str()) == (size, head_sha256) {
+        return Ok(());
+    }
+    own(format!(
+        "{} is not the compiler library of DPC++ {VERSION} (it has {found} bytes, and {size} are expected), \
+         so it is not called; run `{INSTALL_COMMAND} --force`",
+        path.display()
+    ))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,30 @@
+use super::pinned::{HEAD_SHA256, check};
+use super::*;
+use crate::Failure;
+
+#[test]
+fn another_library_is_refused_before_it_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("libsycl-jit.so");
+    std::fs::write(&path, "something else").unwrap();
+    let refused = compile(&path, "k.cpp", Vec::new(), &[], &Code::SpirV);
+    let Err(Failure::Own(text)) = refused else {
+        panic!("it was called");
+    };
+    assert!(
+        text.contains("is not the compiler library of DPC++"),
+        "{text}"
+    );
+    assert!(text.contains("toolchain install --force"), "{text}");
+}
+
+#[test]
+fn a_file_of_the_right_size_and_another_head_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("libsycl-jit.so");
+    std::fs::write(&path, "abc").unwrap();
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(check(&path, 3, abc), Ok(()));
+    assert!(check(&path, 3, HEAD_SHA256).is_err());
+    assert!(check(&path, 4, abc).is_err());
+}

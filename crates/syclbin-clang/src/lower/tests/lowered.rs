@@ -1,0 +1,259 @@
+//! Constants that are lowered.
+
+use syclbin::metadata::SpecConstantDescriptor;
+use syclbin::signature::spirv;
+
+use super::builder::{
+    BOOL, BYTE, Builder, GENERIC, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local,
+};
+use super::{count, is_lowered, part, reference};
+use crate::lower::lower;
+use crate::lower::words::{
+    DECORATION_CPACKED, DECORATION_SPEC_ID, Instruction, Module, STORAGE_FUNCTION, op,
+};
+
+#[test]
+fn the_constants_of_a_real_module_are_lowered_in_the_order_of_their_reads() {
+    let code = reference();
+    assert!(!is_lowered(&code));
+    let lowered = lower(&code).unwrap().unwrap();
+    let mut constants = lowered.constants.constants.iter();
+    assert_eq!(
+        constants.next(),
+        Some((
+            "____ZL7stencil",
+            &vec![part(0, 0, 4), part(1, 4, 4), part(2, 8, 4), part(3, 12, 4)]
+        ))
+    );
+    assert_eq!(
+        constants.next(),
+        Some(("____ZL4gain", &vec![part(4, 0, 8)]))
+    );
+    assert_eq!(
+        constants.next(),
+        Some(("____ZL6offset", &vec![part(5, 0, 4)]))
+    );
+    assert_eq!(constants.next(), None);
+    let stencil = [0.25f32, 0.5, 0.25].map(f32::to_le_bytes).concat();
+    let others = [&1i32.to_le_bytes()[..], &2.5f64.to_le_bytes()];
+    let all = [&stencil[..], &others.concat(), &7i32.to_le_bytes()].concat();
+    assert_eq!(lowered.constants.defaults, Some(all));
+    assert!(lowered.constants.layout().is_ok());
+
+    let code = &lowered.code;
+    assert!(is_lowered(code));
+    assert_eq!(count(code, op::FUNCTION_CALL), 0);
+    assert_eq!(count(code, op::SPEC_CONSTANT), 6);
+    // One composite has the three floats, and one has them and the radius.
+    assert_eq!(count(code, op::SPEC_CONSTANT_COMPOSITE), 2);
+    assert!(
+        lower(code).unwrap().is_none(),
+        "there is nothing more to do"
+    );
+}
+
+#[test]
+fn nothing_stays_that_was_only_there_for_the_calls() {
+    let lowered = lower(&reference()).unwrap().unwrap();
+    let module = Module::parse(&lowered.code).unwrap();
+    let variables = module.instructions.iter();
+    let variables: Vec<u32> = variables
+        .filter(|i| i.opcode == op::VARIABLE)
+        .filter_map(|i| i.operand(2))
+        .collect();
+    // Two built-in inputs and the stencil remain. No symbol text remains; SPIR-V does not even allow it in its
+    // former storage class.
+    let input = 1;
+    assert_eq!(variables, [input, input, STORAGE_FUNCTION]);
+    let defined: Vec<u32> = module
+        .instructions
+        .iter()
+        .flat_map(|i| match i.opcode {
+            op::LABEL => i.operand(0),
+            op::NAME | op::DECORATE => None,
+            _ if i.result().is_some() => i.result(),
+            _ => i.operand(1),
+        })
+        .chain([1]) // the set of extended instructions
+        .collect();
+    for instruction in &module.instructions {
+        if let (op::NAME | op::DECORATE, Some(id)) = (instruction.opcode, instruction.operand(0)) {
+            assert!(defined.contains(&id), "{id} has a name, and is nowhere");
+        }
+    }
+}
+
+#[test]
+fn a_bool_is_a_constant_that_is_true_or_false() {
+    for (byte, expected, other) in [
+        (1, op::SPEC_CONSTANT_TRUE, op::SPEC_CONSTANT_FALSE),
+        (0, op::SPEC_CONSTANT_FALSE, op::SPEC_CONSTANT_TRUE),
+    ] {
+        let lowered = one(BOOL, |b| b.global(op::CONSTANT, BYTE, &[byte]));
+        let lowered = lowered.lower().unwrap();
+        assert_eq!(count(&lowered.code, expected), 1);
+        assert_eq!(count(&lowered.code, other), 0);
+        let constants = lowered.constants.constants;
+        assert_eq!(
+            constants.get("____ZN2nsL6radiusE"),
+            Some(&vec![part(0, 0, 1)])
+        );
+        assert_eq!(
+            lowered.constants.defaults,
+            Some(vec![u8::try_from(byte).unwrap()])
+        );
+    }
+}
+
+#[test]
+fn gaps_and_the_end_of_a_struct_are_part_of_the_value_and_not_of_the_device() {
+    let pair = |builder: &mut Builder| {
+        let byte = builder.global(op::CONSTANT, BYTE, &[0xab]);
+        let long = builder.global(op::CONSTANT, LONG, &[1, 2]);
+        let int = builder.global(op::CONSTANT, INT, &[3]);
+        builder.global(op::CONSTANT_COMPOSITE, PAIR, &[byte, long, int])
+    };
+    let lowered = one(PAIR, pair).lower().unwrap();
+    let parts = vec![
+        part(0, 0, 1),
+        part(1, 8, 8),
+        part(2, 16, 4),
+        part(SpecConstantDescriptor::PADDING, 20, 4),
+    ];
+    let constants = &lowered.constants;
+    assert_eq!(constants.constants.iter().next().unwrap().1, &parts);
+    let mut bytes = [0; 24];
+    bytes[0] = 0xab;
+    bytes[8] = 1;
+    bytes[12] = 2;
+    bytes[16] = 3;
+    assert_eq!(constants.defaults, Some(bytes.to_vec()));
+    // Its value is stored as the call would have stored it.
+    assert_eq!(count(&lowered.code, op::STORE), 1);
+}
+
+#[test]
+fn parts_without_a_value_are_left_out() {
+    let pair = |builder: &mut Builder| {
+        let byte = builder.global(op::UNDEF, BYTE, &[]);
+        let long = builder.global(op::CONSTANT_NULL, LONG, &[]);
+        let int = builder.global(op::UNDEF, INT, &[]);
+        builder.global(op::CONSTANT_COMPOSITE, PAIR, &[byte, long, int])
+    };
+    let lowered = one(PAIR, pair).lower().unwrap();
+    let parts = vec![part(0, 8, 8), part(SpecConstantDescriptor::PADDING, 16, 8)];
+    let constants = &lowered.constants;
+    assert_eq!(constants.constants.iter().next().unwrap().1, &parts);
+    assert_eq!(constants.defaults, Some(vec![0; 24]));
+    assert_eq!(count(&lowered.code, op::SPEC_CONSTANT), 1);
+}
+
+#[test]
+fn a_packed_struct_has_no_gaps() {
+    let mut builder = one(PAIR, |b| b.global(op::CONSTANT_NULL, PAIR, &[]));
+    let packed = Instruction::new(op::DECORATE, [PAIR, DECORATION_CPACKED]);
+    builder.globals.insert(0, packed); // it only has to come before functions
+    let code = builder.build();
+    let mut module = Module::parse(&code).unwrap();
+    let all = &mut module.instructions;
+    let at = all
+        .iter()
+        .position(|i| i.operands == [PAIR, DECORATION_CPACKED]);
+    let packed = all.remove(at.unwrap());
+    all.insert(1, packed);
+    let code = module.to_bytes().unwrap();
+    let lowered = lower(&code).unwrap().unwrap();
+    let parts = vec![part(0, 0, 1), part(1, 1, 8), part(2, 9, 4)];
+    assert_eq!(lowered.constants.constants.iter().next().unwrap().1, &parts);
+}
+
+#[test]
+fn the_same_constant_read_twice_is_one() {
+    let mut builder = Builder::of(INT);
+    let (first, second) = (builder.text("_Z1a"), builder.text("_Z1b"));
+    let default = builder.global(op::CONSTANT, INT, &[5]);
+    let value = builder.variable(default);
+    for id in [second, first, second] {
+        builder.read(id, value);
+    }
+    let lowered = builder.lower().unwrap();
+    assert_eq!(count(&lowered.code, op::SPEC_CONSTANT), 2);
+    assert_eq!(count(&lowered.code, op::COPY_OBJECT), 3);
+    assert!(lowered.constants.constants.names().eq(["_Z1b", "_Z1a"]));
+
+    let default = builder.global(op::CONSTANT, INT, &[6]);
+    let other = builder.variable(default);
+    builder.read(first, other);
+    assert_eq!(
+        builder.refused(),
+        "specialization constant a, which blur reads, cannot be lowered: its reads differ in type or \
+         default value; pass the value as a kernel argument instead"
+    );
+}
+
+#[test]
+fn symbols_are_followed_through_local_variables_of_unoptimized_code() {
+    let lowered = through_a_local(false, 1).lower().unwrap();
+    assert!(lowered.constants.constants.names().eq(["_Z1a"]));
+    for opcode in [
+        op::VARIABLE,
+        op::STORE,
+        op::LOAD,
+        op::BITCAST,
+        op::PTR_CAST_TO_GENERIC,
+        op::FUNCTION_CALL,
+    ] {
+        assert_eq!(count(&lowered.code, opcode), 0, "opcode {opcode}");
+    }
+    let unknown = "which one is only known when the kernel runs";
+    for (volatile, stores) in [(false, 2), (false, 0), (true, 1)] {
+        let refused = through_a_local(volatile, stores).refused();
+        assert!(refused.contains(unknown), "{refused}");
+    }
+}
+
+#[test]
+fn calls_with_other_effects_stay() {
+    let mut builder = Builder::of(INT);
+    let id = builder.text("_Z1a");
+    let default = builder.global(op::CONSTANT, INT, &[5]);
+    let value = builder.variable(default);
+    let other_function = 30;
+    let buffer = builder.inside(op::FUNCTION_CALL, TO_BYTE, &[other_function]);
+    builder.inside(op::FUNCTION_CALL, INT, &[READ, id, value, buffer]);
+    let lowered = builder.lower().unwrap();
+    assert_eq!(count(&lowered.code, op::FUNCTION_CALL), 1);
+}
+
+#[test]
+fn a_pointer_type_uses_only_its_pointee() {
+    let pointer = Instruction::new(op::TYPE_POINTER, [TO_BYTE, GENERIC, BYTE]);
+    assert_eq!(pointer.uses(), [BYTE]);
+}
+
+#[test]
+fn code_without_constants_and_what_is_no_code_stay_as_they_are() {
+    let lowered = lower(&reference()).unwrap().unwrap();
+    assert!(lower(&lowered.code).unwrap().is_none());
+    for bytes in [&[][..], &[1, 2, 3], b"\x7fELF", &spirv::MAGIC_BYTES] {
+        assert!(lower(bytes).unwrap().is_none());
+    }
+}
+
+#[test]
+fn decorations_stand_before_types_and_constants_before_functions() {
+    let lowered = lower(&reference()).unwrap().unwrap();
+    let module = Module::parse(&lowered.code).unwrap();
+    let all = &module.instructions;
+    let first = |opcode: u16| all.iter().position(|i| i.opcode == opcode).unwrap();
+    let last = |opcode: u16| all.iter().rposition(|i| i.opcode == opcode).unwrap();
+    assert!(last(op::DECORATE) < first(op::TYPE_INT));
+    assert!(last(op::SPEC_CONSTANT_COMPOSITE) < first(op::FUNCTION));
+    let decorated = all.iter().filter_map(|i| match i.operands[..] {
+        [id, DECORATION_SPEC_ID, number] if i.opcode == op::DECORATE => Some((id, number)),
+        _ => None,
+    });
+    let constants = all.iter().filter(|i| i.opcode == op::SPEC_CONSTANT);
+    let expected = constants.filter_map(Instruction::result).zip(0..);
+    assert!(decorated.eq(expected));
+}

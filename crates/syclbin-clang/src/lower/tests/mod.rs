@@ -1,0 +1,34 @@
+mod builder;
+mod lowered;
+mod refused;
+
+use syclbin::metadata::SpecConstantDescriptor;
+use syclbin::signature::spirv::{self, Import};
+
+use super::words::Module;
+
+/// Returns the SPIR-V of tests/files/constants.cpp, as the compiler library made it.
+fn reference() -> Vec<u8> {
+    let bytes = test_files::read("constants.object.syclbin");
+    let file = syclbin::read::parse(&bytes).unwrap();
+    file.modules[0].images[0].bytes.to_vec()
+}
+
+fn part(id: u32, offset: u32, size: u32) -> SpecConstantDescriptor {
+    SpecConstantDescriptor { id, offset, size }
+}
+
+fn is_lowered(code: &[u8]) -> bool {
+    let imports = spirv::unresolved_imports(code);
+    imports.is_ok_and(|imports| {
+        let mut imports = imports.iter();
+        imports.all(|symbol| Import::of(symbol) != Import::SpecializationConstant)
+    })
+}
+
+/// Returns the number of instructions with this opcode.
+fn count(code: &[u8], opcode: u16) -> usize {
+    let module = Module::parse(code).unwrap();
+    let all = module.instructions.iter();
+    all.filter(|i| i.opcode == opcode).count()
+}

@@ -1,0 +1,168 @@
+//! Constants that cannot be lowered, and damaged modules.
+
+use syclbin::signature::spirv::Import;
+
+use super::builder::{
+    BYTE, Builder, CROSS_WORKGROUP, FIRST, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local,
+};
+use super::reference;
+use crate::lower::index::Index;
+use crate::lower::lower;
+use crate::lower::words::{Instruction, Module, op};
+
+#[test]
+fn what_cannot_be_lowered_is_named() {
+    let pointer = one(TO_BYTE, |b| b.global(op::CONSTANT_NULL, TO_BYTE, &[]));
+    assert_eq!(
+        pointer.refused(),
+        "specialization constant ns::radius, which blur reads, cannot be lowered: it has a pointer, \
+         which SPIR-V cannot specialize; pass the value as a kernel argument instead"
+    );
+    let other = one(LONG, |b| b.global(op::CONSTANT, INT, &[1]));
+    assert!(other.refused().contains("is not that of its default value"));
+    let unknown = one(INT, |b| b.global(op::SPEC_CONSTANT, INT, &[1]));
+    assert!(unknown.refused().contains("is not known to the compiler"));
+
+    let mut builder = Builder::of(INT);
+    let id = builder.text("_Z1a");
+    let elsewhere = builder.global(op::VARIABLE, TO_BYTE, &[CROSS_WORKGROUP]);
+    builder.read(id, elsewhere);
+    let refused = builder.refused();
+    assert!(refused.contains("constant a, which blur reads,"));
+    assert!(refused.contains("its default value is not in this source"));
+}
+
+#[test]
+fn a_constant_that_depends_on_the_run_is_refused() {
+    let mut builder = Builder::of(INT);
+    let (a, b) = (builder.text("_Z1a"), builder.text("_Z1b"));
+    let default = builder.global(op::CONSTANT, INT, &[5]);
+    let value = builder.variable(default);
+    let either = builder.inside(op::PHI, TO_BYTE, &[a, 22, b, 22]);
+    builder.read(either, value);
+    assert_eq!(
+        builder.refused(),
+        "a specialization constant, which blur reads, cannot be lowered: which one is only known when \
+         the kernel runs; pass the value as a kernel argument instead"
+    );
+}
+
+#[test]
+fn a_read_other_than_by_a_call_is_refused() {
+    let mut builder = one(INT, |b| b.global(op::CONSTANT, INT, &[5]));
+    builder.inside(op::COPY_OBJECT, TO_BYTE, &[READ]);
+    assert!(builder.refused().contains("it is read in an unknown way"));
+    let mut builder = Builder::of(INT);
+    builder.inside(op::FUNCTION_CALL, INT, &[READ, 1]);
+    assert!(builder.refused().contains("it is read in an unknown way"));
+}
+
+#[test]
+fn circles_and_enormous_types_are_no_trouble() {
+    // Casts in a circle, and a local variable whose aliases form a circle.
+    let mut builder = Builder::of(INT);
+    let (a, b) = (FIRST + 1, FIRST + 2);
+    builder.inside(op::BITCAST, TO_BYTE, &[b]);
+    builder.inside(op::BITCAST, TO_BYTE, &[a]);
+    builder.read(a, b);
+    assert!(builder.refused().contains("only known when"));
+
+    // Arrays of arrays, 2 to the power of 8 * 32 bytes.
+    let refused = one(PAIR, |builder| {
+        let count = builder.global(op::CONSTANT, INT, &[u32::MAX]);
+        let mut ty = BYTE;
+        for _ in 0..8 {
+            let array = builder.id();
+            let instruction = Instruction::new(op::TYPE_ARRAY, [array, ty, count]);
+            builder.globals.push(instruction);
+            ty = array;
+        }
+        builder.global(op::CONSTANT_NULL, ty, &[])
+    });
+    assert!(refused.refused().contains("not known to the compiler"));
+
+    // A struct in a struct, a hundred thousand levels deep, and a value of the same depth.
+    let deep = one(PAIR, |builder| {
+        let (mut ty, mut value) = (INT, builder.global(op::CONSTANT, INT, &[1]));
+        for _ in 0..100_000 {
+            let outer = builder.id();
+            builder
+                .globals
+                .push(Instruction::new(op::TYPE_STRUCT, [outer, ty]));
+            value = builder.global(op::CONSTANT_COMPOSITE, outer, &[value]);
+            ty = outer;
+        }
+        value
+    });
+    assert!(deep.refused().contains("not known to the compiler"));
+}
+
+#[test]
+fn parts_beyond_what_an_instruction_can_say_are_refused() {
+    for (length, expected) in [(65_532u32, true), (65_533, false)] {
+        let mut builder = Builder::of(PAIR);
+        let id = builder.text("_Z1a");
+        let count = builder.global(op::CONSTANT, INT, &[length]);
+        let array = builder.id();
+        let instruction = Instruction::new(op::TYPE_ARRAY, [array, BYTE, count]);
+        builder.globals.push(instruction);
+        let value = builder.global(op::CONSTANT_NULL, array, &[]);
+        let value = builder.variable(value);
+        builder.value = array;
+        builder.read(id, value);
+        match builder.lower() {
+            Ok(_) => assert!(expected, "{length} parts"),
+            Err(refused) => {
+                assert!(refused.contains("more parts than SPIR-V can say"));
+                assert!(!expected, "{length} parts: {refused}");
+            }
+        }
+    }
+}
+
+/// Any input gives an answer, and lowered code never reads a constant by a call.
+#[test]
+fn damaged_modules_end_in_an_answer() {
+    let mut outcomes = [0; 3];
+    let mut check = |code: &[u8]| {
+        outcomes[match lower(code) {
+            Ok(Some(lowered)) => {
+                let module = Module::parse(&lowered.code).expect("it wrote no SPIR-V");
+                let imports = Index::of(&module).imports;
+                let mut names = imports.iter().map(|(_, name)| name.as_str());
+                assert!(
+                    names.all(|name| Import::of(name) != Import::SpecializationConstant),
+                    "a read of a constant stayed"
+                );
+                0
+            }
+            Ok(None) => 1,
+            Err(_) => 2,
+        }] += 1;
+    };
+    let local = through_a_local(false, 1).build();
+    for code in [reference(), local] {
+        for at in 0..code.len() {
+            let mut damaged = code.clone();
+            for flipped in [1, 0xff] {
+                damaged[at] = code[at] ^ flipped;
+                check(&damaged);
+            }
+            damaged[at] = 0;
+            check(&damaged);
+        }
+        for at in (0..code.len()).step_by(4) {
+            check(&code[..at]);
+            // An id replaces another id.
+            for id in [9u32, 102, u32::MAX] {
+                let mut damaged = code.clone();
+                damaged[at..at + 4].copy_from_slice(&id.to_le_bytes());
+                check(&damaged);
+            }
+        }
+    }
+    assert!(
+        outcomes.iter().all(|count| *count > 100),
+        "lowered, left alone, refused: {outcomes:?}"
+    );
+}

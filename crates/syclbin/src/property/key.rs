@@ -1,0 +1,62 @@
+//! Names of keys, as files spell them.
+
+/// [`State`](crate::State), in [`GLOBAL`](super::set::GLOBAL).
+pub const STATE: &str = "state";
+/// [`IrType`](crate::IrType), in [`IR_MODULE`](super::set::IR_MODULE).
+pub const TYPE: &str = "type";
+/// A target triple.
+pub const TARGET: &str = "target";
+/// An architecture.
+pub const ARCH: &str = "arch";
+/// Numbers of aspects, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+pub const ASPECTS: &str = "aspects";
+/// Numbers of targets, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+pub const FIXED_TARGET: &str = "fixed_target";
+/// A work-group size of 64-bit numbers, in
+/// [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+pub const REQD_WORK_GROUP_SIZE_64: &str = "reqd_work_group_size_uint64_t";
+/// A work-group size of 32-bit numbers, in
+/// [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS) of old compilers, and after a
+/// kernel's name and `@` in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+pub const REQD_WORK_GROUP_SIZE: &str = "reqd_work_group_size";
+/// How many dimensions a kernel has; in both of these sets.
+pub const WORK_GROUP_NUM_DIM: &str = "work_group_num_dim";
+/// A sub-group size; in both of these sets.
+pub const REQD_SUB_GROUP_SIZE: &str = "reqd_sub_group_size";
+/// After a kernel's name and `@`, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+pub const MAX_WORK_GROUP_SIZE: &str = "max_work_group_size";
+/// After a kernel's name and `@`, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+pub const MAX_LINEAR_WORK_GROUP_SIZE: &str = "max_linear_work_group_size";
+/// After a device global's identifier and `@`, in
+/// [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+pub const GLOBAL_ID_MAPPING: &str = "global_id_mapping";
+/// Matrix types, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+pub const JOINT_MATRIX: &str = "joint_matrix";
+/// Matrix operations, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+pub const JOINT_MATRIX_MAD: &str = "joint_matrix_mad";
+/// A target, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+pub const COMPILE_TARGET: &str = "compile_target";
+/// The only key of the sets of specialization constants' values.
+pub const ALL: &str = "all";
+/// The only key of [`DEVICELIB_REQ_MASK`](super::set::DEVICELIB_REQ_MASK).
+pub const DEVICELIB_REQ_MASK: &str = "DeviceLibReqMask";
+/// The only key of [`DEVICELIB_METADATA`](super::set::DEVICELIB_METADATA).
+pub const BFLOAT16: &str = "bfloat16";
+/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+pub const IS_ESIMD_IMAGE: &str = "isEsimdImage";
+/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES) of old compilers.
+pub const REGISTER_ALLOC_MODE: &str = "sycl-register-alloc-mode";
+/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+pub const GRF_SIZE: &str = "sycl-grf-size";
+/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+pub const OPT_LEVEL: &str = "optLevel";
+/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+pub const SAN_USED: &str = "sanUsed";
+/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+pub const SPEC_CONSTS_REPLACED: &str = "specConstsReplacedWithDefault";
+/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+pub const ID_QUERIES_RANGE: &str = "idQueriesRange";
+/// In [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
+pub const VIRTUAL_FUNCTIONS_SET: &str = "virtual-functions-set";
+/// In [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
+pub const USES_VIRTUAL_FUNCTIONS_SET: &str = "uses-virtual-functions-set";

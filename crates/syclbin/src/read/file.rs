@@ -1,0 +1,277 @@
+//! A file whose records are read on request.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::image::{Image, Metadata, Owner};
+use super::limits::Limits;
+use super::module::{AbstractModule, NO_STRINGS, Parts};
+use super::{v1, v2};
+use crate::container::Container;
+use crate::error::{Error, ErrorKind};
+use crate::model::{self, Syclbin};
+use crate::offload::{Binary, Entry, ImageKind, Strings};
+use crate::raw::{offload_binary, v1 as raw};
+
+/// Before mid-2025, DPC++ had the number for SYCLBIN that LLVM now has for SPIR-V.
+const SYCLBIN_2025: ImageKind = ImageKind::SPIRV;
+
+/// A file whose frame has been checked. Its records are read and checked on request.
+#[derive(Clone, Debug)]
+pub struct File<'a> {
+    container: Container,
+    layout: Layout<'a>,
+    // Few wrappers have any, and the others should open fast.
+    more: Option<Box<More<'a>>>,
+}
+
+/// Content of a wrapper besides SYCLBIN.
+#[derive(Clone, Debug)]
+struct More<'a> {
+    strings: Strings<'a>,
+    foreign: Vec<Entry<'a>>,
+}
+
+#[derive(Clone, Debug)]
+enum Layout<'a> {
+    V1(v1::Tables<'a>),
+    V2(Box<v2::Entries<'a>>),
+}
+
+impl Layout<'_> {
+    /// Returns the header. In version 2, which has none, each entry is one record and belongs to one module.
+    fn header(&self) -> raw::FileHeader {
+        match self {
+            Self::V1(tables) => tables.header(),
+            Self::V2(entries) => raw::FileHeader {
+                metadata_byte_table_size: entries.size,
+                ir_module_count: u32::MAX,
+                native_device_code_image_count: u32::MAX,
+                ..raw::FileHeader::default()
+            },
+        }
+    }
+}
+
+impl<'a> File<'a> {
+    /// Detects the container and locates its parts.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are not a SYCLBIN file, or a part lies outside of them. In version 2, also when the
+    /// strings of an entry do not say what it is.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.starts_with(&raw::MAGIC) {
+            let tables = v1::Tables::locate(bytes, 0)?;
+            return Ok(Self::new(Container::Bare, Layout::V1(tables)));
+        }
+        if !bytes.starts_with(&offload_binary::MAGIC) {
+            let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..bytes.len().min(4)]);
+            return Err(Error::new("file", 0, kind));
+        }
+        let binary = Binary::parse(bytes)?;
+        if binary.count == 0 {
+            let kind = ErrorKind::Record("it has no entries".into());
+            return Err(Error::new("OffloadBinary header", 24, kind));
+        }
+        let entry = binary.raw_entry(0)?;
+        let image = binary.image(&entry, 0)?;
+        let kind = ImageKind(entry.image_kind);
+        if !image.starts_with(&raw::MAGIC)
+            && let Some(mut entries) = v2::Entries::sort(&binary)?
+        {
+            let more = More {
+                strings: core::mem::take(&mut entries.strings),
+                foreign: core::mem::take(&mut entries.foreign),
+            };
+            return Ok(Self {
+                container: Container::Version2,
+                more: Some(Box::new(more)),
+                layout: Layout::V2(Box::new(entries)),
+            });
+        }
+        if ![ImageKind::SYCLBIN, SYCLBIN_2025].contains(&kind) {
+            let record = Owner::Entry(0).to_string();
+            let kind = ErrorKind::ImageKind(kind.0);
+            return Err(Error::new(record, binary.entry_at(0), kind));
+        }
+        let tables = v1::Tables::locate(image, entry.image_offset)?;
+        let container = match binary.version {
+            1 => Container::OffloadBinary1,
+            _ => Container::OffloadBinary2,
+        };
+        let mut file = Self::new(container, Layout::V1(tables));
+        if entry.string_count > 0 || binary.count > 1 {
+            file.more = Some(Box::new(More::read(&binary)?));
+        }
+        Ok(file)
+    }
+
+    fn new(container: Container, layout: Layout<'a>) -> Self {
+        Self {
+            container,
+            layout,
+            more: None,
+        }
+    }
+
+    /// Returns the container that wraps the file.
+    #[must_use]
+    pub fn container(&self) -> Container {
+        self.container
+    }
+
+    /// Returns the properties of the whole file.
+    ///
+    /// # Errors
+    ///
+    /// When they lie outside of their table.
+    pub fn global(&self) -> Result<Metadata<'a>, Error> {
+        match &self.layout {
+            Layout::V1(tables) => tables.global(),
+            Layout::V2(entries) => Ok(entries.global),
+        }
+    }
+
+    /// Returns the strings of the wrapper that SYCLBIN gives no meaning to. In version 1 these belong to the
+    /// wrapper's entry, in version 2 to the entry of the global metadata.
+    #[must_use]
+    pub fn strings(&self) -> &Strings<'a> {
+        self.more.as_ref().map_or(&NO_STRINGS, |more| &more.strings)
+    }
+
+    /// Returns the entries of the wrapper that do not belong to SYCLBIN.
+    #[must_use]
+    pub fn foreign(&self) -> &[Entry<'a>] {
+        self.more.as_ref().map_or(&[], |more| &more.foreign)
+    }
+
+    /// Returns the number of abstract modules.
+    #[must_use]
+    pub fn module_count(&self) -> usize {
+        match &self.layout {
+            Layout::V1(tables) => tables.module_count(),
+            Layout::V2(entries) => entries.modules.len(),
+        }
+    }
+
+    /// Returns the abstract module `index`.
+    ///
+    /// # Errors
+    ///
+    /// When the file has no module of this index, or its header claims what is not there.
+    pub fn module(&self, index: usize) -> Result<AbstractModule<'_, 'a>, Error> {
+        if index >= self.module_count() {
+            let kind = ErrorKind::Records {
+                start: index as u64,
+                count: 1,
+                what: "abstract modules",
+                available: self.module_count() as u64,
+            };
+            return Err(Error::new(Owner::Module(index).to_string(), 0, kind));
+        }
+        let parts = match &self.layout {
+            Layout::V1(tables) => Parts::V1(tables, tables.module(index)?),
+            Layout::V2(entries) => Parts::V2(&entries.modules[index]),
+        };
+        Ok(AbstractModule { index, parts })
+    }
+
+    /// Returns all abstract modules, in order.
+    ///
+    /// # Errors
+    ///
+    /// Each item fails as [`Self::module`] does.
+    pub fn modules(&self) -> impl Iterator<Item = Result<AbstractModule<'_, 'a>, Error>> {
+        (0..self.module_count()).map(|index| self.module(index))
+    }
+
+    /// Returns where the SYCLBIN header starts, or 0 in version 2, which has no header.
+    pub(crate) fn offset(&self) -> u64 {
+        match &self.layout {
+            Layout::V1(tables) => tables.base,
+            Layout::V2(_) => 0,
+        }
+    }
+
+    /// Returns how many IR images and how many native images there are, whichever modules claim them.
+    pub(crate) fn image_counts(&self) -> (usize, usize) {
+        match &self.layout {
+            Layout::V1(tables) => tables.image_counts(),
+            Layout::V2(entries) => entries.modules.iter().fold((0, 0), |(ir, native), module| {
+                (ir + module.ir.len(), native + module.native.len())
+            }),
+        }
+    }
+
+    /// Returns each image once, whichever modules claim it. Empty in version 2, where the wrapper's entries
+    /// are the images.
+    pub(crate) fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
+        let tables = match &self.layout {
+            Layout::V1(tables) => Some(tables),
+            Layout::V2(_) => None,
+        };
+        tables.into_iter().flat_map(|tables| {
+            let (ir, native) = tables.image_counts();
+            (0..ir)
+                .map(|index| (false, index))
+                .chain((0..native).map(|index| (true, index)))
+                .map(|(native, index)| tables.image(native, index))
+        })
+    }
+
+    /// Reads everything, with all property sets.
+    ///
+    /// # Errors
+    ///
+    /// When a record does not hold together, or several records claim the same bytes. No writer shares bytes,
+    /// and a small file must not expand to a huge one.
+    pub fn to_model(&self) -> Result<Syclbin<'a>, Error> {
+        let mut budget = Limits::new(&self.layout.header());
+        let global = budget.metadata(self.global()?)?;
+        let mut modules = Vec::new();
+        for module in self.modules() {
+            let module = module?;
+            budget.images(&module)?;
+            let metadata = budget.metadata(module.metadata()?)?;
+            let mut images = Vec::new();
+            for image in module.images() {
+                let image = image?;
+                images.push(model::Image {
+                    native: image.native,
+                    metadata: budget.metadata(image.metadata)?,
+                    bytes: Cow::Borrowed(image.bytes),
+                    strings: image.strings,
+                });
+            }
+            modules.push(model::AbstractModule {
+                metadata,
+                images,
+                strings: module.strings().clone(),
+            });
+        }
+        Ok(Syclbin {
+            global,
+            modules,
+            strings: self.strings().clone(),
+            foreign: self.foreign().to_vec(),
+        })
+    }
+}
+
+impl<'a> More<'a> {
+    /// The strings of the first entry, and the other entries.
+    fn read(binary: &Binary<'a>) -> Result<Self, Error> {
+        let mut entries = binary.entries();
+        let strings = match entries.next() {
+            Some(first) => first?.strings,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            strings,
+            foreign: entries.collect::<Result<_, _>>()?,
+        })
+    }
+}

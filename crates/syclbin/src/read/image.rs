@@ -1,0 +1,110 @@
+//! An image of a file, and property sets that have not been read yet.
+
+use alloc::format;
+use core::fmt;
+
+use crate::error::Error;
+use crate::offload::Strings;
+use crate::property::PropertySets;
+use crate::raw::offload_binary;
+
+/// An image of a [`File`].
+#[derive(Clone, Debug)]
+pub struct Image<'a> {
+    pub(super) native: bool,
+    pub(super) metadata: Metadata<'a>,
+    pub(super) bytes: &'a [u8],
+    pub(super) offset: u64,
+    pub(super) strings: Strings<'a>,
+}
+
+impl<'a> Image<'a> {
+    /// Returns whether it is a native image; otherwise it is an IR module.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.native
+    }
+
+    /// Returns the metadata that the file has for it.
+    #[must_use]
+    pub fn metadata(&self) -> Metadata<'a> {
+        self.metadata
+    }
+
+    /// Returns the code.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Returns the owner of the image, for messages.
+    pub(crate) fn owner(&self) -> Owner {
+        self.metadata.owner
+    }
+
+    /// Returns where the code starts in the file.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Returns the strings of its entry that SYCLBIN gives no meaning to; version 1 has none.
+    #[must_use]
+    pub fn strings(&self) -> &Strings<'a> {
+        &self.strings
+    }
+}
+
+/// Property sets that have not been read yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Metadata<'a> {
+    pub(super) owner: Owner,
+    pub(super) text: &'a [u8],
+    pub(super) offset: u64,
+}
+
+impl<'a> Metadata<'a> {
+    /// Returns the text form.
+    #[must_use]
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// Returns where the text starts in the file.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Reads the text.
+    ///
+    /// # Errors
+    ///
+    /// When a line does not follow the grammar. The error has the offset of the line in the file.
+    pub fn parse(&self) -> Result<PropertySets<'a>, Error> {
+        PropertySets::parse(self.text)
+            .map_err(|error| error.within(format!("{}: metadata", self.owner), self.offset))
+    }
+}
+
+/// The owner of a record, for errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owner {
+    File,
+    Module(usize),
+    Ir(usize),
+    Native(usize),
+    Entry(usize),
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File => write!(f, "SYCLBIN file header"),
+            Self::Module(index) => write!(f, "abstract module {index}"),
+            Self::Ir(index) => write!(f, "IR module {index}"),
+            Self::Native(index) => write!(f, "native image {index}"),
+            Self::Entry(index) => write!(f, "{} {index}", offload_binary::Entry::RECORD),
+        }
+    }
+}

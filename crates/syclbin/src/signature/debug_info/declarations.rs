@@ -1,0 +1,235 @@
+//! The declarations of kernels and the types of variables that a host can reach.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{
+    DebugInfo, GLOBAL_VARIABLE, MAX_DEPTH, TEMPLATE_PARAMETER, TYPE_FUNCTION, TYPE_POINTER,
+    TYPE_QUALIFIER, TYPE_TEMPLATE,
+};
+use crate::signature::cpp::{self, Spelled};
+use crate::signature::declaration::{Declaration, DeclaredParameter};
+use crate::signature::mangled;
+use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
+
+const STORAGE_WORKGROUP: u32 = 4;
+/// The member of every functor that asks for a `kernel_handler`.
+const HANDLER: &str = "_specialization_constants_buffer";
+/// What a host can reach a variable through; the first argument is the type of its value.
+const OF_VARIABLES: [&str; 2] = [
+    "sycl::ext::oneapi::experimental::device_global<",
+    "sycl::specialization_id<",
+];
+
+impl<'m> DebugInfo<'m> {
+    /// Returns the variables that a host may reach, by their identifiers. Identifiers of device globals are
+    /// in the code; specialization constants are known by their symbols.
+    pub(super) fn variables_of_hosts(&self) -> Vec<(String, &'m Extended)> {
+        let hosts = self.module.host_names().map(|(name, id)| (id, name));
+        let hosts = BTreeMap::from_iter(hosts);
+        let all = self.instructions.values();
+        let variables = all.filter(|e| e.instruction == GLOBAL_VARIABLE);
+        let named = variables.filter_map(|e| {
+            let name = match hosts.get(e.operands.get(7)?) {
+                Some(name) => mangled::without_source(name).to_string(),
+                None => match (
+                    self.string(e.operands.get(6))?,
+                    self.string(e.operands.first())?,
+                ) {
+                    ("", name) => format!("_Z{}{name}", name.len()),
+                    (linkage, _) => linkage.to_string(),
+                },
+            };
+            self.spend(&name)?;
+            Some((name, *e))
+        });
+        named.collect()
+    }
+
+    /// Returns the type of the value of a variable that a host can reach.
+    pub(super) fn value_type(&mut self, variable: &Extended) -> Option<String> {
+        let mut ty = self.instructions.get(variable.operands.get(1)?).copied()?;
+        if ty.instruction == TYPE_QUALIFIER {
+            ty = self.instructions.get(ty.operands.first()?).copied()?;
+        }
+        let (TYPE_TEMPLATE, [class, value, ..]) = (ty.instruction, &ty.operands[..]) else {
+            return None;
+        };
+        let class = self.type_text(*class, MAX_DEPTH)?;
+        let parameter = self.instructions.get(value).copied()?;
+        let of_host = OF_VARIABLES.iter().any(|name| class.starts_with(name));
+        if !of_host || parameter.instruction != TEMPLATE_PARAMETER {
+            return None;
+        }
+        let text = self.type_text(*parameter.operands.get(1)?, MAX_DEPTH)?;
+        let readable = cpp::parse(&text).is_some_and(|ty| ty != Spelled::Foreign);
+        readable.then_some(text)
+    }
+
+    /// Returns the declaration of a kernel. A free-function kernel has the declaration of the function it
+    /// calls, as C++ has it.
+    pub(super) fn declaration(&mut self, symbol: &str) -> Option<Declaration> {
+        let name = mangled::parse(symbol).map(|name| name.qualified());
+        let function = mangled::plain_function(symbol)
+            .and_then(|plain| self.functions.get(plain.as_str()).copied())
+            .and_then(|function| self.parameters(function));
+        let parameters = match function {
+            Some(parameters) => parameters,
+            None => {
+                let function = *self.functions.get(symbol)?;
+                self.functor(function, symbol)?
+            }
+        };
+        for parameter in &parameters {
+            self.spend(&parameter.ty)?;
+        }
+        Some(Declaration {
+            name: name?,
+            parameters,
+        })
+    }
+
+    /// Returns the types of a function's parameters.
+    fn parameter_types(&self, function: u32) -> Option<&'m [u32]> {
+        let function = self.instructions.get(&function)?;
+        let ty = self.instructions.get(function.operands.get(1)?)?;
+        match (ty.instruction, ty.operands.get(2..)) {
+            (TYPE_FUNCTION, Some(types)) => Some(types),
+            _ => None,
+        }
+    }
+
+    /// Returns the names of a function's parameters by their number, from 1. A parameter without a name has
+    /// no entry.
+    fn parameter_names(&self, function: u32, count: usize) -> BTreeMap<u32, String> {
+        let mut names = BTreeMap::new();
+        for variable in self.variables.get(&function).into_iter().flatten() {
+            let [name, _, _, _, _, _, _, number] = variable.operands[..] else {
+                continue; // a variable without argument number is no parameter
+            };
+            if let Some(name) = self.string(Some(&name))
+                && self.spend(name).is_some()
+            {
+                names.insert(number, parameter_name(name));
+            }
+        }
+        // Arguments count from 1. The specification wants the number as a constant's id; the
+        // reference compiler writes the number itself.
+        if names.keys().any(|number| *number as usize > count) {
+            names = names
+                .into_iter()
+                .filter_map(|(id, name)| Some((self.constant(id)?, name)))
+                .collect();
+        }
+        names
+    }
+
+    /// Returns the parameters of a function.
+    fn parameters(&mut self, function: u32) -> Option<Vec<DeclaredParameter>> {
+        let types = self.parameter_types(function)?;
+        let mut names = self.parameter_names(function, types.len());
+        (1..)
+            .zip(types)
+            .map(|(number, ty)| {
+                Some(DeclaredParameter {
+                    ty: self.type_text(*ty, MAX_DEPTH)?,
+                    name: names.remove(&number).unwrap_or_default(),
+                })
+            })
+            .collect()
+    }
+
+    /// Returns the members of a functor, from the arguments that it became. Those of one accessor have one
+    /// name.
+    fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<DeclaredParameter>> {
+        let lowered = self.parameters(function)?;
+        let types = self.parameter_types(function)?;
+        let passed = self.module.parameters(symbol)?;
+        if passed.len() != lowered.len() {
+            return None;
+        }
+        let mut parameters = Vec::new();
+        let mut at = 0;
+        while let Some(parameter) = lowered.get(at) {
+            let name = parameter.name.clone();
+            let group = lowered.get(at..at + 4).unwrap_or_default();
+            let of_accessor = !name.is_empty() && group.iter().all(|other| other.name == name);
+            let pointee = parameter.ty.strip_suffix('*').map(str::trim_end);
+            let ty = match (pointee, group) {
+                (_, [_, range, memory, id])
+                    if of_accessor
+                        && range.ty.starts_with("sycl::range<")
+                        && memory.ty == range.ty
+                        && id.ty.starts_with("sycl::id<") =>
+                {
+                    let dimensions = range
+                        .ty
+                        .trim_start_matches("sycl::range<")
+                        .strip_suffix('>')?;
+                    let pointee = pointee?;
+                    at += 3;
+                    if self.is_local(types[at - 3]) {
+                        format!("sycl::local_accessor<{pointee}, {dimensions}>")
+                    } else {
+                        let mode = if pointee.starts_with("const ") {
+                            "read"
+                        } else {
+                            "read_write"
+                        };
+                        format!(
+                            "sycl::accessor<{pointee}, {dimensions}, sycl::access_mode::{mode}>"
+                        )
+                    }
+                }
+                (Some(pointee), _) if self.is_local(types[at]) => {
+                    let count = match passed[at].ty {
+                        ParameterType::LocalPointer { pointee } => self.counts(pointee),
+                        _ => None,
+                    };
+                    let counts = count.unwrap_or_else(|| "[]".into());
+                    format!("sycl::ext::oneapi::experimental::work_group_memory<{pointee}{counts}>")
+                }
+                _ if name == HANDLER => "sycl::kernel_handler".into(),
+                // An array of a functor is passed in a struct that does not occur in any source.
+                _ if parameter.ty == "__wrapper_class" => {
+                    let size = match passed[at].ty {
+                        ParameterType::ByValue { ty } => self.module.types.size(ty.0)?.0,
+                        _ => return None,
+                    };
+                    format!("bytes[{size}]")
+                }
+                _ => parameter.ty.clone(),
+            };
+            let name = match name.as_str() {
+                HANDLER => String::new(),
+                _ => name,
+            };
+            parameters.push(DeclaredParameter { ty, name });
+            at += 1;
+        }
+        Some(parameters)
+    }
+
+    fn is_local(&self, ty: u32) -> bool {
+        let pointer = self.instructions.get(&ty);
+        pointer.is_some_and(|e| {
+            let storage = e.operands.get(1).and_then(|id| self.constant(*id));
+            e.instruction == TYPE_POINTER && storage == Some(STORAGE_WORKGROUP)
+        })
+    }
+
+    /// `[2][8]` for a type of the code that is such an array.
+    fn counts(&self, mut ty: TypeId) -> Option<String> {
+        let mut text = String::new();
+        for _ in 0..MAX_DEPTH {
+            let Some((count, of)) = self.module.types.array(ty.0) else {
+                break;
+            };
+            text += &format!("[{count}]");
+            ty = TypeId(of);
+        }
+        (!text.is_empty()).then_some(text)
+    }
+}

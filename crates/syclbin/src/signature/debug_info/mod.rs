@@ -1,0 +1,218 @@
+//! Kernel declarations, types of variables, and the structs that both name, from debug information
+//! (`NonSemantic.Shader.DebugInfo.100` and `.200`). DPC++ writes it under `-g`. It is the only source that
+//! distinguishes `unsigned n` from `int n` in an `extern "C"` kernel, and that has the names of members.
+//! Instruction numbers are those of that extended instruction set.
+
+mod declarations;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use super::cpp::{self, Spelled};
+use super::declaration::Declaration;
+use super::definition::Definition;
+use super::spirv::{Extended, Module, Parameter};
+
+const INSTRUCTION_SETS: [&str; 2] = [
+    "NonSemantic.Shader.DebugInfo.200",
+    "NonSemantic.Shader.DebugInfo.100",
+];
+const INFO_NONE: u32 = 0;
+const TYPE_BASIC: u32 = 2;
+const TYPE_POINTER: u32 = 3;
+const TYPE_QUALIFIER: u32 = 4;
+const TYPE_ARRAY: u32 = 5;
+const TYPE_VECTOR: u32 = 6;
+const TYPEDEF: u32 = 7;
+const TYPE_FUNCTION: u32 = 8;
+const TYPE_ENUM: u32 = 9;
+const TYPE_COMPOSITE: u32 = 10;
+const TYPE_MEMBER: u32 = 11;
+const INHERITANCE: u32 = 12;
+const TYPE_TEMPLATE: u32 = 14;
+const TEMPLATE_PARAMETER: u32 = 15;
+const GLOBAL_VARIABLE: u32 = 18;
+const FUNCTION: u32 = 20;
+const LEXICAL_BLOCK: u32 = 21;
+const LOCAL_VARIABLE: u32 = 26;
+const TYPE_SUBRANGE: u32 = 201;
+/// Types nest; a chain longer than this is a cycle.
+const MAX_DEPTH: usize = 32;
+/// Instructions repeat texts, and names repeat inside names, so a small hostile module can mean very long
+/// declarations. One module may make this many bytes, and as many more for each of its instructions.
+const MAX_TEXT: usize = 64 * 1024;
+const MAX_TEXT_OF_ONE: usize = 256;
+
+/// What debug information says of a module's kernels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Described {
+    /// The declaration of each kernel that is described, by its symbol. The parameters of a functor are its
+    /// members; the parameters of a lambda are what it captures.
+    pub declarations: BTreeMap<String, Declaration>,
+    /// The type of each device global and specialization constant. The key is the identifier without the part
+    /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
+    pub variables: BTreeMap<String, String>,
+    /// The structs and enumerations that these declarations and types name, and those inside of them, by name.
+    pub definitions: BTreeMap<String, Definition>,
+}
+
+/// Returns what the module's debug information says of its kernels; empty where there is none.
+#[must_use]
+pub fn describe(module: &Module) -> Described {
+    let mut described = Described::default();
+    for (newer, name) in [true, false].into_iter().zip(INSTRUCTION_SETS) {
+        if let Some(set) = module.instruction_set(name) {
+            let mut info = DebugInfo::new(module, set, newer);
+            for symbol in module.kernel_names() {
+                if let Some(declaration) = info.declaration(symbol) {
+                    described.declarations.insert(symbol.into(), declaration);
+                }
+            }
+            for (name, variable) in info.variables_of_hosts() {
+                if let Some(ty) = info.value_type(variable) {
+                    described.variables.insert(name, ty);
+                }
+            }
+            described.definitions.append(&mut info.definitions);
+        }
+    }
+    for declaration in described.declarations.values_mut() {
+        name_arrays(declaration, &described.definitions);
+    }
+    for (symbol, declaration) in &described.declarations {
+        let passed = module.parameters(symbol).unwrap_or_default();
+        align(declaration, &passed, &mut described.definitions);
+    }
+    described
+}
+
+/// Debug information for SPIR-V lacks alignments. The arguments in the code have the alignments of structs
+/// that a kernel takes or points to, so `alignas` is not lost.
+fn align(
+    declaration: &Declaration,
+    passed: &[Parameter],
+    definitions: &mut BTreeMap<String, Definition>,
+) {
+    let mut at = 0;
+    let mut found = Vec::new();
+    for parameter in &declaration.parameters {
+        let Some(spelled) = cpp::parse(&parameter.ty) else {
+            return;
+        };
+        let (of, width) = match spelled {
+            Spelled::Pointer { to, .. } => (*to, 1),
+            // The pointer, two ranges and an id.
+            Spelled::Accessor { of, .. } | Spelled::LocalAccessor { of, .. } => (*of, 4),
+            other => (other, 1),
+        };
+        if let (Spelled::Named(name), Some(first)) = (of, passed.get(at)) {
+            found.push((name, first.align));
+        }
+        at += width;
+    }
+    if at != passed.len() {
+        return; // some were removed
+    }
+    for (name, own) in found {
+        if let Some(own) = own.map(u64::from)
+            && let Some(Definition::Struct { size, align, .. }) = definitions.get_mut(&name)
+            && size.is_multiple_of(own)
+        {
+            *align = own.max(*align);
+        }
+    }
+}
+
+/// The arrays of a functor are passed in structs that do not occur in any source. A functor that is described
+/// itself tells what they are. Reading the file checks that they have as many bytes.
+fn name_arrays(functor: &mut Declaration, definitions: &BTreeMap<String, Definition>) {
+    let Some(Definition::Struct { members, .. }) = definitions.get(&functor.name) else {
+        return;
+    };
+    for parameter in &mut functor.parameters {
+        let mut members = members.iter();
+        let member = members.find(|member| member.name == parameter.name);
+        if let Some(member) = member
+            && parameter.ty.starts_with("bytes[")
+        {
+            parameter.ty.clone_from(&member.ty);
+        }
+    }
+}
+
+struct DebugInfo<'m> {
+    module: &'m Module,
+    /// Whether it is the instruction set 200, in which members do not name their parent.
+    newer: bool,
+    instructions: BTreeMap<u32, &'m Extended>,
+    /// Functions by their linkage name, or by their name where they have none.
+    functions: BTreeMap<&'m str, u32>,
+    /// Local variables by the function they stand in.
+    variables: BTreeMap<u32, Vec<&'m Extended>>,
+    definitions: BTreeMap<String, Definition>,
+    /// Names of composites that were spelled.
+    spelled: BTreeMap<u32, Option<String>>,
+    /// Bytes of text that may still be made.
+    budget: Cell<usize>,
+}
+
+impl<'m> DebugInfo<'m> {
+    fn new(module: &'m Module, set: u32, newer: bool) -> Self {
+        let mut info = Self {
+            module,
+            newer,
+            instructions: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            definitions: BTreeMap::new(),
+            spelled: BTreeMap::new(),
+            budget: Cell::new(MAX_TEXT + MAX_TEXT_OF_ONE * module.extended.len()),
+        };
+        for e in module.extended.iter().filter(|e| e.set == set) {
+            info.instructions.insert(e.result, e);
+            match e.instruction {
+                FUNCTION => {
+                    let linkage = info
+                        .string(e.operands.get(6))
+                        .filter(|name| !name.is_empty());
+                    if let Some(name) = linkage.or_else(|| info.string(e.operands.first())) {
+                        info.functions.entry(name).or_insert(e.result);
+                    }
+                }
+                LOCAL_VARIABLE => {
+                    // A parameter is a variable with an argument number.
+                    if let [_, _, _, _, _, function, _, _] = e.operands[..] {
+                        info.variables.entry(function).or_default().push(e);
+                    }
+                }
+                _ => {}
+            }
+        }
+        info
+    }
+
+    /// Counts `text` against what may be made of one module.
+    fn spend(&self, text: &str) -> Option<()> {
+        // An empty text costs work as well.
+        self.budget
+            .set(self.budget.get().checked_sub(text.len() + 1)?);
+        Some(())
+    }
+
+    fn string(&self, id: Option<&u32>) -> Option<&'m str> {
+        self.module.strings.get(id?).map(String::as_str)
+    }
+
+    fn constant(&self, id: u32) -> Option<u32> {
+        self.module.constants.get(&id).copied()
+    }
+
+    fn wide_constant(&self, id: u32) -> Option<u64> {
+        self.module.wide_constants.get(&id).copied()
+    }
+}

@@ -1,0 +1,387 @@
+//! Types as C++ spells them, and definitions of the structs and enumerations among them.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{
+    DebugInfo, INFO_NONE, INHERITANCE, LEXICAL_BLOCK, MAX_DEPTH, TEMPLATE_PARAMETER, TYPE_ARRAY,
+    TYPE_BASIC, TYPE_COMPOSITE, TYPE_ENUM, TYPE_MEMBER, TYPE_POINTER, TYPE_QUALIFIER,
+    TYPE_SUBRANGE, TYPE_TEMPLATE, TYPE_VECTOR, TYPEDEF,
+};
+use crate::signature::cpp::{self, Spelled};
+use crate::signature::definition::{Definition, Member};
+use crate::signature::mangled;
+use crate::signature::spirv::Extended;
+
+const TAG_UNION: u32 = 2;
+const FLAG_STATIC_MEMBER: u32 = 0x200;
+const QUALIFIER_CONST: u32 = 0;
+
+/// Classes of SYCL that a kernel takes elements with.
+const OF_ELEMENTS: [&str; 4] = [
+    "sycl::accessor<",
+    "sycl::local_accessor<",
+    "sycl::ext::oneapi::experimental::work_group_memory<",
+    "sycl::ext::oneapi::experimental::dynamic_work_group_memory<",
+];
+
+impl DebugInfo<'_> {
+    /// Returns a type as C++ spells it, and defines what it names.
+    pub(super) fn type_text(&mut self, id: u32, depth: usize) -> Option<String> {
+        let depth = depth.checked_sub(1)?;
+        let Some(e) = self.instructions.get(&id).copied() else {
+            return Some("void".into()); // OpTypeVoid, under a pointer
+        };
+        let operand = |index: usize| e.operands.get(index);
+        let text = match e.instruction {
+            TYPE_BASIC => self.string(operand(0))?.to_string(),
+            TYPE_ENUM => self.enumeration(id, e, depth)?,
+            TYPE_COMPOSITE => self.composite(id, e, depth)?,
+            TYPEDEF => self.type_text(*operand(1)?, depth)?,
+            TYPE_TEMPLATE => {
+                let text = self.type_text(*operand(0)?, depth)?;
+                if OF_ELEMENTS.iter().any(|name| text.starts_with(name)) {
+                    self.define_arguments(e, depth);
+                }
+                text
+            }
+            TYPE_ARRAY => {
+                let mut text = self.type_text(*operand(0)?, depth)?;
+                for count in e.operands.get(1..)?.iter().rev() {
+                    let count = self.count(*count).map(|count| count.to_string());
+                    text = mangled::array(&text, &count.unwrap_or_default());
+                    self.spend(&text)?;
+                }
+                text
+            }
+            TYPE_VECTOR => {
+                let of = self.type_text(*operand(0)?, depth)?;
+                format!("{of} __attribute__((ext_vector_type))")
+            }
+            TYPE_POINTER => {
+                let base = self.type_text(*operand(0)?, depth)?;
+                let space = if base.ends_with('*') { "" } else { " " };
+                format!("{base}{space}*")
+            }
+            TYPE_QUALIFIER => {
+                let base = self.type_text(*operand(0)?, depth)?;
+                if self.constant(*operand(1)?)? != QUALIFIER_CONST {
+                    return Some(base); // volatile and restrict do not change the call
+                }
+                // A qualifier of a pointer stands behind it, one of anything else before it.
+                if base.ends_with('*') {
+                    format!("{base}const")
+                } else {
+                    format!("const {base}")
+                }
+            }
+            INFO_NONE => "void".into(),
+            _ => return None,
+        };
+        self.spend(&text)?;
+        Some(text)
+    }
+
+    /// Defines what the arguments of a template name. They may be named nowhere else.
+    fn define_arguments(&mut self, template: &Extended, depth: usize) {
+        for argument in template.operands.iter().skip(1) {
+            let argument = self.instructions.get(argument);
+            let argument = argument.filter(|e| e.instruction == TEMPLATE_PARAMETER);
+            if let Some(ty) = argument.and_then(|e| e.operands.get(1)) {
+                self.type_text(*ty, depth);
+            }
+        }
+    }
+
+    /// Returns how many elements a dimension of an array has. It is a constant, or a range that gives only
+    /// the count.
+    fn count(&self, id: u32) -> Option<u64> {
+        let count = match self.instructions.get(&id) {
+            Some(range) if range.instruction == TYPE_SUBRANGE => {
+                let mut said = range
+                    .operands
+                    .iter()
+                    .filter_map(|id| self.wide_constant(*id));
+                said.next()
+            }
+            _ => self.wide_constant(id),
+        };
+        // The compiler's own array of no known size says -1.
+        count.filter(|count| *count < u64::from(u32::MAX))
+    }
+
+    fn enumeration(&mut self, id: u32, e: &Extended, depth: usize) -> Option<String> {
+        if let Some(known) = self.spelled.get(&id) {
+            return known.clone();
+        }
+        let name = self.qualified(self.string(e.operands.first())?, *e.operands.get(5)?)?;
+        let of = self.type_text(*e.operands.get(1)?, depth)?;
+        // A byte of the standard library is an enumeration to the compiler only.
+        if name != "std::byte" {
+            let definition = Definition::Enum {
+                name: name.clone(),
+                of,
+            };
+            self.define(definition)?;
+        }
+        self.spelled.insert(id, Some(name.clone()));
+        Some(name)
+    }
+
+    fn define(&mut self, definition: Definition) -> Option<()> {
+        self.spend(definition.name())?;
+        let name = definition.name().to_string();
+        self.definitions.entry(name).or_insert(definition);
+        Some(())
+    }
+
+    /// The name of a struct or class. One of SYCL's own that means something is left at its name.
+    fn composite(&mut self, id: u32, e: &Extended, depth: usize) -> Option<String> {
+        if let Some(known) = self.spelled.get(&id) {
+            return known.clone();
+        }
+        let plain = self.string(e.operands.first())?;
+        let linkage = self.string(e.operands.get(6)).and_then(mangled::type_info);
+        let name = match linkage {
+            Some(name) => Some(name),
+            None => self.qualified(plain, *e.operands.get(5)?),
+        };
+        let name = name.filter(|name| !plain.is_empty() && !name.contains(" {"));
+        // Before its members, which may point to it.
+        self.spelled.insert(id, name.clone());
+        let name = name?;
+        self.spend(&name)?;
+        let sycl = ["sycl::", "__wrapper_class"];
+        if sycl.iter().any(|own| name.starts_with(own)) {
+            return Some(name);
+        }
+        let tag = self.constant(*e.operands.get(1)?)?;
+        let size = self.wide_constant(*e.operands.get(7)?).unwrap_or(0);
+        if tag == TAG_UNION || size == 0 {
+            return Some(name); // without a layout, or only declared
+        }
+        if let Some(definition) = self.structure(&name, size / 8, e, depth) {
+            self.define(definition)?;
+        }
+        Some(name)
+    }
+
+    fn structure(
+        &mut self,
+        name: &str,
+        size: u64,
+        e: &Extended,
+        depth: usize,
+    ) -> Option<Definition> {
+        let mut members: Vec<Member> = Vec::new();
+        let mut align = 1;
+        for id in e.operands.get(9..)? {
+            let Some(member) = self.instructions.get(id).copied() else {
+                continue;
+            };
+            let operand = |index: usize| member.operands.get(index).copied();
+            let (name, ty, places) = match member.instruction {
+                TYPE_MEMBER => {
+                    let first = if self.newer { 5 } else { 6 };
+                    let name = self.string(operand(0).as_ref())?;
+                    (name.to_string(), operand(1)?, first)
+                }
+                INHERITANCE if self.newer => (String::new(), operand(0)?, 1),
+                INHERITANCE => (String::new(), operand(1)?, 2),
+                _ => continue, // a function, a template's argument
+            };
+            let number = |index| operand(index).and_then(|id| self.wide_constant(id));
+            let flags = number(places + 2).unwrap_or(0);
+            if flags & u64::from(FLAG_STATIC_MEMBER) != 0 {
+                continue;
+            }
+            let offset = number(places)?;
+            let bits = match member.instruction {
+                // The size of a base class stands with the class.
+                INHERITANCE => self.bits(ty, MAX_DEPTH)?,
+                _ => number(places + 1)?,
+            };
+            let base = member.instruction == INHERITANCE;
+            if base && self.is_empty(ty, MAX_DEPTH) {
+                continue;
+            }
+            if offset % 8 != 0 || bits % 8 != 0 || self.bits(ty, MAX_DEPTH) != Some(bits) {
+                // Bit-fields: bytes that they share.
+                let end = offset.checked_add(bits)?.div_ceil(8);
+                let begin = offset / 8;
+                match members.last_mut() {
+                    Some(last) if last.name == "_" && last.end()? >= begin => {
+                        last.ty = format!("bytes[{}]", end.max(last.end()?) - last.offset);
+                    }
+                    _ => members.push(Member::bytes("_", end.checked_sub(begin)?, begin)),
+                }
+                continue;
+            }
+            let (offset, bytes) = (offset / 8, bits / 8);
+            let (text, own) = self.member_type(ty, bytes, depth);
+            if offset.is_multiple_of(own) {
+                align = align.max(own); // else the struct is packed
+            }
+            let name = match name.as_str() {
+                "" if base => last_word(&text),
+                "" => "_".into(),
+                _ => name,
+            };
+            members.push(match text.strip_prefix("bytes[") {
+                Some(_) => Member::bytes(&name, bytes, offset),
+                None => Member {
+                    ty: text,
+                    name,
+                    offset,
+                },
+            });
+        }
+        let mut spent = 0;
+        for member in &members {
+            spent += member.ty.len() + member.name.len();
+        }
+        self.budget.set(self.budget.get().checked_sub(spent)?);
+        while !size.is_multiple_of(align) {
+            align /= 2; // packed, too
+        }
+        Some(Definition::Struct {
+            name: name.into(),
+            size,
+            align,
+            members,
+        })
+    }
+
+    /// Returns the type of a member, `bytes[N]` where it is unknown, and its alignment.
+    fn member_type(&mut self, ty: u32, size: u64, depth: usize) -> (String, u64) {
+        let bytes = || (format!("bytes[{size}]"), 1);
+        let Some(text) = self.type_text(ty, depth) else {
+            return bytes();
+        };
+        let Some(mut spelled) = cpp::parse(&text) else {
+            return bytes();
+        };
+        while let Spelled::Array { of, .. } = spelled {
+            spelled = *of;
+        }
+        let align = match &spelled {
+            Spelled::Scalar(scalar) => scalar.size(),
+            Spelled::Vector { of, count } => {
+                let room = u64::from(if *count == 3 { 4 } else { *count });
+                (of.size() * room).min(64)
+            }
+            Spelled::Pointer { .. } => 8,
+            Spelled::Named(name) => match self.definitions.get(name) {
+                Some(Definition::Struct { align, .. }) => *align,
+                Some(Definition::Enum { of, .. }) => match cpp::parse(of) {
+                    Some(Spelled::Scalar(of)) => of.size(),
+                    _ => return bytes(),
+                },
+                None => return bytes(),
+            },
+            _ => return bytes(),
+        };
+        (text, align)
+    }
+
+    /// Returns the bits that a type has in memory.
+    fn bits(&self, ty: u32, depth: usize) -> Option<u64> {
+        let depth = depth.checked_sub(1)?;
+        let e = self.instructions.get(&ty)?;
+        let operand = |index: usize| e.operands.get(index).copied();
+        match e.instruction {
+            TYPE_BASIC => self.wide_constant(operand(1)?),
+            TYPE_POINTER => Some(64),
+            TYPE_QUALIFIER | TYPE_TEMPLATE => self.bits(operand(0)?, depth),
+            TYPEDEF => self.bits(operand(1)?, depth),
+            TYPE_ENUM => self.bits(operand(1)?, depth),
+            TYPE_COMPOSITE => self.wide_constant(operand(7)?),
+            TYPE_ARRAY => {
+                let mut bits = self.bits(operand(0)?, depth)?;
+                for count in e.operands.get(1..)? {
+                    bits = bits.checked_mul(self.count(*count)?)?;
+                }
+                Some(bits)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether a class has no members, and so takes no space as a base.
+    fn is_empty(&self, ty: u32, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        let Some(e) = self.instructions.get(&ty) else {
+            return false;
+        };
+        match e.instruction {
+            TYPE_TEMPLATE => e
+                .operands
+                .first()
+                .is_some_and(|of| self.is_empty(*of, depth)),
+            TYPEDEF => e
+                .operands
+                .get(1)
+                .is_some_and(|of| self.is_empty(*of, depth)),
+            TYPE_COMPOSITE => {
+                let small = e.operands.get(7).and_then(|size| self.wide_constant(*size)) == Some(8);
+                let mut inner = e
+                    .operands
+                    .iter()
+                    .skip(9)
+                    .filter_map(|id| self.instructions.get(id));
+                small && !inner.any(|e| e.instruction == TYPE_MEMBER)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns `name` behind the names of its scopes.
+    fn qualified(&self, name: &str, mut scope: u32) -> Option<String> {
+        let mut text = String::from(name);
+        for _ in 0..MAX_DEPTH {
+            let Some(e) = self.instructions.get(&scope) else {
+                break;
+            };
+            let (own, outer) = match e.instruction {
+                LEXICAL_BLOCK => (self.string(e.operands.get(4)), e.operands.get(3)),
+                TYPE_COMPOSITE => (self.string(e.operands.first()), e.operands.get(5)),
+                _ => break,
+            };
+            // Sources never write SYCL's inline namespace.
+            if let Some(own) = own.filter(|own| !own.is_empty() && *own != "_V1") {
+                text = format!("{own}::{text}");
+                self.spend(&text)?;
+            }
+            scope = *outer?;
+        }
+        Some(text)
+    }
+}
+
+impl Member {
+    fn bytes(name: &str, size: u64, offset: u64) -> Self {
+        Self {
+            ty: format!("bytes[{size}]"),
+            name: name.into(),
+            offset,
+        }
+    }
+
+    /// Returns where bytes end.
+    fn end(&self) -> Option<u64> {
+        let size = self.ty.strip_prefix("bytes[")?.strip_suffix(']')?;
+        self.offset.checked_add(size.parse().ok()?)
+    }
+}
+
+/// The name of a class without what qualifies it, as an identifier.
+fn last_word(ty: &str) -> String {
+    let plain = ty.split('<').next().unwrap_or(ty);
+    let word = plain.rsplit("::").next().unwrap_or(plain);
+    word.chars()
+        .filter(|c| *c == '_' || c.is_alphanumeric())
+        .collect()
+}

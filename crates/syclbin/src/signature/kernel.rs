@@ -1,0 +1,210 @@
+//! The signature of one kernel.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::code::Code;
+use super::declaration::{Declaration, DeclaredParameter};
+use super::described::Names;
+use super::mangled::{self, KernelName};
+use super::merge::{self, Passed, Sources};
+use super::spirv;
+use super::types::{Element, Pointee, Scalar, Type};
+use super::{Argument, KernelSignature, Parameter, Unsupported, unsupported};
+use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
+use crate::model::AbstractModule;
+use crate::property::{Value, key, set};
+
+pub(super) fn kernel(
+    module: &AbstractModule<'_>,
+    code: &Code,
+    sources: &mut Sources<'_>,
+    names: &mut Names,
+    symbol: &str,
+) -> KernelSignature {
+    let name = mangled::parse(symbol);
+    let recorded = module
+        .metadata
+        .get(set::DECLARATIONS, symbol)
+        .and_then(Value::as_str)
+        .and_then(Declaration::parse);
+    let in_spirv = code.spirv().and_then(|spirv| spirv.parameters(symbol));
+    let (passed, local_size) = match code {
+        Code::SpirV(spirv) => {
+            let passed = in_spirv.as_deref().map(Passed::SpirV);
+            (passed, spirv.local_size(symbol))
+        }
+        Code::Ptx(kernels) => {
+            let kernel = kernels.get(symbol);
+            let passed = kernel.map(|kernel| Passed::Ptx {
+                parameters: &kernel.parameters,
+                shared: kernel.uses_dynamic_shared_memory,
+            });
+            (passed, kernel.and_then(|kernel| kernel.required_local_size))
+        }
+        Code::Unknown => (None, None),
+    };
+    let declaration = recorded.or_else(|| declared_by_symbol(name.as_ref(), in_spirv.as_deref()));
+    let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
+    // Compilers list exported functions among the names as well.
+    let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
+    let absent = passed.is_none() && code.rank() > 0;
+    let scratch = Scratch::of(module, code, symbol);
+    let parameters = if listed && passed.is_none() {
+        unsupported("the code exports it as a function and has no kernel of that name")
+    } else if absent {
+        unsupported("the code has no kernel of that name")
+    } else if name.as_ref().is_some_and(is_rounded_range) {
+        unsupported(
+            "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
+        )
+    } else {
+        match module.eliminated_arguments(symbol) {
+            Ok(removed) => {
+                let passed = passed.unwrap_or(Passed::Unknown);
+                let visible = match scratch {
+                    Scratch::Argument(index) => hidden_last(index, passed),
+                    Scratch::None | Scratch::NoArgument => Ok(passed),
+                };
+                visible.and_then(|visible| {
+                    let mut all = sources.parameters(declared, visible, &removed, names)?;
+                    all.extend((scratch != Scratch::None).then(scratch_memory));
+                    Ok(all)
+                })
+            }
+            Err(malformed) => unsupported(malformed.to_string()),
+        }
+    };
+    let (parameters, required_local_size) = match required_local_size(module, local_size, symbol) {
+        Ok(size) => (parameters, size),
+        Err(reason) => (parameters.and(Err(reason)), None),
+    };
+    KernelSignature {
+        symbol: symbol.into(),
+        name,
+        declaration,
+        parameters,
+        required_local_size,
+    }
+}
+
+/// Returns the only size of work-groups that `symbol` can be launched with, in SYCL's order.
+fn required_local_size(
+    module: &AbstractModule<'_>,
+    in_code: Option<[u32; 3]>,
+    symbol: &str,
+) -> Result<Option<Vec<u32>>, Unsupported> {
+    let malformed = |malformed: Malformed| Unsupported::new(malformed.to_string());
+    let name = |what| format!("{symbol}@{what}");
+    let sets = &module.metadata;
+    let recorded = sets
+        .read::<WorkGroupSize<u32>>(set::PROGRAM_METADATA, &name(key::REQD_WORK_GROUP_SIZE))
+        .map_err(malformed)?;
+    let in_code = in_code.and_then(|size| WorkGroupSize::from_xyz(&size));
+    if let (Some(recorded), Some(in_code)) = (recorded, in_code)
+        && recorded.xyz() != in_code.xyz()
+    {
+        let (a, b) = (recorded.xyz(), in_code.xyz());
+        return unsupported(format!(
+            "its required work-group size is recorded as {a:?}, and the code has {b:?}"
+        ));
+    }
+    let Some(size) = recorded.or(in_code) else {
+        return Ok(None);
+    };
+    if size.xyz().contains(&0) {
+        let size = size.xyz();
+        return unsupported(format!("its required work-group size is {size:?}"));
+    }
+    let dimensions = sets
+        .read::<Dimensions>(set::PROGRAM_METADATA, &name(key::WORK_GROUP_NUM_DIM))
+        .map_err(malformed)?;
+    Ok(Some(size.to_sycl(dimensions)))
+}
+
+/// Whether a kernel calls `get_work_group_scratch_memory`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scratch {
+    None,
+    /// The memory is the argument of this index.
+    Argument(Option<u32>),
+    /// The memory is not an argument of the code.
+    NoArgument,
+}
+
+impl Scratch {
+    fn of(module: &AbstractModule<'_>, code: &Code, symbol: &str) -> Self {
+        let argument = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
+        let used = module.metadata.get(set::DYNAMIC_LOCAL_MEMORY, symbol);
+        match (argument, code) {
+            (None, Code::SpirV(_)) => Self::None,
+            // In PTX it is memory that the code finds by itself, whatever other targets of the module do.
+            (Some(_), Code::Ptx(_)) => Self::NoArgument,
+            (Some(index), Code::SpirV(_) | Code::Unknown) => Self::Argument(index.as_u32()),
+            (None, Code::Ptx(_) | Code::Unknown) if used.is_some() => Self::NoArgument,
+            (None, Code::Ptx(_) | Code::Unknown) => Self::None,
+        }
+    }
+}
+
+/// Returns what is passed except the hidden argument at `index`, which has to be the last and work-group
+/// memory.
+fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Unsupported> {
+    let Passed::SpirV(parameters) = passed else {
+        return Ok(passed); // native code does not tell
+    };
+    match (index, parameters.split_last()) {
+        (Some(index), Some((last, visible)))
+            if index as usize == visible.len()
+                && matches!(last.ty, spirv::ParameterType::LocalPointer { .. }) =>
+        {
+            Ok(Passed::SpirV(visible))
+        }
+        _ => unsupported(
+            "its work-group scratch memory is recorded as another argument than the last of the code",
+        ),
+    }
+}
+
+/// The memory of a kernel that calls `get_work_group_scratch_memory`: bytes, as many as the launch says. It
+/// is the last argument in SPIR-V, but not an argument in PTX ([`crate::ptx::Kernel::uses_scratch_memory`]).
+fn scratch_memory() -> Parameter {
+    Parameter {
+        name: Some("work_group_scratch_memory".into()),
+        ty: Type::LocalMemory {
+            element: Pointee::Element(Element::Scalar(Scalar::U8)),
+            size: None,
+        },
+        sign_known: true,
+        align: None,
+        arguments: vec![Argument::Passed],
+    }
+}
+
+/// Returns whether it is a kernel that runs another over a range rounded up.
+fn is_rounded_range(name: &KernelName) -> bool {
+    name.base == "RoundedRangeKernel" && name.path.first().is_some_and(|part| part == "sycl")
+}
+
+/// Returns the declaration that a mangled symbol implies, with the names that the SPIR-V has.
+fn declared_by_symbol(
+    name: Option<&KernelName>,
+    passed: Option<&[spirv::Parameter]>,
+) -> Option<Declaration> {
+    let name = name?;
+    let types = name.parameters.as_ref()?;
+    let passed = passed.filter(|passed| passed.len() == types.len());
+    let parameters = types.iter().enumerate().map(|(index, ty)| {
+        let name = passed.and_then(|passed| merge::own_name(&passed[index]));
+        DeclaredParameter {
+            ty: ty.clone(),
+            name: name.unwrap_or_default(),
+        }
+    });
+    Some(Declaration {
+        name: name.qualified(),
+        parameters: parameters.collect(),
+    })
+}

@@ -1,0 +1,149 @@
+//! Kernel symbols: the subset of the Itanium C++ name mangling that kernels have.
+//!
+//! DPC++ puts `__sycl_kernel_` before the outermost part of a free function's name: `saxpy` in
+//! `extern "C"` becomes `__sycl_kernel_saxpy`, and `fill::iota(float, float *, int)` becomes
+//! `_ZN18__sycl_kernel_fill4iotaEfPfi`. A functor or named lambda is `_ZTS` and its type.
+
+mod parser;
+mod spelling;
+#[cfg(test)]
+mod tests;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use parser::Parser;
+pub(super) use spelling::array;
+use spelling::{instance, join};
+
+/// What DPC++ puts before the name of a free-function kernel.
+pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
+/// Types and names nest; a symbol that goes deeper is not read.
+const MAX_DEPTH: usize = 64;
+
+/// What a symbol says of its kernel or variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelName {
+    /// The namespaces (and classes) around it, outermost first.
+    pub path: Vec<String>,
+    /// The name itself.
+    pub base: String,
+    /// The arguments, if it is an instance of a template, as C++ spells them.
+    pub template_arguments: Vec<String>,
+    /// The types of the parameters, where the symbol has them: free functions that are not
+    /// `extern "C"`.
+    pub parameters: Option<Vec<String>>,
+}
+
+impl KernelName {
+    /// Returns the name with all its qualifiers: `fill::iota`, `scale<int>`.
+    #[must_use]
+    pub fn qualified(&self) -> String {
+        let name = join(&self.path, &self.base);
+        match &self.template_arguments[..] {
+            [] => name,
+            arguments => instance(&name, arguments),
+        }
+    }
+
+    /// Returns whether all parts of it are identifiers.
+    fn is_plain(&self) -> bool {
+        let identifier = |part: &String| {
+            !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric())
+        };
+        let nested = self.path.len() <= MAX_DEPTH;
+        nested && self.path.iter().all(identifier) && identifier(&self.base)
+    }
+}
+
+/// Reads a kernel's symbol. Returns `None` where it has parts that this module does not know, such as an
+/// unnamed lambda.
+#[must_use]
+pub fn parse(symbol: &str) -> Option<KernelName> {
+    let mut name = if let Some(rest) = symbol.strip_prefix("_ZTS") {
+        let mut parser = Parser::new(rest);
+        let name = parser.type_name()?;
+        parser.rest.is_empty().then_some(name)?
+    } else if let Some(rest) = symbol.strip_prefix("_Z") {
+        let mut parser = Parser::new(rest);
+        let mut name = parser.name(0)?;
+        parser.template_arguments = name.template_arguments.clone();
+        // What is unknown from here on leaves the name readable.
+        let parameters = parser.function_type(!name.template_arguments.is_empty());
+        // Types of the kernel's own namespace repeat its name, with the prefix that does not belong to it.
+        let plain = |ty: String| ty.replace(KERNEL_PREFIX, "");
+        name.parameters = parameters.map(|types| types.into_iter().map(plain).collect());
+        name
+    } else {
+        KernelName {
+            base: symbol.into(),
+            ..KernelName::default()
+        }
+    };
+    let first = name.path.first_mut().unwrap_or(&mut name.base);
+    if let Some(rest) = first.strip_prefix(KERNEL_PREFIX) {
+        *first = rest.into();
+    }
+    name.is_plain().then_some(name)
+}
+
+/// Returns the identifier of a variable without the part that distinguishes sources. DPC++ puts `uid`, a
+/// number and three underscores before the symbol of a variable that only one source sees.
+#[must_use]
+pub fn without_source(symbol: &str) -> &str {
+    match symbol.split_once("____Z") {
+        Some((uid, _)) if uid.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            &symbol[uid.len() + 3..]
+        }
+        _ => symbol,
+    }
+}
+
+/// Reads the identifier of a variable: `_ZN2ns6radiusE` is `ns::radius`. Unnamed namespaces are left out.
+/// Returns `None` for an identifier that cannot be read.
+#[must_use]
+pub fn variable(symbol: &str) -> Option<KernelName> {
+    let symbol = without_source(symbol);
+    let mut name = match symbol.strip_prefix("_Z") {
+        Some(rest) => {
+            let mut parser = Parser::new(rest);
+            let name = parser.name(0)?;
+            parser.rest.is_empty().then_some(name)?
+        }
+        None => KernelName {
+            base: symbol.into(),
+            ..KernelName::default()
+        },
+    };
+    name.path.retain(|part| part != "_GLOBAL__N_1");
+    name.is_plain().then_some(name)
+}
+
+/// Returns the type whose type-info name is `symbol` (`_ZTSN2ns4PairIiEE`), as C++ spells it.
+pub(super) fn type_info(symbol: &str) -> Option<String> {
+    let mut parser = Parser::new(symbol.strip_prefix("_ZTS")?);
+    let text = parser.ty(0)?;
+    parser.rest.is_empty().then_some(text)
+}
+
+/// Returns the symbol that `kernel`, a free function, would have as a plain function: for `extern "C"` its
+/// name.
+pub(super) fn plain_function(kernel: &str) -> Option<String> {
+    if let Some(name) = kernel.strip_prefix(KERNEL_PREFIX) {
+        return Some(name.into());
+    }
+    let rest = kernel.strip_prefix("_Z")?;
+    let (nested, rest) = match rest.strip_prefix('N') {
+        Some(rest) => ("N", rest),
+        None => ("", rest),
+    };
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (length, name) = rest.split_at(digits);
+    let name = name.strip_prefix(KERNEL_PREFIX)?;
+    let length = length
+        .parse::<usize>()
+        .ok()?
+        .checked_sub(KERNEL_PREFIX.len())?;
+    Some(format!("_Z{nested}{length}{name}"))
+}

@@ -1,0 +1,203 @@
+use super::*;
+
+#[test]
+fn the_reference_compilers_symbols_are_read() {
+    for (symbol, name, parameters) in [
+        ("__sycl_kernel_saxpy", "saxpy", None),
+        (
+            "_Z18__sycl_kernel_ff_2Piii",
+            "ff_2",
+            Some("int *; int; int"),
+        ),
+        (
+            "_ZN18__sycl_kernel_fill4iotaEfPfi",
+            "fill::iota",
+            Some("float; float *; int"),
+        ),
+        (
+            "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+            "scale<int>",
+            Some("int *; int"),
+        ),
+        (
+            "_Z18__sycl_kernel_tmplIiEvT_PS0_",
+            "tmpl<int>",
+            Some("int; int *"),
+        ),
+        (
+            "_Z15__sycl_kernel_fPKhS0_m",
+            "f",
+            Some("const unsigned char *; const unsigned char *; unsigned long"),
+        ),
+        (
+            "_Z15__sycl_kernel_fIiLi4ELb1EEvPT_",
+            "f<int, 4, true>",
+            Some("int *"),
+        ),
+        ("_Z15__sycl_kernel_fv", "f", Some("")),
+        (
+            "_ZN18__sycl_kernel_fill5scaleIiEEvPT_S1_",
+            "fill::scale<int>",
+            Some("int *; int"),
+        ),
+        (
+            "_Z15__sycl_kernel_fN2ns4PairIiEEPfS2_",
+            "f",
+            Some("ns::Pair<int>; float *; float *"),
+        ),
+        (
+            "_ZN16__sycl_kernel_ns4overEN4sycl3_V16detail9half_impl4halfENS1_3ext6oneapi8bfloat16EPS4_PvPKvNS1_3vecIfLi4EEENS6_12experimental17work_group_memoryIA64_iNSE_10propertiesINSE_6detail20properties_type_listIJEEEEEEENS1_14local_accessorIfLi1EEE",
+            "ns::over",
+            Some(
+                "sycl::half; sycl::ext::oneapi::bfloat16; sycl::half *; void *; const void *; sycl::vec<float, 4>; sycl::ext::oneapi::experimental::work_group_memory<int[64]>; sycl::local_accessor<float, 1>",
+            ),
+        ),
+        (
+            "_ZN17__sycl_kernel_geo1fENS_4ModeE",
+            "geo::f",
+            Some("geo::Mode"),
+        ),
+        (
+            "_ZN16__sycl_kernel_ns4tmplIiEEvPT_4PairIS1_Li2EE4Mode",
+            "ns::tmpl<int>",
+            Some("int *; Pair<int, 2>; Mode"),
+        ),
+        (
+            "_Z15__sycl_kernel_f8ParticlePS_",
+            "f",
+            Some("Particle; Particle *"),
+        ),
+        ("_ZTS6AddOne", "AddOne", None),
+        ("_ZTSN2zz3NK2E", "zz::NK2", None),
+        ("_ZTSZ4hostvE3MyK", "MyK", None),
+    ] {
+        let parsed = parse(symbol).unwrap_or_else(|| panic!("{symbol}"));
+        assert_eq!(parsed.qualified(), name, "{symbol}");
+        let types = parsed.parameters.map(|types| types.join("; "));
+        assert_eq!(types.as_deref(), parameters, "{symbol}");
+    }
+}
+
+#[test]
+fn the_reference_compilers_variables_are_read() {
+    for (symbol, name) in [
+        ("_Z5table", Some("table")),
+        ("_ZN2ns4modeE", Some("ns::mode")),
+        ("____ZL3loc", Some("loc")),
+        ("____ZN12_GLOBAL__N_14anonE", Some("anon")),
+        ("____ZN2ns12_GLOBAL__N_14flagE", Some("ns::flag")),
+        ("uid0f9c8a7b6d5e4f32____ZL6radius", Some("radius")),
+        ("_Z2tgIiE", Some("tg<int>")),
+        ("radius", Some("radius")),
+        ("_Z5tablev", None),
+        ("_Z", None),
+        ("", None),
+        ("a-b____ZL3loc", None),
+    ] {
+        let found = variable(symbol).map(|name| name.qualified());
+        assert_eq!(found.as_deref(), name, "{symbol}");
+    }
+}
+
+#[test]
+fn accessors_arrays_and_members_of_instances_are_types() {
+    for (symbol, text) in [
+        (
+            "_ZTSN4sycl3_V18accessorIKiLi2ELNS0_6access4modeE1024ELNS3_6targetE2014ELNS3_11placeholderE0ENS0_3ext6oneapi22accessor_property_listIJEEEEE",
+            "sycl::accessor<const int, 2, sycl::access_mode::read>",
+        ),
+        ("_ZTSA2_A8_i", "int[2][8]"),
+        ("_ZTSA_f", "float[]"),
+        ("_ZTSKi", "const int"),
+        ("_ZTSPKi", "const int *"),
+        ("_ZTSKPi", "int *const"),
+        // Only an accessor of the device is spelled by its mode.
+        ("_ZTS1fIiiLi1024ELi2014ELi0EE", "f<int, int, 1024, 2014, 0>"),
+        (
+            "_ZTSN4sycl3_V18accessorIiLi1ELNS0_6access4modeE1024ELNS3_6targetE2018ELNS3_11placeholderE0EEE",
+            "sycl::accessor<int, 1, 1024, 2018, 0>",
+        ),
+        ("_ZTSN1aIiE1bE", "a<int>::b"),
+        (
+            "_ZTSSt4pairIiS_IffEE",
+            "std::pair<int, std::pair<float, float>>",
+        ),
+    ] {
+        assert_eq!(type_info(symbol).as_deref(), Some(text), "{symbol}");
+    }
+}
+
+#[test]
+fn a_kernel_is_told_its_plain_function() {
+    for (kernel, function) in [
+        ("__sycl_kernel_saxpy", Some("saxpy")),
+        (
+            "_ZN18__sycl_kernel_fill4iotaEfPfi",
+            Some("_ZN4fill4iotaEfPfi"),
+        ),
+        (
+            "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+            Some("_Z5scaleIiEvPT_S0_"),
+        ),
+        ("_ZTS6AddOne", None),
+        ("_Z3__sycl_kernel_f", None),
+    ] {
+        assert_eq!(plain_function(kernel).as_deref(), function);
+    }
+}
+
+#[test]
+fn an_unnamed_lambda_and_a_damaged_symbol_have_no_name() {
+    for symbol in [
+        "_ZTSZ4hostvEUlvE0_",
+        "_Z",
+        "_Z99f",
+        "_ZN4fill",
+        "_ZTS",
+        "_Z0v",
+        "_Z5evil\x1bv",
+        "_Z7a\u{202e}bcdv",
+        "a-b",
+        "",
+    ] {
+        assert_eq!(parse(symbol), None, "{symbol}");
+    }
+}
+
+#[test]
+fn what_is_unknown_in_the_parameters_leaves_the_name() {
+    let parsed = parse("_Z15__sycl_kernel_fDn").unwrap();
+    assert_eq!((parsed.base.as_str(), parsed.parameters), ("f", None));
+}
+
+#[test]
+fn a_symbol_that_doubles_its_own_text_is_not_followed() {
+    // Each parameter names the one before twice: a<int>, a<a<int>, a<int>>, ... The candidates
+    // for substitution are a name and a whole type in turn, so the last whole is number 2n - 1.
+    let digit = |n: u32| char::from_digit(n, 36).unwrap().to_ascii_uppercase();
+    let doubling = |count: u32| {
+        let mut symbol = String::from("_Z1f1aIiE");
+        for n in 1..count {
+            let last = digit(2 * (n - 1));
+            symbol.push_str(&format!("1aIS{last}_S{last}_E"));
+        }
+        parse(&symbol).unwrap().parameters
+    };
+    assert_eq!(doubling(3).unwrap()[2].matches("int").count(), 4);
+    assert_eq!(doubling(18), None);
+    let copies = format!("_Z1f{}i{}", "P".repeat(60), "S1_".repeat(100_000));
+    assert_eq!(parse(&copies).unwrap().parameters, None);
+    // One character means eighteen, and a whole parameter.
+    let built_in = format!("_Z1f{}", "y".repeat(100_000));
+    assert_eq!(parse(&built_in).unwrap().parameters, None);
+}
+
+#[test]
+fn nothing_nests_deeper_than_a_stack() {
+    let deep = format!("_Z1f{}i", "P".repeat(100_000));
+    assert_eq!(parse(&deep).unwrap().parameters, None);
+    let nested = format!("_ZN{}Ev", "1a".repeat(2_000));
+    assert_eq!(parse(&nested), None);
+    let literals = format!("_Z1fI{}", "L1aI".repeat(100_000));
+    assert_eq!(parse(&literals), None);
+}

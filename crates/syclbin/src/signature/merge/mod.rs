@@ -1,0 +1,136 @@
+//! The parameters of a kernel, from what is declared and what the code takes, which must agree.
+
+mod agree;
+mod declared;
+mod slot;
+mod undeclared;
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::code_types::Meanings;
+use super::cpp::{self, Spelled};
+use super::declaration::DeclaredParameter;
+use super::described::{Described, Names};
+use super::spirv::TypeId;
+use super::types::{Access, Element, Scalar, Type};
+use super::{Parameter, Unsupported, entry, unsupported};
+use crate::model::AbstractModule;
+use crate::property::set;
+pub(super) use slot::{Passed, own_name};
+
+/// Arguments that an accessor becomes: its pointer, two ranges, an id.
+const OF_ACCESSOR: usize = 4;
+
+/// The sources that one module has.
+pub(super) struct Sources<'m> {
+    pub(super) described: Described<'m>,
+    pub(super) code: Option<Meanings<'m>>,
+}
+
+impl Sources<'_> {
+    /// The parameters of a kernel. `removed` says which arguments the compiler removed.
+    pub(super) fn parameters(
+        &mut self,
+        declared: Option<&[DeclaredParameter]>,
+        passed: Passed<'_>,
+        removed: &[bool],
+        names: &mut Names,
+    ) -> Result<Vec<Parameter>, Unsupported> {
+        let layouts = &mut names.layouts;
+        match (declared, passed) {
+            (Some(declared), passed) => self.declared(declared, passed, removed, names),
+            (None, Passed::SpirV(passed)) => self.undeclared(passed, removed, layouts),
+            (None, Passed::Ptx { parameters, shared }) => {
+                entry::undeclared(parameters, removed, shared, layouts)
+            }
+            (None, Passed::Unknown) => {
+                unsupported("the file has neither a declaration nor SPIR-V of this kernel")
+            }
+        }
+    }
+
+    /// Returns the recorded type of a variable of `size` bytes, and its spelling; `None` if no type is
+    /// recorded.
+    pub(super) fn recorded<'t>(
+        &mut self,
+        module: &'t AbstractModule<'_>,
+        name: &str,
+        size: u64,
+        names: &mut Names,
+    ) -> Option<Result<(Element, &'t str), Unsupported>> {
+        let text = module.metadata.get(set::VARIABLES, name)?;
+        let text = text.as_str().unwrap_or_default();
+        let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
+        let Some(spelled) = cpp::parse(text) else {
+            return Some(unsupported("its recorded type is damaged"));
+        };
+        // The code may describe a type that no definition describes.
+        let mut of = &spelled;
+        while let Spelled::Array { of: inner, .. } = of {
+            of = inner;
+        }
+        if let Spelled::Named(name) = of
+            && self.described.named(name, names).is_none()
+        {
+            return None;
+        }
+        let element = match self.described.element_of(&spelled, names) {
+            Ok(element) => element,
+            Err(reason) => return Some(Err(within(reason))),
+        };
+        Some(match names.layouts.size(&element) {
+            Some(own) if own == size => Ok((element, text)),
+            Some(own) => unsupported(format!(
+                "`{text}` is declared with {own} bytes, and its size is {size}"
+            )),
+            None => unsupported(format!("`{text}` is beyond all memory")),
+        })
+    }
+
+    fn size(&self, ty: TypeId) -> Option<u64> {
+        self.code.as_ref().and_then(|code| code.size(ty))
+    }
+
+    /// Bytes of `ty` if it is an array.
+    fn array(&self, ty: TypeId) -> Option<u64> {
+        self.code.as_ref().and_then(|code| code.array(ty))
+    }
+}
+
+const fn access(read_only: bool) -> Access {
+    if read_only {
+        Access::Read
+    } else {
+        Access::ReadWrite
+    }
+}
+
+fn of_size(bits: u32) -> Unsupported {
+    Unsupported::new(format!("a number of {bits} bits is not supported"))
+}
+
+/// An integer of the code, and whether its sign is known.
+fn integer(bits: u32, signed: Option<bool>) -> Result<(Scalar, bool), Unsupported> {
+    let scalar = Scalar::integer(bits, signed.unwrap_or(true));
+    Ok((scalar.ok_or_else(|| of_size(bits))?, signed.is_some()))
+}
+
+/// Returns what an array holds, through all nested arrays.
+fn innermost(mut element: Element) -> Element {
+    while let Element::Array { of, .. } = element {
+        element = *of;
+    }
+    element
+}
+
+fn by_value_type(element: Element) -> Option<Type> {
+    Some(match element {
+        Element::Scalar(scalar) => Type::Scalar(scalar),
+        Element::Enum(of) => Type::Enum(of),
+        Element::Vector { of, count } => Type::Vector { of, count },
+        Element::Array { of, count } => Type::Array { of: *of, count },
+        Element::Struct(id) => Type::Struct(id),
+        Element::Pointer(_) | Element::Bytes(_) => return None,
+    })
+}

@@ -1,0 +1,175 @@
+//! The parameters of a kernel of which only the code is known.
+
+use alloc::vec::Vec;
+
+use super::slot::Slot;
+use super::{OF_ACCESSOR, Sources, access, by_value_type, innermost, integer, of_size};
+use crate::signature::spirv::{self, ParameterType, TypeId};
+use crate::signature::types::{Layouts, Pointee, Scalar, Type};
+use crate::signature::{Parameter, Unsupported};
+
+impl Sources<'_> {
+    /// Returns the parameters of a kernel of which only the code is known.
+    pub(super) fn undeclared(
+        &mut self,
+        passed: &[spirv::Parameter],
+        removed: &[bool],
+        layouts: &mut Layouts,
+    ) -> Result<Vec<Parameter>, Unsupported> {
+        // All passed arguments, and the removed arguments before, between and right behind them.
+        let mut code = passed.iter();
+        let mut slots = Vec::new();
+        for is_removed in removed {
+            slots.push(if *is_removed {
+                Slot::Removed
+            } else {
+                match code.next() {
+                    Some(parameter) => Slot::Passed(parameter),
+                    None => break, // a mask may be longer than the list
+                }
+            });
+        }
+        slots.extend(code.map(Slot::Passed));
+        let mut parameters = Vec::new();
+        let mut at = 0;
+        while let Some(slot) = slots.get(at) {
+            let fail = |reason: Unsupported| reason.within(format_args!("argument {at}: "));
+            let Some(passed) = slot.ty() else {
+                return Err(fail(Unsupported::new(
+                    "the compiler removed it, and no declaration tells what it was",
+                )));
+            };
+            let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
+            let accessor = self.accessor(group, layouts).map_err(fail)?;
+            let ((ty, sign_known), width) = match accessor {
+                Some(accessor) => (accessor, OF_ACCESSOR),
+                None => {
+                    let one = self.undeclared_type(passed, layouts);
+                    (one.map_err(fail)?, 1)
+                }
+            };
+            let group = &slots[at..at + width];
+            parameters.push(Parameter {
+                name: slot.name(),
+                ty,
+                sign_known,
+                align: slot.align(),
+                arguments: group.iter().map(|slot| slot.argument()).collect(),
+            });
+            at += width;
+        }
+        Ok(parameters)
+    }
+
+    /// Reads four arguments as an accessor: a pointer, two ranges and an id. The compiler may have removed
+    /// some. No other parameter of a kernel becomes such arguments.
+    fn accessor(
+        &mut self,
+        group: &[Slot<'_>],
+        layouts: &mut Layouts,
+    ) -> Result<Option<(Type, bool)>, Unsupported> {
+        let [pointer, ranges @ ..] = group else {
+            return Ok(None);
+        };
+        let mut dimensions = None;
+        for (place, range) in ranges.iter().enumerate() {
+            let own = match range.ty() {
+                None => continue,
+                Some(ParameterType::ByValue { ty }) => self.range(ty, place == 2),
+                Some(_) => None,
+            };
+            let Some(own) = own.filter(|own| dimensions.is_none_or(|other| other == *own)) else {
+                return Ok(None);
+            };
+            dimensions = Some(own);
+        }
+        let Some(code) = &mut self.code else {
+            return Ok(None);
+        };
+        Ok(match (pointer.ty(), dimensions) {
+            (Some(ParameterType::LocalPointer { pointee }), dimensions) if !group.is_empty() => {
+                if code.array(pointee).is_some() && dimensions.is_none() {
+                    return Ok(None); // memory of a fixed size
+                }
+                let (element, known) = code.pointee(pointee, layouts);
+                let ty = Type::LocalAccessor {
+                    element,
+                    dimensions,
+                };
+                Some((ty, known))
+            }
+            (Some(ParameterType::GlobalPointer { pointee, no_write }), Some(dimensions)) => {
+                let (element, known) = code.pointee(pointee, layouts);
+                let ty = Type::Accessor {
+                    element,
+                    dimensions,
+                    access: access(no_write),
+                };
+                Some((ty, known))
+            }
+            _ => None,
+        })
+    }
+
+    /// The dimensions of a `sycl::range`, or of a `sycl::id`.
+    fn range(&self, ty: TypeId, id: bool) -> Option<u8> {
+        let code = self.code.as_ref()?;
+        let name = if id {
+            "sycl::_V1::id"
+        } else {
+            "sycl::_V1::range"
+        };
+        if code.name(ty) != name {
+            return None;
+        }
+        let size = self.size(ty)?;
+        u8::try_from(size / 8)
+            .ok()
+            .filter(|n| (1..=3).contains(n) && size.is_multiple_of(8))
+    }
+
+    /// Returns the type of a parameter of which only the code is known.
+    pub(super) fn undeclared_type(
+        &mut self,
+        passed: ParameterType,
+        layouts: &mut Layouts,
+    ) -> Result<(Type, bool), Unsupported> {
+        let unknown = || Unsupported::new("its type is not supported");
+        let code = self.code.as_mut().ok_or_else(unknown)?;
+        match passed {
+            ParameterType::Int { bits, signed } => {
+                let (scalar, known) = integer(bits, signed)?;
+                Ok((Type::Scalar(scalar), known))
+            }
+            ParameterType::Float { bits } => {
+                let scalar = Scalar::float(bits).ok_or_else(|| of_size(bits))?;
+                Ok((Type::Scalar(scalar), true))
+            }
+            ParameterType::GlobalPointer { pointee, no_write } => {
+                let (pointee, known) = code.pointee(pointee, layouts);
+                let access = access(no_write);
+                Ok((Type::Pointer { pointee, access }, known))
+            }
+            ParameterType::LocalPointer { pointee } => {
+                let size = code.array(pointee);
+                let (element, known) = code.pointee(pointee, layouts);
+                let element = match element {
+                    Pointee::Element(element) => Pointee::Element(innermost(element)),
+                    element => element,
+                };
+                Ok((Type::LocalMemory { element, size }, known))
+            }
+            ParameterType::ByValue { ty } if code.name(ty) == "sycl::_V1::kernel_handler" => {
+                Ok((Type::KernelHandler, true))
+            }
+            ParameterType::ByValue { ty } => {
+                let found = code
+                    .element(ty, layouts)
+                    .and_then(|(element, known)| by_value_type(element).map(|ty| (ty, known)));
+                found.ok_or_else(unknown)
+            }
+            ParameterType::Sampler => Ok((Type::Sampler, true)),
+            ParameterType::Other => Err(unknown()),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Reads the instructions of a module.
+
+use alloc::vec::Vec;
+
+use super::types::{Record, TypeId};
+use super::words::{
+    DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
+    Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
+};
+use super::{ATTRIBUTE_BY_VAL, Extended, Module};
+use crate::error::Error;
+
+pub(super) const EXECUTION_MODEL_KERNEL: u32 = 6;
+const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
+pub(super) const DECORATION_BUILT_IN: u32 = 11;
+pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
+/// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
+const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
+/// `LinkOnceODR`, of `SPV_KHR_linkonce_odr`.
+pub(super) const LINKAGE_LINK_ONCE: u32 = 2;
+
+impl Module {
+    /// Reads a module.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are not SPIR-V (little-endian, as every known compiler writes it) or an instruction
+    /// does not fit. The error has the offset of the instruction.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let words = words(bytes)?;
+        let mut module = Self::default();
+        let mut function = None;
+        for instruction in instructions(&words) {
+            let Instruction {
+                at,
+                opcode,
+                operands,
+            } = instruction?;
+            // Parameters that share an id would share its name and attributes, so a small file could mean a
+            // huge one.
+            if opcode == op::FUNCTION_PARAMETER
+                && operands
+                    .get(1)
+                    .is_some_and(|id| !module.parameter_ids.insert(*id))
+            {
+                return Err(error(at, "a parameter has the id of another"));
+            }
+            module
+                .instruction(opcode, operands, &mut function)
+                .ok_or_else(|| error(at, "an instruction has too few operands"))?;
+        }
+        for &(id, ty) in module.functions.values().flatten() {
+            let by_value = module.attributes.get(&id);
+            if let Some(Record::Pointer { pointee, .. }) = module.types.get(ty)
+                && let Some(align) = module.alignments.get(&id)
+                && by_value.is_some_and(|attributes| attributes.contains(&ATTRIBUTE_BY_VAL))
+            {
+                module.types.align(*pointee, *align);
+            }
+        }
+        Ok(module)
+    }
+
+    fn instruction(&mut self, opcode: u16, w: &[u32], function: &mut Option<u32>) -> Option<()> {
+        match opcode {
+            op::NAME => {
+                self.names.insert(*w.first()?, string(w.get(1..)?).0);
+            }
+            op::STRING => {
+                self.strings.insert(*w.first()?, string(w.get(1..)?).0);
+            }
+            op::EXT_INST_IMPORT => {
+                let name = string(w.get(1..)?).0;
+                self.instruction_sets.insert(*w.first()?, name);
+            }
+            op::EXT_INST => self.extended.push(Extended {
+                result: *w.get(1)?,
+                set: *w.get(2)?,
+                instruction: *w.get(3)?,
+                operands: w.get(4..)?.to_vec(),
+            }),
+            op::ENTRY_POINT if *w.first()? == EXECUTION_MODEL_KERNEL => {
+                // The first name of a function counts: thousands for one function would make a
+                // small file mean a huge one.
+                let id = *w.get(1)?;
+                if self.entry_functions.insert(id) {
+                    let name = string(w.get(2..)?).0;
+                    self.entry_names.entry(name.clone()).or_insert(id);
+                    self.entry_points.push((id, name));
+                }
+            }
+            op::EXECUTION_MODE if w.get(1) == Some(&EXECUTION_MODE_LOCAL_SIZE) => {
+                let size = [*w.get(2)?, *w.get(3)?, *w.get(4)?];
+                self.local_sizes.entry(*w.first()?).or_insert(size);
+            }
+            op::TYPE_BOOL => self.types.add(*w.first()?, Record::Bool),
+            op::TYPE_INT => self.types.add(*w.first()?, Record::Int(*w.get(1)?)),
+            op::TYPE_FLOAT => self.types.add(*w.first()?, Record::Float(*w.get(1)?)),
+            op::TYPE_POINTER => {
+                let (storage, pointee) = (*w.get(1)?, *w.get(2)?);
+                let record = Record::Pointer { storage, pointee };
+                self.types.add(*w.first()?, record);
+            }
+            op::TYPE_SAMPLER => self.types.add(*w.first()?, Record::Sampler),
+            op::TYPE_VECTOR => {
+                let (of, count) = (*w.get(1)?, *w.get(2)?);
+                self.types.add(*w.first()?, Record::Vector { of, count });
+            }
+            op::TYPE_ARRAY => {
+                let (of, count) = (*w.get(1)?, self.wide_constants.get(w.get(2)?).copied());
+                self.types.add(*w.first()?, Record::Array { of, count });
+            }
+            op::TYPE_STRUCT => {
+                let id = *w.first()?;
+                let members = w.get(1..)?.to_vec();
+                let packed = self.packed.contains(&id);
+                self.types.add(id, Record::Struct { members, packed });
+            }
+            op::CONSTANT => {
+                self.constants.insert(*w.get(1)?, *w.get(2)?);
+                let high = w.get(3).copied().unwrap_or(0);
+                let value = u64::from(high) << 32 | u64::from(*w.get(2)?);
+                self.wide_constants.insert(*w.get(1)?, value);
+            }
+            op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE | op::SPEC_CONSTANT => {
+                if let Some(id) = self.spec_ids.get(w.get(1)?) {
+                    let ty = TypeId(*w.first()?);
+                    self.spec_constants.entry(*id).or_insert(ty);
+                }
+            }
+            op::VARIABLE => {
+                self.variables.insert(*w.get(1)?, *w.first()?);
+            }
+            op::FUNCTION => {
+                *function = Some(*w.get(1)?);
+                self.functions.insert(*w.get(1)?, Vec::new());
+            }
+            op::FUNCTION_CALL => {
+                self.called.insert(*w.get(2)?);
+            }
+            op::FUNCTION_PARAMETER => {
+                let parameter = (*w.get(1)?, *w.first()?);
+                if let Some(parameters) = function.and_then(|id| self.functions.get_mut(&id)) {
+                    parameters.push(parameter);
+                }
+            }
+            op::DECORATE => self.decorate(*w.first()?, *w.get(1)?, w.get(2..)?)?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn decorate(&mut self, target: u32, decoration: u32, operands: &[u32]) -> Option<()> {
+        match decoration {
+            DECORATION_SPEC_ID => {
+                self.spec_ids.insert(target, *operands.first()?);
+            }
+            _ if DECORATIONS_HOST_ACCESS.contains(&decoration) => {
+                let name = string(operands.get(1..).unwrap_or_default()).0;
+                self.host_names.entry(name).or_insert(target);
+            }
+            DECORATION_BUILT_IN => {
+                self.built_ins.insert(target);
+            }
+            DECORATION_CPACKED => {
+                self.packed.insert(target);
+            }
+            DECORATION_ALIGNMENT => {
+                self.alignments.insert(target, *operands.first()?);
+            }
+            DECORATION_FUNC_PARAM_ATTR => {
+                let attributes = self.attributes.entry(target).or_default();
+                attributes.push(*operands.first()?);
+            }
+            DECORATION_LINKAGE_ATTRIBUTES => {
+                let (name, rest) = string(operands);
+                match *rest.first()? {
+                    LINKAGE_IMPORT => self.imports.push((target, name)),
+                    LINKAGE_EXPORT => self.exports.push(name),
+                    LINKAGE_LINK_ONCE => self.weak_exports.push(name),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}

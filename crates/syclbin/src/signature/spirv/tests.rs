@@ -1,0 +1,168 @@
+use alloc::string::ToString;
+use alloc::vec;
+
+use super::parse::{
+    DECORATION_BUILT_IN, DECORATION_FUNC_PARAM_ATTR, EXECUTION_MODEL_KERNEL, LINKAGE_LINK_ONCE,
+};
+use super::words::{DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, op};
+use super::*;
+
+fn module(instructions: &[(u16, &[u32])]) -> Vec<u8> {
+    let mut words = vec![words::MAGIC, 0x0001_0400, 0, 100, 0];
+    for (opcode, operands) in instructions {
+        let count = u32::try_from(operands.len()).unwrap() + 1;
+        words.push(count << 16 | u32::from(*opcode));
+        words.extend(*operands);
+    }
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+#[test]
+fn a_pointer_the_kernel_only_reads_is_told_from_one_it_writes() {
+    let k = u32::from_le_bytes(*b"k\0\0\0");
+    let bytes = module(&[
+        (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, k]),
+        (
+            op::DECORATE,
+            &[11, DECORATION_FUNC_PARAM_ATTR, ATTRIBUTE_NO_WRITE],
+        ),
+        (
+            op::DECORATE,
+            &[12, DECORATION_FUNC_PARAM_ATTR, ATTRIBUTE_ZEXT],
+        ),
+        (op::TYPE_FLOAT, &[2, 32]),
+        (op::TYPE_INT, &[3, 16, 0]),
+        (op::TYPE_POINTER, &[4, STORAGE_CROSS_WORKGROUP, 2]),
+        (op::FUNCTION, &[9, 1, 0, 8]),
+        (op::FUNCTION_PARAMETER, &[4, 10]),
+        (op::FUNCTION_PARAMETER, &[4, 11]),
+        (op::FUNCTION_PARAMETER, &[3, 12]),
+    ]);
+    let types: Vec<_> = Module::parse(&bytes)
+        .unwrap()
+        .parameters("k")
+        .unwrap()
+        .into_iter()
+        .map(|parameter| parameter.ty)
+        .collect();
+    let pointee = TypeId(2);
+    let pointer = |no_write| ParameterType::GlobalPointer { pointee, no_write };
+    let signed = Some(false);
+    let int = ParameterType::Int { bits: 16, signed };
+    assert_eq!(types, [pointer(false), pointer(true), int]);
+}
+
+#[test]
+fn imports_are_told_apart() {
+    let scalar = "_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_";
+    assert_eq!(Import::of(scalar), Import::SpecializationConstant);
+    assert_eq!(Import::of("__devicelib_assert_fail"), Import::DeviceLibrary);
+    assert_eq!(Import::of("_Z5shapef"), Import::Symbol);
+}
+
+#[test]
+fn x86_code_that_is_filed_as_spirv_has_another_target() {
+    for (target, expected) in [
+        ("", true),
+        ("spir64-unknown-unknown", true),
+        ("spirv64-intel", true),
+        ("spir64_x86_64-unknown-unknown", false),
+        ("spir-unknown-unknown", false),
+    ] {
+        assert_eq!(is_target(target), expected, "{target}");
+    }
+}
+
+#[test]
+fn a_function_has_one_name() {
+    let name = |c| u32::from_le_bytes([c, 0, 0, 0]);
+    let bytes = module(&[
+        (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name(b'a')]),
+        (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name(b'b')]),
+    ]);
+    let module = Module::parse(&bytes).unwrap();
+    assert_eq!(module.kernels().collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
+fn parameters_of_one_id_are_rejected_with_the_offset_of_the_second() {
+    let bytes = module(&[
+        (op::FUNCTION, &[9, 1, 0, 8]),
+        (op::FUNCTION_PARAMETER, &[4, 10]),
+        (op::FUNCTION_PARAMETER, &[4, 10]),
+    ]);
+    let error = Module::parse(&bytes).unwrap_err();
+    assert_eq!(error.offset(), 20 + 5 * 4 + 3 * 4);
+    assert!(error.to_string().contains("the id of another"), "{error}");
+}
+
+#[test]
+fn of_kernels_of_one_name_the_first_has_the_parameters() {
+    let k = u32::from_le_bytes(*b"k\0\0\0");
+    let bytes = module(&[
+        (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, k]),
+        (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 2, k]),
+        (op::FUNCTION, &[9, 1, 0, 8]),
+        (op::FUNCTION_PARAMETER, &[4, 10]),
+        (op::FUNCTION, &[9, 2, 0, 8]),
+    ]);
+    let module = Module::parse(&bytes).unwrap();
+    assert_eq!(module.parameters("k").map(|all| all.len()), Some(1));
+    assert!(module.kernel_names().eq(["k"]));
+}
+
+#[test]
+fn built_in_variables_are_no_imports() {
+    let f = u32::from_le_bytes(*b"f\0\0\0");
+    let import = [DECORATION_LINKAGE_ATTRIBUTES, f, LINKAGE_IMPORT];
+    let bytes = module(&[
+        (op::DECORATE, &[&[5][..], &import].concat()),
+        (op::DECORATE, &[&[6][..], &import].concat()),
+        (op::DECORATE, &[5, DECORATION_BUILT_IN, 28]),
+    ]);
+    assert_eq!(unresolved_imports(&bytes).unwrap(), ["f"]);
+}
+
+#[test]
+fn intrinsics_without_calls_are_no_imports() {
+    let [llvm, dot] = [b"llvm", b".x\0\0"].map(|part| u32::from_le_bytes(*part));
+    let linkage = DECORATION_LINKAGE_ATTRIBUTES;
+    let declared = [
+        (op::DECORATE, &[5, linkage, llvm, dot, LINKAGE_IMPORT][..]),
+        (op::FUNCTION, &[2, 5, 0, 7]),
+    ];
+    assert!(unresolved_imports(&module(&declared)).unwrap().is_empty());
+    let called = [&declared[..], &[(op::FUNCTION_CALL, &[2, 9, 5])]].concat();
+    let found = unresolved_imports(&module(&called)).unwrap();
+    assert_eq!(found, ["llvm.x"]);
+}
+
+#[test]
+fn what_several_modules_may_define_is_exported_weakly() {
+    let [f, g] = [b"f\0\0\0", b"g\0\0\0"].map(|name| u32::from_le_bytes(*name));
+    let linkage = DECORATION_LINKAGE_ATTRIBUTES;
+    let bytes = module(&[
+        (op::DECORATE, &[5, linkage, f, LINKAGE_LINK_ONCE]),
+        (op::DECORATE, &[6, linkage, g, LINKAGE_EXPORT]),
+    ]);
+    let module = Module::parse(&bytes).unwrap();
+    assert!(module.exports().eq(["g", "f"]));
+    assert!(module.weak_exports().eq(["f"]));
+    assert_eq!(module.imports().count(), 0);
+}
+
+#[test]
+fn an_instruction_beyond_the_end_is_rejected_with_its_offset() {
+    let mut bytes = module(&[(op::TYPE_FLOAT, &[2, 32])]);
+    bytes.truncate(bytes.len() - 4);
+    let error = Module::parse(&bytes).unwrap_err();
+    assert_eq!(error.offset(), 20);
+    assert!(error.to_string().contains("reaches beyond"), "{error}");
+    let zero = module(&[]).into_iter().chain([0; 4]).collect::<Vec<_>>();
+    assert!(Module::parse(&zero).is_err(), "an instruction of no words");
+    let short = module(&[(op::TYPE_POINTER, &[4])]);
+    assert!(
+        Module::parse(&short).is_err(),
+        "a pointer type without pointee"
+    );
+}
