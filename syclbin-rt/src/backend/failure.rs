@@ -51,6 +51,7 @@ pub(crate) enum Rejection {
 }
 
 /// A program that the driver does not build.
+#[derive(Debug)]
 pub(crate) struct BuildError {
     pub(crate) failure: Failure,
     /// The driver's build log; may be empty.
@@ -165,6 +166,10 @@ impl fmt::Display for Failure {
         }
     }
 }
+
+impl std::error::Error for Failure {}
+
+impl std::error::Error for BuildError {}
 
 impl From<Failure> for BuildError {
     fn from(failure: Failure) -> Self {
