@@ -7,7 +7,7 @@
 mod common;
 
 use peak_alloc::PeakAlloc;
-use syclbin_rt::contract::{Broken, Condition, Given, Number, Relation};
+use syclbin_rt::contract::{Broken, Condition, LaunchView, Number, Relation};
 use syclbin_rt::{
     AccessorRange, Arg, DeviceArray, Launch, LocalMemory, NdRange, Queue, Recorder, Result,
     SafeLaunch,
@@ -29,7 +29,7 @@ fn peak<T>(work: impl FnOnce() -> T) -> (usize, T) {
     (MEMORY.peak_usage().saturating_sub(before), result)
 }
 
-fn contract(given: &Given<'_>) -> Result<(), Broken> {
+fn contract(given: &LaunchView<'_>) -> Result<(), Broken> {
     const OUT: Condition = Condition {
         text: "out.len() >= in.size(0) + k - k",
         left: "out.len()",

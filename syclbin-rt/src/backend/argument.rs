@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::backend::dispatch::sampler::Sampler;
 use crate::backend::failure::Failure;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 
 /// The value of an argument.
 #[derive(Clone, Copy)]
@@ -12,7 +12,7 @@ pub(crate) enum Argument<'a> {
     /// A value, byte by byte.
     Bytes(&'a [u8]),
     /// The address of elements, and whether the kernel writes them.
-    Memory(&'a Place<[()]>, bool),
+    Memory(&'a Region<[()]>, bool),
     /// This many bytes for each work-group.
     Local(usize),
     Sampler(&'a Arc<Sampler>),

@@ -12,12 +12,12 @@ use crate::backend::argument::{Argument, Arguments, Values};
 use crate::backend::dispatch::memory::Memory as AnyMemory;
 use crate::backend::failure::{BuildError, Failure, NoView, Unstarted};
 use crate::backend::reach::Reach;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::backend::slot::Slot;
 use crate::backend::source::Source;
 use crate::backend::times::Times;
 use crate::device::facts::Facts;
-use crate::device::partition::{Part, Partition};
+use crate::device::partition::{PartPosition, Partition};
 use crate::launch::range::Grid;
 use crate::launch::sampler::modes::{Addressing, Filtering};
 use crate::queue::options::{QueueAbilities, QueueOptions};
@@ -53,19 +53,19 @@ macro_rules! absent {
 
 absent! {
     Library {
-        fn devices(self: &'static Self) -> Result<&'static [Found], Failure>;
+        fn devices(self: &'static Self) -> Result<&'static [DriverDevice], Failure>;
     }
-    Found {
+    DriverDevice {
         fn facts(self: &Self) -> &Facts;
         fn library(self: &Self) -> &'static str;
-        fn part(self: &Self) -> Option<Part<&'static Self>>;
+        fn part(self: &Self) -> Option<PartPosition<&'static Self>>;
         fn partition(self: &'static Self, how: Partition<'_>) -> Result<&'static [Self], Failure>;
     }
     Context {
-        fn shared(device: &'static Found) -> Result<Arc<Self>, Failure>;
+        fn shared(device: &'static DriverDevice) -> Result<Arc<Self>, Failure>;
         #[cfg(test)]
-        fn new(device: &'static Found) -> Result<Self, Failure>;
-        fn device(self: &Self) -> &'static Found;
+        fn new(device: &'static DriverDevice) -> Result<Self, Failure>;
+        fn device(self: &Self) -> &'static DriverDevice;
         fn finish_all(self: &Self) -> Result<(), Failure>;
         fn keeps_programs(self: &Self) -> bool;
         fn variant(self: &Self) -> Option<[u8; 4]>;
@@ -91,16 +91,16 @@ absent! {
         fn read(self: &Self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<(), Failure>;
         fn write(self: &Self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<(), Failure>;
         fn start_fill(
-            self: &Self, place: &Place<[()]>, pattern: &[u8], after: &WaitList<'_>
+            self: &Self, region: &Region<[()]>, pattern: &[u8], after: &WaitList<'_>
         ) -> Result<Event, Failure>;
         fn start_copy(
-            self: &Self, from: &Place<[()]>, to: &Place<[()]>, after: &WaitList<'_>
+            self: &Self, from: &Region<[()]>, to: &Region<[()]>, after: &WaitList<'_>
         ) -> Result<Event, Failure>;
         [unsafe] fn start_read(
-            self: &Self, place: &Place<[()]>, to: *mut c_void, after: &WaitList<'_>
+            self: &Self, region: &Region<[()]>, to: *mut c_void, after: &WaitList<'_>
         ) -> Result<Event, Unstarted>;
         [unsafe] fn start_write(
-            self: &Self, place: &Place<[()]>, from: *const c_void, after: &WaitList<'_>
+            self: &Self, region: &Region<[()]>, from: *const c_void, after: &WaitList<'_>
         ) -> Result<Event, Unstarted>;
         fn reaches_variables(self: &Self) -> bool;
         fn names_variables_as_code(self: &Self) -> bool;
@@ -114,7 +114,7 @@ absent! {
     }
     Memory {
         fn part_alignment(self: &Self) -> Option<usize>;
-        fn place(self: &Self) -> Option<u64>;
+        fn known_address(self: &Self) -> Option<u64>;
         fn least_alignment(self: &Self) -> u64;
         fn context(self: &Self) -> &Arc<Context>;
         fn address(self: &Self) -> Option<u64>;
@@ -166,8 +166,8 @@ absent! {
     CommandBuffer {
         fn new(queue: &Arc<Queue>) -> Result<Option<Self>, Failure>;
         [unsafe] fn add_kernel(self: &mut Self, kernel: &KernelObject, grid: &Grid) -> Result<(), Failure>;
-        fn add_copy(self: &mut Self, from: &Place<[()]>, to: &Place<[()]>) -> Result<bool, Failure>;
-        fn add_fill(self: &mut Self, place: &Place<[()]>, pattern: &[u8]) -> Result<bool, Failure>;
+        fn add_copy(self: &mut Self, from: &Region<[()]>, to: &Region<[()]>) -> Result<bool, Failure>;
+        fn add_fill(self: &mut Self, region: &Region<[()]>, pattern: &[u8]) -> Result<bool, Failure>;
         fn finish(self: &mut Self) -> Result<(), Failure>;
         [unsafe] fn enqueue(self: &Self, after: &WaitList<'_>) -> Result<Event, Failure>;
     }

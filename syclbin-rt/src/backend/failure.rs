@@ -30,7 +30,7 @@ pub(crate) enum Rejection {
     /// A command got objects of two backends. The callers prevent this.
     #[error("{0} takes nothing that belongs to another driver or context")]
     Foreign(&'static str),
-    /// A place is not inside its memory.
+    /// A region is not inside its memory.
     #[error("{0} takes nothing beyond the end of the memory")]
     OutOfBounds(&'static str),
     /// The address of a view is not aligned for its elements.
@@ -51,6 +51,7 @@ pub(crate) enum Rejection {
 }
 
 /// A program that the driver does not build.
+#[derive(Debug)]
 pub(crate) struct BuildError {
     pub(crate) failure: Failure,
     /// The driver's build log; may be empty.
@@ -83,7 +84,7 @@ impl fmt::Display for BuildError {
 /// The reason why the host gets no view of memory.
 pub(crate) enum NoView {
     /// A prepared launch or a recording holds the memory.
-    Held,
+    InUse,
     /// Only the device reaches the memory.
     OutOfReach,
     Failed(Failure),
@@ -165,6 +166,10 @@ impl fmt::Display for Failure {
         }
     }
 }
+
+impl std::error::Error for Failure {}
+
+impl std::error::Error for BuildError {}
 
 impl From<Failure> for BuildError {
     fn from(failure: Failure) -> Self {

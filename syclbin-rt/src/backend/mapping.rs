@@ -11,7 +11,7 @@ use crate::backend::dispatch::host_view::HostView;
 use crate::backend::dispatch::memory::Memory;
 use crate::backend::dispatch::queue::Queue;
 use crate::backend::failure::{Failure, NoView, Rejection};
-use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::slice::{DeviceSlice, Region};
 
 /// Elements on a device, mapped for the host to read. Made by [`Queue::map`](crate::Queue::map).
 ///
@@ -54,7 +54,7 @@ impl<'a, T: Pod> Mapped<'a, T> {
     /// Creates a view of `slice`, after all commands in all queues of the device have finished.
     pub(crate) fn new(queue: &Queue, slice: &'a DeviceSlice<T>) -> Result<Self, NoView> {
         Ok(Self {
-            view: View::new::<T>(queue, slice.place(), false)?,
+            view: View::new::<T>(queue, slice.region(), false)?,
             slice: PhantomData,
         })
     }
@@ -64,15 +64,15 @@ impl<'a, T: Pod> MappedMut<'a, T> {
     /// Creates a view as [`Mapped::new`] does.
     pub(crate) fn new(queue: &Queue, slice: &'a mut DeviceSlice<T>) -> Result<Self, NoView> {
         Ok(Self {
-            view: View::new::<T>(queue, slice.place(), true)?,
+            view: View::new::<T>(queue, slice.region(), true)?,
             slice: PhantomData,
         })
     }
 }
 
 impl View {
-    fn new<T: Pod>(queue: &Queue, place: &Place<[()]>, writing: bool) -> Result<Self, NoView> {
-        let memory = &place.memory;
+    fn new<T: Pod>(queue: &Queue, region: &Region<[()]>, writing: bool) -> Result<Self, NoView> {
+        let memory = &region.memory;
         queue.same_context(memory).map_err(NoView::Failed)?;
         // From here on, launches that would change the host's view are refused, and launches already in a queue
         // are waited for.
@@ -81,17 +81,17 @@ impl View {
             queue: queue.clone(),
             memory: Arc::clone(memory),
             host: None,
-            len: place.len,
+            len: region.len,
             writing,
         };
-        if memory.is_held(writing) {
-            return Err(NoView::Held);
+        if memory.is_in_use(writing) {
+            return Err(NoView::InUse);
         }
         queue.context().finish_all().map_err(NoView::Failed)?;
-        if place.bytes() == 0 {
+        if region.bytes() == 0 {
             return Ok(view);
         }
-        let host = view.host.insert(HostView::new(queue, place, writing)?);
+        let host = view.host.insert(HostView::new(queue, region, writing)?);
         if host.pointer().cast::<T>().is_aligned() {
             return Ok(view);
         }

@@ -35,7 +35,7 @@ pub(crate) use dispatch::event::Event;
 pub(crate) use dispatch::kernel::Kernel;
 pub(crate) use dispatch::queue::Queue;
 #[cfg(test)]
-pub(crate) use dispatch::queue::held;
+pub(crate) use dispatch::queue::pending_event;
 pub(crate) use dispatch::sampler::Sampler;
 pub use mapping::{Mapped, MappedMut};
 pub use pointer::DevicePointer;

@@ -20,11 +20,11 @@ use crate::backend::dispatch::memory::Memory;
 #[repr(transparent)]
 pub struct DeviceSlice<T> {
     element: PhantomData<fn() -> T>,
-    place: Place<[()]>,
+    region: Region<[()]>,
 }
 
-/// The place of some elements.
-pub(crate) struct Place<Tail: ?Sized = [(); 0]> {
+/// The region of some elements.
+pub(crate) struct Region<Tail: ?Sized = [(); 0]> {
     pub(crate) memory: Arc<Memory>,
     /// In bytes.
     pub(crate) offset: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Place<Tail: ?Sized = [(); 0]> {
     _tail: Tail,
 }
 
-impl Place {
+impl Region {
     pub(crate) fn new(
         memory: Arc<Memory>,
         offset: usize,
@@ -56,31 +56,31 @@ impl Place {
     pub(crate) fn as_slice<T>(&self) -> &DeviceSlice<T> {
         // A view of the host counts elements of `T`.
         debug_assert_eq!(self.element_bytes, size_of::<T>());
-        let place: &Place<[()]> = self;
-        // SAFETY: the slice is `repr(transparent)` over the place, and the lifetimes are the same.
-        unsafe { &*(std::ptr::from_ref(place) as *const DeviceSlice<T>) }
+        let region: &Region<[()]> = self;
+        // SAFETY: the slice is `repr(transparent)` over the region, and the lifetimes are the same.
+        unsafe { &*(std::ptr::from_ref(region) as *const DeviceSlice<T>) }
     }
 
     /// Returns it as a writable slice of `T`.
     pub(crate) fn as_mut_slice<T>(&mut self) -> &mut DeviceSlice<T> {
         debug_assert_eq!(self.element_bytes, size_of::<T>());
-        let place: &mut Place<[()]> = self;
+        let region: &mut Region<[()]> = self;
         // SAFETY: as above, and the reference is the only one.
-        unsafe { &mut *(std::ptr::from_mut(place) as *mut DeviceSlice<T>) }
+        unsafe { &mut *(std::ptr::from_mut(region) as *mut DeviceSlice<T>) }
     }
 }
 
-impl<Tail: ?Sized> Place<Tail> {
+impl<Tail: ?Sized> Region<Tail> {
     /// Returns its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         // It lies inside memory, so this does not overflow.
         self.len.saturating_mul(self.element_bytes)
     }
 
-    /// Returns a separate place in the same memory.
-    pub(crate) fn part(&self, first: usize, len: usize) -> Place {
+    /// Returns a separate region in the same memory.
+    pub(crate) fn part(&self, first: usize, len: usize) -> Region {
         let offset = first.saturating_mul(self.element_bytes);
-        Place::new(
+        Region::new(
             Arc::clone(&self.memory),
             self.offset.saturating_add(offset),
             len,
@@ -90,7 +90,7 @@ impl<Tail: ?Sized> Place<Tail> {
 }
 
 impl<T> DeviceSlice<T> {
-    pub(crate) fn place(&self) -> &Place<[()]> {
-        &self.place
+    pub(crate) fn region(&self) -> &Region<[()]> {
+        &self.region
     }
 }

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use crate::backend::dispatch::event::{Event, WaitList};
 use crate::backend::dispatch::queue::Queue;
 use crate::backend::failure::{Failure, Unstarted};
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 
 /// Elements that a queued command reads or writes. They are inaccessible before the command has ended; dropping
 /// this waits for the end. If it is forgotten instead, its memory is never freed.
@@ -42,40 +42,40 @@ impl<T> Drop for Lent<T> {
 }
 
 impl Queue {
-    /// Enqueues a copy of `place` into all of `data`, which has the same length. It runs after the commands of
+    /// Enqueues a copy of `region` into all of `data`, which has the same length. It runs after the commands of
     /// `after`, which are of this context.
     pub(crate) fn read_later<T: Pod>(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         mut data: Vec<T>,
         after: &WaitList<'_>,
     ) -> Result<Lent<T>, Failure> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
-        if bytes.is_empty() || bytes.len() != place.bytes() {
+        if bytes.is_empty() || bytes.len() != region.bytes() {
             return self.nothing_later(data, after);
         }
         let to = bytes.as_mut_ptr().cast();
         // SAFETY: nobody touches or frees the bytes before the command has ended, which `Lent` sees
         // to.
-        let started = unsafe { self.start_read(place, to, after) };
+        let started = unsafe { self.start_read(region, to, after) };
         self.lend(data, started)
     }
 
-    /// Enqueues a copy of all of `data` to `place`, which has the same length. It runs after the commands of
+    /// Enqueues a copy of all of `data` to `region`, which has the same length. It runs after the commands of
     /// `after`, which are of this context.
     pub(crate) fn write_later<T: Pod>(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         data: Vec<T>,
         after: &WaitList<'_>,
     ) -> Result<Lent<T>, Failure> {
         let bytes: &[u8] = bytemuck::cast_slice(&data);
-        if bytes.is_empty() || bytes.len() != place.bytes() {
+        if bytes.is_empty() || bytes.len() != region.bytes() {
             return self.nothing_later(data, after);
         }
         let from = bytes.as_ptr().cast();
         // SAFETY: as of `read_later`.
-        let started = unsafe { self.start_write(place, from, after) };
+        let started = unsafe { self.start_write(region, from, after) };
         self.lend(data, started)
     }
 

@@ -14,12 +14,12 @@ use crate::launch::range::{Extent, NdRange};
 
 /// A contract's view of a launch: its arguments, read back, and its range.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'g> {
+pub struct LaunchView<'g> {
     args: &'g [Arg<'g>],
     range: Extent,
 }
 
-impl<'g> Given<'g> {
+impl<'g> LaunchView<'g> {
     pub(crate) fn new(args: &'g [Arg<'g>], range: &NdRange) -> Self {
         let range = range.global_extent();
         Self { args, range }
@@ -120,8 +120,8 @@ mod tests {
         argument: Some(1),
     };
 
-    fn given<'g>(args: &'g [Arg<'g>], range: impl Into<NdRange>) -> Given<'g> {
-        Given::new(args, &range.into())
+    fn given<'g>(args: &'g [Arg<'g>], range: impl Into<NdRange>) -> LaunchView<'g> {
+        LaunchView::new(args, &range.into())
     }
 
     #[test]

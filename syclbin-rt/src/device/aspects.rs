@@ -60,7 +60,7 @@ const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
 /// Returns the aspects of a device.
-pub(crate) fn held(told: &Abilities<'_>) -> BTreeSet<Aspect> {
+pub(crate) fn of_device(told: &Abilities<'_>) -> BTreeSet<Aspect> {
     let has = |extension| {
         told.extensions
             .split_whitespace()
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_a_driver_tells_becomes_sycls_names() {
-        let names: Vec<String> = held(&cpu()).iter().map(ToString::to_string).collect();
+        let names: Vec<String> = of_device(&cpu()).iter().map(ToString::to_string).collect();
         assert_eq!(
             names,
             [
@@ -138,12 +138,12 @@ mod tests {
             extensions: "cl_khr_int64_base_atomics cl_khr_int64_extended_atomics",
             ..cpu()
         };
-        assert!(held(&both).contains(&Aspect::ATOMIC64));
+        assert!(of_device(&both).contains(&Aspect::ATOMIC64));
     }
 
     #[test]
     fn only_what_drivers_tell_of_is_lacking_and_what_nobody_knows() {
-        let held = held(&cpu());
+        let held = of_device(&cpu());
         let wanted = [
             Aspect::FP64,
             Aspect::ATOMIC64,
@@ -161,7 +161,7 @@ mod tests {
             vendor,
             ..Abilities::default()
         };
-        let simd = |told: &Abilities<'_>| held(told).contains(&Aspect::EXT_INTEL_ESIMD);
+        let simd = |told: &Abilities<'_>| of_device(told).contains(&Aspect::EXT_INTEL_ESIMD);
         assert!(simd(&gpu("Intel(R) Corporation")));
         assert!(!simd(&gpu("Another")) && !simd(&cpu()));
     }

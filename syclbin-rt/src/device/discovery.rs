@@ -5,7 +5,7 @@
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::device::driver_libraries::{self, Place};
+use crate::device::driver_libraries::{self, LibraryLookup};
 use crate::device::facts::Facts;
 use crate::device::selector::{self, Selector, Term};
 use crate::device::{Device, DeviceChoice};
@@ -28,8 +28,8 @@ impl Discovery {
             tried: Vec::new(),
             installed: false,
         };
-        for place in driver_libraries::system() {
-            search.add(place);
+        for lookup in driver_libraries::system() {
+            search.add(lookup);
         }
         search
     }
@@ -187,8 +187,8 @@ impl Discovery {
         }
     }
 
-    fn add(&mut self, place: Place) {
-        let found = place.library.and_then(|library| {
+    fn add(&mut self, lookup: LibraryLookup) {
+        let found = lookup.library.and_then(|library| {
             let devices = library.devices();
             devices.map_err(|failure| failure.to_string())
         });
@@ -212,7 +212,7 @@ impl Discovery {
             }
             Err(reason) => reason,
         };
-        let tried = format!("{}: {outcome}", place.name);
+        let tried = format!("{}: {outcome}", lookup.name);
         log::debug(format_args!("looked for devices in {tried}"));
         self.tried.push(tried);
     }

@@ -36,7 +36,7 @@ impl Device {
             device: self.to_string(),
             reason,
         })?;
-        let parts = self.found().partition(how);
+        let parts = self.driver_device().partition(how);
         let parts = parts.map_err(|failure| Error::driver(failure, "dividing", self))?;
         Ok(parts.into_iter().map(Self::new).collect())
     }
@@ -49,7 +49,7 @@ impl Device {
     /// Returns the device that this device is a part of.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        let part = self.found().part()?;
+        let part = self.driver_device().part()?;
         Some(Self::new(part.parent))
     }
 
@@ -57,13 +57,14 @@ impl Device {
     /// where it supports that, else into parts with as few compute units each as the driver allows.
     pub(crate) fn numbered_part(&self, number: usize) -> Result<Self> {
         let facts = self.facts();
-        let how = match can(facts, Affinity::Next) {
-            true => Partition::Affinity(Affinity::Next),
-            false => Partition::Equally(
+        let how = if can(facts, Affinity::Next) {
+            Partition::Affinity(Affinity::Next)
+        } else {
+            Partition::Equally(
                 facts
                     .compute_units
                     .div_ceil(facts.partitions.max_parts.max(1)),
-            ),
+            )
         };
         let parts = self.partition(how)?;
         let there_are = parts.len();
@@ -117,12 +118,13 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
         ] {
             ways.extend(has.then_some(way));
         }
-        return Err(match ways.is_empty() {
-            true => "its driver divides no devices".to_owned(),
-            false => format!(
+        return Err(if ways.is_empty() {
+            "its driver divides no devices".to_owned()
+        } else {
+            format!(
                 "its driver does not do it like this, but {}",
                 ways.join(", ")
-            ),
+            )
         });
     }
     if units > u64::from(facts.compute_units) {

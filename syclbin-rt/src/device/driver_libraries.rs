@@ -36,15 +36,15 @@ const LOADERS: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 /// program finds its libraries by a RUNPATH.
 const BUILT_WITH: Option<&str> = option_env!("SYCLBIN_HOME");
 
-/// The result of a search at one place.
-pub(crate) struct Place {
+/// The result of looking for a library at one place.
+pub(crate) struct LibraryLookup {
     /// The name of the library, or the place where a library was expected.
     pub(crate) name: String,
     /// The library, or why there is none.
     pub(crate) library: Result<Library, String>,
 }
 
-impl Place {
+impl LibraryLookup {
     fn load(name: impl Into<OsString>) -> Self {
         let name = name.into();
         Self {
@@ -56,10 +56,10 @@ impl Place {
 
 /// Returns the libraries of the system. NVIDIA's driver comes first, because NVIDIA's OpenCL takes no SPIR-V
 /// and so cannot serve these GPUs.
-pub(crate) fn system() -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+pub(crate) fn system() -> Vec<LibraryLookup> {
+    let mut lookups: Vec<LibraryLookup> = Vec::new();
     if cfg!(feature = "cuda") {
-        places.push(Place {
+        lookups.push(LibraryLookup {
             name: CUDA.to_owned(),
             library: Library::cuda(),
         });
@@ -68,25 +68,29 @@ pub(crate) fn system() -> Vec<Place> {
         // The separator is `;` on every platform, so this is not `env::split_paths`.
         let paths = paths.to_string_lossy();
         let paths = paths.split(';').map(str::trim);
-        places.extend(paths.filter(|path| !path.is_empty()).map(Place::load));
+        lookups.extend(
+            paths
+                .filter(|path| !path.is_empty())
+                .map(LibraryLookup::load),
+        );
     }
     for name in LOADERS {
-        let place = Place::load(name);
-        let found = place.library.is_ok();
-        places.push(place);
+        let lookup = LibraryLookup::load(name);
+        let found = lookup.library.is_ok();
+        lookups.push(lookup);
         if found {
             // The other names are links to the same loader.
             break;
         }
     }
-    places
+    lookups
 }
 
 /// Returns the installed CPU driver.
-pub(crate) fn installed() -> Place {
+pub(crate) fn installed() -> LibraryLookup {
     match installed_path() {
-        Ok(path) => Place::load(path),
-        Err(reason) => Place {
+        Ok(path) => LibraryLookup::load(path),
+        Err(reason) => LibraryLookup {
             name: INSTALLED.to_owned(),
             library: Err(reason),
         },
@@ -135,10 +139,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_without_library_says_why() {
-        let place = Place::load("/nowhere/libOpenCL.so");
-        assert_eq!(place.name, "/nowhere/libOpenCL.so");
-        let reason = place.library.map(|_| ()).unwrap_err();
+    fn a_missing_library_is_reported() {
+        let lookup = LibraryLookup::load("/nowhere/libOpenCL.so");
+        assert_eq!(lookup.name, "/nowhere/libOpenCL.so");
+        let reason = lookup.library.map(|_| ()).unwrap_err();
         assert!(reason.contains("No such file"), "{reason}");
     }
 }

@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::dispatch::device::Found;
+use crate::backend::dispatch::device::DriverDevice;
 use crate::device::discovery::Discovery;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;
@@ -28,7 +28,7 @@ const VARIABLE: &str = "SYCLBIN_DEVICE";
 /// A device lives as long as the process. Two devices are equal when they are the same device of the same
 /// library.
 #[derive(Clone)]
-pub struct Device(Found);
+pub struct Device(DriverDevice);
 
 /// A device and the reason why it was chosen. Returned by [`Device::choose`] and [`Device::choose_for`].
 #[derive(Clone, Debug)]
@@ -66,8 +66,8 @@ impl fmt::Display for DeviceChoice {
 }
 
 impl Device {
-    pub(crate) fn new(found: Found) -> Self {
-        Self(found)
+    pub(crate) fn new(device: DriverDevice) -> Self {
+        Self(device)
     }
 
     /// Returns every device of every driver, those of the system first.
@@ -345,7 +345,7 @@ impl Device {
         self.0.facts()
     }
 
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn driver_device(&self) -> DriverDevice {
         self.0
     }
 }
@@ -367,7 +367,7 @@ impl Hash for Device {
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = self.facts();
-        if let Some(part) = self.found().part() {
+        if let Some(part) = self.driver_device().part() {
             write!(f, "part {} of {} of ", part.index, part.of)?;
             // A part of a part names every device above it.
             return Self::new(part.parent).fmt(f);

@@ -46,7 +46,7 @@ pub(crate) struct Abilities {
 
 /// The device that a part belongs to, and the part's number.
 #[derive(Clone, Copy)]
-pub(crate) struct Part<D> {
+pub(crate) struct PartPosition<D> {
     pub(crate) parent: D,
     pub(crate) index: usize,
     pub(crate) of: usize,

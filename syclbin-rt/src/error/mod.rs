@@ -10,12 +10,11 @@ use crate::error::launch_problem::LaunchProblem;
 
 /// Returns the remedy for an error that ends a CUDA context.
 fn way_back(code: i32) -> &'static str {
-    match Code::Cuda(code).ends_context() {
-        true => {
-            "; the device's context of CUDA is lost with all that is in it: drop its queues, buffers and \
+    if Code::Cuda(code).ends_context() {
+        "; the device's context of CUDA is lost with all that is in it: drop its queues, buffers and \
              modules, and a new queue works where the driver lets the device be reset"
-        }
-        false => "",
+    } else {
+        ""
     }
 }
 
@@ -266,7 +265,7 @@ pub enum ErrorKind {
     #[error(
         "a prepared launch or a recording has this memory; drop it first, or download the memory instead"
     )]
-    Held,
+    MemoryInUse,
     /// The host asks for a view of memory that only the device reaches.
     #[error(
         "the host does not reach the memory of a DeviceArray; download it, or make it a SharedArray or a HostArray"

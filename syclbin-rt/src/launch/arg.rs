@@ -4,7 +4,7 @@ use bytemuck::{NoUninit, Pod};
 
 use crate::backend::DevicePointer;
 use crate::backend::argument::Argument;
-use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::slice::{DeviceSlice, Region};
 use crate::launch::accessor::AccessorRange;
 use crate::launch::local_memory::LocalMemory;
 use crate::launch::sampler::Sampler;
@@ -46,11 +46,11 @@ enum Value<'a> {
     Boxed(Box<[u8]>),
     Borrowed(&'a [u8]),
     Slice {
-        place: &'a Place<[()]>,
+        region: &'a Region<[()]>,
         written: bool,
     },
     Accessor {
-        place: &'a Place<[()]>,
+        region: &'a Region<[()]>,
         written: bool,
         range: AccessorRange,
     },
@@ -134,15 +134,15 @@ impl<'a> Arg<'a> {
     /// [`Buffer`](crate::Buffer), an array such as a [`DeviceArray`](crate::DeviceArray), or a part of either.
     #[must_use]
     pub fn read<T: Pod>(slice: &'a DeviceSlice<T>) -> Self {
-        let (place, written) = (slice.place(), false);
-        Self(Value::Slice { place, written })
+        let (region, written) = (slice.region(), false);
+        Self(Value::Slice { region, written })
     }
 
     /// Passes a pointer to elements that the kernel writes, as [`Arg::read`] does.
     #[must_use]
     pub fn write<T: Pod>(slice: &'a mut DeviceSlice<T>) -> Self {
-        let (place, written) = (slice.place(), true);
-        Self(Value::Slice { place, written })
+        let (region, written) = (slice.region(), true);
+        Self(Value::Slice { region, written })
     }
 
     /// Passes a pointer to device memory that has an address, such as a [`DeviceArray`](crate::DeviceArray).
@@ -162,7 +162,7 @@ impl<'a> Arg<'a> {
         range: impl Into<AccessorRange>,
     ) -> Self {
         Self(Value::Accessor {
-            place: slice.place(),
+            region: slice.region(),
             written: false,
             range: range.into(),
         })
@@ -175,7 +175,7 @@ impl<'a> Arg<'a> {
         range: impl Into<AccessorRange>,
     ) -> Self {
         Self(Value::Accessor {
-            place: slice.place(),
+            region: slice.region(),
             written: true,
             range: range.into(),
         })
@@ -234,11 +234,11 @@ impl<'a> Arg<'a> {
         match &self.0 {
             // The order of the lowering: the pointer, then the three sizes.
             Value::Accessor {
-                place,
+                region,
                 written,
                 range,
             } => match part.checked_sub(1) {
-                None => Argument::Memory(place, *written),
+                None => Argument::Memory(region, *written),
                 Some(id) => Argument::Bytes(range.bytes(id)),
             },
             Value::LocalAccessor { bytes, range } => match part.checked_sub(1) {
@@ -249,7 +249,7 @@ impl<'a> Arg<'a> {
             Value::Inline { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
             Value::Boxed(bytes) => Argument::Bytes(bytes),
             Value::Borrowed(bytes) => Argument::Bytes(bytes),
-            Value::Slice { place, written } => Argument::Memory(place, *written),
+            Value::Slice { region, written } => Argument::Memory(region, *written),
             Value::Local(bytes) => Argument::Local(*bytes),
             Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
             Value::Pointer(address) => Argument::Pointer(*address),
@@ -264,8 +264,8 @@ impl<'a> Arg<'a> {
     pub(crate) fn plain(&self) -> Option<Argument<'_>> {
         if let Value::Word { bytes, size } = &self.0 {
             Some(Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)))
-        } else if let Value::Slice { place, written } = &self.0 {
-            Some(Argument::Memory(place, *written))
+        } else if let Value::Slice { region, written } = &self.0 {
+            Some(Argument::Memory(region, *written))
         } else {
             None
         }
@@ -275,7 +275,7 @@ impl<'a> Arg<'a> {
     /// a buffer, or in work-group memory. Otherwise 0.
     pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
         let bytes = match &self.0 {
-            Value::Slice { place, .. } => place.bytes(),
+            Value::Slice { region, .. } => region.bytes(),
             Value::Local(bytes) | Value::LocalAccessor { bytes, .. } => *bytes,
             Value::Accessor { range, .. } => return range.items(),
             _ => 0,
@@ -294,19 +294,19 @@ impl<'a> Arg<'a> {
     }
 
     /// Returns the device memory of the argument.
-    fn memory(&self) -> Option<&Place<[()]>> {
+    fn memory(&self) -> Option<&Region<[()]>> {
         match &self.0 {
-            Value::Slice { place, .. } | Value::Accessor { place, .. } => Some(place),
+            Value::Slice { region, .. } | Value::Accessor { region, .. } => Some(region),
             _ => None,
         }
     }
 
     /// Returns the largest known power of two that divides the argument's address, if it has an address.
     pub(crate) fn alignment(&self) -> Option<u64> {
-        let place = self.memory()?;
-        Some(match place.bytes() {
+        let region = self.memory()?;
+        Some(match region.bytes() {
             0 => 1 << 63, // nothing there is read or written
-            _ => place.memory.alignment(place.offset),
+            _ => region.memory.alignment(region.offset),
         })
     }
 
@@ -330,7 +330,7 @@ impl<'a> Arg<'a> {
     /// Returns the range and the number of elements of the buffer, if the argument is an accessor.
     pub(crate) fn accessor_range(&self) -> Option<(&AccessorRange, usize)> {
         match &self.0 {
-            Value::Accessor { place, range, .. } => Some((range, place.len)),
+            Value::Accessor { region, range, .. } => Some((range, region.len)),
             _ => None,
         }
     }

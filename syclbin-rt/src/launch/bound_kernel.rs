@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::backend::argument::{Argument, Arguments as _};
 use crate::backend::dispatch::kernel::KernelObject;
-use crate::backend::dispatch::memory::Held;
+use crate::backend::dispatch::memory::MemoryUse;
 use crate::backend::dispatch::sampler::Sampler;
 use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ enum Kept {
     Unset,
     Bytes(Vec<u8>),
     Memory {
-        held: Held,
+        memory_use: MemoryUse,
         offset: usize,
         bytes: usize,
         written: bool,
@@ -140,10 +140,10 @@ impl Kept {
     fn new(value: Argument<'_>) -> Self {
         match value {
             Argument::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
-            Argument::Memory(place, written) => Self::Memory {
-                held: Held::new(&place.memory, written),
-                offset: place.offset,
-                bytes: place.bytes(),
+            Argument::Memory(region, written) => Self::Memory {
+                memory_use: MemoryUse::new(&region.memory, written),
+                offset: region.offset,
+                bytes: region.bytes(),
                 written,
             },
             Argument::Local(bytes) => Self::Local(bytes),
@@ -158,15 +158,15 @@ impl Kept {
             (Self::Bytes(kept), Argument::Bytes(bytes)) => kept == bytes,
             (
                 Self::Memory {
-                    held,
+                    memory_use,
                     offset,
                     bytes,
                     written,
                 },
-                Argument::Memory(place, writes),
+                Argument::Memory(region, writes),
             ) => {
-                Arc::ptr_eq(held.memory(), &place.memory)
-                    && (*offset, *bytes, *written) == (place.offset, place.bytes(), writes)
+                Arc::ptr_eq(memory_use.memory(), &region.memory)
+                    && (*offset, *bytes, *written) == (region.offset, region.bytes(), writes)
             }
             (Self::Local(kept), Argument::Local(bytes)) => *kept == bytes,
             (Self::Sampler(kept), Argument::Sampler(sampler)) => Arc::ptr_eq(kept, sampler),

@@ -185,7 +185,7 @@ mod tests {
 
     /// A public queue shares the context of its device; this one stands for another device.
     fn foreign_queue(device: &Device) -> Queue {
-        let context = Context::new(device.found()).unwrap();
+        let context = Context::new(device.driver_device()).unwrap();
         Queue::in_context(device, context, QueueOptions::new()).unwrap()
     }
 

@@ -92,9 +92,12 @@ impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
 /// Arguments are set here and launched by `unsafe` functions later, so setting them must be sound by itself.
 fn check_types(call: &Invocation<'_>) -> Result<()> {
     // A wrong number of arguments has its own error.
-    let checked = check(call).and_then(|()| match call.types_are_known() {
-        true => Ok(()),
-        false => Err(LaunchProblem::UnknownTypes),
+    let checked = check(call).and_then(|()| {
+        if call.types_are_known() {
+            Ok(())
+        } else {
+            Err(LaunchProblem::UnknownTypes)
+        }
     });
     checked.map_err(|problem| Error::launch(call.kernel.name(), problem))
 }

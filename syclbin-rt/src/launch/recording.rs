@@ -7,12 +7,12 @@ use bytemuck::Pod;
 
 use crate::backend;
 use crate::backend::dispatch::event::WaitList;
-use crate::backend::dispatch::memory::Held;
+use crate::backend::dispatch::memory::MemoryUse;
 use crate::backend::dispatch::recording::CommandBuffer;
 use crate::backend::failure::Failure;
 use crate::backend::pattern::pattern;
 use crate::backend::process::gate::Passage;
-use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::slice::{DeviceSlice, Region};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::Launch;
 use crate::launch::bound_kernel::BoundKernel;
@@ -77,14 +77,14 @@ pub struct Recording {
 enum Step {
     Launch(Box<BoundKernel>),
     Copy {
-        from: Place,
-        to: Place,
-        _held: [Held; 2],
+        from: Region,
+        to: Region,
+        _uses: [MemoryUse; 2],
     },
     Fill {
-        place: Place,
+        region: Region,
         pattern: Vec<u8>,
-        _held: Held,
+        _use: MemoryUse,
     },
 }
 
@@ -157,7 +157,7 @@ impl Recorder {
         self.queue.same_device(from)?;
         self.queue.same_device(to)?;
         same_elements(from.len(), to.len())?;
-        let (from, to) = (from.place(), to.place());
+        let (from, to) = (from.region(), to.region());
         if from.memory.address().is_some() != to.memory.address().is_some() {
             return Err(ErrorKind::Unrecordable {
                 what: "a copy between a buffer and an array with an address",
@@ -169,7 +169,10 @@ impl Recorder {
             self.steps.push(Step::Copy {
                 from: from.part(0, from.len),
                 to: to.part(0, to.len),
-                _held: [Held::new(&from.memory, false), Held::new(&to.memory, true)],
+                _uses: [
+                    MemoryUse::new(&from.memory, false),
+                    MemoryUse::new(&to.memory, true),
+                ],
             });
         }
         Ok(())
@@ -183,8 +186,8 @@ impl Recorder {
     /// whose size is over 128 bytes or not a power of two.
     pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
         self.queue.same_device(slice)?;
-        let place = slice.place();
-        if place.bytes() == 0 {
+        let region = slice.region();
+        if region.bytes() == 0 {
             return Ok(());
         }
         let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
@@ -194,9 +197,9 @@ impl Recorder {
             .into());
         };
         self.steps.push(Step::Fill {
-            place: place.part(0, place.len),
+            region: region.part(0, region.len),
             pattern: pattern.to_vec(),
-            _held: Held::new(&place.memory, true),
+            _use: MemoryUse::new(&region.memory, true),
         });
         Ok(())
     }
@@ -258,7 +261,9 @@ fn one_call(queue: &Queue, steps: &[Step]) -> Result<Option<CommandBuffer>, Fail
                 true
             }
             Step::Copy { from, to, .. } => buffer.add_copy(from, to)?,
-            Step::Fill { place, pattern, .. } => buffer.add_fill(place, pattern)?,
+            Step::Fill {
+                region, pattern, ..
+            } => buffer.add_fill(region, pattern)?,
         };
         if !taken {
             return Ok(None);
@@ -357,7 +362,9 @@ impl Recording {
                 unsafe { fixed.object.enqueue(raw, &fixed.grid, after) }
             }
             Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
-            Step::Fill { place, pattern, .. } => raw.start_fill(place, pattern, after),
+            Step::Fill {
+                region, pattern, ..
+            } => raw.start_fill(region, pattern, after),
         }
     }
 
@@ -412,7 +419,7 @@ mod tests {
         recorder.fill(&mut buffer.slice_mut(..1)?, 1)?;
         recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
         let recording = recorder.finish()?;
-        let Some((user, raw)) = backend::held(queue.raw()) else {
+        let Some((user, raw)) = backend::pending_event(queue.raw()) else {
             common::say_skipped("no user events, and a failed kernel takes its context with it");
             return Ok(());
         };

@@ -1,6 +1,6 @@
 //! Safe launches: a launch with a contract, which is checked before the driver sees anything.
 
-use crate::contract::Given;
+use crate::contract::LaunchView;
 use crate::contract::broken::Broken;
 use crate::error::Result;
 use crate::launch::Launch;
@@ -72,7 +72,7 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
     )]
     pub unsafe fn new(
         launch: Launch<'a, N, R>,
-        contract: fn(&Given<'_>) -> Result<(), Broken>,
+        contract: fn(&LaunchView<'_>) -> Result<(), Broken>,
     ) -> Self {
         Self { launch, contract }
     }

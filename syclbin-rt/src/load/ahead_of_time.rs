@@ -77,7 +77,7 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         );
         return Err(refused(reason));
     }
-    let context = Context::shared(device.found())
+    let context = Context::shared(device.driver_device())
         .map_err(|failure| Error::driver(failure, "creating a context", device))?;
     let source = Source {
         code: spirv,

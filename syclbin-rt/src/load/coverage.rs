@@ -12,7 +12,7 @@ pub(crate) enum Coverage {
     /// Every module has code for the device. The device may still lack an aspect that some modules need.
     Whole,
     /// Some modules have code for the device; this is why the first of the others has none.
-    Part(String),
+    Partial(String),
     /// The device runs none of the modules; there is a reason for each image.
     Nothing(Vec<String>),
 }
@@ -47,7 +47,7 @@ impl Coverage {
         }
         match without_code.first() {
             None if runs => Self::Whole,
-            Some(first) if runs => Self::Part(first.clone()),
+            Some(first) if runs => Self::Partial(first.clone()),
             _ => Self::Nothing(without_code.into_iter().chain(refused).collect()),
         }
     }
@@ -56,7 +56,7 @@ impl Coverage {
     pub(crate) fn reason(&self) -> Option<String> {
         match self {
             Self::Whole => None,
-            Self::Part(reason) => Some(format!(
+            Self::Partial(reason) => Some(format!(
                 "the file has code for a part of its kernels only: {reason}"
             )),
             Self::Nothing(reasons) => Some(reasons.join("; ")),
@@ -67,7 +67,7 @@ impl Coverage {
     pub(crate) fn rank(&self) -> usize {
         match self {
             Self::Whole => 0,
-            Self::Part(_) => 1,
+            Self::Partial(_) => 1,
             Self::Nothing(_) => 2,
         }
     }

@@ -61,9 +61,10 @@ fn check_code(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
         let found = cubin::target(bytes).map_err(|error| error.to_string())?;
         let said = ptx::Target::parse(arch).filter(|said| said.number == found.number);
         let target = said.unwrap_or(found);
-        return match target.native_runs_on(major, minor) {
-            true => Ok(()),
-            false => Err(format!("it is for {target}, and {device}")),
+        return if target.native_runs_on(major, minor) {
+            Ok(())
+        } else {
+            Err(format!("it is for {target}, and {device}"))
         };
     }
     let entries = cubin::entries(bytes).map_err(|error| error.to_string())?;
@@ -81,9 +82,10 @@ fn check_code(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
         }
         held.push(format!("{what}{}", entry.target));
     }
-    match held.is_empty() {
-        true => Err("it is a fat binary without code".to_owned()),
-        false => Err(format!("it has {}, and {device}", held.join(", "))),
+    if held.is_empty() {
+        Err("it is a fat binary without code".to_owned())
+    } else {
+        Err(format!("it has {}, and {device}", held.join(", ")))
     }
 }
 

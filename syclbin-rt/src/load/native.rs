@@ -67,12 +67,13 @@ fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
         Target::Spir64Gen => facts.kind == DeviceKind::Gpu,
         _ => false,
     };
-    match fits {
-        true => Ok(()),
-        false => Err(format!(
+    if fits {
+        Ok(())
+    } else {
+        Err(format!(
             "{target} is not code for a {} in OpenCL",
             facts.kind
-        )),
+        ))
     }
 }
 
@@ -94,12 +95,13 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
         Family::Unknown | Family::Other(_) => true,
         _ => false,
     };
-    match known.iter().any(fits) {
-        true => Ok(()),
-        false => Err(format!(
+    if known.iter().any(fits) {
+        Ok(())
+    } else {
+        Err(format!(
             "it is for {arch}, and the device is {}",
             requirements::architecture(facts)
-        )),
+        ))
     }
 }
 
@@ -123,9 +125,10 @@ fn check_constants<'m>(
     }
     let layout = held.layout().map_err(|error| error.to_string())?;
     let in_force = held.set_values.as_ref().or(held.defaults.as_ref());
-    let compiled_in = match folded {
-        true => held.defaults.as_ref(),
-        false => in_force,
+    let compiled_in = if folded {
+        held.defaults.as_ref()
+    } else {
+        in_force
     };
     let given: BTreeMap<&str, &[u8]> = (constants.iter())
         .map(|(name, value)| (name.as_str(), value.as_slice()))

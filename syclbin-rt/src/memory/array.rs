@@ -13,7 +13,7 @@ use bytemuck::Pod;
 
 use crate::backend::DevicePointer;
 use crate::backend::reach::Reach;
-use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::slice::{DeviceSlice, Region};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
@@ -25,7 +25,7 @@ macro_rules! arrays {
         $(
             $(#[$meta])*
             pub struct $name<T: Pod> {
-                place: Place,
+                region: Region,
                 element: PhantomData<T>,
             }
 
@@ -37,9 +37,9 @@ macro_rules! arrays {
                 /// [`ErrorKind::Unsupported`] when the device does not support such memory; and when it does
                 /// not have enough of it.
                 pub fn zeroed(queue: &Queue, len: usize) -> Result<Self> {
-                    let place = place::<T>(queue, Reach::$reach, $plural, $needs, len)?;
+                    let region = region::<T>(queue, Reach::$reach, $plural, $needs, len)?;
                     let element = PhantomData;
-                    Ok(Self { place, element })
+                    Ok(Self { region, element })
                 }
 
                 /// Creates an array with the elements of `data`. An empty slice is allowed.
@@ -56,8 +56,8 @@ macro_rules! arrays {
                 /// Returns the address of the first element on the device.
                 #[must_use]
                 pub fn pointer(&self) -> DevicePointer<T> {
-                    let address = self.place.memory.address().unwrap_or_default();
-                    DevicePointer::from_address(address + self.place.offset as u64)
+                    let address = self.region.memory.address().unwrap_or_default();
+                    DevicePointer::from_address(address + self.region.offset as u64)
                 }
             }
 
@@ -65,13 +65,13 @@ macro_rules! arrays {
                 type Target = DeviceSlice<T>;
 
                 fn deref(&self) -> &DeviceSlice<T> {
-                    self.place.as_slice()
+                    self.region.as_slice()
                 }
             }
 
             impl<T: Pod> DerefMut for $name<T> {
                 fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-                    self.place.as_mut_slice()
+                    self.region.as_mut_slice()
                 }
             }
 
@@ -146,13 +146,13 @@ arrays! {
 /// Drivers align memory with an address to at least this many bytes.
 const ALWAYS_ALIGNED: usize = 64;
 
-fn place<T: Pod>(
+fn region<T: Pod>(
     queue: &Queue,
     reach: Reach,
     what: &'static str,
     needs: &'static str,
     len: usize,
-) -> Result<Place> {
+) -> Result<Region> {
     let device = queue.device();
     if !has(device, reach) || !queue.raw().has_addresses() {
         return Err(ErrorKind::Unsupported {
@@ -179,7 +179,7 @@ fn place<T: Pod>(
         0 => 0,
         _ => usize::try_from(address.next_multiple_of(align as u64) - address).unwrap_or(0),
     };
-    Ok(Place::new(Arc::new(memory), offset, len, size_of::<T>()))
+    Ok(Region::new(Arc::new(memory), offset, len, size_of::<T>()))
 }
 
 fn has(device: &Device, reach: Reach) -> bool {

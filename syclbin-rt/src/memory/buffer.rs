@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use crate::backend::dispatch::memory::Memory;
-use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::slice::{DeviceSlice, Region};
 
 /// `len` elements of `T` on a device. Made by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
@@ -16,14 +16,14 @@ use crate::backend::slice::{DeviceSlice, Place};
 /// A buffer is used as the [`DeviceSlice`] of all its elements. It may be dropped while kernels that use it
 /// still run: the driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
-    place: Place,
+    region: Region,
     element: PhantomData<T>,
 }
 
 impl<T: Pod> Buffer<T> {
     pub(crate) fn new(memory: Memory, len: usize) -> Self {
         Self {
-            place: Place::new(Arc::new(memory), 0, len, size_of::<T>()),
+            region: Region::new(Arc::new(memory), 0, len, size_of::<T>()),
             element: PhantomData,
         }
     }
@@ -33,13 +33,13 @@ impl<T: Pod> Deref for Buffer<T> {
     type Target = DeviceSlice<T>;
 
     fn deref(&self) -> &DeviceSlice<T> {
-        self.place.as_slice()
+        self.region.as_slice()
     }
 }
 
 impl<T: Pod> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-        self.place.as_mut_slice()
+        self.region.as_mut_slice()
     }
 }
 

@@ -47,7 +47,7 @@ impl Queue {
     /// # Errors
     ///
     /// When the slice is on another device, or belongs to a [`DeviceArray`](crate::DeviceArray), which has to
-    /// be downloaded. When a prepared launch or a recording writes that memory ([`ErrorKind::Held`]). And when
+    /// be downloaded. When a prepared launch or a recording writes that memory ([`ErrorKind::MemoryInUse`]). And when
     /// the driver refuses, or reports that a kernel failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
         self.same_device(slice)?;
@@ -68,7 +68,7 @@ impl Queue {
 
     fn no_view(&self, problem: &NoView) -> Error {
         match *problem {
-            NoView::Held => ErrorKind::Held.into(),
+            NoView::InUse => ErrorKind::MemoryInUse.into(),
             NoView::OutOfReach => ErrorKind::OutOfReach.into(),
             NoView::Failed(failure) => Error::driver(failure, "mapping a buffer", self.device()),
         }

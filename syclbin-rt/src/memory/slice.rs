@@ -6,7 +6,7 @@ use std::ops::{Bound, Deref, DerefMut, RangeBounds};
 
 use bytemuck::Pod;
 
-use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::slice::{DeviceSlice, Region};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -23,14 +23,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// # }
 /// ```
 pub struct SliceRef<'a, T> {
-    place: Place,
+    region: Region,
     whole: PhantomData<&'a DeviceSlice<T>>,
 }
 
 /// A writable part of memory on a device, like `&mut data[2..8]` of a slice on the host. Made by
 /// [`DeviceSlice::slice_mut`] and [`DeviceSlice::split_at_mut`].
 pub struct SliceMut<'a, T> {
-    place: Place,
+    region: Region,
     whole: PhantomData<&'a mut DeviceSlice<T>>,
 }
 
@@ -38,7 +38,7 @@ impl<T: Pod> DeviceSlice<T> {
     /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.place().len
+        self.region().len
     }
 
     /// Returns whether the slice has no elements.
@@ -50,7 +50,7 @@ impl<T: Pod> DeviceSlice<T> {
     /// Returns the device that holds the elements.
     #[must_use]
     pub fn device(&self) -> Device {
-        Device::new(self.place().memory.context().device())
+        Device::new(self.region().memory.context().device())
     }
 
     /// Returns the elements of `range`.
@@ -66,7 +66,7 @@ impl<T: Pod> DeviceSlice<T> {
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<SliceRef<'_, T>> {
         let (first, len) = self.checked(&range)?;
         Ok(SliceRef {
-            place: self.place().part(first, len),
+            region: self.region().part(first, len),
             whole: PhantomData,
         })
     }
@@ -79,7 +79,7 @@ impl<T: Pod> DeviceSlice<T> {
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
         let (first, len) = self.checked(&range)?;
         Ok(SliceMut {
-            place: self.place().part(first, len),
+            region: self.region().part(first, len),
             whole: PhantomData,
         })
     }
@@ -95,7 +95,7 @@ impl<T: Pod> DeviceSlice<T> {
     pub fn split_at_mut(&mut self, mid: usize) -> Result<(SliceMut<'_, T>, SliceMut<'_, T>)> {
         self.checked(&(..mid))?;
         let part = |first, len| SliceMut {
-            place: self.place().part(first, len),
+            region: self.region().part(first, len),
             whole: PhantomData,
         };
         Ok((part(0, mid), part(mid, self.len() - mid)))
@@ -135,7 +135,7 @@ impl<T: Pod> Deref for SliceRef<'_, T> {
     type Target = DeviceSlice<T>;
 
     fn deref(&self) -> &DeviceSlice<T> {
-        self.place.as_slice()
+        self.region.as_slice()
     }
 }
 
@@ -143,13 +143,13 @@ impl<T: Pod> Deref for SliceMut<'_, T> {
     type Target = DeviceSlice<T>;
 
     fn deref(&self) -> &DeviceSlice<T> {
-        self.place.as_slice()
+        self.region.as_slice()
     }
 }
 
 impl<T: Pod> DerefMut for SliceMut<'_, T> {
     fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-        self.place.as_mut_slice()
+        self.region.as_mut_slice()
     }
 }
 

@@ -37,11 +37,34 @@ pub(crate) struct Variable {
     /// The variable's name for the driver.
     symbol: CString,
     size: usize,
-    place: Place,
+    storage: Storage,
+}
+
+/// A device global that a program cannot use.
+#[derive(Debug, thiserror::Error)]
+#[error("device global {global}: {reason}")]
+pub(crate) struct ConnectError {
+    global: String,
+    reason: Unconnected,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Unconnected {
+    #[error("its name has a NUL inside")]
+    NameWithNul,
+    #[error("two modules describe it differently")]
+    DescribedTwice,
+    #[error(
+        "the device lacks unified shared memory (cl_intel_unified_shared_memory) or \
+         clEnqueueWriteGlobalVariableINTEL"
+    )]
+    NoAddresses,
+    #[error(transparent)]
+    Driver(#[from] Failure),
 }
 
 #[derive(Clone)]
-enum Place {
+enum Storage {
     /// Outside the programs, which hold a pointer to it.
     Memory(Arc<Memory>),
     /// In each of the programs (`device_image_scope`).
@@ -59,7 +82,7 @@ impl<T: Pod> Global<T> {
             }
             .into());
         }
-        if matches!(variable.place, Place::Programs(_)) && !queue.raw().reaches_variables() {
+        if matches!(variable.storage, Storage::Programs(_)) && !queue.raw().reaches_variables() {
             return Err(unsupported(queue));
         }
         Ok(Self {
@@ -84,10 +107,10 @@ impl<T: Pod> Global<T> {
         let mut value = T::zeroed();
         let bytes = bytemuck::bytes_of_mut(&mut value);
         let queue = self.queue.raw();
-        let read = match &self.variable.place {
-            Place::Memory(memory) => queue.read(memory, 0, bytes),
+        let read = match &self.variable.storage {
+            Storage::Memory(memory) => queue.read(memory, 0, bytes),
             // All programs of a module are written alike.
-            Place::Programs(programs) => match programs.first() {
+            Storage::Programs(programs) => match programs.first() {
                 Some(program) => queue.read_variable(program, &self.variable.symbol, bytes),
                 None => Ok(()),
             },
@@ -104,9 +127,9 @@ impl<T: Pod> Global<T> {
     pub fn write(&self, value: &T) -> Result<()> {
         let bytes = bytemuck::bytes_of(value);
         let queue = self.queue.raw();
-        let written = match &self.variable.place {
-            Place::Memory(memory) => queue.write(memory, 0, bytes),
-            Place::Programs(programs) => programs.iter().try_for_each(|program| {
+        let written = match &self.variable.storage {
+            Storage::Memory(memory) => queue.write(memory, 0, bytes),
+            Storage::Programs(programs) => programs.iter().try_for_each(|program| {
                 queue.write_variable(program, &self.variable.symbol, bytes)
             }),
         };
@@ -135,27 +158,30 @@ impl Variable {
 ///
 /// # Errors
 ///
-/// Says in words which variable cannot be connected, and why.
+/// When a variable cannot be connected.
 pub(crate) fn connect(
     queue: &Queue,
     program: &Program,
     metadata: &ModuleMetadata,
     variables: &mut Vec<Variable>,
-) -> Result<(), String> {
+) -> std::result::Result<(), ConnectError> {
     // A program that fails halfway has no variables, so only complete programs count.
     let mut connected = variables.clone();
     // These are maps because a hostile file may have a hundred thousand variables.
-    let places = connected.iter().enumerate();
-    let mut places: BTreeMap<CString, usize> = places
-        .map(|(place, variable)| (variable.id.clone(), place))
+    let indices = connected.iter().enumerate();
+    let mut indices: BTreeMap<CString, usize> = indices
+        .map(|(index, variable)| (variable.id.clone(), index))
         .collect();
     let code_names: BTreeMap<&str, &String> = (metadata.program.global_names.iter())
         .map(|(name, code_name)| (without_run_prefix(name), code_name))
         .collect();
     for (name, global) in metadata.device_globals.iter() {
         let id = without_run_prefix(name);
-        let fail = |reason: String| format!("device global {id}: {reason}");
-        let c_id = CString::new(id).map_err(|_| fail("its name has a NUL inside".to_owned()))?;
+        let fail = |reason| ConnectError {
+            global: id.to_owned(),
+            reason,
+        };
+        let c_id = CString::new(id).map_err(|_| fail(Unconnected::NameWithNul))?;
         let DeviceGlobal { size, image_scope } = *global;
         let size = size as usize;
         let code_name = code_names.get(id).copied();
@@ -163,36 +189,34 @@ pub(crate) fn connect(
             Some(name) if queue.raw().names_variables_as_code() => CString::new(name.as_str()),
             _ => Ok(c_id.clone()),
         };
-        let symbol = symbol.map_err(|_| fail("its name has a NUL inside".to_owned()))?;
-        let known = places.get(&c_id);
-        let variable = match known.and_then(|place| connected.get_mut(*place)) {
+        let symbol = symbol.map_err(|_| fail(Unconnected::NameWithNul))?;
+        let known = indices.get(&c_id);
+        let variable = match known.and_then(|index| connected.get_mut(*index)) {
             Some(known) => {
                 if known.size != size || known.is_in_programs() != image_scope {
-                    return Err(fail("two modules describe it differently".to_owned()));
+                    return Err(fail(Unconnected::DescribedTwice));
                 }
                 known
             }
             None => {
-                let place = if image_scope {
-                    Place::Programs(Vec::new())
+                let storage = if image_scope {
+                    Storage::Programs(Vec::new())
                 } else {
                     let raw = queue.raw();
                     if !raw.has_addresses() || !raw.reaches_variables() {
-                        let lacks = "the device lacks unified shared memory \
-                            (cl_intel_unified_shared_memory) or clEnqueueWriteGlobalVariableINTEL";
-                        return Err(fail(lacks.to_owned()));
+                        return Err(fail(Unconnected::NoAddresses));
                     }
                     let memory = raw.zeroed_at_address(Reach::Device, size);
-                    let memory = memory.map_err(|failure| fail(failure.to_string()))?;
-                    Place::Memory(Arc::new(memory))
+                    let memory = memory.map_err(|failure| fail(failure.into()))?;
+                    Storage::Memory(Arc::new(memory))
                 };
-                places.insert(c_id.clone(), connected.len());
+                indices.insert(c_id.clone(), connected.len());
                 connected.push(Variable {
                     id: c_id.clone(),
                     code_name: code_name.cloned(),
                     symbol: symbol.clone(),
                     size,
-                    place,
+                    storage,
                 });
                 let Some(last) = connected.last_mut() else {
                     continue;
@@ -200,16 +224,16 @@ pub(crate) fn connect(
                 last
             }
         };
-        match &mut variable.place {
+        match &mut variable.storage {
             // Modules that are linked to each other may both list it.
-            Place::Programs(programs) => {
+            Storage::Programs(programs) => {
                 if !programs.iter().any(|known| known.is(program)) {
                     programs.push(program.clone());
                 }
             }
-            Place::Memory(memory) => {
+            Storage::Memory(memory) => {
                 let pointer = queue.raw().point_variable(program, &symbol, memory);
-                pointer.map_err(|failure| fail(failure.to_string()))?;
+                pointer.map_err(|failure| fail(failure.into()))?;
             }
         }
     }
@@ -219,7 +243,7 @@ pub(crate) fn connect(
 
 impl Variable {
     fn is_in_programs(&self) -> bool {
-        matches!(self.place, Place::Programs(_))
+        matches!(self.storage, Storage::Programs(_))
     }
 }
 

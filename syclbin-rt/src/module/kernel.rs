@@ -104,9 +104,10 @@ impl Kernel {
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
             checked: Checked {
                 kinds: symbol.parameters.iter().copied().map(Kinds::of).collect(),
-                eliminated: match symbol.eliminated.contains(&true) {
-                    true => symbol.eliminated.clone(),
-                    false => Vec::new(),
+                eliminated: if symbol.eliminated.contains(&true) {
+                    symbol.eliminated.clone()
+                } else {
+                    Vec::new()
                 },
                 arguments: raw.arguments() + usize::from(symbol.scratch),
                 local_memory: raw.local_memory(),

@@ -15,9 +15,9 @@ use syclbin::signature::mangled::KERNEL_PREFIX;
 
 use crate::device::discovery::Discovery;
 use crate::error::{ErrorKind, Result};
-use crate::load::Loading;
+use crate::load;
+use crate::load::files::Files;
 use crate::load::image_choice::ImageChoice;
-use crate::load::link::Files;
 use crate::load::loaded_module::LoadedModule;
 use crate::module::builder::{Embedded, ModuleBuilder};
 use crate::module::global::{Global, Variable};
@@ -37,7 +37,7 @@ pub struct Module(Arc<Inner>);
 struct Inner {
     queue: Queue,
     global: PropertySets<'static>,
-    parts: Vec<LoadedModule>,
+    modules: Vec<LoadedModule>,
     variables: Vec<Variable>,
 }
 
@@ -102,12 +102,13 @@ impl Module {
         }
         let global = files.first().map(|file| file.global.clone().into_owned());
         let files = Files::new(files, queue.device().facts());
-        let metadata = files.units().filter_map(|unit| unit.metadata.as_ref().ok());
+        let metadata = files.units().map(|unit| &unit.metadata);
         specialization::check(constants, metadata)?;
-        let mut loading = Loading::new(queue, &files, constants);
-        let parts = loading.parts();
-        if !parts.is_empty() && parts.iter().all(|part| part.program.is_err()) {
-            let reasons = parts.into_iter().filter_map(|part| part.program.err());
+        let (modules, variables) = load::load(queue, &files, constants);
+        if !modules.is_empty() && modules.iter().all(|module| module.program.is_err()) {
+            let reasons = modules
+                .into_iter()
+                .filter_map(|module| module.program.err());
             let file = syclbin::read::parse(bytes).map_err(ErrorKind::File)?;
             return Err(ErrorKind::NoImage {
                 device: queue.device().to_string(),
@@ -119,8 +120,8 @@ impl Module {
         Ok(Self(Arc::new(Inner {
             queue: queue.clone(),
             global: global.unwrap_or_default(),
-            parts,
-            variables: loading.into_variables(),
+            modules,
+            variables,
         })))
     }
 
@@ -141,14 +142,14 @@ impl Module {
             holders = self.holders(&format!("{KERNEL_PREFIX}{name}"));
         }
         // The first native module was compiled for this device ahead of time.
-        holders.sort_by_key(|(part, _)| !part.native);
+        holders.sort_by_key(|(module, _)| !module.native);
         let mut reasons = Vec::new();
-        for (part, symbol) in &holders {
-            match &part.program {
+        for (module, symbol) in &holders {
+            match &module.program {
                 Ok(program) => {
                     return Kernel::new(self.queue(), program, symbol);
                 }
-                Err(passed_over) => reasons.extend(passed_over.iter().cloned()),
+                Err(skipped) => reasons.extend(skipped.iter().cloned()),
             }
         }
         if holders.is_empty() {
@@ -190,7 +191,7 @@ impl Module {
     /// Returns the symbols of the module's kernels, also of kernels that do not fit the device. A kernel that
     /// was compiled for several targets is listed several times.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
-        let kernels = self.0.parts.iter().flat_map(|part| &part.kernels);
+        let kernels = self.0.modules.iter().flat_map(|module| &module.kernels);
         kernels.map(|kernel| kernel.name.as_str())
     }
 
@@ -207,7 +208,7 @@ impl Module {
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
     pub fn images(&self) -> impl Iterator<Item = &ImageChoice> {
-        self.0.parts.iter().map(|part| &part.choice)
+        self.0.modules.iter().map(|module| &module.choice)
     }
 
     /// Saves the module as a SYCLBIN file in state executable, with the native code that this device's driver
@@ -236,7 +237,7 @@ impl Module {
     /// When the driver does not return its code, and when modules were compiled both before and after the
     /// process loaded code for a lesser processor. No driver would accept such a file for long.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
-        save::to_vec(self.queue(), &self.0.global, &self.0.parts)
+        save::to_vec(self.queue(), &self.0.global, &self.0.modules)
     }
 
     /// Returns the queue on which the kernels are launched.
@@ -246,11 +247,11 @@ impl Module {
     }
 
     fn holders(&self, symbol: &str) -> Vec<(&LoadedModule, &Symbol)> {
-        let parts = self.0.parts.iter();
-        parts
-            .filter_map(|part| {
-                let kernel = part.kernels.iter().find(|kernel| kernel.name == symbol)?;
-                Some((part, kernel))
+        let modules = self.0.modules.iter();
+        modules
+            .filter_map(|module| {
+                let kernel = module.kernels.iter().find(|kernel| kernel.name == symbol)?;
+                Some((module, kernel))
             })
             .collect()
     }

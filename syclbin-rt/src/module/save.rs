@@ -1,6 +1,6 @@
 //! Saving: a loaded module as a file of state executable, with the native code of its device.
 
-use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecializationConstants};
+use syclbin::metadata::{IdRange, MiscProperties, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
@@ -8,6 +8,7 @@ use crate::backend::dispatch::program::Program;
 use crate::device::facts::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::loaded_module::LoadedModule;
+use crate::load::unit::Unit;
 use crate::queue::Queue;
 
 /// The target that the reference runtime and this crate give to native code from a driver. With another target,
@@ -17,16 +18,16 @@ const TARGET: &str = "spir64-unknown-unknown";
 /// The target that compilers give to native code for CUDA.
 const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// Returns the properties of a module that is built from itself and `linked`, with the values `constants`;
+/// Returns the properties of a program that is built from `unit` and `linked`, with the values `constants`;
 /// `id_range` is the smallest range of all of them.
 pub(crate) fn properties(
-    module: &AbstractModule<'_>,
-    metadata: &ModuleMetadata,
-    linked: &[(&AbstractModule<'_>, &ModuleMetadata)],
+    unit: &Unit<'_>,
+    linked: &[&Unit<'_>],
     constants: &[(String, Vec<u8>)],
     id_range: Option<IdRange>,
 ) -> PropertySets<'static> {
-    let mut sets = module.metadata.clone().into_owned();
+    let metadata = &unit.metadata;
+    let mut sets = unit.module.metadata.clone().into_owned();
     if id_range != metadata.misc.id_range {
         let misc = MiscProperties {
             id_range,
@@ -37,9 +38,9 @@ pub(crate) fn properties(
     // Every import has been resolved.
     sets.remove_set(set::IMPORTED_SYMBOLS);
     // The program contains the variables of all of them.
-    for (other, _) in linked {
+    for other in linked {
         for name in [set::DEVICE_GLOBALS, set::PROGRAM_METADATA, set::VARIABLES] {
-            let Some(theirs) = other.metadata.set(name) else {
+            let Some(theirs) = other.module.metadata.set(name) else {
                 continue;
             };
             for (name_in_set, value) in theirs.iter() {
@@ -51,7 +52,7 @@ pub(crate) fn properties(
             }
         }
     }
-    let linked = || linked.iter().map(|(_, metadata)| *metadata);
+    let linked = || linked.iter().map(|unit| &unit.metadata);
     // The program also needs their device requirements.
     let mut requirements = metadata.requirements.clone();
     for aspect in linked().flat_map(|other| &other.requirements.aspects) {
@@ -132,7 +133,7 @@ fn set_values(
 pub(crate) fn to_vec(
     queue: &Queue,
     global: &PropertySets<'static>,
-    parts: &[LoadedModule],
+    modules: &[LoadedModule],
 ) -> Result<Vec<u8>> {
     let facts = queue.device().facts();
     let mut file = Syclbin {
@@ -143,20 +144,20 @@ pub(crate) fn to_vec(
     file.global.insert(set::GLOBAL, key::STATE, state);
     let context = queue.raw().context();
     let mut first = None;
-    for part in parts {
-        let Ok(program) = &part.program else {
+    for module in modules {
+        let Ok(program) = &module.program else {
             continue;
         };
-        let code = binary(program, queue, part)?;
+        let code = binary(program, queue, module)?;
         if let Some(processor) = context.processor_of(&code) {
-            let (module, of_first) = *first.get_or_insert((part.choice.module, processor));
+            let (first_module, of_first) = *first.get_or_insert((module.choice.module, processor));
             if processor != of_first {
-                let modules = [module, part.choice.module];
+                let modules = [first_module, module.choice.module];
                 return Err(ErrorKind::MixedCode { modules }.into());
             }
         }
         file.modules.push(AbstractModule {
-            metadata: part.properties.clone(),
+            metadata: module.properties.clone(),
             images: vec![native(facts, code)],
             ..AbstractModule::default()
         });
@@ -165,9 +166,9 @@ pub(crate) fn to_vec(
     bytes.map_err(|error| ErrorKind::Unwritable(error).into())
 }
 
-fn binary(program: &Program, queue: &Queue, part: &LoadedModule) -> Result<Vec<u8>> {
+fn binary(program: &Program, queue: &Queue, module: &LoadedModule) -> Result<Vec<u8>> {
     program.binary().map_err(|failure| {
-        let action = format!("reading the native code of module {}", part.choice.module);
+        let action = format!("reading the native code of module {}", module.choice.module);
         Error::driver(failure, action, queue.device())
     })
 }

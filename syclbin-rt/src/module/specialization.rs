@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use syclbin::metadata::{ModuleMetadata, SpecConstantLayout, SpecializationConstants};
+use syclbin::metadata::{
+    Malformed, ModuleMetadata, SpecConstantLayout, SpecializationConstants,
+};
 use syclbin::ptx;
 
 use crate::error::{ErrorKind, Result};
@@ -61,8 +63,8 @@ pub(crate) fn settings(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
     spirv: &[u8],
-) -> Result<Vec<Setting>, String> {
-    let layout = constants.layout().map_err(|error| error.to_string())?;
+) -> std::result::Result<Vec<Setting>, Malformed> {
+    let layout = constants.layout()?;
     let ids = spec_ids(spirv);
     let mut settings = Vec::new();
     for (name, place) in layout.iter() {
@@ -87,8 +89,8 @@ pub(crate) fn settings(
 pub(crate) fn variables(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
-) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let layout = constants.layout().map_err(|error| error.to_string())?;
+) -> std::result::Result<Vec<(String, Vec<u8>)>, Malformed> {
+    let layout = constants.layout()?;
     let variable = |(name, place): (&str, &SpecConstantLayout)| {
         let value = in_force(values, constants, name, place)?;
         Some((ptx::constant_variable(name), value))

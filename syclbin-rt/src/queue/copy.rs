@@ -6,7 +6,7 @@ use crate::backend;
 use crate::backend::dispatch::event::WaitList;
 use crate::backend::failure::Failure;
 use crate::backend::pattern::pattern;
-use crate::backend::slice::{DeviceSlice, Place};
+use crate::backend::slice::{DeviceSlice, Region};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;
 use crate::queue::Queue;
@@ -66,10 +66,10 @@ impl Queue {
     /// earlier kernel failed.
     pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
-        let place = slice.place();
+        let region = slice.region();
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
         let size = bytes.len();
-        let read = self.raw().read(&place.memory, place.offset, bytes);
+        let read = self.raw().read(&region.memory, region.offset, bytes);
         read.map_err(|failure| self.failed(failure, "reading", size))
     }
 
@@ -81,9 +81,9 @@ impl Queue {
     /// earlier kernel failed.
     pub fn write<T: Pod>(&self, slice: &mut DeviceSlice<T>, data: &[T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
-        let place = slice.place();
+        let region = slice.region();
         let bytes: &[u8] = bytemuck::cast_slice(data);
-        let written = self.raw().write(&place.memory, place.offset, bytes);
+        let written = self.raw().write(&region.memory, region.offset, bytes);
         written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
     }
 
@@ -138,7 +138,7 @@ impl Queue {
     }
 
     pub(crate) fn same_device<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<()> {
-        if slice.place().memory.is_for(self.raw()) {
+        if slice.region().memory.is_for(self.raw()) {
             return Ok(());
         }
         Err(ErrorKind::BufferDevice {
@@ -166,7 +166,7 @@ impl After<'_> {
         queue.same_device(to)?;
         same_elements(from.len(), to.len())?;
         let after = self.wait_list()?;
-        let (from, to) = (from.place(), to.place());
+        let (from, to) = (from.region(), to.region());
         let size = from.bytes();
         let copied = if size == 0 {
             queue.raw().barrier(&after)
@@ -190,14 +190,14 @@ impl After<'_> {
         queue.same_device(slice)?;
         let after = self.wait_list()?;
         let element = bytemuck::bytes_of(&value);
-        let place = slice.place();
-        let size = place.bytes();
+        let region = slice.region();
+        let size = region.bytes();
         let filled = if size == 0 {
             queue.raw().barrier(&after)
         } else if let Some(pattern) = pattern(element) {
-            queue.raw().start_fill(place, pattern, &after)
+            queue.raw().start_fill(region, pattern, &after)
         } else {
-            self.through_host(&after, size, place, |bytes| {
+            self.through_host(&after, size, region, |bytes| {
                 for copy in bytes.chunks_exact_mut(element.len()) {
                     copy.copy_from_slice(element);
                 }
@@ -216,7 +216,7 @@ impl After<'_> {
         &self,
         after: &WaitList<'_>,
         size: usize,
-        to: &Place<[()]>,
+        to: &Region<[()]>,
         make: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
     ) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();

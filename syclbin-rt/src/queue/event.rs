@@ -161,9 +161,10 @@ impl Event {
 
     /// Describes the driver's error. The code that only says that a dependency failed names nothing.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
-        let reason = match failure.is_of_dependency() {
-            true => " (a command that it waited for failed; the event of that one says why)",
-            false => "",
+        let reason = if failure.is_of_dependency() {
+            " (a command that it waited for failed; the event of that one says why)"
+        } else {
+            ""
         };
         let action = format!("{}{reason}", self.what);
         Error::driver(failure, action, self.queue().device())
@@ -230,7 +231,7 @@ mod tests {
         let waker = Waker::from(Arc::new(Bell(send)));
         let mut out = queue.upload(&[7.0f32; 2])?;
         // An event that ends on the test's request.
-        let Some((user, raw)) = backend::held(queue.raw()) else {
+        let Some((user, raw)) = backend::pending_event(queue.raw()) else {
             common::say_skipped("no user events, and a failed kernel takes its context with it");
             return Ok(());
         };

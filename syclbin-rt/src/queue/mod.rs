@@ -59,7 +59,7 @@ impl Device {
 
 impl Queue {
     pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
-        let context = backend::Context::shared(device.found())
+        let context = backend::Context::shared(device.driver_device())
             .map_err(|failure| Error::driver(failure, "creating a context", device))?;
         Self::in_context(device, context, options)
     }

@@ -132,7 +132,7 @@ impl After<'_> {
         queue.can_copy(slice, data.len())?;
         let after = self.wait_list()?;
         let size = size_of_val(data.as_slice());
-        let lent = queue.raw().read_later(slice.place(), data, &after);
+        let lent = queue.raw().read_later(slice.region(), data, &after);
         let lent = lent.map_err(|failure| queue.failed(failure, "reading", size))?;
         Transfer::new(queue, READING, lent)
     }
@@ -151,7 +151,7 @@ impl After<'_> {
         queue.can_copy(slice, data.len())?;
         let after = self.wait_list()?;
         let size = size_of_val(data.as_slice());
-        let lent = queue.raw().write_later(slice.place(), data, &after);
+        let lent = queue.raw().write_later(slice.region(), data, &after);
         let lent = lent.map_err(|failure| queue.failed(failure, "writing", size))?;
         Transfer::new(queue, WRITING, lent)
     }

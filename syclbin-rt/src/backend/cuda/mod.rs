@@ -21,7 +21,7 @@ mod sys;
 mod tests;
 
 pub(crate) use context::Context;
-pub(crate) use device::Found;
+pub(crate) use device::DriverDevice;
 pub(crate) use device::library::Library;
 pub(crate) use kernel::Kernel;
 pub(crate) use kernel::object::KernelObject;

@@ -10,7 +10,7 @@ use crate::backend::cuda::program::{Kind, Module};
 use crate::backend::dispatch::memory::Memory as AnyMemory;
 use crate::backend::failure::{BuildError, Code, Failure, Rejection};
 use crate::backend::reach::Reach;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::backend::slot::Slot;
 use crate::common::{on_cuda, say_skipped};
 use crate::launch::range::{Grid, NdRange};
@@ -28,7 +28,7 @@ struct Bench {
     program: Arc<Program>,
 }
 
-fn found() -> Option<&'static Found> {
+fn device() -> Option<&'static DriverDevice> {
     let reason = match Library::load() {
         Ok(library) => match library.devices() {
             Ok([first, ..]) => return Some(first),
@@ -62,10 +62,10 @@ fn module(code: &[u8]) -> Module<'_> {
 }
 
 fn bench_with(options: QueueOptions) -> Result<Option<Bench>, Failure> {
-    let Some(found) = found() else {
+    let Some(device) = device() else {
         return Ok(None);
     };
-    let context = Context::shared(found)?;
+    let context = Context::shared(device)?;
     Ok(Some(Bench {
         program: build(&context, &[module(PTX)])?,
         queue: Arc::new(Queue::new(context, options)?),
@@ -77,21 +77,21 @@ fn bench() -> Result<Option<Bench>, Failure> {
 }
 
 /// `LEN` numbers on the device.
-struct Numbers(Place);
+struct Numbers(Region);
 
 /// Bytes of memory.
-fn place(memory: Memory, offset: usize, size: usize) -> Place {
-    Place::new(Arc::new(AnyMemory::from(memory)), offset, size, 1)
+fn region(memory: Memory, offset: usize, size: usize) -> Region {
+    Region::new(Arc::new(AnyMemory::from(memory)), offset, size, 1)
 }
 
-fn raw(place: &Place) -> &Memory {
-    place.memory.raw().cuda().expect("memory of CUDA")
+fn raw(region: &Region) -> &Memory {
+    region.memory.raw().cuda().expect("memory of CUDA")
 }
 
 impl Numbers {
     fn new(queue: &Queue) -> Result<Self, Failure> {
         let memory = queue.zeroed(LEN * 4)?;
-        Ok(Self(place(memory, 0, LEN * 4)))
+        Ok(Self(region(memory, 0, LEN * 4)))
     }
 
     fn memory(&self) -> &Memory {
@@ -316,8 +316,8 @@ fn memory_is_copied_and_filled_at_any_place() -> Tested {
         };
         assert_eq!(memory.address().is_some(), reach.is_some());
         queue.write(&memory, 3, &bytes)?;
-        let memory = place(memory, 3, 256);
-        let copy = place(queue.upload(&[9; 512])?, 5, 256);
+        let memory = region(memory, 3, 256);
+        let copy = region(queue.upload(&[9; 512])?, 5, 256);
         queue.start_copy(&memory, &copy, WaitList::NOTHING)?;
         let event = queue.start_fill(&copy.part(2, 24), b"sycl-rs!", WaitList::NOTHING)?;
         let mut read = vec![0; 512];
@@ -491,7 +491,7 @@ const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 // In a process of its own: others use the context of the device too.
 #[test]
 fn a_kernel_that_faults_ends_the_context_and_a_new_one_works() {
-    if found().is_none() {
+    if device().is_none() {
         return;
     }
     let name = "backend::cuda::tests::a_child_loses_its_context";
@@ -585,10 +585,10 @@ fn whatever_call_fails_is_an_error_of_a_test_and_no_more() {
     if std::env::var_os(SIMULATION).is_some() {
         return; // a child of the below
     }
-    let Some(found) = found() else {
+    let Some(device) = device() else {
         return;
     };
-    if !found.facts().name.starts_with("Simulated") {
+    if !device.facts().name.starts_with("Simulated") {
         return say_skipped("only the simulated driver fails on request");
     }
     for function in sys::NAMES {

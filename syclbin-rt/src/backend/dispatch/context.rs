@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::dispatch::device::Found;
+use crate::backend::dispatch::device::DriverDevice;
 use crate::backend::dispatch::{both, each, either};
 use crate::backend::failure::Failure;
 use crate::backend::{cuda, opencl};
@@ -15,24 +15,26 @@ either! {
 
 impl Context {
     /// Returns the context that all queues of a device share.
-    pub(crate) fn shared(device: Found) -> Result<Self, Failure> {
+    pub(crate) fn shared(device: DriverDevice) -> Result<Self, Failure> {
         match device {
-            Found::OpenCl(device) => opencl::Context::shared(device).map(Self::OpenCl),
-            Found::Cuda(device) => cuda::Context::shared(device).map(Self::Cuda),
+            DriverDevice::OpenCl(device) => opencl::Context::shared(device).map(Self::OpenCl),
+            DriverDevice::Cuda(device) => cuda::Context::shared(device).map(Self::Cuda),
         }
     }
 
     /// Creates a separate context, for tests.
     #[cfg(test)]
-    pub(crate) fn new(device: Found) -> Result<Self, Failure> {
+    pub(crate) fn new(device: DriverDevice) -> Result<Self, Failure> {
         match device {
-            Found::OpenCl(device) => opencl::Context::new(device).map(Arc::new).map(Self::OpenCl),
-            Found::Cuda(device) => cuda::Context::new(device).map(Arc::new).map(Self::Cuda),
+            DriverDevice::OpenCl(device) => {
+                opencl::Context::new(device).map(Arc::new).map(Self::OpenCl)
+            }
+            DriverDevice::Cuda(device) => cuda::Context::new(device).map(Arc::new).map(Self::Cuda),
         }
     }
 
     /// Returns the context's device.
-    pub(crate) fn device(&self) -> Found {
+    pub(crate) fn device(&self) -> DriverDevice {
         each!(Self, self, context => context.device().into())
     }
 

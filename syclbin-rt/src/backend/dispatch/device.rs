@@ -6,7 +6,7 @@ use crate::backend::dispatch::{each, either};
 use crate::backend::failure::Failure;
 use crate::backend::{cuda, opencl};
 use crate::device::facts::Facts;
-use crate::device::partition::{Part, Partition};
+use crate::device::partition::{PartPosition, Partition};
 
 either! {
     /// A loaded library of a driver.
@@ -17,7 +17,7 @@ either! {
 either! {
     /// A device of a loaded library. It lives as long as the process.
     #[derive(Clone, Copy)]
-    Found: &'static opencl::Found, &'static cuda::Found
+    DriverDevice: &'static opencl::DriverDevice, &'static cuda::DriverDevice
 }
 
 impl Library {
@@ -40,30 +40,30 @@ impl Library {
     }
 
     /// Returns its devices.
-    pub(crate) fn devices(self) -> Result<Vec<Found>, Failure> {
-        each!(Self, self, library => Ok(library.devices()?.iter().map(Found::from).collect()))
+    pub(crate) fn devices(self) -> Result<Vec<DriverDevice>, Failure> {
+        each!(Self, self, library => Ok(library.devices()?.iter().map(DriverDevice::from).collect()))
     }
 }
 
-impl Found {
+impl DriverDevice {
     /// Returns the driver's answers about the device.
     pub(crate) fn facts(self) -> &'static Facts {
-        each!(Self, self, found => found.facts())
+        each!(Self, self, device => device.facts())
     }
 
     /// Returns the name of the library that offers it.
     pub(crate) fn library(self) -> &'static str {
-        each!(Self, self, found => found.library())
+        each!(Self, self, device => device.library())
     }
 
     /// Returns an address that no other device has. It never changes.
     pub(crate) fn address(self) -> usize {
-        each!(Self, self, found => std::ptr::from_ref(found).addr())
+        each!(Self, self, device => std::ptr::from_ref(device).addr())
     }
 
     /// Returns the device that it is a part of, and its number.
-    pub(crate) fn part(self) -> Option<Part<Self>> {
-        each!(Self, self, found => found.part().map(|part| Part {
+    pub(crate) fn part(self) -> Option<PartPosition<Self>> {
+        each!(Self, self, device => device.part().map(|part| PartPosition {
             parent: part.parent.into(),
             index: part.index,
             of: part.of,
@@ -72,6 +72,6 @@ impl Found {
 
     /// Returns its parts.
     pub(crate) fn partition(self, how: Partition<'_>) -> Result<Vec<Self>, Failure> {
-        each!(Self, self, found => Ok(found.partition(how)?.iter().map(Self::from).collect()))
+        each!(Self, self, device => Ok(device.partition(how)?.iter().map(Self::from).collect()))
     }
 }

@@ -6,7 +6,7 @@ use crate::backend::dispatch::memory::{Memory, Raw};
 use crate::backend::dispatch::queue::Queue;
 use crate::backend::dispatch::{each, either};
 use crate::backend::failure::{Failure, NoView};
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::backend::{cuda, opencl};
 
 either! {
@@ -15,10 +15,10 @@ either! {
 }
 
 impl HostView {
-    /// Creates a view of `place`, which is not empty.
-    pub(crate) fn new(queue: &Queue, place: &Place<[()]>, writing: bool) -> Result<Self, NoView> {
-        let (offset, size) = (place.offset, place.bytes());
-        match (queue, place.memory.raw()) {
+    /// Creates a view of `region`, which is not empty.
+    pub(crate) fn new(queue: &Queue, region: &Region<[()]>, writing: bool) -> Result<Self, NoView> {
+        let (offset, size) = (region.offset, region.bytes());
+        match (queue, region.memory.raw()) {
             (Queue::OpenCl(queue), Raw::OpenCl(memory)) => {
                 opencl::HostView::new(queue, memory, offset, size, writing).map(Self::OpenCl)
             }

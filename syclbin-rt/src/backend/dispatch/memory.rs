@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::backend::dispatch::context::Context;
-use crate::backend::dispatch::device::Found;
+use crate::backend::dispatch::device::DriverDevice;
 use crate::backend::dispatch::{each, either, narrow};
 use crate::backend::{cuda, opencl};
 
@@ -12,7 +12,7 @@ use crate::backend::{cuda, opencl};
 pub(crate) struct Memory {
     raw: Raw,
     /// The prepared launches and recordings that hold it.
-    held: Uses,
+    prepared: Uses,
     /// The host views of it.
     mapped: Uses,
 }
@@ -46,7 +46,7 @@ impl Memory {
     /// Returns the known alignment of the address of byte `offset`, a power of two.
     pub(crate) fn alignment(&self, offset: usize) -> u64 {
         let of = |address: u64| 1 << address.trailing_zeros().min(63);
-        match each!(Raw, &self.raw, memory => memory.place()) {
+        match each!(Raw, &self.raw, memory => memory.known_address()) {
             Some(address) => of(address.wrapping_add(offset as u64)),
             // Only the driver knows its address.
             None => self.least_alignment().min(of(offset as u64)),
@@ -65,7 +65,7 @@ impl Memory {
     }
 
     /// Returns its device.
-    pub(crate) fn device(&self) -> Found {
+    pub(crate) fn device(&self) -> DriverDevice {
         self.context().device()
     }
 
@@ -76,8 +76,8 @@ impl Memory {
 
     /// Returns whether a prepared launch or a recording can still start a kernel that uses it. Unless `any` is
     /// set, only kernels that write it count.
-    pub(crate) fn is_held(&self, any: bool) -> bool {
-        self.held.some(any)
+    pub(crate) fn is_in_use(&self, any: bool) -> bool {
+        self.prepared.some(any)
     }
 
     /// Returns whether the host has a view of it. Unless `any` is set, only writable views count.
@@ -98,7 +98,7 @@ impl<M: Into<Raw>> From<M> for Memory {
     fn from(raw: M) -> Self {
         Self {
             raw: raw.into(),
-            held: Uses::default(),
+            prepared: Uses::default(),
             mapped: Uses::default(),
         }
     }
@@ -126,14 +126,14 @@ impl Uses {
 }
 
 /// Memory that a prepared launch or a recording holds.
-pub(crate) struct Held {
+pub(crate) struct MemoryUse {
     memory: Arc<Memory>,
     written: bool,
 }
 
-impl Held {
+impl MemoryUse {
     pub(crate) fn new(memory: &Arc<Memory>, written: bool) -> Self {
-        memory.held.begin(written);
+        memory.prepared.begin(written);
         let memory = Arc::clone(memory);
         Self { memory, written }
     }
@@ -143,8 +143,8 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for MemoryUse {
     fn drop(&mut self) {
-        self.memory.held.end(self.written);
+        self.memory.prepared.end(self.written);
     }
 }

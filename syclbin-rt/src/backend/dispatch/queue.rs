@@ -10,7 +10,7 @@ use crate::backend::dispatch::program::Program;
 use crate::backend::dispatch::{both, each, either};
 use crate::backend::failure::{Failure, Unstarted};
 use crate::backend::reach::Reach;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::backend::{cuda, opencl};
 use crate::queue::options::{QueueAbilities, QueueOptions};
 
@@ -132,58 +132,58 @@ impl Queue {
             else Err(Failure::foreign("writing memory")))
     }
 
-    /// Starts to fill a place with a repeated element. `pattern` is the bytes of an element.
+    /// Starts to fill a region with a repeated element. `pattern` is the bytes of an element.
     ///
     /// # Errors
     ///
     /// When the driver refuses; [`pattern`](crate::backend::pattern) determines which elements no driver takes.
     pub(crate) fn start_fill(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         pattern: &[u8],
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        each!(Self, self, queue => queue.start_fill(place, pattern, after.narrow()?).map(Event::from))
+        each!(Self, self, queue => queue.start_fill(region, pattern, after.narrow()?).map(Event::from))
     }
 
-    /// Starts to copy a place to another place of the same size and kind of memory. The places do not overlap.
+    /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
     pub(crate) fn start_copy(
         &self,
-        from: &Place<[()]>,
-        to: &Place<[()]>,
+        from: &Region<[()]>,
+        to: &Region<[()]>,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
         each!(Self, self, queue => queue.start_copy(from, to, after.narrow()?).map(Event::from))
     }
 
-    /// Starts to copy all of `place` to `to`, after the commands of `after`, which are of this context.
+    /// Starts to copy all of `region` to `to`, after the commands of `after`, which are of this context.
     ///
     /// # Safety
     ///
     /// `to` is good for writing as many bytes until the command has ended.
     pub(in crate::backend) unsafe fn start_read(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         to: *mut c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
         // SAFETY: as the caller says.
-        each!(Self, self, queue => unsafe { queue.start_read(place, to, after.narrow()?) }.map(Event::from))
+        each!(Self, self, queue => unsafe { queue.start_read(region, to, after.narrow()?) }.map(Event::from))
     }
 
-    /// Starts to copy from `from` to all of `place`, as above.
+    /// Starts to copy from `from` to all of `region`, as above.
     ///
     /// # Safety
     ///
     /// `from` is good for reading as many bytes until the command has ended.
     pub(in crate::backend) unsafe fn start_write(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         from: *const c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
         // SAFETY: as the caller says.
-        each!(Self, self, queue => unsafe { queue.start_write(place, from, after.narrow()?) }.map(Event::from))
+        each!(Self, self, queue => unsafe { queue.start_write(region, from, after.narrow()?) }.map(Event::from))
     }
 
     /// Returns whether the driver has functions that read and write variables.
@@ -287,7 +287,7 @@ fn own<'a, E: 'a>(
 /// Creates a user event of OpenCL, for tests, and the event that it ends; `None` where there are no user
 /// events.
 #[cfg(test)]
-pub(crate) fn held(queue: &Queue) -> Option<(opencl::UserEvent, Event)> {
+pub(crate) fn pending_event(queue: &Queue) -> Option<(opencl::UserEvent, Event)> {
     match queue {
         Queue::OpenCl(queue) => {
             let (user, event) = opencl::UserEvent::new(queue.context());

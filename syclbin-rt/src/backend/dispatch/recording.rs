@@ -5,7 +5,7 @@ use crate::backend::dispatch::kernel::KernelObject;
 use crate::backend::dispatch::queue::Queue;
 use crate::backend::dispatch::{both, each, either};
 use crate::backend::failure::Failure;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::backend::{cuda, opencl};
 use crate::launch::range::Grid;
 
@@ -42,8 +42,8 @@ impl CommandBuffer {
     /// Records a copy. Returns `false` for memory that this cannot copy.
     pub(crate) fn add_copy(
         &mut self,
-        from: &Place<[()]>,
-        to: &Place<[()]>,
+        from: &Region<[()]>,
+        to: &Region<[()]>,
     ) -> Result<bool, Failure> {
         each!(Self, self, buffer => buffer.add_copy(from, to))
     }
@@ -51,10 +51,10 @@ impl CommandBuffer {
     /// Records a fill. Returns `false` for memory that this cannot fill.
     pub(crate) fn add_fill(
         &mut self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         pattern: &[u8],
     ) -> Result<bool, Failure> {
-        each!(Self, self, buffer => buffer.add_fill(place, pattern))
+        each!(Self, self, buffer => buffer.add_fill(region, pattern))
     }
 
     /// Ends the recording: from here on it can be enqueued.

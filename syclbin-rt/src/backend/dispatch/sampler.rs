@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::dispatch::context::Context;
-use crate::backend::dispatch::device::Found;
+use crate::backend::dispatch::device::DriverDevice;
 use crate::backend::dispatch::queue::Queue;
 use crate::backend::dispatch::{both, each, either};
 use crate::backend::failure::Failure;
@@ -48,7 +48,7 @@ impl Sampler {
     }
 
     /// Returns its device.
-    pub(crate) fn device(&self) -> Found {
+    pub(crate) fn device(&self) -> DriverDevice {
         each!(Self, self, sampler => sampler.context().device().into())
     }
 }

@@ -6,14 +6,14 @@ use opencl3::types::{cl_context, cl_context_properties};
 
 use crate::backend::failure::Failure;
 use crate::backend::opencl::check_handle;
-use crate::backend::opencl::device::Found;
+use crate::backend::opencl::device::DriverDevice;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::queue::handle::Handle;
 use crate::backend::process::gate::{self, Passage, Stage};
 
 /// An owned context of a device.
 pub(crate) struct Context {
-    device: &'static Found,
+    device: &'static DriverDevice,
     pub(super) handle: cl_context,
     /// Its queues, possibly including dropped queues.
     queues: Mutex<Vec<Weak<Handle>>>,
@@ -26,13 +26,13 @@ unsafe impl Sync for Context {}
 
 /// The context of each device that is in use. Kept here and not in the device, which stays free of
 /// interior mutability so that it can be a key of maps and sets.
-static IN_USE: Mutex<Vec<(&'static Found, Weak<Context>)>> = Mutex::new(Vec::new());
+static IN_USE: Mutex<Vec<(&'static DriverDevice, Weak<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
     /// Returns the context that everything on `device` shares: the context in use, else a new context.
     ///
     /// A single context per device lets queues share buffers and kernels.
-    pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>, Failure> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         in_use.retain(|(_, context)| context.strong_count() > 0);
@@ -51,7 +51,7 @@ impl Context {
     /// Creates a separate context.
     ///
     /// Programs use [`Context::shared`]; tests use this function to simulate another device.
-    pub(crate) fn new(device: &'static Found) -> Result<Self, Failure> {
+    pub(crate) fn new(device: &'static DriverDevice) -> Result<Self, Failure> {
         let properties: [cl_context_properties; 3] = [
             opencl_sys::CL_CONTEXT_PLATFORM,
             device.platform as cl_context_properties,
@@ -79,7 +79,7 @@ impl Context {
     }
 
     /// Returns its device.
-    pub(crate) fn device(&self) -> &'static Found {
+    pub(crate) fn device(&self) -> &'static DriverDevice {
         self.device
     }
 

@@ -22,7 +22,7 @@ mod queue;
 pub(in crate::backend) mod quirks;
 
 pub(crate) use context::Context;
-pub(crate) use device::Found;
+pub(crate) use device::DriverDevice;
 pub(crate) use device::library::Library;
 pub(crate) use kernel::Kernel;
 pub(crate) use kernel::object::KernelObject;

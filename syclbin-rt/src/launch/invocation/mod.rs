@@ -8,7 +8,7 @@ pub(crate) mod validation;
 use crate::backend::argument::{Argument, Arguments, Values};
 use crate::backend::dispatch::event::WaitList;
 use crate::backend::failure::Failure;
-use crate::contract::Given;
+use crate::contract::LaunchView;
 use crate::contract::broken::Broken;
 use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ pub(crate) struct Invocation<'l> {
 
 /// The conditions on arguments and range beyond the standard checks. They are checked last, after all other
 /// checks.
-pub(crate) type Contract = fn(&Given<'_>) -> Result<(), Broken>;
+pub(crate) type Contract = fn(&LaunchView<'_>) -> Result<(), Broken>;
 
 impl<'l> Invocation<'l> {
     /// Enqueues the kernel in the queue of its module.
@@ -78,7 +78,7 @@ impl<'l> Invocation<'l> {
         if contract.is_some() && range.offset_extent().is_some() {
             return Err(refused(LaunchProblem::SafeOffset));
         }
-        match contract.map(|holds| holds(&Given::new(self.args, range))) {
+        match contract.map(|holds| holds(&LaunchView::new(self.args, range))) {
             None | Some(Ok(())) => Ok(range.grid(local)),
             Some(Err(broken)) => Err(refused(LaunchProblem::contract(broken, self.names))),
         }

@@ -1,7 +1,7 @@
 //! Checks of a launch's arguments, before the driver sees any of them.
 
 use crate::backend::argument::Argument;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::device::Device;
 use crate::error::launch_problem::LaunchProblem;
 use crate::launch::arg::Arg;
@@ -95,18 +95,18 @@ fn check_value(
     }
     let lies_on = match value {
         Argument::Bytes(_) | Argument::Pointer(_) | Argument::Null => return Ok(()),
-        Argument::Memory(place, written) => {
-            if place.offset != 0 {
-                check_part(call, index, place)?;
+        Argument::Memory(region, written) => {
+            if region.offset != 0 {
+                check_part(call, index, region)?;
             }
-            if place.memory.is_mapped(written) {
+            if region.memory.is_mapped(written) {
                 let name = call.names[index];
                 return Err(LaunchProblem::Mapped { index, name });
             }
-            if place.memory.is_for(kernel.raw_queue()) {
+            if region.memory.is_for(kernel.raw_queue()) {
                 return Ok(());
             }
-            place.memory.device()
+            region.memory.device()
         }
         Argument::Sampler(sampler) => {
             if sampler.is_for(kernel.raw_queue()) {
@@ -131,19 +131,19 @@ fn check_value(
 fn check_part(
     call: &Invocation<'_>,
     index: usize,
-    place: &Place<[()]>,
+    region: &Region<[()]>,
 ) -> Result<(), LaunchProblem> {
     // A part without elements is not used.
-    if place.bytes() == 0 {
+    if region.bytes() == 0 {
         return Ok(());
     }
-    let alignment = place.memory.part_alignment();
-    match alignment.filter(|alignment| !place.offset.is_multiple_of(*alignment)) {
+    let alignment = region.memory.part_alignment();
+    match alignment.filter(|alignment| !region.offset.is_multiple_of(*alignment)) {
         None => Ok(()),
         Some(alignment) => Err(LaunchProblem::Misaligned {
             index,
             name: call.names[index],
-            offset: place.offset,
+            offset: region.offset,
             alignment,
             device: call.kernel.queue().device().to_string(),
         }),

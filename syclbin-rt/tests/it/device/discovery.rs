@@ -1,7 +1,7 @@
 //! Finding devices. The environment is one for the whole process, so each case runs in a child:
 //! this test program again, told to run one test.
 
-use syclbin_rt::{Device, ErrorKind, Result};
+use syclbin_rt::{Device, Result};
 
 use crate::common;
 
@@ -274,7 +274,10 @@ fn a_missing_driver_of_nvidia_is_named_where_its_devices_are_asked_for() {
         Ok(gpu) => assert_ne!(gpu, *device),
         Err(error) => {
             let message = error.to_string();
-            assert!(matches!(error.kind(), ErrorKind::NotSelected { .. }));
+            assert!(matches!(
+                error.kind(),
+                syclbin_rt::ErrorKind::NotSelected { .. }
+            ));
             assert!(
                 message.contains("no device matches (NVIDIA's driver: "),
                 "{message}"

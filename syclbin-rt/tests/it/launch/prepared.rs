@@ -225,7 +225,7 @@ fn the_host_has_no_view_of_what_a_prepared_launch_can_change() -> Result<()> {
     let mut x = queue.upload(&[1.0f32])?;
     let mut y = queue.zeroed::<f32>(1)?;
     let prepared = saxpy(&kernel, 1.0, &x, &mut y).prepare(1)?;
-    let held = |error: syclbin_rt::Error| matches!(error.kind(), ErrorKind::Held);
+    let held = |error: syclbin_rt::Error| matches!(error.kind(), ErrorKind::MemoryInUse);
     assert!(held(queue.map(&y).unwrap_err()));
     assert!(held(queue.map_mut(&mut y).unwrap_err()));
     // It only reads this one.
@@ -415,7 +415,7 @@ fn a_recording_of_arrays_is_replayed_step_by_step() -> Result<()> {
     assert_eq!(queue.download(&copy)?, [6.0; 10]);
     assert!(matches!(
         queue.map(&copy).unwrap_err().kind(),
-        ErrorKind::Held
+        ErrorKind::MemoryInUse
     ));
     drop(recording);
     assert_eq!(queue.map(&copy)?[..], [6.0; 10]);

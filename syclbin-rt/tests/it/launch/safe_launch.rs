@@ -1,7 +1,7 @@
 //! A launch with a contract runs where the contract holds, and nowhere else.
 #![allow(unsafe_code, reason = "a launch is made safe")]
 
-use syclbin_rt::contract::{Broken, Condition, Given, Relation};
+use syclbin_rt::contract::{Broken, Condition, LaunchView, Relation};
 use syclbin_rt::{
     Arg, Buffer, ErrorKind, Event, GlobalRange, Kernel, Launch, LaunchProblem, NdRange, Result,
     SafeLaunch,
@@ -34,7 +34,7 @@ fn saxpy<'a>(
     y: &'a mut Buffer<f32>,
     n: u32,
 ) -> SafeLaunch<'a, 4> {
-    fn contract(given: &Given<'_>) -> Result<(), Broken> {
+    fn contract(given: &LaunchView<'_>) -> Result<(), Broken> {
         given.holds(&X, given.len::<f32>(1), given.number::<u32>(3, 0))?;
         given.holds(&Y, given.len::<f32>(2), given.number::<u32>(3, 0))
     }
@@ -101,7 +101,7 @@ fn a_contract_about_the_range_blames_the_launch() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
-    fn contract(given: &Given<'_>) -> Result<(), Broken> {
+    fn contract(given: &LaunchView<'_>) -> Result<(), Broken> {
         const ENOUGH: Condition = Condition {
             text: "data.len() % 2 == range.items() / 0",
             left: "data.len() % 2",
@@ -161,7 +161,7 @@ fn coords<'a>(
     kernel: &'a Result<Kernel>,
     out: &'a mut Buffer<i32>,
 ) -> SafeLaunch<'a, 1, GlobalRange<3>> {
-    fn contract(given: &Given<'_>) -> Result<(), Broken> {
+    fn contract(given: &LaunchView<'_>) -> Result<(), Broken> {
         const FITS: Condition = Condition {
             text: "range.items() <= out.len()",
             left: "range.items()",

@@ -15,14 +15,14 @@ use crate::backend::cuda::check;
 use crate::backend::cuda::context::clock::Clock;
 use crate::backend::cuda::context::mark::Pool;
 use crate::backend::cuda::context::stream::Stream;
-use crate::backend::cuda::device::Found;
+use crate::backend::cuda::device::DriverDevice;
 use crate::backend::cuda::sys::{CUcontext, CUstream, Functions};
 use crate::backend::failure::{Code, Failure};
 use crate::backend::process::gate::{self, Passage, Stage};
 
 /// An owned context of a device.
 pub(crate) struct Context {
-    device: &'static Found,
+    device: &'static DriverDevice,
     pub(in crate::backend::cuda) handle: CUcontext,
     /// The error that ended it.
     lost: OnceLock<Failure>,
@@ -40,7 +40,7 @@ unsafe impl Sync for Context {}
 
 /// The context of each device that was used. A context lives until the process ends, because making a context
 /// takes a tenth of a second and more.
-static IN_USE: Mutex<Vec<(&'static Found, Arc<Context>)>> = Mutex::new(Vec::new());
+static IN_USE: Mutex<Vec<(&'static DriverDevice, Arc<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
     /// Returns the context that everything on `device` shares: the device's primary context, which other CUDA
@@ -56,7 +56,7 @@ impl Context {
     /// # Errors
     ///
     /// The error that ended the old context, while any object of it is left; and when the driver refuses.
-    pub(crate) fn shared(device: &'static Found) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>, Failure> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let position = in_use
@@ -89,7 +89,7 @@ impl Context {
     /// Creates a separate handle of the primary context of `device`.
     ///
     /// Programs use [`Context::shared`]; tests use this function to simulate another device.
-    pub(crate) fn new(device: &'static Found) -> Result<Self, Failure> {
+    pub(crate) fn new(device: &'static DriverDevice) -> Result<Self, Failure> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the device is one of the driver; one handle is written.
         check("cuDevicePrimaryCtxRetain", unsafe {
@@ -107,7 +107,7 @@ impl Context {
     }
 
     /// Returns its device.
-    pub(crate) fn device(&self) -> &'static Found {
+    pub(crate) fn device(&self) -> &'static DriverDevice {
         self.device
     }
 
@@ -157,9 +157,10 @@ impl Context {
 
     #[cold]
     fn failed(&self, failure: Failure) -> Failure {
-        match failure.code().is_some_and(Code::ends_context) {
-            true => *self.lost.get_or_init(|| failure),
-            false => failure,
+        if failure.code().is_some_and(Code::ends_context) {
+            *self.lost.get_or_init(|| failure)
+        } else {
+            failure
         }
     }
 

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, c_int};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::backend::cuda::check;
-use crate::backend::cuda::device::Found;
+use crate::backend::cuda::device::DriverDevice;
 use crate::backend::cuda::errors::NO_DEVICE;
 use crate::backend::cuda::sys::Functions;
 use crate::backend::process::gate::{self, Passage, Stage};
@@ -29,7 +29,7 @@ pub(crate) struct Library {
     pub(in crate::backend::cuda) has_devices: bool,
     /// Filled by [`Library::devices`]: a device must stay the same value however often it is asked
     /// for.
-    pub(in crate::backend::cuda) devices: OnceLock<Vec<Found>>,
+    pub(in crate::backend::cuda) devices: OnceLock<Vec<DriverDevice>>,
 }
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);

@@ -14,13 +14,13 @@ use crate::backend::cuda::errors::INVALID_VALUE;
 use crate::backend::cuda::sys::{CUdevice, CUdevice_attribute as Attribute, Functions};
 use crate::backend::failure::Failure;
 use crate::device::facts::{DeviceKind, Facts, PtxFacts};
-use crate::device::partition::{Abilities, Part, Partition};
+use crate::device::partition::{Abilities, PartPosition, Partition};
 
 /// The number of threads of a device that run in step.
 pub(in crate::backend::cuda) const WARP: usize = 32;
 
 /// A device of the driver. It lives as long as the process.
-pub(crate) struct Found {
+pub(crate) struct DriverDevice {
     library: &'static str,
     pub(in crate::backend::cuda) functions: &'static Functions,
     pub(in crate::backend::cuda) device: CUdevice,
@@ -29,14 +29,14 @@ pub(crate) struct Found {
     pub(in crate::backend::cuda) max_grid: [usize; 3],
 }
 
-impl Found {
+impl DriverDevice {
     /// Returns the driver's answers about the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }
 
     /// Returns `None`: the device is not a part.
-    pub(crate) fn part(&self) -> Option<Part<&'static Self>> {
+    pub(crate) fn part(&self) -> Option<PartPosition<&'static Self>> {
         None
     }
 
@@ -56,7 +56,7 @@ impl Found {
 
 impl Library {
     /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
-    pub(crate) fn devices(&'static self) -> Result<&'static [Found], Failure> {
+    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice], Failure> {
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
         }
@@ -84,7 +84,7 @@ impl Library {
         Ok(self.devices.get_or_init(|| devices))
     }
 
-    fn device(&'static self, number: c_int) -> Result<Found, Failure> {
+    fn device(&'static self, number: c_int) -> Result<DriverDevice, Failure> {
         let functions = &self.functions;
         let mut device = 0;
         // SAFETY: one handle is written; it is a number that is good as long as the process.
@@ -92,7 +92,7 @@ impl Library {
             (functions.cuDeviceGet.pass())(&raw mut device, number)
         })?;
         let told = Told::of(functions, device)?;
-        Ok(Found {
+        Ok(DriverDevice {
             library: self.name,
             functions,
             device,

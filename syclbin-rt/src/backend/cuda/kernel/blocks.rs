@@ -105,9 +105,10 @@ pub(in crate::backend::cuda) fn local_size(
     };
     // The target is not a requirement.
     let items_x = in_x(target).or_else(|| in_x(bounds.all_items))?;
-    let all = match items_x * least_y * least_z > target {
-        true => bounds.all_items,
-        false => target,
+    let all = if items_x * least_y * least_z > target {
+        bounds.all_items
+    } else {
+        target
     };
     let left = all / (items_x * least_z);
     let items_y = largest(y, least_y, left.min(most[1]))?;

@@ -53,14 +53,14 @@ impl Kernel {
             Err(_) => None,
         };
         let parameters = agreed(asked(program.context(), plain), parameters)?;
-        let found = program.context().device();
+        let device = program.context().device();
         let number = |attribute| attribute_of(program.context(), plain, attribute);
-        let facts = found.facts();
+        let facts = device.facts();
         let handles = Handles {
             plain,
             twin,
             bounds: Bounds {
-                groups: found.max_grid,
+                groups: device.max_grid,
                 items: facts.max_work_item_sizes,
                 all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             },

@@ -9,7 +9,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::kernel::LAUNCH;
 use crate::backend::cuda::kernel::blocks::{Blocks, Bounds, blocks};
 use crate::backend::cuda::kernel::values::{REFUSED, Values};
-use crate::backend::cuda::memory::place::memory_of;
+use crate::backend::cuda::memory::region::memory_of;
 use crate::backend::cuda::program::Program;
 use crate::backend::cuda::queue::Queue;
 use crate::backend::cuda::queue::event::Event;
@@ -69,9 +69,9 @@ impl Arguments for KernelObject {
     unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
-            Argument::Memory(place, _) => match place.memory.raw().cuda() {
+            Argument::Memory(region, _) => match region.memory.raw().cuda() {
                 Some(memory) if Arc::ptr_eq(memory.context(), &self.context) => {
-                    let address = memory.pointer + place.offset as u64;
+                    let address = memory.pointer + region.offset as u64;
                     self.values.set(index, &address.to_le_bytes())
                 }
                 // SAFETY: as the caller says.
@@ -86,12 +86,12 @@ impl Arguments for KernelObject {
     unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
-            Argument::Memory(place, _) => {
-                let memory = memory_of(LAUNCH, place)?;
+            Argument::Memory(region, _) => {
+                let memory = memory_of(LAUNCH, region)?;
                 if !Arc::ptr_eq(memory.context(), &self.context) {
                     return Err(Failure::foreign(LAUNCH));
                 }
-                let address = memory.pointer + place.offset as u64;
+                let address = memory.pointer + region.offset as u64;
                 self.values.set(index, &address.to_le_bytes())
             }
             Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),

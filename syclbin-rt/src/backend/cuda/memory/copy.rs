@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::Memory;
 use crate::backend::cuda::memory::fill::{self, Step};
-use crate::backend::cuda::memory::place::memory_of;
+use crate::backend::cuda::memory::region::memory_of;
 use crate::backend::cuda::queue::Queue;
 use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUdeviceptr, CUstream, Functions};
 use crate::backend::failure::{Failure, Unstarted};
 use crate::backend::reach::Reach;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use std::ffi::c_void;
 
 /// The driver function that copies memory. Where addresses are unified, it determines from them whether memory
@@ -69,7 +69,7 @@ impl Queue {
         self.inside(COPY, memory, offset, bytes.len())?;
         if !bytes.is_empty() {
             let (from, to) = (memory.pointer + offset as u64, bytes.as_mut_ptr());
-            // SAFETY: the place is inside of the memory; `bytes` may be written, and outlive the
+            // SAFETY: the region is inside of the memory; `bytes` may be written, and outlive the
             // copy, which is waited for.
             unsafe { self.copy_now(to.expose_provenance() as u64, from, bytes.len()) }?;
             return Ok(());
@@ -114,7 +114,7 @@ impl Queue {
         copied.and(settled)
     }
 
-    /// Starts to copy all of `place` to `to`, when all of `after` has finished. Where the host's memory is
+    /// Starts to copy all of `region` to `to`, when all of `after` has finished. Where the host's memory is
     /// not pinned the driver may copy before this returns.
     ///
     /// # Safety
@@ -122,31 +122,31 @@ impl Queue {
     /// `to` is good for writing as many bytes until the command has finished.
     pub(in crate::backend) unsafe fn start_read(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         to: *mut c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
-        let (from, size) = (self.address_of(COPY, place)?, place.bytes());
+        let (from, size) = (self.address_of(COPY, region)?, region.bytes());
         let to = to.expose_provenance() as u64;
         let started = self.submit(COPY, after, |functions, stream| {
-            // SAFETY: the place is inside of the memory; the rest is as the caller says.
+            // SAFETY: the region is inside of the memory; the rest is as the caller says.
             unsafe { copy(self.context(), functions, to, from, size, stream) }
         });
         Ok(started?)
     }
 
-    /// Starts to copy from `from` to all of `place`, as above.
+    /// Starts to copy from `from` to all of `region`, as above.
     ///
     /// # Safety
     ///
     /// `from` is good for reading as many bytes until the command has finished.
     pub(in crate::backend) unsafe fn start_write(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         from: *const c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
-        let (to, size) = (self.address_of(COPY, place)?, place.bytes());
+        let (to, size) = (self.address_of(COPY, region)?, region.bytes());
         let from = from.expose_provenance() as u64;
         let started = self.submit(COPY, after, |functions, stream| {
             // SAFETY: as of `start_read`.
@@ -155,31 +155,35 @@ impl Queue {
         Ok(started?)
     }
 
-    /// Starts to copy a place to another place of the same size. The places do not overlap.
+    /// Starts to copy a region to another region of the same size. The regions do not overlap.
     pub(crate) fn start_copy(
         &self,
-        from: &Place<[()]>,
-        to: &Place<[()]>,
+        from: &Region<[()]>,
+        to: &Region<[()]>,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
         let size = from.bytes();
         let source = self.address_of(COPY, from)?;
         let target = self.address_of(COPY, to)?;
         self.submit(COPY, after, |functions, stream| {
-            // SAFETY: both places are inside of memory of this context, which lives until the queues
+            // SAFETY: both regions are inside of memory of this context, which lives until the queues
             // are empty.
             unsafe { copy(self.context(), functions, target, source, size, stream) }
         })
     }
 
-    /// Returns the address of a place that is inside memory of this context.
-    fn address_of(&self, call: &'static str, place: &Place<[()]>) -> Result<CUdeviceptr, Failure> {
-        let memory = memory_of(call, place)?;
-        self.inside(call, memory, place.offset, place.bytes())?;
-        Ok(memory.pointer + place.offset as u64)
+    /// Returns the address of a region that is inside memory of this context.
+    fn address_of(
+        &self,
+        call: &'static str,
+        region: &Region<[()]>,
+    ) -> Result<CUdeviceptr, Failure> {
+        let memory = memory_of(call, region)?;
+        self.inside(call, memory, region.offset, region.bytes())?;
+        Ok(memory.pointer + region.offset as u64)
     }
 
-    /// Starts to fill a place with copies of `pattern`.
+    /// Starts to fill a region with copies of `pattern`.
     ///
     /// # Errors
     ///
@@ -187,12 +191,12 @@ impl Queue {
     /// bytes.
     pub(crate) fn start_fill(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         pattern: &[u8],
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        let address = self.address_of(FILL, place)?;
-        self.fill(address, place.bytes(), pattern, after)
+        let address = self.address_of(FILL, region)?;
+        self.fill(address, region.bytes(), pattern, after)
     }
 
     /// Starts to fill `size` bytes at `address`, which are inside memory of this context.

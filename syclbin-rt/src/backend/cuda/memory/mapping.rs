@@ -36,7 +36,7 @@ impl HostView {
         writing: bool,
     ) -> Result<Self, NoView> {
         if let Some(pointer) = memory.host_pointer() {
-            // SAFETY: the place is inside of the memory.
+            // SAFETY: the region is inside of the memory.
             return Ok(Self::Address(unsafe { pointer.byte_add(offset) }));
         }
         if memory.is_out_of_reach() {

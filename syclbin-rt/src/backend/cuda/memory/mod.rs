@@ -3,7 +3,7 @@
 pub(super) mod copy;
 pub(super) mod fill;
 pub(super) mod mapping;
-pub(super) mod place;
+pub(super) mod region;
 mod variable;
 
 use std::sync::Arc;
@@ -99,8 +99,8 @@ impl Memory {
         256
     }
 
-    /// Where it is.
-    pub(crate) fn place(&self) -> Option<u64> {
+    /// Returns its address.
+    pub(crate) fn known_address(&self) -> Option<u64> {
         Some(self.pointer)
     }
 

@@ -68,9 +68,10 @@ impl<'j> Linker<'j> {
                 (CUjitInputType::CU_JIT_INPUT_PTX, aligned(&text), text.len())
             }
             Kind::Binary => {
-                let kind = match module.code.starts_with(&FAT) {
-                    true => CUjitInputType::CU_JIT_INPUT_FATBINARY,
-                    false => CUjitInputType::CU_JIT_INPUT_CUBIN,
+                let kind = if module.code.starts_with(&FAT) {
+                    CUjitInputType::CU_JIT_INPUT_FATBINARY
+                } else {
+                    CUjitInputType::CU_JIT_INPUT_CUBIN
                 };
                 (kind, aligned(module.code), module.code.len())
             }

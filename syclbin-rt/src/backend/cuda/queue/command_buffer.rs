@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::backend::cuda::errors::INVALID_VALUE;
 use crate::backend::cuda::kernel::object::KernelObject;
 use crate::backend::cuda::memory::copy::{COPY, FILL};
-use crate::backend::cuda::memory::place::memory_of;
+use crate::backend::cuda::memory::region::memory_of;
 use crate::backend::cuda::memory::{Memory, fill};
 use crate::backend::cuda::queue::Queue;
 use crate::backend::cuda::queue::event::Event;
@@ -16,7 +16,7 @@ use crate::backend::cuda::sys::{
 };
 use crate::backend::failure::Failure;
 use crate::backend::process::gate::Passage;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::launch::range::Grid;
 
 /// The driver function that enqueues a graph.
@@ -97,20 +97,23 @@ impl CommandBuffer {
         })
     }
 
-    /// Records a copy of a place to another place of the same size. The places do not overlap.
+    /// Records a copy of a region to another region of the same size. The regions do not overlap.
     pub(crate) fn add_copy(
         &mut self,
-        from: &Place<[()]>,
-        to: &Place<[()]>,
+        from: &Region<[()]>,
+        to: &Region<[()]>,
     ) -> Result<bool, Failure> {
         let (from_offset, to_offset, size) = (from.offset, to.offset, from.bytes());
         let (from, to) = (memory_of(COPY, from)?, memory_of(COPY, to)?);
         self.queue.inside(COPY, from, from_offset, size)?;
         self.queue.inside(COPY, to, to_offset, size)?;
         // Managed memory must be declared as device memory (CUDA driver API, cuGraphAddMemcpyNode).
-        let kind = |memory: &Memory| match memory.is_of_host() {
-            true => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
-            false => CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        let kind = |memory: &Memory| {
+            if memory.is_of_host() {
+                CUmemorytype::CU_MEMORYTYPE_UNIFIED
+            } else {
+                CUmemorytype::CU_MEMORYTYPE_DEVICE
+            }
         };
         // One row of as many bytes: of pitches a device takes no more than two gigabytes, so there is none.
         let node = CUDA_MEMCPY3D {
@@ -144,7 +147,7 @@ impl CommandBuffer {
         self.add(
             "cuGraphAddMemcpyNode",
             |functions, graph, after, count, added| {
-                // SAFETY: graph and context are alive; both places are inside of memory of it.
+                // SAFETY: graph and context are alive; both regions are inside of memory of it.
                 Some(unsafe {
                     let add = functions.cuGraphAddMemcpyNode;
                     (add.pass())(added, graph, after, count, &raw const node, context)
@@ -154,22 +157,23 @@ impl CommandBuffer {
         Ok(true)
     }
 
-    /// Records that a place is filled with `pattern`, as [`Queue::start_fill`].
+    /// Records that a region is filled with `pattern`, as [`Queue::start_fill`].
     pub(crate) fn add_fill(
         &mut self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         pattern: &[u8],
     ) -> Result<bool, Failure> {
-        let (memory, offset, size) = (memory_of(FILL, place)?, place.offset, place.bytes());
+        let (memory, offset, size) = (memory_of(FILL, region)?, region.offset, region.bytes());
         self.queue.inside(FILL, memory, offset, size)?;
         let steps = fill::steps(memory.pointer + offset as u64, size, pattern);
         let (call, code) = (FILL, INVALID_VALUE);
         let context = self.queue.context().handle;
         for step in steps.ok_or(Failure::cuda(call, code))? {
             // One row of words, or as many rows of one word.
-            let (width, height) = match step.pitch == step.width {
-                true => (step.count, 1),
-                false => (1, step.count),
+            let (width, height) = if step.pitch == step.width {
+                (step.count, 1)
+            } else {
+                (1, step.count)
             };
             let node = CUDA_MEMSET_NODE_PARAMS {
                 dst: step.address,

@@ -13,7 +13,8 @@ pub(crate) struct Library {
     pub(in crate::backend::opencl) functions: Functions,
     /// Filled by [`Library::devices`]: a device must stay the same value however often it is
     /// asked for.
-    pub(in crate::backend::opencl) devices: OnceLock<Vec<crate::backend::opencl::device::Found>>,
+    pub(in crate::backend::opencl) devices:
+        OnceLock<Vec<crate::backend::opencl::device::DriverDevice>>,
 }
 
 /// All libraries loaded so far.

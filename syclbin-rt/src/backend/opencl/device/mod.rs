@@ -21,10 +21,10 @@ use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::process::gate::{self, Stage};
 use crate::device::aspects::{self, Abilities};
 use crate::device::facts::{DeviceKind, Facts};
-use crate::device::partition::{Abilities as PartitionAbilities, Part};
+use crate::device::partition::{Abilities as PartitionAbilities, PartPosition};
 
 /// A device of a loaded library. It lives as long as the process, like its library.
-pub(crate) struct Found {
+pub(crate) struct DriverDevice {
     pub(super) functions: &'static Functions,
     library: &'static str,
     pub(super) platform: cl_platform_id,
@@ -32,18 +32,18 @@ pub(crate) struct Found {
     facts: Facts,
     pub(super) extensions: Extensions,
     /// The device that it is a part of, and its number; `None` for a root device.
-    pub(super) part: Option<Part<&'static Found>>,
+    pub(super) part: Option<PartPosition<&'static DriverDevice>>,
 }
 
 // SAFETY: both handles name devices and their platforms, which exist as long as the library: roots by
 // themselves, parts because they are never released. The library is never unloaded. OpenCL allows
 // every call from every thread, except those that
 // set kernel arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
-unsafe impl Send for Found {}
+unsafe impl Send for DriverDevice {}
 // SAFETY: as for Send.
-unsafe impl Sync for Found {}
+unsafe impl Sync for DriverDevice {}
 
-impl Found {
+impl DriverDevice {
     /// Returns the driver's answers about the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
@@ -55,13 +55,13 @@ impl Found {
     }
 
     /// Returns the device that it is a part of, and its number.
-    pub(crate) fn part(&self) -> Option<Part<&'static Found>> {
+    pub(crate) fn part(&self) -> Option<PartPosition<&'static DriverDevice>> {
         self.part
     }
 
     /// Creates a part of a device.
     pub(super) fn of_part(
-        part: Part<&'static Found>,
+        part: PartPosition<&'static DriverDevice>,
         id: cl_device_id,
         facts: Facts,
         extensions: Extensions,
@@ -78,7 +78,7 @@ impl Found {
 
 impl Library {
     /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
-    pub(crate) fn devices(&'static self) -> Result<&'static [Found], Failure> {
+    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice], Failure> {
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
         }
@@ -92,7 +92,7 @@ impl Library {
             });
             for id in ids {
                 match facts(&self.functions, platform, id) {
-                    Ok((facts, extensions)) => devices.push(Found {
+                    Ok((facts, extensions)) => devices.push(DriverDevice {
                         functions: &self.functions,
                         library: self.name(),
                         platform,
@@ -169,7 +169,7 @@ pub(super) fn facts(
     let kind = kind(ty);
     let vendor = text(cl::CL_DEVICE_VENDOR)?;
     let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
-    let aspects = aspects::held(&Abilities {
+    let aspects = aspects::of_device(&Abilities {
         kind,
         vendor: &vendor,
         extensions: &extensions,
@@ -183,13 +183,14 @@ pub(super) fn facts(
         shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
         system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
     });
-    let sub_group_sizes = match has("cl_intel_required_subgroup_size") {
-        true => info::values(
+    let sub_group_sizes = if has("cl_intel_required_subgroup_size") {
+        info::values(
             "clGetDeviceInfo",
             &device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL),
         )
-        .unwrap_or_default(),
-        false => Vec::new(),
+        .unwrap_or_default()
+    } else {
+        Vec::new()
     };
     let architecture = match kind {
         DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),

@@ -7,9 +7,9 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
 
 use crate::backend::failure::Failure;
 use crate::backend::opencl::check;
-use crate::backend::opencl::device::{self, Found};
+use crate::backend::opencl::device::{self, DriverDevice};
 use crate::backend::process::gate::Passage;
-use crate::device::partition::{Affinity, Part, Partition};
+use crate::device::partition::{Affinity, PartPosition, Partition};
 
 /// The end marker of a list of compute unit numbers (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
 const UNITS_END: isize = -1;
@@ -19,9 +19,9 @@ const UNITS_END: isize = -1;
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
 struct Made {
-    parent: &'static Found,
+    parent: &'static DriverDevice,
     how: Vec<isize>,
-    parts: &'static [Found],
+    parts: &'static [DriverDevice],
 }
 
 /// Returns the bit of an affinity in `cl_device_affinity_domain`.
@@ -70,7 +70,7 @@ fn properties(how: Partition<'_>) -> Vec<isize> {
 pub(in crate::backend::opencl) const BY_UNITS: isize =
     cl::CL_DEVICE_PARTITION_BY_NAMES_INTEL as isize;
 
-impl Found {
+impl DriverDevice {
     /// Returns its parts.
     pub(crate) fn partition(&'static self, how: Partition<'_>) -> Result<&'static [Self], Failure> {
         let how = properties(how);
@@ -87,7 +87,7 @@ impl Found {
             match device::facts(self.functions, self.platform, id) {
                 Ok((facts, extensions)) => {
                     let parent = self;
-                    let part = Part { parent, index, of };
+                    let part = PartPosition { parent, index, of };
                     parts.push(Self::of_part(part, id, facts, extensions));
                 }
                 Err(failure) => {

@@ -14,7 +14,7 @@ use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 use crate::backend::argument::{Argument, Arguments};
 use crate::backend::failure::Failure;
 use crate::backend::opencl::driver::sys::Functions;
-use crate::backend::opencl::memory::place::memory_of;
+use crate::backend::opencl::memory::region::memory_of;
 use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
@@ -22,7 +22,7 @@ use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
 use crate::backend::opencl::{check, check_handle};
 use crate::backend::process::gate::Passage;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::launch::range::Grid;
 
 /// The driver function that enqueues a kernel.
@@ -97,13 +97,13 @@ impl KernelObject {
         &self.context
     }
 
-    /// Returns the buffer object of a place that covers all of it, if it is of this context.
+    /// Returns the buffer object of a region that covers all of it, if it is of this context.
     #[inline(always)]
-    fn object_of<'p>(&self, place: &'p Place<[()]>) -> Option<&'p cl_mem> {
-        let memory = place.memory.raw().opencl()?;
+    fn object_of<'p>(&self, region: &'p Region<[()]>) -> Option<&'p cl_mem> {
+        let memory = region.memory.raw().opencl()?;
         match &memory.handle {
             Handle::Object(object)
-                if place.bytes() >= memory.size()
+                if region.bytes() >= memory.size()
                     && Arc::ptr_eq(memory.context(), &self.context) =>
             {
                 Some(object)
@@ -144,7 +144,7 @@ impl Arguments for PassedObject<'_> {
     unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
-            Argument::Memory(place, _) => match self.object.object_of(place) {
+            Argument::Memory(region, _) => match self.object.object_of(region) {
                 Some(object) => (size_of_val(object), std::ptr::from_ref(object).cast()),
                 // SAFETY: as the caller says.
                 None => return unsafe { self.set_any(index, value) },
@@ -180,18 +180,18 @@ impl Arguments for PassedObject<'_> {
         let handle;
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
-            Argument::Memory(place, _) => {
-                let memory = memory_of(call, place)?;
+            Argument::Memory(region, _) => {
+                let memory = memory_of(call, region)?;
                 in_context(memory.context())?;
                 handle = match memory.handle {
                     Handle::Address { pointer, .. } => {
-                        return set_address(pointer.wrapping_byte_add(place.offset));
+                        return set_address(pointer.wrapping_byte_add(region.offset));
                     }
-                    Handle::Object(object) if place.bytes() >= memory.size() => object,
+                    Handle::Object(object) if region.bytes() >= memory.size() => object,
                     // A part of nothing is nowhere, so the kernel gets all of it.
-                    Handle::Object(object) if place.bytes() == 0 => object,
+                    Handle::Object(object) if region.bytes() == 0 => object,
                     // SAFETY: as the caller says.
-                    Handle::Object(_) => return unsafe { self.set_part(index, number, place) },
+                    Handle::Object(_) => return unsafe { self.set_part(index, number, region) },
                 };
                 (size_of_val(&handle), (&raw const handle).cast())
             }
@@ -256,10 +256,10 @@ impl PassedObject<'_> {
         &mut self,
         index: usize,
         number: cl_uint,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
     ) -> Result<(), Failure> {
         let call = "clSetKernelArg";
-        let part = memory_of(call, place)?.part(place.offset, place.bytes())?;
+        let part = memory_of(call, region)?.part(region.offset, region.bytes())?;
         let Handle::Object(object) = part.handle else {
             let code = CL_INVALID_OPERATION;
             return Err(Failure::opencl(call, code));

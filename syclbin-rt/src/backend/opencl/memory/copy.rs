@@ -8,13 +8,13 @@ use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool, cl_event, cl_int};
 use crate::backend::failure::{Failure, Rejection};
 use crate::backend::opencl::check_handle;
 use crate::backend::opencl::driver::extensions::Usm;
-use crate::backend::opencl::memory::place::memory_of;
+use crate::backend::opencl::memory::region::memory_of;
 use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
 use crate::backend::reach::Reach;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 
 /// The driver function that copies memory with an address.
 const MEMCPY: &str = "clEnqueueMemcpyINTEL";
@@ -122,27 +122,27 @@ impl Queue {
         self.wait_for(queued.call, queued.event, queued.code)
     }
 
-    /// Starts to fill a place with a repeated element. `pattern` is the bytes of an element.
+    /// Starts to fill a region with a repeated element. `pattern` is the bytes of an element.
     ///
     /// # Errors
     ///
     /// When the driver refuses; [`pattern`](crate::backend::pattern) determines which elements no driver takes.
     pub(crate) fn start_fill(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         pattern: &[u8],
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
-        let (memory, size) = (memory_of("clEnqueueFillBuffer", place)?, place.bytes());
-        let started = self.enqueue_fill(memory, place.offset, size, pattern, after)?;
+        let (memory, size) = (memory_of("clEnqueueFillBuffer", region)?, region.bytes());
+        let started = self.enqueue_fill(memory, region.offset, size, pattern, after)?;
         self.started(started)
     }
 
-    /// Starts to copy a place to another place of the same size and kind of memory. The places do not overlap.
+    /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
     pub(crate) fn start_copy(
         &self,
-        from: &Place<[()]>,
-        to: &Place<[()]>,
+        from: &Region<[()]>,
+        to: &Region<[()]>,
         after: &WaitList<'_>,
     ) -> Result<Event, Failure> {
         let size = from.bytes();
@@ -261,7 +261,7 @@ impl Queue {
             Handle::Object(object) => object,
             Handle::Address { pointer, .. } => {
                 self.inside(MEMCPY, memory, offset, size)?;
-                // SAFETY: the place is inside of the memory; the caller vouches for the host.
+                // SAFETY: the region is inside of the memory; the caller vouches for the host.
                 return unsafe { self.memcpy(to, pointer.byte_add(offset), size, blocking, after) };
             }
         };
@@ -304,7 +304,7 @@ impl Queue {
             Handle::Object(object) => object,
             Handle::Address { pointer, .. } => {
                 self.inside(MEMCPY, memory, offset, size)?;
-                // SAFETY: the place is inside of the memory; the caller vouches for the host.
+                // SAFETY: the region is inside of the memory; the caller vouches for the host.
                 return unsafe {
                     self.memcpy(pointer.byte_add(offset), from, size, blocking, after)
                 };

@@ -29,7 +29,7 @@ impl HostView {
                 queue
                     .inside(call, memory, offset, size)
                     .map_err(NoView::Failed)?;
-                // SAFETY: the place is inside of the memory.
+                // SAFETY: the region is inside of the memory.
                 return Ok(Self(unsafe { pointer.byte_add(offset) }));
             }
         };

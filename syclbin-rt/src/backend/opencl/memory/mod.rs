@@ -2,7 +2,7 @@
 
 mod copy;
 pub(super) mod mapping;
-pub(super) mod place;
+pub(super) mod region;
 mod transfer;
 mod variable;
 
@@ -159,8 +159,8 @@ impl Memory {
         self.context.device().facts().buffer_alignment as u64
     }
 
-    /// Where it is, if that is known.
-    pub(crate) fn place(&self) -> Option<u64> {
+    /// Returns its address, if that is known.
+    pub(crate) fn known_address(&self) -> Option<u64> {
         self.address()
     }
 

@@ -8,14 +8,14 @@ use opencl3::types::CL_FALSE;
 use crate::backend::failure::Unstarted;
 use crate::backend::opencl::check_handle;
 use crate::backend::opencl::memory::copy::Queued;
-use crate::backend::opencl::memory::place::memory_of;
+use crate::backend::opencl::memory::region::memory_of;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 
 impl Queue {
-    /// Starts to copy all of `place`, which is not empty, to `to`, after the commands of `after`,
+    /// Starts to copy all of `region`, which is not empty, to `to`, after the commands of `after`,
     /// which are of this context.
     ///
     /// # Safety
@@ -23,30 +23,30 @@ impl Queue {
     /// `to` is good for writing as many bytes until the command has ended.
     pub(in crate::backend) unsafe fn start_read(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         to: *mut c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
-        let memory = memory_of("clEnqueueReadBuffer", place)?;
-        let (offset, size) = (place.offset, place.bytes());
+        let memory = memory_of("clEnqueueReadBuffer", region)?;
+        let (offset, size) = (region.offset, region.bytes());
         // SAFETY: as the caller says.
         let queued = unsafe { self.enqueue_read(memory, offset, to, size, CL_FALSE, after) }?;
         self.goes_on(queued)
     }
 
-    /// Starts to copy from `from` to all of `place`, as above.
+    /// Starts to copy from `from` to all of `region`, as above.
     ///
     /// # Safety
     ///
     /// `from` is good for reading as many bytes until the command has ended.
     pub(in crate::backend) unsafe fn start_write(
         &self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         from: *const c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
-        let memory = memory_of("clEnqueueWriteBuffer", place)?;
-        let (offset, size) = (place.offset, place.bytes());
+        let memory = memory_of("clEnqueueWriteBuffer", region)?;
+        let (offset, size) = (region.offset, region.bytes());
         // SAFETY: as the caller says.
         let queued = unsafe { self.enqueue_write(memory, offset, from, size, CL_FALSE, after) }?;
         self.goes_on(queued)

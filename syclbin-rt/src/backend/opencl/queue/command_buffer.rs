@@ -13,12 +13,12 @@ use crate::backend::failure::Failure;
 use crate::backend::opencl::driver::extensions::CommandBuffers;
 use crate::backend::opencl::kernel::object::KernelObject;
 use crate::backend::opencl::memory::Handle;
-use crate::backend::opencl::memory::place::memory_of;
+use crate::backend::opencl::memory::region::memory_of;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
 use crate::backend::opencl::{check, check_handle};
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 use crate::launch::range::Grid;
 
 /// `CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR`, which the bindings do not have.
@@ -52,9 +52,10 @@ impl CommandBuffer {
             return Ok(None);
         }
         let flags = [CL_COMMAND_BUFFER_FLAGS_KHR, SIMULTANEOUS_USE, 0];
-        let properties = match functions.simultaneous {
-            true => flags.as_ptr(),
-            false => std::ptr::null(),
+        let properties = if functions.simultaneous {
+            flags.as_ptr()
+        } else {
+            std::ptr::null()
         };
         let call = "clCreateCommandBufferKHR";
         let mut code = 0;
@@ -112,8 +113,8 @@ impl CommandBuffer {
     /// Records a copy between buffer objects. Returns `false` for other memory, which this cannot copy.
     pub(crate) fn add_copy(
         &mut self,
-        from: &Place<[()]>,
-        to: &Place<[()]>,
+        from: &Region<[()]>,
+        to: &Region<[()]>,
     ) -> Result<bool, Failure> {
         let call = "clCommandCopyBufferKHR";
         let (read, written) = (memory_of(call, from)?, memory_of(call, to)?);
@@ -147,16 +148,16 @@ impl CommandBuffer {
     /// Records a fill of a buffer object. Returns `false` for other memory, which this cannot fill.
     pub(crate) fn add_fill(
         &mut self,
-        place: &Place<[()]>,
+        region: &Region<[()]>,
         pattern: &[u8],
     ) -> Result<bool, Failure> {
         let call = "clCommandFillBufferKHR";
-        let memory = memory_of(call, place)?;
+        let memory = memory_of(call, region)?;
         let Handle::Object(object) = memory.handle else {
             return Ok(false);
         };
-        let size = place.bytes();
-        self.queue.inside(call, memory, place.offset, size)?;
+        let size = region.bytes();
+        self.queue.inside(call, memory, region.offset, size)?;
         self.add(call, |this, count, waits, point| {
             // SAFETY: all is of one context, the memory has that many bytes, and the driver copies the
             // pattern before it returns.
@@ -168,7 +169,7 @@ impl CommandBuffer {
                     object,
                     pattern.as_ptr().cast::<c_void>(),
                     pattern.len(),
-                    place.offset,
+                    region.offset,
                     size,
                     count,
                     waits,
@@ -194,9 +195,10 @@ impl CommandBuffer {
             None => (0, std::ptr::null()),
         };
         let mut point = 0;
-        let written = match ordered {
-            true => std::ptr::null_mut(),
-            false => &raw mut point,
+        let written = if ordered {
+            std::ptr::null_mut()
+        } else {
+            &raw mut point
         };
         check(call, command(self, count, waits, written))?;
         self.last = (!ordered).then_some(point);

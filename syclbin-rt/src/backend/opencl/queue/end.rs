@@ -74,9 +74,10 @@ impl Event {
         }
         end.0 = Some(told);
         // It may have finished before the driver knew of the callback.
-        match self.is_complete()? {
-            true => Poll::Ready(Ok(())),
-            false => Poll::Pending,
+        if self.is_complete()? {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Pending
         }
     }
 }

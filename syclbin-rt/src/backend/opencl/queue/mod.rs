@@ -188,18 +188,20 @@ impl Queue {
     /// Flushes after several commands.
     pub(crate) fn flush_after(&self, commands: usize) -> Result<(), Failure> {
         self.pace.count(&self.owned, commands);
-        match self.starts_by_itself {
-            true => Ok(()),
-            false => self.flush_now(),
+        if self.starts_by_itself {
+            Ok(())
+        } else {
+            self.flush_now()
         }
     }
 
     /// Flushes the queue, before a query whether a command has ended, and before a command of another queue
     /// waits. The specification requires this for both, so it also happens where [`Queue::flush`] does nothing.
     pub(crate) fn flushed(&self) -> Result<(), Failure> {
-        match self.starts_by_itself {
-            true => self.flush_now(),
-            false => Ok(()),
+        if self.starts_by_itself {
+            self.flush_now()
+        } else {
+            Ok(())
         }
     }
 

@@ -2,13 +2,13 @@
 
 use crate::backend::cuda::memory::Memory;
 use crate::backend::failure::Failure;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 
-/// Returns the memory of a place, if it is of CUDA.
+/// Returns the memory of a region, if it is of CUDA.
 #[inline]
 pub(in crate::backend::cuda) fn memory_of<'p>(
     call: &'static str,
-    place: &'p Place<[()]>,
+    region: &'p Region<[()]>,
 ) -> Result<&'p Memory, Failure> {
-    place.memory.raw().cuda().ok_or(Failure::foreign(call))
+    region.memory.raw().cuda().ok_or(Failure::foreign(call))
 }

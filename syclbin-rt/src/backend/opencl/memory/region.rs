@@ -2,12 +2,12 @@
 
 use crate::backend::failure::Failure;
 use crate::backend::opencl::memory::Memory;
-use crate::backend::slice::Place;
+use crate::backend::slice::Region;
 
-/// Returns the memory of a place, if it is of OpenCL.
+/// Returns the memory of a region, if it is of OpenCL.
 pub(in crate::backend::opencl) fn memory_of<'p, T: ?Sized>(
     call: &'static str,
-    place: &'p Place<T>,
+    region: &'p Region<T>,
 ) -> Result<&'p Memory, Failure> {
-    place.memory.raw().opencl().ok_or(Failure::foreign(call))
+    region.memory.raw().opencl().ok_or(Failure::foreign(call))
 }
