@@ -443,15 +443,19 @@ fn called(symbol: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use syclbin::property::{key, set};
     use syclbin::{Image, IrType, State};
 
     use super::*;
 
-    /// Builds SPIR-V that only imports a symbol.
-    fn importing(symbol: &str) -> Vec<u8> {
+    const EXPORT: u32 = 0;
+    const IMPORT: u32 = 1;
+    const LINK_ONCE: u32 = 2;
+
+    /// Builds SPIR-V that only imports or exports a symbol. `tool` is the number of the tool that made it.
+    fn spirv(symbol: &str, linkage: u32, tool: u32) -> Vec<u8> {
         const DECORATE: u32 = 71;
         const LINKAGE: u32 = 41;
-        const IMPORT: u32 = 1;
         let mut name = symbol.as_bytes().to_vec();
         name.resize(name.len() / 4 * 4 + 4, 0);
         let name = name
@@ -459,50 +463,84 @@ mod tests {
             .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
         let mut operands = vec![1, LINKAGE];
         operands.extend(name);
-        operands.push(IMPORT);
+        operands.push(linkage);
         let length = u32::try_from(operands.len() + 1).unwrap();
-        let mut words = vec![0x0723_0203, 0x0001_0400, 0, 2, 0];
+        let mut words = vec![0x0723_0203, 0x0001_0400, tool, 2, 0];
         words.push(length << 16 | DECORATE);
         words.extend(operands);
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
-    fn closure(symbol: &str, extensions: &str) -> Result<usize, String> {
-        let mut file = Syclbin::new(State::Executable);
+    fn module(code: Vec<u8>) -> AbstractModule<'static> {
         let mut module = AbstractModule::default();
-        let code = importing(symbol);
         let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", code);
         module.images.push(image);
-        file.modules.push(module);
+        module
+    }
+
+    fn importing(symbol: &str) -> AbstractModule<'static> {
+        module(spirv(symbol, IMPORT, 0))
+    }
+
+    /// Returns the indices of the modules in the program of the first module.
+    fn closure(
+        modules: Vec<AbstractModule<'static>>,
+        extensions: &str,
+    ) -> Result<Vec<usize>, String> {
+        let mut file = Syclbin::new(State::Executable);
+        file.modules = modules;
         let facts = Facts {
             takes_spirv: true,
             extensions: extensions.to_owned(),
             ..Facts::default()
         };
         let files = Files::new(vec![file], &facts);
-        let place = Place {
+        let start = Place {
             file: 0,
             module: 0,
             image: 0,
         };
-        files.closure(place).map(|places| places.len())
+        let places = files.closure(start)?;
+        Ok(places.iter().map(|place| place.module).collect())
     }
 
     #[test]
     fn the_function_of_asserts_is_the_drivers_where_the_device_has_it() {
-        assert_eq!(closure(ASSERT_FAIL, "a cl_intel_devicelib_assert"), Ok(1));
+        let assert = || vec![importing(ASSERT_FAIL)];
         assert_eq!(
-            closure(ASSERT_FAIL, "cl_khr_fp64"),
+            closure(assert(), "a cl_intel_devicelib_assert"),
+            Ok(vec![0])
+        );
+        assert_eq!(
+            closure(assert(), "cl_khr_fp64"),
             Err(
                 "it has an `assert`, and the device lacks cl_intel_devicelib_assert; compile it \
                  with NDEBUG defined"
                     .to_owned()
             )
         );
-        let other = closure("__devicelib_other", "cl_intel_devicelib_assert").unwrap_err();
+        let other = vec![importing("__devicelib_other")];
+        let other = closure(other, "cl_intel_devicelib_assert").unwrap_err();
         assert!(
             other.contains("symbols that it does not hold: __devicelib_other"),
             "{other}"
         );
+    }
+
+    #[test]
+    fn libraries_with_instructions_are_preferred_where_they_fit() {
+        let library = |linkage, kind: u32| {
+            let mut library = module(spirv("convert", linkage, kind));
+            let metadata = &mut library.metadata;
+            metadata.insert(set::DEVICELIB_METADATA, key::BFLOAT16, kind);
+            library
+        };
+        for linkage in [EXPORT, LINK_ONCE] {
+            let [fallback, native] = [0, 1].map(|kind| library(linkage, kind));
+            let modules = vec![importing("convert"), fallback, native];
+            let with = closure(modules.clone(), "cl_intel_bfloat16_conversions");
+            assert_eq!(with, Ok(vec![0, 2]));
+            assert_eq!(closure(modules, "cl_khr_fp64"), Ok(vec![0, 1]));
+        }
     }
 }
