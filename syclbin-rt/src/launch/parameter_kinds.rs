@@ -135,3 +135,30 @@ pub(crate) fn problem(
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_take_only_their_kinds() {
+        let taken = |takes| {
+            let kinds = Kinds::of(takes);
+            let pointer = Argument::Pointer(0);
+            [
+                Argument::Bytes(&[]),
+                Argument::Local(4),
+                pointer,
+                Argument::Null,
+            ]
+            .map(|argument| kinds.take(argument))
+        };
+        assert_eq!(taken(Takes::Number), [true, false, false, false]);
+        assert_eq!(taken(Takes::Struct), [true, false, false, true]);
+        assert_eq!(taken(Takes::Buffer), [false, false, true, true]);
+        assert_eq!(taken(Takes::LocalMemory), [false, true, false, false]);
+        assert_eq!(taken(Takes::Sampler), [false; 4]);
+        assert_eq!(taken(Takes::Unknown), [true, false, true, true]);
+        assert_eq!(taken(Takes::Anything), [true; 4]);
+    }
+}

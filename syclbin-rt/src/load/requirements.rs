@@ -139,6 +139,24 @@ mod tests {
     }
 
     #[test]
+    fn sub_groups_need_no_size_in_some_cases() {
+        let result = |esimd, sizes: &[usize]| {
+            let mut metadata = ModuleMetadata::default();
+            metadata.requirements.sub_group = Some(1);
+            metadata.misc.esimd = esimd;
+            let facts = Facts {
+                sub_group_sizes: sizes.to_vec(),
+                ..cpu()
+            };
+            check(&metadata, &facts).is_ok()
+        };
+        assert!(!result(None, &[8, 16]) && !result(Some(false), &[8]));
+        // Explicit SIMD has sub-groups of one work-item, which no device lists.
+        assert!(result(Some(true), &[8, 16]));
+        assert!(result(None, &[]) && result(None, &[8, 1]));
+    }
+
+    #[test]
     fn a_target_is_an_architecture_or_any_cpu() {
         for fitting in ["x86_64", "spir64_x86_64"] {
             let mut metadata = ModuleMetadata::default();

@@ -140,3 +140,30 @@ fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
     }
     ids
 }
+
+#[cfg(test)]
+mod tests {
+    use syclbin::metadata::Part;
+
+    use super::*;
+
+    #[test]
+    fn only_values_beside_the_default_are_set() {
+        let mut constants = SpecializationConstants::default();
+        for (name, id) in [("first", 0), ("second", 1), ("third", 2)] {
+            let part = Part {
+                id,
+                offset: 0,
+                size: 4,
+            };
+            constants.constants.insert(name, vec![part]);
+        }
+        let blob = |values: [u32; 3]| Some(values.map(u32::to_le_bytes).concat());
+        constants.defaults = blob([1, 2, 3]);
+        constants.set_values = blob([1, 5, 6]);
+        let given = [("third".to_owned(), 7u32.to_le_bytes().to_vec())];
+        let expected = [("second", 5u32), ("third", 7)]
+            .map(|(name, value)| (ptx::constant_variable(name), value.to_le_bytes().to_vec()));
+        assert_eq!(variables(&given, &constants), Ok(expected.to_vec()));
+    }
+}

@@ -423,6 +423,34 @@ mod tests {
     }
 
     #[test]
+    fn a_new_program_evicts_only_programs_without_users() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let Some(context) = &context(&queue) else {
+            return;
+        };
+        // No other test has these programs: another tool made them.
+        let [kept, unused, new] = [101, 102, 103].map(|tool| {
+            let mut code = spirv();
+            code[8] = tool;
+            code
+        });
+        let get = |code| origin(context, code, Sharing::All, None);
+        let (program, _) = get(&kept);
+        drop(get(&unused));
+        drop(get(&new));
+        let (again, origin) = get(&kept);
+        assert!(program.is(&again));
+        assert_eq!(origin, Origin::Process);
+        let settings = driver_settings::of_environment();
+        let key = key(context.device().facts(), &settings, &ir(&unused));
+        let in_use = IN_USE.lock().unwrap();
+        let programs = in_use.as_ref().unwrap();
+        assert!(!programs.contains_key(&(context.address(), key)));
+    }
+
+    #[test]
     fn a_program_is_taken_from_the_cache_and_a_damaged_one_built_anew() {
         let Some(queue) = crate::common::queue() else {
             return;

@@ -372,4 +372,45 @@ mod tests {
         });
         ended.join().unwrap();
     }
+
+    /// Set in the child.
+    const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+
+    // In a process of its own: a gate never opens again.
+    #[test]
+    fn exit_waits_for_calls_within_calls() {
+        let name = "backend::process::gate::tests::a_child_closes_its_gate";
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = child.args([name, "--exact"]).env(CHILD, "1").output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_child_closes_its_gate() {
+        use std::sync::atomic::AtomicBool;
+
+        static ENDED: AtomicBool = AtomicBool::new(false);
+
+        if std::env::var_os(CHILD).is_none() {
+            return; // it is there for the others
+        }
+        let (inside, entered) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let _outer = Passage::new();
+            inside.send(()).unwrap();
+            while STATE.load(Ordering::SeqCst) != CLOSED {
+                std::thread::yield_now();
+            }
+            drop(Passage::new());
+            ENDED.store(true, Ordering::SeqCst);
+        });
+        entered.recv().unwrap();
+        close();
+        assert!(ENDED.load(Ordering::SeqCst));
+    }
 }

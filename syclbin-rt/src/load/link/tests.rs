@@ -1,14 +1,18 @@
+use syclbin::property::{key, set};
 use syclbin::signature::spirv::ASSERT_FAIL;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use super::*;
 use crate::device::facts::Facts;
 
-/// Builds SPIR-V that only imports a symbol.
-fn importing(symbol: &str) -> Vec<u8> {
+const EXPORT: u32 = 0;
+const IMPORT: u32 = 1;
+const LINK_ONCE: u32 = 2;
+
+/// Builds SPIR-V that only imports or exports a symbol. `tool` is the number of the tool that made it.
+fn spirv(symbol: &str, linkage: u32, tool: u32) -> Vec<u8> {
     const DECORATE: u32 = 71;
     const LINKAGE: u32 = 41;
-    const IMPORT: u32 = 1;
     let mut name = symbol.as_bytes().to_vec();
     name.resize(name.len() / 4 * 4 + 4, 0);
     let name = name
@@ -16,21 +20,29 @@ fn importing(symbol: &str) -> Vec<u8> {
         .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
     let mut operands = vec![1, LINKAGE];
     operands.extend(name);
-    operands.push(IMPORT);
+    operands.push(linkage);
     let length = u32::try_from(operands.len() + 1).unwrap();
-    let mut words = vec![0x0723_0203, 0x0001_0400, 0, 2, 0];
+    let mut words = vec![0x0723_0203, 0x0001_0400, tool, 2, 0];
     words.push(length << 16 | DECORATE);
     words.extend(operands);
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-fn linked(symbol: &str, extensions: &str) -> Result<usize, String> {
-    let mut file = Syclbin::new(State::Executable);
+fn module(code: Vec<u8>) -> AbstractModule<'static> {
     let mut module = AbstractModule::default();
-    let code = importing(symbol);
     let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", code);
     module.images.push(image);
-    file.modules.push(module);
+    module
+}
+
+fn importing(symbol: &str) -> Vec<AbstractModule<'static>> {
+    vec![module(spirv(symbol, IMPORT, 0))]
+}
+
+/// Returns the indices of the modules that the first module is linked from.
+fn linked(modules: Vec<AbstractModule<'static>>, extensions: &str) -> Result<Vec<usize>, String> {
+    let mut file = Syclbin::new(State::Executable);
+    file.modules = modules;
     let facts = Facts {
         takes_spirv: true,
         extensions: extensions.to_owned(),
@@ -43,25 +55,48 @@ fn linked(symbol: &str, extensions: &str) -> Result<usize, String> {
         image: 0,
     };
     match closure(&files, start) {
-        Ok(images) => Ok(images.len()),
+        Ok(images) => Ok(images.iter().map(|image| image.module).collect()),
         Err(error) => Err(error.to_string()),
     }
 }
 
 #[test]
 fn failed_asserts_call_the_driver_or_are_refused() {
-    assert_eq!(linked(ASSERT_FAIL, "a cl_intel_devicelib_assert"), Ok(1));
+    let assert = || importing(ASSERT_FAIL);
     assert_eq!(
-        linked(ASSERT_FAIL, "cl_khr_fp64"),
+        linked(assert(), "a cl_intel_devicelib_assert"),
+        Ok(vec![0])
+    );
+    assert_eq!(
+        linked(assert(), "cl_khr_fp64"),
         Err(
             "it has an `assert`, and the device lacks cl_intel_devicelib_assert; compile it \
              with NDEBUG defined"
                 .to_owned()
         )
     );
-    let other = linked("__devicelib_other", "cl_intel_devicelib_assert").unwrap_err();
+    let other = importing("__devicelib_other");
+    let other = linked(other, "cl_intel_devicelib_assert").unwrap_err();
     assert!(
         other.contains("symbols that it does not hold: __devicelib_other"),
         "{other}"
     );
+}
+
+#[test]
+fn libraries_with_instructions_are_preferred_where_they_fit() {
+    let library = |linkage, kind: u32| {
+        let mut library = module(spirv("convert", linkage, kind));
+        let metadata = &mut library.metadata;
+        metadata.insert(set::DEVICELIB_METADATA, key::BFLOAT16, kind);
+        library
+    };
+    for linkage in [EXPORT, LINK_ONCE] {
+        let [fallback, native] = [0, 1].map(|kind| library(linkage, kind));
+        let mut modules = importing("convert");
+        modules.extend([fallback, native]);
+        let with = linked(modules.clone(), "cl_intel_bfloat16_conversions");
+        assert_eq!(with, Ok(vec![0, 2]));
+        assert_eq!(linked(modules, "cl_khr_fp64"), Ok(vec![0, 1]));
+    }
 }

@@ -34,6 +34,7 @@ fn report(result: Result<Device>) {
 }
 
 #[test]
+#[allow(unsafe_code, reason = "loading a library is unsafe")]
 fn devices_describe_themselves() {
     let Some(queue) = common::queue() else { return };
     let device = queue.device();
@@ -43,10 +44,12 @@ fn devices_describe_themselves() {
         device.vendor(),
         device.platform(),
         device.driver_version(),
-        device.library(),
     ] {
         assert!(!text.is_empty(), "{device:?}");
     }
+    // SAFETY: the library is loaded already.
+    let library = unsafe { libloading::Library::new(device.library()) };
+    assert!(library.is_ok(), "{device:?}");
     let interface = if common::on_cuda() {
         "CUDA "
     } else {

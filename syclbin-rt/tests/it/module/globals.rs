@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use syclbin::metadata::ModuleMetadata;
 use syclbin::property::set;
 use syclbin::{AbstractModule, Syclbin, Value};
 use syclbin_rt::{Arg, DeviceArray, ErrorKind, Launch, Module, Queue, Result};
@@ -68,6 +69,27 @@ fn the_host_writes_what_kernels_read_and_reads_what_they_write() -> Result<()> {
     assert_eq!(lookup(&queue, &module)?, expected);
     store(&module, 7)?;
     assert_eq!(table.read()?, [0, 7, 14, 21]);
+    Ok(())
+}
+
+#[test]
+fn opencl_finds_variables_by_their_identifiers() -> Result<()> {
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile(GLOBALS);
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    for module in &mut file.modules {
+        let metadata = ModuleMetadata::read(&module.metadata).expect("good metadata");
+        let mut program = metadata.program;
+        for name in metadata.device_globals.names() {
+            program.global_names.insert(name, "in_code".to_owned());
+        }
+        program.write(&mut module.metadata);
+    }
+    let module = common::load(&queue, &common::written(&file))?;
+    module.global::<f32>("_Z4bias")?.write(&0.5)?;
+    assert_eq!(lookup(&queue, &module)?, [0.5; 8]);
     Ok(())
 }
 

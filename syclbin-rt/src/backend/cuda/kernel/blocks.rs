@@ -151,6 +151,7 @@ mod tests {
         assert_eq!(items(&[1000]), Some([250, 1, 1]));
         assert_eq!(items(&[997]), Some([1, 1, 1]));
         assert_eq!(items(&[64, 48]), Some([64, 4, 1]));
+        assert_eq!(items(&[256, 48]), Some([256, 1, 1]));
         assert_eq!(items(&[7, 5, 3]), Some([7, 5, 3]));
         assert_eq!(items(&[1]), Some([1, 1, 1]));
     }

@@ -255,3 +255,21 @@ fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_in_ptx_count_where_drivers_report_none() {
+        let slots = |size| vec![Slot { offset: 0, size }];
+        let failed = |code| Failure::cuda("cuFuncGetParamInfo", code);
+        let [invalid, unsupported] = [INVALID_VALUE, NOT_SUPPORTED].map(failed);
+        let agreed = |told, size| agreed(told, Some(slots(size)));
+        assert_eq!(agreed(Err(unsupported), MOST), Ok(slots(MOST)));
+        assert_eq!(agreed(Err(unsupported), MOST + 1), Err(invalid));
+        assert_eq!(agreed(Err(invalid), 4), Err(invalid));
+        assert_eq!(agreed(Ok(slots(4)), 4), Ok(slots(4)));
+        assert_eq!(agreed(Ok(slots(4)), 8), Err(invalid));
+    }
+}

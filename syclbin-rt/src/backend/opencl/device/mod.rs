@@ -192,15 +192,9 @@ pub(super) fn facts(
     } else {
         Vec::new()
     };
-    let architecture = match kind {
-        DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
-        // The number of the hardware stands in the middle of SYCL's number.
-        DeviceKind::Gpu if has("cl_intel_device_attribute_query") => {
-            let ip = uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok();
-            ip.map(|version| Architecture(u64::from(version) << 8))
-        }
-        _ => None,
-    };
+    let hardware = has("cl_intel_device_attribute_query")
+        .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
+        .flatten();
     let facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,
         vendor,
@@ -253,7 +247,7 @@ pub(super) fn facts(
         max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
         sub_group_sizes,
         aspects,
-        architecture,
+        architecture: architecture(kind, hardware),
         extensions,
     };
     let command_buffers = facts
@@ -292,6 +286,16 @@ fn kind(ty: cl_bitfield) -> DeviceKind {
     }
 }
 
+/// Returns the architecture of a device; `hardware` is the number that Intel's GPUs report.
+fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture> {
+    match kind {
+        DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
+        // The number of the hardware stands in the middle of SYCL's number.
+        DeviceKind::Gpu => hardware.map(|number| Architecture(u64::from(number) << 8)),
+        _ => None,
+    }
+}
+
 /// Returns whether `version`, of the form `OpenCL 3.0 anything`, is `wanted` or later.
 fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
     let number = version.split_whitespace().nth(1).unwrap_or_default();
@@ -324,5 +328,15 @@ mod tests {
             DeviceKind::Gpu
         );
         assert_eq!(kind(0), DeviceKind::Other);
+    }
+
+    #[test]
+    fn hardware_numbers_name_the_architecture_of_gpus() {
+        // Version 20.1.4 of the hardware.
+        let hardware = Some(20 << 22 | 1 << 14 | 4);
+        let name = |kind| architecture(kind, hardware).and_then(Architecture::name);
+        assert_eq!(name(DeviceKind::Gpu), Some("intel_gpu_bmg_g21"));
+        assert_eq!(name(DeviceKind::Accelerator), None);
+        assert_eq!(architecture(DeviceKind::Gpu, None), None);
     }
 }
