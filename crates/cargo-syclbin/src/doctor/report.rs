@@ -149,7 +149,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
     let mut items: Vec<_> = compilers
         .passed_over
         .iter()
-        .map(|text| note("passed over", text.clone()))
+        .map(|text| note("skipped", text.clone()))
         .collect();
     let remedy = match facts.unsupported {
         None => format!("run `{INSTALL_COMMAND} --component compiler`"),
@@ -481,7 +481,7 @@ mod tests {
         let report = Report::of(&facts);
         assert!(
             !report.compiles,
-            "a wrong variable is not passed over: {report}"
+            "a wrong variable is not skipped: {report}"
         );
         assert!(report.to_string().contains("unset SYCLBIN_CLANG"));
         assert_eq!(remedies(&report), [""; 0], "the reason has it");
@@ -494,7 +494,7 @@ mod tests {
         facts.compilers.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
         let text = Report::of(&facts).to_string();
         let lines: Vec<_> = [
-            "passed over  CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin",
+            "skipped      CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin",
             "ok compiler     /cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)",
             "   version      syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
             "not used     /usr/bin/icpx (PATH)",
