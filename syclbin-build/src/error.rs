@@ -18,7 +18,7 @@ pub enum Error {
     NoOutDir,
     /// The name is empty or contains other characters than letters, digits, `_` and `-`.
     #[error(
-        "`{0}` is no name for a SYCLBIN file; use letters, digits, `_` and `-`, as in compile(\"saxpy\")"
+        "`{0}` is not a valid name for a SYCLBIN file; use letters, digits, `_` and `-`, as in compile(\"saxpy\")"
     )]
     Name(String),
     /// [`Build::source`](crate::Build::source) was not called.
@@ -35,7 +35,7 @@ pub enum Error {
         problem: String,
     },
     /// A source does not exist or cannot be read.
-    #[error("source {} cannot be read: {source}; paths are relative to the folder of Cargo.toml", .path.display())]
+    #[error("source {} cannot be read: {source}; paths are relative to the directory of Cargo.toml", .path.display())]
     Source {
         /// The source.
         path: PathBuf,
@@ -66,7 +66,7 @@ pub enum Error {
     NoHome(#[from] syclbin_toolchain::NoHome),
     /// The compiler could not be started.
     #[error(
-        "{} could not be started: {source}; `cargo syclbin doctor` tells which compilers do",
+        "{} could not be started: {source}; `cargo syclbin doctor` lists the compilers that do",
         .program.display()
     )]
     Start {
@@ -77,7 +77,8 @@ pub enum Error {
     },
     /// The compiler was started, but its exit status or its output could not be read.
     #[error(
-        "{} ran, but it cannot be told what became of {}: {source}; see that the disk of OUT_DIR ({}) has room and can be read, and build again",
+        "{} ran, but its result for {} cannot be read: {source}; check the permissions and the free space of \
+         OUT_DIR ({}), and build again",
         .program.display(),
         .source_file.display(),
         .log.display()
@@ -146,7 +147,9 @@ pub enum Error {
     #[error("{}", undefined(.0))]
     Undefined(Vec<Undefined>),
     /// The path of a source contains a line break.
-    #[error("source {0:?} has a line break in its path, which Cargo cannot be told of; rename it")]
+    #[error(
+        "source {0:?} has a line break in its path, which build scripts cannot pass to Cargo; rename it"
+    )]
     LineBreak(PathBuf),
     /// The compiler wrote a file that cannot be read as SYCLBIN.
     #[error(
@@ -163,7 +166,7 @@ pub enum Error {
         problem: String,
     },
     /// The file that [`Build::prebuilt`](crate::Build::prebuilt) names is missing or damaged.
-    #[error("prebuilt {} {problem}; write it anew with `cargo syclbin build --commit` where there is a compiler", .path.display())]
+    #[error("prebuilt {} {problem}; on a machine with a compiler, write it again with `cargo syclbin build --commit`", .path.display())]
     Prebuilt {
         /// The file.
         path: PathBuf,
@@ -190,11 +193,12 @@ pub enum Error {
     },
     /// The compiler's output does not fit the format.
     #[error(
-        "the SYCLBIN file cannot be made: {0}; try another compiler (`cargo syclbin doctor` tells which ones do), and please report this one"
+        "the SYCLBIN file cannot be made: {0}; try another compiler (`cargo syclbin doctor` lists those that \
+         work), and please report this one"
     )]
     Format(#[from] syclbin::write::Error),
     /// A file in `OUT_DIR` could not be written.
-    #[error("{} cannot be written: {source}; see that its folder is yours to write to, and has room", .path.display())]
+    #[error("{} cannot be written: {source}; check the permissions and the free space of its directory", .path.display())]
     Write {
         /// The file or directory.
         path: PathBuf,
@@ -329,18 +333,18 @@ mod tests {
                     program: "icpx".into(),
                     source: source(),
                 },
-                "; `cargo syclbin doctor` tells which compilers do",
+                "; `cargo syclbin doctor` lists the compilers that do",
             ),
             (
                 Error::Write {
                     path: "out".into(),
                     source: source(),
                 },
-                "; see that its folder is yours to write to, and has room",
+                "; check the permissions and the free space of its directory",
             ),
             (
                 Error::Format(syclbin::write::Error::Nul("a".to_owned())),
-                "; try another compiler (`cargo syclbin doctor` tells which ones do), and please report this one",
+                "; try another compiler (`cargo syclbin doctor` lists those that work), and please report this one",
             ),
         ] {
             let said = error.to_string();

@@ -111,7 +111,7 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     if reports.is_empty() {
         ui::complain(format_args!(
-            "no build script keeps a file; name one with .prebuilt(\"kernels/NAME.syclbin\")"
+            "no build script has a committed file; name one with .prebuilt(\"kernels/NAME.syclbin\")"
         ));
     }
     if !all_fresh {

@@ -44,8 +44,8 @@ pub enum Error {
 
     /// The path of this program is unknown.
     #[error(
-        "cannot tell where this program lies ({cause}), and syclbin-clang is taken from beside it; \
-         start it by its full path"
+        "cannot find the path of this program ({cause}), and syclbin-clang is beside it; start this program by \
+         its full path"
     )]
     NoProgram {
         /// The system's error.
@@ -54,7 +54,7 @@ pub enum Error {
 
     /// The lock of the home directory could not be acquired.
     #[error(
-        "cannot lock {}: {cause}; set SYCLBIN_HOME to a folder on a local disk",
+        "cannot lock {}: {cause}; set SYCLBIN_HOME to a directory on a local disk",
         file.display()
     )]
     Lock {
@@ -66,8 +66,8 @@ pub enum Error {
 
     /// No pip was found to fetch wheels with.
     #[error(
-        "no pip found to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP \
-         to the command of yours, or copy the wheels into a folder and pass --wheels DIR:{wheels}"
+        "no pip found to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
+         command, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
     NoPip {
         /// The commands that were tried, and why each was rejected.
@@ -78,8 +78,8 @@ pub enum Error {
 
     /// pip could not be started, or ended with an error, which it printed itself.
     #[error(
-        "`{command}` failed ({status}); check the network, your pip settings (PIP_INDEX_URL) and the \
-         room on the disk, or copy the wheels into a folder and pass --wheels DIR:{wheels}"
+        "`{command}` failed ({status}); check the network, your pip settings (PIP_INDEX_URL) and the free disk \
+         space, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
     PipFailed {
         /// The command that was run.
@@ -116,8 +116,8 @@ pub enum Error {
 
     /// A wheel has a different hash from the pinned wheel.
     #[error(
-        "{} has SHA-256 {found}, the pinned wheel has {expected}; delete it and fetch it again, and \
-         if it stays so distrust where it comes from",
+        "{} has SHA-256 {found}, the pinned wheel has {expected}; delete it and fetch it again; if the hash is \
+         wrong again, do not trust its source",
         file.display()
     )]
     WheelHash {
@@ -149,8 +149,8 @@ pub enum Error {
 
     /// A file or directory could not be written.
     #[error(
-        "cannot write {}: {cause}; installing needs {} ({needed} bytes) in {}: make room there and \
-         make it writable, or set SYCLBIN_HOME to another folder",
+        "cannot write {}: {cause}; installing needs {} ({needed} bytes) in {}: free space there and make it \
+         writable, or set SYCLBIN_HOME to another directory",
         file.display(), Size(*needed), home.display()
     )]
     Write {
@@ -254,7 +254,7 @@ pub enum Error {
     },
 
     /// `include_syclbin!` would refuse a file.
-    #[error("{}: no Rust code can be made of it: {}", file.display(), problems.join("\n  "))]
+    #[error("{}: cannot generate Rust code from it: {}", file.display(), problems.join("\n  "))]
     Expand {
         /// The file.
         file: PathBuf,
@@ -292,6 +292,60 @@ pub enum Error {
         /// The system's error.
         cause: io::Error,
     },
+
+    /// Cargo refused a command.
+    #[error("`cargo {command}` failed: {said}\n{remedy}; nothing was written")]
+    CargoFailed {
+        /// The command.
+        command: String,
+        /// The error that Cargo printed.
+        said: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+
+    /// A directory does not have the crates of syclbin.
+    #[error(
+        "{} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; \
+         name the top directory of a checkout",
+        directory.display()
+    )]
+    NotCheckout {
+        /// The directory.
+        directory: PathBuf,
+    },
+
+    /// A name has letters that the name of a SYCLBIN file cannot have.
+    #[error(
+        "`{name}` cannot be the name of a SYCLBIN file; use letters of ASCII, digits, `_` and `-`"
+    )]
+    NotAscii {
+        /// The name.
+        name: String,
+    },
+
+    /// A file that would be written exists.
+    #[error("nothing was written, because this exists: {files}; {remedy}")]
+    Occupied {
+        /// The files.
+        files: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+
+    /// A directory is not part of a crate.
+    #[error(
+        "{} is not in a crate; change to the directory of one, or create one with `cargo syclbin new NAME`",
+        directory.display()
+    )]
+    NoCrate {
+        /// The directory.
+        directory: PathBuf,
+    },
+
+    /// The current directory is unknown.
+    #[error("cannot find the current directory: {0}; change to a directory that exists")]
+    NoDirectory(io::Error),
 
     /// Standard output could not be written.
     #[error("cannot write to standard output")]

@@ -5,6 +5,8 @@
 //! ```text
 //! cargo syclbin toolchain install     the SYCL compiler and an OpenCL device for the CPU
 //! cargo syclbin doctor                what this machine can compile and run, and what is missing
+//! cargo syclbin new NAME              a program with a kernel
+//! cargo syclbin init                  a kernel in the crate of this directory
 //! cargo syclbin build --commit        compiled files that are kept beside their sources, written or checked
 //! cargo syclbin inspect FILE          what a SYCLBIN file holds
 //! cargo syclbin verify FILE...        what is wrong with it
@@ -20,6 +22,7 @@
 //! | [`inspect`] | a report on a file: text for people, JSON for programs |
 //! | [`verify`], [`convert`], [`expand`], [`extract`] | the other commands about files |
 //! | [`build`] | compiled files stored beside their sources, written by the build scripts of a workspace |
+//! | [`project`] | the files of a new program, or of kernels in a crate that exists |
 //! | [`workspace`] | the packages of a workspace, as reported by Cargo |
 //! | [`input`] | an input file of a command |
 //! | [`programs`] | other programs: their paths, and their versions |
@@ -40,6 +43,7 @@ pub mod input;
 pub mod inspect;
 pub mod list;
 pub mod programs;
+pub mod project;
 pub mod toolchain;
 pub mod ui;
 pub mod verify;

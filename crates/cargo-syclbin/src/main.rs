@@ -14,7 +14,8 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-use cargo_syclbin::error::Result;
+use cargo_syclbin::error::{Error, Result};
+use cargo_syclbin::project::{init, new};
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
@@ -33,7 +34,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Install, list or remove the SYCL compiler, the CPU device and what NVIDIA's GPUs take
+    /// Install, list or remove the SYCL compiler, the CPU device and the tools for NVIDIA GPUs
     #[command(subcommand)]
     Toolchain(Toolchain),
     /// Report what this machine can compile and run, and what to do about the rest
@@ -41,29 +42,39 @@ enum Command {
     /// Compiles a small kernel and runs it on the device that a program would get. Ends with 0 when both
     /// work, with 1 when not.
     Doctor(Doctor),
+    /// Create a program with a kernel, a build script and a workflow for GitHub Actions
+    ///
+    /// The program is a package in a new directory of that name, as `cargo new` creates it. Cargo.toml
+    /// depends on syclbin-rt and syclbin-build.
+    New(new::Options),
+    /// Add a kernel to the crate in this directory
+    ///
+    /// Adds the dependencies, kernels/saxpy.cpp, src/kernels.rs, and build.rs where there is none.
+    /// Prints what to add to the code. Overwrites no file.
+    Init(init::Options),
     /// Write or check the compiled files that a workspace keeps beside its sources
     ///
-    /// They are those that build scripts name with `Build::prebuilt`. Their scripts run in a target
-    /// folder of their own.
+    /// These are the files that build scripts name with `Build::prebuilt`. The scripts run in a separate
+    /// target directory.
     Build(build::Options),
     /// Show every SYCLBIN file that a workspace builds
     ///
-    /// Those that Cargo.toml describes and those that build scripts compile by code. What is not
-    /// fresh is built first. Ends with 1 when one is not there.
+    /// Lists the files that Cargo.toml describes and the files that build scripts compile. Builds stale
+    /// files first. Ends with 1 when a file is missing.
     List(files::Options),
-    /// Show what a SYCLBIN file holds: kernels, images, what they need of a device
+    /// Show the kernels and images of a SYCLBIN file, and what they need from a device
     Inspect(inspect::Options),
-    /// Check SYCLBIN files, and say all that is wrong with them
+    /// Check SYCLBIN files, and report every problem
     ///
     /// Ends with 1 when there is an error.
     Verify(verify::Options),
     /// Write a SYCLBIN file in another container
     Convert(convert::Options),
-    /// Get device code out of objects, executables, archives, bundles and SYCLBIN files
+    /// Extract device code from objects, executables, archives, bundles and SYCLBIN files
     ///
     /// Ends with 1 when there is none.
     Extract(extract::Options),
-    /// Print the Rust code that `include_syclbin!` makes of a SYCLBIN file
+    /// Print the Rust code that `include_syclbin!` generates from a SYCLBIN file
     Expand(expand::Options),
 }
 
@@ -77,17 +88,17 @@ struct Doctor {
 
 #[derive(Subcommand)]
 enum Toolchain {
-    /// Fetch and install components; those already there are checked and left alone
+    /// Fetch and install components; installed components are only checked
     ///
     /// The wheels are pinned by SHA-256 and fetched with your own pip, so your index, proxy and
     /// certificates apply. SYCLBIN_PIP names another pip: the path of a program, or words like
-    /// `python3.12 -m pip`. SYCLBIN_HOME names the folder to install into.
+    /// `python3.12 -m pip`. SYCLBIN_HOME names the directory to install into.
     Install(Install),
     /// Show what is installed, with versions, sizes and licences
     List,
-    /// Print the home folder, or the folder of a component
+    /// Print the home directory, or the directory of a component
     Path {
-        /// The component whose folder to print
+        /// The component whose directory to print
         #[arg(value_parser = component())]
         component: Option<Component>,
     },
@@ -97,13 +108,13 @@ enum Toolchain {
 
 #[derive(Args)]
 struct Install {
-    /// Install only this one; may be given again [default: compiler, cpu-device, and nvidia where there is an NVIDIA GPU]
+    /// Install only this component; may be given again [default: compiler, cpu-device, and nvidia where there is an NVIDIA GPU]
     #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
     components: Vec<Component>,
-    /// Take the wheels from this folder instead of fetching them
+    /// Take the wheels from this directory instead of fetching them
     #[arg(long, value_name = "DIR")]
     wheels: Option<PathBuf>,
-    /// Install anew what is already there
+    /// Reinstall components that are already installed
     #[arg(long)]
     force: bool,
 }
@@ -173,6 +184,8 @@ fn run(command: Command) -> Result<ExitCode> {
             answer(&report.to_string())?;
             return Ok(code(report.is_well()));
         }
+        Command::New(options) => new::run(&options, &current()?)?.print()?,
+        Command::Init(options) => init::run(&options, &current()?)?.print()?,
         Command::Build(options) => return Ok(code(build::run(&options)?)),
         Command::List(options) => return Ok(code(files::run(&options)?)),
         Command::Inspect(options) => inspect::run(&options)?,
@@ -212,6 +225,11 @@ fn install(options: Install) -> Result<()> {
     };
     installer.run(&chosen)?;
     Ok(())
+}
+
+/// Returns the current directory.
+fn current() -> Result<PathBuf> {
+    std::env::current_dir().map_err(Error::NoDirectory)
 }
 
 /// Returns the home directory.

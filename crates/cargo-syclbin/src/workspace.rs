@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 /// Which packages are meant.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Selection {
-    /// The workspace to look at [default: the one of this folder]
+    /// The workspace to look at [default: the workspace of this directory]
     #[arg(long, value_name = "FILE")]
     pub manifest_path: Option<PathBuf>,
-    /// Only this package; may be given again [default: all of the workspace]
+    /// Only this package; may be given again [default: all packages of the workspace]
     #[arg(short, long = "package", value_name = "NAME")]
     pub packages: Vec<String>,
 }

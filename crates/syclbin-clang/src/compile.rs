@@ -79,7 +79,7 @@ fn finish(
     ptx: Ptx,
 ) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
-        return own("the compiler library made no valid PTX: it is no text");
+        return own("the compiler library emitted invalid PTX: it is not UTF-8");
     };
     let lowered = lower::lower_ptx(text).or_else(|why| own(why.to_string()))?;
     let code = match lowered {
@@ -122,7 +122,7 @@ fn failure(log: &str) -> Failure {
     let option = words.trim().strip_prefix(before);
     match option.and_then(|rest| rest.strip_suffix(after)) {
         Some(option) => Failure::Own(format!(
-            "option '{option}' is not taken by the compiler library; leave it out, or use a DPC++ clang++ \
+            "option '{option}' is not supported by the compiler library; leave it out, or use a DPC++ clang++ \
              (SYCLBIN_CLANG)"
         )),
         None => Failure::Diagnostics(words),
@@ -186,7 +186,10 @@ mod tests {
         let Failure::Own(text) = failure(log) else {
             panic!("these are not clang's words");
         };
-        assert!(text.starts_with("option '-undef' is not taken"), "{text}");
+        assert!(
+            text.starts_with("option '-undef' is not supported"),
+            "{text}"
+        );
         assert!(matches!(
             failure("k.cpp:1:1: error"),
             Failure::Diagnostics(_)

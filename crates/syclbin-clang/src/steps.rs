@@ -33,8 +33,11 @@ pub(crate) struct Step {
 impl Step {
     /// Creates a step that runs this program on `subject`.
     pub(crate) fn of_own(subject: &str, arguments: Vec<String>) -> Result<Self> {
-        let program = std::env::current_exe()
-            .or_else(|error| own(format!("cannot tell where this program lies: {error}")))?;
+        let program = std::env::current_exe().or_else(|error| {
+            own(format!(
+                "cannot find the path of this program: {error}; start it by its full path"
+            ))
+        })?;
         Ok(Self {
             program,
             arguments,

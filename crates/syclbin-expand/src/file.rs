@@ -115,7 +115,7 @@ pub(crate) fn file_name(path: &Path) -> String {
 fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     if text.ends_with(".syclbin") {
         return format!(
-            "{text} cannot be read: {error}; the path is relative to the folder of Cargo.toml"
+            "{text} cannot be read: {error}; the path is relative to the directory of Cargo.toml"
         );
     }
     // A name with a `/` would be in a subdirectory.

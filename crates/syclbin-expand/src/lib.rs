@@ -74,7 +74,8 @@ pub fn include(tokens: TokenStream) -> TokenStream {
 #[cfg(any(test, feature = "source"))]
 pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<String, Vec<String>> {
     let name = syn::parse_str::<syn::Ident>(module);
-    let name = name.map_err(|_| vec![format!("`{module}` is no name for a module of Rust")])?;
+    let name =
+        name.map_err(|_| vec![format!("`{module}` is not a valid name for a Rust module")])?;
     let items = items.parse::<TokenStream>();
     let items = items.map_err(|error| vec![format!("the items cannot be read: {error}")])?;
     let file = File::parse(quote!(#path), file::file_name(path.as_ref()), bytes);

@@ -145,7 +145,7 @@ impl fmt::Display for Architecture {
 
 /// Text that does not name a known architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no architecture that is known here")]
+#[error("`{0}` is not a known architecture")]
 pub struct UnknownArchitecture(String);
 
 impl FromStr for Architecture {
@@ -349,9 +349,6 @@ mod tests {
         assert_eq!(unknown.to_string(), "architecture 0x010000000000c000");
         assert_eq!(Architecture::UNKNOWN.to_string(), "unknown");
         let error = "sm_1".parse::<Architecture>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`sm_1` is no architecture that is known here"
-        );
+        assert_eq!(error.to_string(), "`sm_1` is not a known architecture");
     }
 }

@@ -177,7 +177,7 @@ impl fmt::Display for Aspect {
 
 /// Text that does not name an aspect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no aspect that is known here; `aspect 123` names one by its number")]
+#[error("`{0}` is not a known aspect; `aspect 123` names an aspect by its number")]
 pub struct UnknownAspect(String);
 
 impl FromStr for Aspect {
@@ -229,7 +229,7 @@ mod tests {
         ] {
             let error = text.parse::<Aspect>().unwrap_err().to_string();
             assert!(
-                error.starts_with(&alloc::format!("`{text}` is no aspect")),
+                error.starts_with(&alloc::format!("`{text}` is not a known aspect")),
                 "{error}"
             );
         }

@@ -95,7 +95,8 @@ pub enum ErrorKind {
     Unsupported(&'static str),
     /// Not a container of device images, nor a device image.
     #[error(
-        "no device images: it begins with {found}, which is no object, archive, offload bundle, OffloadBinary or device image"
+        "no device images: it begins with {found}, so it is not an object, archive, offload bundle, \
+         OffloadBinary or device image"
     )]
     NoImages {
         /// The first bytes, in hexadecimal.

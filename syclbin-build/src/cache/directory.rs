@@ -49,7 +49,7 @@ pub(crate) fn limit(value: Option<&OsStr>) -> Result<u64, String> {
     number
         .and_then(|number| number.checked_mul(unit))
         .ok_or_else(|| {
-            format!("{SIZE_VARIABLE}={text} is no size, so 1G is taken; write it as 500M or 2G")
+            format!("{SIZE_VARIABLE}={text} is not a size, so the limit is 1G; write a size as 500M or 2G")
         })
 }
 

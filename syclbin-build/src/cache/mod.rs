@@ -89,8 +89,8 @@ impl Cache {
         };
         if folder.exists() && !trust::is_private(&folder) {
             cargo::warning(&format!(
-                "the cache {} is not used, as others can write to it; give it to yourself alone \
-                 (chmod 700), or set {CACHE_VARIABLE} to another folder, or to off",
+                "the cache {} is not used, because other users can write to it; make it private (chmod 700), or \
+                 set {CACHE_VARIABLE} to another directory, or to off",
                 folder.display()
             ));
             return None;

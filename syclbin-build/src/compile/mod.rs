@@ -15,7 +15,7 @@ use crate::cache::{Cache, Lookup, Pending};
 use crate::cargo;
 use crate::compiler::default_targets;
 use crate::compiler::headers;
-use crate::compiler::output::{Compiled, NO_KERNEL, Outputs};
+use crate::compiler::output::{Compiled, Outputs, no_kernel};
 use crate::compiler::{Compiler, Job};
 use crate::error::{Error, Result};
 use crate::request::Request;
@@ -197,7 +197,7 @@ fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<V
     for (source, one) in &compiled {
         cargo::warning(&said.add(&one.diagnostics));
         if !one.is_of_use {
-            cargo::warning(&format!("{}: {NO_KERNEL}", source.display()));
+            cargo::warning(&format!("{}: {}", source.display(), no_kernel(&one.files)));
         }
     }
     match (failures.pop(), sources.len()) {

@@ -113,7 +113,7 @@ mod tests {
             }
         };
         let said = result.unwrap_err().to_string();
-        let begin = "icpx ran, but it cannot be told what became of a.cpp: ";
+        let begin = "icpx ran, but its result for a.cpp cannot be read: ";
         assert!(said.starts_with(begin), "{said}");
         assert!(said.contains(log.to_str().unwrap()), "{said}");
     }

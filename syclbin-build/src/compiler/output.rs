@@ -82,10 +82,20 @@ impl Outputs {
     }
 }
 
-/// The likely causes, as measured: the compiler reports neither.
-pub(crate) const NO_KERNEL: &str = "no kernel was found in it. A free function becomes a kernel by \
-    SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) before it; \
-    two properties in one macro, ((a, b)), are a C++ comma expression and make none: give each its own macro";
+/// Returns a warning for a source without kernels, with the likely causes: compilers report none of them.
+pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
+    let is_slim = |file: &PathBuf| file.ends_with("syclbin/kernel.hpp");
+    let macros = if files.iter().any(is_slim) {
+        "SYCLBIN_KERNEL(1)"
+    } else {
+        "SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))"
+    };
+    format!(
+        "no kernel was found in it; write {macros} before a function to make it a kernel. If the macro is \
+         there, give each property a macro of its own: two in one, ((a, b)), are a C++ comma expression, \
+         and the function is not a kernel"
+    )
+}
 
 /// Returns whether the code has a kernel. The names alone do not decide this, because they include exported
 /// functions.

@@ -65,7 +65,7 @@ impl fmt::Display for Problem {
                 f.write_str("; try it in a shell, it may lack a library or its environment")
             }
             Self::NoVersion => {
-                f.write_str("printed no version when asked `--version`, so it is no compiler")
+                f.write_str("printed no version when asked `--version`, so it is not a compiler")
             }
             Self::NoOption { version } => write!(
                 f,

@@ -482,7 +482,10 @@ fn a_cache_that_others_can_write_to_is_not_used_and_said() {
         assert_eq!(count, 2);
         let warnings = ran.said("warning");
         assert_eq!(warnings.len(), 1, "{ran:?}");
-        assert!(warnings[0].contains("others can write to it"), "{ran:?}");
+        assert!(
+            warnings[0].contains("other users can write to it"),
+            "{ran:?}"
+        );
     }
     mode(0o700).unwrap();
     assert_eq!(cached.compiles(), 0);
@@ -580,7 +583,7 @@ fn the_cache_can_be_turned_off_moved_and_bounded() {
     );
     let (ran, _) = with("SYCLBIN_CACHE_SIZE", "much");
     assert!(
-        ran.said("warning")[0].contains("SYCLBIN_CACHE_SIZE=much is no size"),
+        ran.said("warning")[0].contains("SYCLBIN_CACHE_SIZE=much is not a size"),
         "{ran:?}"
     );
     assert_eq!(cached.compiles(), 0, "it is kept all the same");

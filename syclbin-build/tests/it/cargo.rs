@@ -72,27 +72,27 @@ fn a_warning_of_the_compiler_is_one_of_cargo_line_by_line() {
 
 #[test]
 fn a_source_without_kernels_is_a_warning_with_the_likely_cause() {
-    let package = Package::new();
     let mut file = syclbin::Syclbin::new(syclbin::State::Executable);
     file.modules.push(syclbin::AbstractModule::default());
-    let made = package.path("none.object.syclbin");
-    std::fs::write(
-        &made,
-        syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap(),
-    )
-    .unwrap();
-    let compile = format!("made='{}'; {COMPILE}", made.display());
-    let ran = package.run(&compile).succeeded();
-    let warnings = ran.said("warning");
-    assert_eq!(warnings.len(), 1, "{ran:?}");
-    assert!(
-        warnings[0].starts_with("kernels/vector_ops.cpp: no kernel was found in it"),
-        "{ran:?}"
-    );
-    assert!(
-        warnings[0].contains("SYCL_EXT_ONEAPI_FUNCTION_PROPERTY"),
-        "{ran:?}"
-    );
+    let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
+    for (header, hint) in [
+        ("other.hpp", "SYCL_EXT_ONEAPI_FUNCTION_PROPERTY(("),
+        ("syclbin/kernel.hpp", "SYCLBIN_KERNEL(1)"),
+    ] {
+        let package = Package::new();
+        package.write(header, "");
+        let made = package.path("none.object.syclbin");
+        std::fs::write(&made, &bytes).unwrap();
+        let compile = format!(
+            "made='{}'; [ -z \"$depfile\" ] || echo 'x: {header}' >\"$depfile\"; {COMPILE}",
+            made.display()
+        );
+        let ran = package.run(&compile).succeeded();
+        let warnings = ran.said("warning");
+        assert_eq!(warnings.len(), 1, "{ran:?}");
+        let expected = format!("kernels/vector_ops.cpp: no kernel was found in it; write {hint}");
+        assert!(warnings[0].starts_with(&expected), "{ran:?}");
+    }
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn a_missing_source_is_named_and_where_it_is_looked_for() {
         "{message}"
     );
     assert!(
-        message.ends_with("paths are relative to the folder of Cargo.toml\n"),
+        message.ends_with("paths are relative to the directory of Cargo.toml\n"),
         "{message}"
     );
 }
@@ -273,7 +273,8 @@ fn a_name_is_a_plain_word() {
     for name in ["", "a/b", "..", "a.syclbin", "\u{e4}", "a b"] {
         let steps = format!("source kernels/vector_ops.cpp\ncompile {name}");
         let ran = package.script(&steps, COMPILE).run();
-        let expected = format!("error: `{name}` is no name for a SYCLBIN file; use letters,");
+        let expected =
+            format!("error: `{name}` is not a valid name for a SYCLBIN file; use letters,");
         assert!(ran.failed().starts_with(&expected), "{ran:?}");
     }
     assert_eq!(package.left(), [""; 0]);

@@ -62,5 +62,8 @@ fn a_manifest_without_the_table_is_an_error_that_shows_one() {
     let bad = package.write("Cargo.toml", "[package]\nname = \"p\"\n[package.metadata.syclbin.\"a b\"]\nsources = [\"kernels/vector_ops.cpp\"]\n");
     assert!(bad.exists());
     let ran = package.script("manifest", COMPILE).run();
-    assert!(ran.failed().contains("`a b` is no name"), "{ran:?}");
+    assert!(
+        ran.failed().contains("`a b` is not a valid name"),
+        "{ran:?}"
+    );
 }

@@ -241,7 +241,7 @@ fn errors_have_colours_where_they_are_seen_and_warnings_of_cargo_have_none() {
     run("never", COMPILE).succeeded();
     assert!(!asks(&package));
     package.run(COMPILE).succeeded();
-    assert!(!asks(&package), "standard error is no terminal");
+    assert!(!asks(&package), "standard error is not a terminal");
 }
 
 #[test]
@@ -326,6 +326,6 @@ fn a_line_break_in_the_path_of_a_source_is_an_error() {
     let ran = package.script(steps, COMPILE).run();
     assert_eq!(
         ran.failed(),
-        "error: source \"kernels/a\\nb.cpp\" has a line break in its path, which Cargo cannot be told of; rename it\n"
+        "error: source \"kernels/a\\nb.cpp\" has a line break in its path, which build scripts cannot pass to Cargo; rename it\n"
     );
 }

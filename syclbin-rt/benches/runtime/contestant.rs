@@ -160,7 +160,7 @@ fn measured_launches<C: Contestant>(
 
 fn order(arguments: &str, count: &str) -> Result<(Arguments, u32), String> {
     let order = || Some((Arguments::from_word(arguments)?, count.trim().parse().ok()?));
-    order().ok_or_else(|| format!("`{arguments} {count}` is no order"))
+    order().ok_or_else(|| format!("`{arguments} {count}` is not a valid command"))
 }
 
 fn say(line: &str) -> Result<(), String> {

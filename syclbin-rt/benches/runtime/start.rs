@@ -88,7 +88,7 @@ fn programs(world: &World, reference: Result<&Reference, &str>) -> Result<Vec<Pr
     let make = ours.clone();
     add(
         FRESH,
-        "a stub; its cache of programs is an empty folder",
+        "a stub; its cache of programs is an empty directory",
         1,
         Box::new(move || {
             if fresh.exists() {

@@ -98,7 +98,7 @@ impl Term {
                 Some(kind) => (Some(kind), pick),
                 None => {
                     return Err(format!(
-                        "{name:?} is no kind of device; use gpu, cpu or accelerator before the colon"
+                        "{name:?} is not a kind of device; use gpu, cpu or accelerator before the colon"
                     ));
                 }
             },
@@ -572,7 +572,7 @@ mod tests {
     fn mistakes_are_told_in_words() {
         assert_eq!(
             Selector::parse("tpu:0").unwrap_err(),
-            "\"tpu\" is no kind of device; use gpu, cpu or accelerator before the colon"
+            "\"tpu\" is not a kind of device; use gpu, cpu or accelerator before the colon"
         );
         for empty in ["", "gpu,,cpu", "gpu:", ","] {
             let message = Selector::parse(empty).unwrap_err();

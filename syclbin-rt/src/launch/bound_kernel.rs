@@ -90,8 +90,8 @@ impl BoundKernel {
 
     #[allow(
         unsafe_code,
-        reason = "kinds of arguments are checked before; where the code does not tell them, whoever \
-                  recorded the launch or wrote its contract vouches for them"
+        reason = "kinds of arguments are checked before; where the code does not state them, the author of the \
+                  launch or of its contract guarantees them"
     )]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;

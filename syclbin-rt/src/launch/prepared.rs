@@ -216,7 +216,7 @@ impl<const N: usize, R: Into<NdRange>> SafePrepared<N, R> {
     /// As for [`Prepared::launch_after`].
     #[allow(
         unsafe_code,
-        reason = "launching is unsafe; whoever wrote the contract vouches for it"
+        reason = "launching is unsafe; the author of the contract guarantees it"
     )]
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the contract held of the arguments and the range, which are the same since.

@@ -192,7 +192,7 @@ impl Recorder {
         }
         let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
             return Err(ErrorKind::Unrecordable {
-                what: "a fill with elements of more than 128 bytes, or of a number of bytes that is no power of two",
+                what: "a fill with elements of more than 128 bytes, or whose size is not a power of two",
             }
             .into());
         };
@@ -243,7 +243,7 @@ impl Recorder {
 /// Returns the steps as one call; `None` where the device does not support that, or not for all of the steps.
 #[allow(
     unsafe_code,
-    reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+    reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
 )]
 fn one_call(queue: &Queue, steps: &[Step]) -> Result<Option<CommandBuffer>, Failure> {
     if steps.is_empty() {
@@ -299,7 +299,7 @@ impl Recording {
     /// As for [`Recording::replay`], and when an event is of another device.
     #[allow(
         unsafe_code,
-        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+        reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
     )]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events)?;
@@ -322,7 +322,7 @@ impl Recording {
 
     #[allow(
         unsafe_code,
-        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+        reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
     )]
     fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();
@@ -352,7 +352,7 @@ impl Recording {
 
     #[allow(
         unsafe_code,
-        reason = "launching is unsafe; whoever recorded a kernel vouches for it"
+        reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
     )]
     fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();

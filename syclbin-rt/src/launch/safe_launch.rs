@@ -94,7 +94,7 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
     /// [`Launch::launch`].
     #[allow(
         unsafe_code,
-        reason = "launching is unsafe; whoever made this vouches for it"
+        reason = "launching is unsafe; the caller who made this guarantees it"
     )]
     pub fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: `new` was told that the duties are met where the contract holds.

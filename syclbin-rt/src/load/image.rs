@@ -103,7 +103,7 @@ pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, St
     }
     let bytes: &[u8] = &image.bytes;
     if !bytes.starts_with(&code::MAGIC_BYTES) {
-        return Err("it is filed as SPIR-V, but holds something else".to_owned());
+        return Err("it is stored as SPIR-V, but contains something else".to_owned());
     }
     if !facts.takes_spirv {
         return Err("the device takes no SPIR-V".to_owned());
@@ -164,7 +164,7 @@ mod tests {
         let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", elf);
         assert_eq!(
             refusal(&image),
-            "it is filed as SPIR-V, but holds something else"
+            "it is stored as SPIR-V, but contains something else"
         );
     }
 

@@ -166,7 +166,7 @@ fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
 fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
     let damaged = |what: &str| format!("it is a damaged ELF file: {what}");
     let Some(rest) = bytes.strip_prefix(b"\x7fELF") else {
-        return Err("it is filed as native code, but is no ELF file".to_owned());
+        return Err("it is stored as native code, but is not an ELF file".to_owned());
     };
     if !rest.starts_with(&[2, 1]) {
         return Err("it is an ELF file of 32 bits or with the highest byte first".to_owned());

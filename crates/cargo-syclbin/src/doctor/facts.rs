@@ -245,6 +245,12 @@ fn compilers() -> (Compilers, Option<Detected>) {
     (compilers, found)
 }
 
+/// Returns whether a build script would find a compiler.
+#[must_use]
+pub fn has_compiler() -> bool {
+    compilers().1.is_some()
+}
+
 /// Returns the triple of the host, as reported by rustc.
 fn host() -> Option<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -295,7 +301,11 @@ mod tests {
         for version in ["9", "12", "13.2.0"] {
             std::fs::create_dir(root.path().join(version)).unwrap();
         }
-        assert_eq!(headers(root.path()), None, "empty folders hold no headers");
+        assert_eq!(
+            headers(root.path()),
+            None,
+            "empty directories hold no headers"
+        );
         for version in ["9", "12"] {
             std::fs::write(root.path().join(version).join("vector"), "").unwrap();
         }

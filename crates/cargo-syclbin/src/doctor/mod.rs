@@ -9,6 +9,6 @@ mod report;
 mod trial;
 
 pub use devices::{Device, Devices};
-pub use facts::{Compiler, Compilers, Cpp, CpuDevice, Facts, Taken, Tool};
+pub use facts::{Compiler, Compilers, Cpp, CpuDevice, Facts, Taken, Tool, has_compiler};
 pub use report::{Item, Mark, Report, Section};
 pub use trial::{Compiled, KERNEL, Ran, VALUE};

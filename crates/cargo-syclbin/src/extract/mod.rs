@@ -25,7 +25,7 @@ pub struct Options {
     /// A SYCLBIN file, OffloadBinary, object, executable, library, archive, offload bundle or
     /// device image; `-` is standard input
     pub file: PathBuf,
-    /// The folder to write the images into [default: the current one, unless --syclbin is given]
+    /// The directory to write the images into [default: the current one, unless --syclbin is given]
     #[arg(short, long, value_name = "DIR", value_parser = on_disk())]
     pub output: Option<PathBuf>,
     /// Package the images as a SYCLBIN file, and say what is missing where that cannot be

@@ -54,7 +54,7 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
             home.path().display()
         );
     }
-    let header = ["component", "version", "size", "folder", "licence"].map(str::to_owned);
+    let header = ["component", "version", "size", "directory", "licence"].map(str::to_owned);
     let mut table = vec![header];
     for row in rows {
         let (size, licence) = match &row.state {

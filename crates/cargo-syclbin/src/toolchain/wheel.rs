@@ -87,7 +87,7 @@ impl<'a> Wheel<'a> {
         for member in pin.members {
             let target = pin.target(member);
             if !stays_below(Path::new(&target)) {
-                return Err(self.content(format!("the path {target} leads out of its folder")));
+                return Err(self.content(format!("the path {target} leads out of its directory")));
             }
             self.unpack_member(member, &folder.join(&target), staging, progress)?;
             manifest.record(&target, member.size);
@@ -113,7 +113,7 @@ impl<'a> Wheel<'a> {
             .by_name(&name)
             .map_err(|error| content(format!("{name}: {error}")))?;
         if !source.is_file() {
-            return Err(content(format!("{name} is no ordinary file")));
+            return Err(content(format!("{name} is not a regular file")));
         }
         if let Some(parent) = target.parent() {
             staging.create_folder(parent)?;

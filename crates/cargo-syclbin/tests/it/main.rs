@@ -3,6 +3,7 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod files;
+mod project;
 mod toolchain;
 #[cfg(unix)] // a shell script stands in for Cargo
 mod workspace;

@@ -38,7 +38,7 @@ pub(crate) enum Treatment {
 use Form::{Either, Flag, Joined, Separate};
 use Treatment::{Inner, Join, Nothing, Ours, Pass, Refused, Unused};
 
-const ONLY_SYCLBIN: &str = "a SYCLBIN file is all this program makes";
+const ONLY_SYCLBIN: &str = "this program only writes SYCLBIN files";
 const NOT_64: &str = "SYCL device code is 64-bit here";
 
 /// Options with the same form and treatment.
@@ -200,17 +200,17 @@ const ROWS: [Row; 46] = [
         &["-fprofile-", "-fcoverage-", "--coverage", "-coverage"],
         Joined,
         // The library hangs or crashes on some of these.
-        Refused("the compiler library counts nothing in device code"),
+        Refused("the compiler library does not support profiles and coverage of device code"),
     ),
     (
         &["-mllvm", "-ivfsoverlay", "-isystem-after"],
         Either,
-        Refused("the compiler library passes it over"),
+        Refused("the compiler library ignores it"),
     ),
     (
         &["--config"],
         Joined,
-        Refused("this program would not see what is in it; name the file as @FILE"),
+        Refused("this program does not read it; name the file as @FILE"),
     ),
     (
         &["-arch"],
@@ -243,14 +243,14 @@ const ROWS: [Row; 46] = [
     (
         &["--no-offload-new-driver", "-fno-offload-new-driver"],
         Flag,
-        Refused("with the old driver clang++ makes no SYCLBIN file"),
+        Refused("the old driver of clang++ writes no SYCLBIN file"),
     ),
     (
         &["-working-directory", "-save-temps", "--save-temps"],
         Joined,
         Refused(
-            "the compiler library has no such thing; run this program in the folder you mean, \
-             without files in between",
+            "the compiler library does not support it; run this program in the directory you want, without \
+             intermediate files",
         ),
     ),
     (
@@ -262,7 +262,7 @@ const ROWS: [Row; 46] = [
         ],
         Joined,
         Refused(
-            "with precompiled headers the compiler library forgets which aspects kernels need; include \
+            "with precompiled headers, the compiler library loses the aspects of kernels; include \
              <syclbin/kernel.hpp> instead of <sycl/sycl.hpp>, which is faster still",
         ),
     ),

@@ -43,7 +43,7 @@ pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
 }
 
 fn parsed(code: &[u8]) -> Result<spirv::Module> {
-    spirv::Module::parse(code).or_else(|error| own(format!("there is no valid SPIR-V: {error}")))
+    spirv::Module::parse(code).or_else(|error| own(format!("invalid SPIR-V: {error}")))
 }
 
 /// Returns the imports of a module, from its properties and its code.
@@ -64,7 +64,7 @@ pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     for image in module.images.iter().filter(|image| is_ptx(image)) {
         match ptx::Module::parse(&image.bytes) {
             Ok(text) => imports.extend(text.imports),
-            Err(error) => return own(format!("there is no valid PTX: {error}")),
+            Err(error) => return own(format!("invalid PTX: {error}")),
         }
     }
     Ok(imports)
@@ -223,7 +223,7 @@ mod tests {
         let parts = [part("a.cpp", &["__devicelib_ConvertBF16ToFINTEL"], &[])];
         for state in [State::Input, State::Object, State::Executable] {
             let Err(Failure::Own(text)) = check(&parts, state) else {
-                panic!("nobody has it");
+                panic!("no input has it");
             };
             assert!(text.contains("__devicelib_ConvertBF16ToFINTEL"), "{text}");
         }
@@ -233,7 +233,7 @@ mod tests {
     fn an_assert_is_refused_in_a_source_that_does_not_ask_for_it_and_linked_in_every_state() {
         let asserting = part("a.cpp", &["__devicelib_assert_fail"], &[]);
         let Err(Failure::Own(text)) = check_asserts(&asserting) else {
-            panic!("nobody asked for it");
+            panic!("no input uses it");
         };
         assert!(
             text.contains("define NDEBUG") && text.contains("'a.cpp'"),

@@ -38,7 +38,7 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
         .or_else(|error| own(format!("'{}' cannot be read: {error}", path.display())))?;
     let file = syclbin::read::parse(&bytes).or_else(|error| {
         own(format!(
-            "'{}' is no SYCLBIN file, or a damaged one: {error}; compile it again",
+            "'{}' is not a valid SYCLBIN file: {error}; compile it again",
             path.display()
         ))
     })?;
@@ -257,7 +257,10 @@ mod tests {
         let path = folder.path().join("k.syclbin");
         std::fs::write(&path, b"\x10\xff\x10\xad and no more").unwrap();
         let text = said(open(&path, State::Executable));
-        assert!(text.contains("k.syclbin' is no SYCLBIN file"), "{text}");
+        assert!(
+            text.contains("k.syclbin' is not a valid SYCLBIN file"),
+            "{text}"
+        );
         let write = |file: &Syclbin<'_>| {
             let bytes = syclbin::write::to_vec(file, Container::default()).unwrap();
             std::fs::write(&path, bytes).unwrap();

@@ -86,7 +86,12 @@ impl Folder {
             Some(folder) => folder,
             None => {
                 let made = tempfile::Builder::new().prefix("syclbin-clang-").tempdir();
-                made.or_else(|error| own(format!("no folder for what is in between: {error}")))?
+                made.or_else(|error| {
+                    own(format!(
+                        "cannot create a directory for intermediate files: {error}; set TMPDIR to a \
+                         writable directory"
+                    ))
+                })?
             }
         };
         Ok(self.0.insert(folder).path())
@@ -106,7 +111,7 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
         && let Some(source) = sources.next()
     {
         return own(format!(
-            "-fsycl-link takes SYCLBIN files alone, and '{source}' is none; compile it with \
+            "-fsycl-link accepts only SYCLBIN files, and '{source}' is a source; compile it with \
              -fsyclbin=object first"
         ));
     }
@@ -144,7 +149,9 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
             ));
         }
         if path.is_dir() {
-            return own(format!("{what} '{shown}' is a folder; name a file in it"));
+            return own(format!(
+                "{what} '{shown}' is a directory; name a file in it"
+            ));
         }
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -152,7 +159,7 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
         };
         if !folder.is_dir() {
             return own(format!(
-                "{what} '{shown}' cannot be written: there is no folder '{}'; create it",
+                "{what} '{shown}' cannot be written: directory '{}' does not exist; create it",
                 folder.display()
             ));
         }

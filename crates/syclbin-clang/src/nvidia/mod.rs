@@ -166,8 +166,8 @@ fn installed() -> Result<PathBuf> {
     let mut found = homes.filter_map(|home| home.newest(Component::Nvidia));
     found.next().map(|installed| installed.folder).ok_or_else(|| {
         Failure::Own(format!(
-            "target {NVIDIA}: component nvidia is not installed, which has the mathematics (libdevice) and \
-             the assembler (ptxas) of NVIDIA's GPUs; run `{INSTALL_COMMAND} --component nvidia`"
+            "target {NVIDIA}: component nvidia is not installed, which has NVIDIA's math library (libdevice) \
+             and assembler (ptxas); run `{INSTALL_COMMAND} --component nvidia`"
         ))
     })
 }
@@ -199,8 +199,8 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
         Ok(program)
     } else {
         own(format!(
-            "target {NVIDIA}: there is no assembler '{}' for the GPUs that are named; run `{INSTALL_COMMAND} \
-             --component nvidia`, or name none and have PTX alone",
+            "target {NVIDIA}: assembler '{}' not found, which compiles for the named GPUs; run \
+             `{INSTALL_COMMAND} --component nvidia`, or name no GPU to get PTX only",
             program.display()
         ))
     }

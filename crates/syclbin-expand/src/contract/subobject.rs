@@ -147,7 +147,7 @@ impl<'e> MemberPath<'e> {
                     let field = layout.and_then(|layout| structs::member(layout, &name));
                     let Some(field) = field else {
                         let known = types.layouts.describe(*id);
-                        return error(format!("there is no member `{member}`: {known}"));
+                        return error(format!("no member `{member}`: {known}"));
                     };
                     Subobject {
                         index: subobject.index,
@@ -157,16 +157,16 @@ impl<'e> MemberPath<'e> {
                     }
                 }
                 (Step::Member(member), _) => {
-                    return error(format!("`{member}` is no member of a struct"));
+                    return error(format!("`.{member}` needs a struct, and this is not one"));
                 }
                 (Step::Index(index), _) => {
                     let Some(count) = subobject.count() else {
-                        return error("this is no array".into());
+                        return error("this is not an array".into());
                     };
                     let index = within(index, count)?;
                     match subobject.element(index, types) {
                         Some(element) => element,
-                        None => return error("this is no array".into()),
+                        None => return error("this is not an array".into()),
                     }
                 }
             };

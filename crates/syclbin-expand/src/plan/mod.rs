@@ -232,7 +232,7 @@ impl<'f> Plan<'f> {
             let nameable = path.iter().all(|part| names::identifier(part).is_some());
             let (Some(ident), true) = (ident, nameable) else {
                 omit(
-                    "its name is no Rust identifier; `syclbin_rt::Module::global` takes the symbol"
+                    "its name is not a Rust identifier; `syclbin_rt::Module::global` takes the symbol"
                         .into(),
                 );
                 continue;
@@ -256,7 +256,7 @@ fn identifier(path: &[String], name: Option<&str>) -> Result<Ident, &'static str
     let nameable = path.iter().all(|part| names::identifier(part).is_some());
     names::identifier(name)
         .filter(|_| nameable)
-        .ok_or("its name is no Rust identifier")
+        .ok_or("its name is not a Rust identifier")
 }
 
 /// Returns the default name of each kernel.

@@ -106,7 +106,12 @@ fn unknown_kernel(name: &CppName, file: &File) -> Option<syn::Error> {
     file.path.as_ref()?;
     let names = cpp_name::unique(&file.signatures.kernels);
     Some(name.error(match known(names.iter().map(String::as_str)) {
-        None => format!("`{}` has no kernels", file.name),
+        None => format!(
+            "`{}` has no kernel `{}`; it has no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a \
+             function",
+            file.name,
+            name.text()
+        ),
         Some(known) => format!(
             "`{}` has no kernel `{}`; it has {known}",
             file.name,

@@ -82,6 +82,6 @@ fn what_is_no_buffer_has_no_alignment() {
     let file = recorded(&["void k(int n)"], &[]);
     assert_eq!(
         errors("safe fn k where n.align() >= 4;", &file),
-        ["this has no alignment: it is no buffer"]
+        ["this has no alignment: it is not a buffer"]
     );
 }

@@ -147,7 +147,7 @@ fn the_length_of_an_accessor_does_not_bound_its_rows() {
     );
     assert_eq!(
         errors("w.size(0) >= 4").first().unwrap(),
-        "this has no sizes: it is no accessor"
+        "this has no sizes: it is not an accessor"
     );
 }
 
@@ -159,7 +159,7 @@ fn a_dimension_beyond_those_of_the_work_groups_is_an_error() {
     assert_eq!(errors("x.len() >= range[1]"), [""; 0]);
     assert_eq!(
         errors("x.len() >= range[2]"),
-        ["there is no dimension 2: this kernel is compiled for work-groups of 2, counted from 0"]
+        ["no dimension 2: this kernel is compiled for work-groups of 2, counted from 0"]
     );
 }
 

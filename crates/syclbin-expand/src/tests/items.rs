@@ -211,7 +211,11 @@ fn types_are_replaced_or_renamed() {
 fn a_file_without_kernels_or_structs_says_so() {
     let file = file_of(Vec::new());
     for (items, expected) in [
-        ("fn k as m;", "`a.syclbin` has no kernels"),
+        (
+            "fn k as m;",
+            "`a.syclbin` has no kernel `k`; it has no kernels: in its C++ source, write SYCLBIN_KERNEL(1) \
+             before a function",
+        ),
         (
             "types { A as B }",
             "the kernels of this file take no structs",

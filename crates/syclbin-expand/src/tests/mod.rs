@@ -245,7 +245,7 @@ fn a_kernel_without_a_readable_name_is_left_out_with_its_symbol() {
     for expected in [
         "# Left out",
         "`_ZTSZ4hostvEUlvE0_`: its symbol has no name that Rust could use",
-        "`9a`: its name is no Rust identifier",
+        "`9a`: its name is not a Rust identifier",
     ] {
         assert!(code.contains(expected), "{code}");
     }
@@ -257,7 +257,7 @@ fn a_kernel_in_a_namespace_that_rust_cannot_name_is_left_out_and_named() {
     let code = expanded(vec![kernel("_ZN17__sycl_kernel_\u{b2}x1kEv", &[])]);
     assert_eq!(heads(&code), [""; 0]);
     assert!(
-        code.contains("`\u{b2}x::k`: its name is no Rust identifier"),
+        code.contains("`\u{b2}x::k`: its name is not a Rust identifier"),
         "{code}"
     );
 }

@@ -122,12 +122,9 @@ fn wrong_conditions_are_reported() {
         `f`, `a`, `s`, `n`, `arg9`";
     let file = file();
     for (condition, expected) in [
-        (
-            "w.grids[0].nope > 0",
-            "there is no member `nope`: struct Grid {",
-        ),
-        ("n.x > 0", "`x` is no member of a struct"),
-        ("n[0] > 0", "this is no array"),
+        ("w.grids[0].nope > 0", "no member `nope`: struct Grid {"),
+        ("n.x > 0", "`.x` needs a struct, and this is not one"),
+        ("n[0] > 0", "this is not an array"),
         ("v[4] > 0", "there are 4 elements, counted from 0"),
         ("w.grids[2].pad > 0", "there are 2 elements, counted from 0"),
         (
@@ -136,7 +133,7 @@ fn wrong_conditions_are_reported() {
         ),
         ("v[n] > 0", TERMS),
         ("w.0 > 0", TERMS),
-        ("w.grids > 0", "this is no integer: it is `Grid[2]`"),
+        ("w.grids > 0", "this is not an integer: it is `Grid[2]`"),
         ("b > 0", "this is a `bool`; contracts compare integers"),
         (
             "w.grids[0].on > 0",
@@ -151,16 +148,16 @@ fn wrong_conditions_are_reported() {
             "a > 0",
             "`a` is a buffer; what it holds is not known at launch",
         ),
-        ("s > 0", "`s` is no integer"),
+        ("s > 0", "`s` is not an integer"),
         ("z > 0", NAMES),
         ("z.len() > 0", NAMES),
         ("z.align() > 0", NAMES),
         ("z.size(0) > 0", NAMES),
         ("arg8 > 0", NAMES),
         ("range > 0", "the range of the launch is `range.items()`"),
-        ("n.len() > 0", "this has no length: it is no buffer"),
-        ("n.align() > 0", "this has no alignment: it is no buffer"),
-        ("x.size(0) > 0", "this has no sizes: it is no accessor"),
+        ("n.len() > 0", "this has no length: it is not a buffer"),
+        ("n.align() > 0", "this has no alignment: it is not a buffer"),
+        ("x.size(0) > 0", "this has no sizes: it is not an accessor"),
         (
             "a.size(2) > 0",
             "the accessor has 2 dimensions, counted from 0",

@@ -84,7 +84,7 @@ fn method(
     let name = called(constant);
     let ident = scope
         .claim(&names::words(&name))
-        .ok_or("its name is no Rust identifier")?;
+        .ok_or("its name is not a Rust identifier")?;
     let ty = match element {
         Element::Scalar(Scalar::Bool) => quote!(bool),
         element => types.of(element, 0),

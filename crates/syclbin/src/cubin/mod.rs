@@ -48,7 +48,7 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
         return Err(fail(bytes.len() as u64, "its header is cut off"));
     };
     if (*class, *order) != (2, 1) {
-        return Err(fail(4, "it is no ELF file of 64 bits and little-endian"));
+        return Err(fail(4, "it is not a little-endian ELF file of 64 bits"));
     }
     if machine != MACHINE {
         return Err(fail(18, "it is an ELF file for another machine"));

@@ -338,7 +338,7 @@ impl<'a> Packer<'a> {
         match key_problem(name) {
             Some(_) => self.note(
                 true,
-                format!("`{}` is no name SYCLBIN can spell in `{set}`", cut(name)),
+                format!("`{}` cannot be written as a name in `{set}`", cut(name)),
             ),
             None => module.metadata.insert(set, name.to_owned(), 1u32),
         }

@@ -79,7 +79,7 @@ fn container<'a>(
     }
     if bytes.starts_with(archive::THIN_MAGIC) {
         let kind = ErrorKind::Unsupported(
-            "a thin archive only names its members; pass the objects, or make it anew without T",
+            "a thin archive only names its members; pass the objects, or create it again without T",
         );
         return Err(slice.fail("archive", kind));
     }

@@ -56,7 +56,7 @@ impl<'a> PropertySets<'a> {
             if key.is_empty() {
                 return Err(fail("no key"));
             }
-            let ty = decimal(ty).map_err(|_| fail("the type is no number"))?;
+            let ty = decimal(ty).map_err(|_| fail("the type is not a number"))?;
             let value = match ty {
                 1 => decimal(value).map(Value::U32),
                 2 => byte_array(value),
@@ -134,13 +134,13 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
 fn decimal(value: &str) -> Result<u32, &'static str> {
     // `u32::from_str` would take a sign.
     if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("the value is no decimal number");
+        return Err("the value is not a decimal number");
     }
     value.parse().map_err(|_| "the number does not fit 32 bits")
 }
 
 fn byte_array(value: &str) -> Result<Value, &'static str> {
-    let mut bytes = base64::decode(value).ok_or("the value is no base64")?;
+    let mut bytes = base64::decode(value).ok_or("the value is not base64")?;
     if bytes.len() < 8 {
         return Err("the byte array is shorter than its bit count");
     }
@@ -273,15 +273,15 @@ mod tests {
             ("[a]\nk", "line 2: no `=`"),
             ("[a]\n=1|2", "line 2: no key"),
             ("[a]\nk=1", "line 2: no `|`"),
-            ("[a]\nk=x|1", "line 2: the type is no number"),
-            ("[a]\nk=|1", "line 2: the type is no number"),
-            ("[a]\nk=1|-1", "line 2: the value is no decimal number"),
-            ("[a]\nk=1|+1", "line 2: the value is no decimal number"),
+            ("[a]\nk=x|1", "line 2: the type is not a number"),
+            ("[a]\nk=|1", "line 2: the type is not a number"),
+            ("[a]\nk=1|-1", "line 2: the value is not a decimal number"),
+            ("[a]\nk=1|+1", "line 2: the value is not a decimal number"),
             (
                 "[a]\nk=1|4294967296",
                 "line 2: the number does not fit 32 bits",
             ),
-            ("[a]\nk=2|!", "line 2: the value is no base64"),
+            ("[a]\nk=2|!", "line 2: the value is not base64"),
             (
                 "[a]\nk=2|AAAA",
                 "line 2: the byte array is shorter than its bit count",

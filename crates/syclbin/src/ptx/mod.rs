@@ -185,14 +185,14 @@ impl<'a> Reader<'a> {
                 b".version" => {
                     self.version = tokens.next().and_then(Version::parse);
                     if self.version.is_none() {
-                        fail(at, "its version is no version");
+                        fail(at, "its `.version` is not a version, such as 8.4");
                     }
                 }
                 b".target" => {
                     let name = tokens.next().and_then(|word| str::from_utf8(word).ok());
                     self.target = name.and_then(Target::parse);
                     if self.target.is_none() {
-                        fail(at, "its target is no generation of GPUs, such as sm_80");
+                        fail(at, "its `.target` is not a GPU generation, such as sm_80");
                     }
                 }
                 b".visible" | b".common" => linkage = Linkage::Visible,
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
             }
         }
         if self.target.is_none() {
-            fail(0, "it does not say its target");
+            fail(0, "it has no `.target`");
         }
         fault
     }

@@ -133,14 +133,14 @@ fn version_and_target_are_read_or_what_is_wrong_is_said() {
         (
             b".version eight\n.target sm_80",
             0,
-            "its version is no version",
+            "its `.version` is not a version, such as 8.4",
         ),
         (
             b".version 8.0\n.target gfx9",
             12,
-            "its target is no generation",
+            "its `.target` is not a GPU generation",
         ),
-        (b".version 8.0\n", 13, "it does not say its target"),
+        (b".version 8.0\n", 13, "it has no `.target`"),
     ] {
         let error = Module::parse(text).unwrap_err();
         assert_eq!(error.offset(), offset, "{error}");

@@ -29,11 +29,12 @@ fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Opt
     let state = says.state();
     match state {
         None => {
-            let reason = "it does not say its state; the reference runtime refuses it";
+            let reason = "it has no state; the reference runtime rejects it";
             findings.add(Severity::Error, *offset, Owner::File, reason);
         }
         Some(State::Other(number)) => {
-            let reason = format!("its state {number} is none of 0 input, 1 object, 2 executable");
+            let reason =
+                format!("invalid state {number}; expected 0 (input), 1 (object) or 2 (executable)");
             findings.add(Severity::Error, *offset, Owner::File, reason);
         }
         // Only this crate reads the other forms of a number.
@@ -44,7 +45,7 @@ fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Opt
                 .and_then(Value::as_u32)
                 .is_none() =>
         {
-            let reason = "its state is no number of type 1; the reference runtime refuses it";
+            let reason = "its state is not a number of type 1; the reference runtime rejects it";
             findings.add(Severity::Error, *offset, Owner::File, reason);
         }
         Some(_) => {}
@@ -73,7 +74,7 @@ fn check_image(
             if says.metadata.get(set::IR_MODULE, key::TYPE).is_none() {
                 add(
                     Severity::Warning,
-                    "it does not say its type; SPIR-V is assumed".into(),
+                    "it has no type; SPIR-V is assumed".into(),
                 );
             }
             let expected = match ty {
@@ -86,13 +87,14 @@ fn check_image(
                 Some((Content::SpirV, _)) if !spirv::is_target(target) => add(
                     Severity::Warning,
                     format!(
-                        "it holds {content} for {} and is filed as SPIR-V, for which the reference runtime takes it; name an architecture when compiling",
+                        "it is stored as SPIR-V and contains {content} for {}, which the reference runtime \
+                         would read as SPIR-V; name an architecture when compiling",
                         shown(target)
                     ),
                 ),
                 Some((_, name)) => add(
                     Severity::Error,
-                    format!("its type says {name}, and it holds {content}"),
+                    format!("its type is {name}, and it contains {content}"),
                 ),
                 None => add(
                     Severity::Warning,
@@ -117,17 +119,17 @@ fn check_image(
         }
         ImageKind::Native { arch, target } => {
             if target.is_empty() {
-                let reason = "it does not say its target; the reference runtime refuses it";
+                let reason = "it has no target; the reference runtime rejects it";
                 add(Severity::Warning, reason.into());
             }
             if arch.is_empty() {
-                add(Severity::Note, "it does not say its architecture".into());
+                add(Severity::Note, "it has no architecture".into());
             }
             if let Some(expected) = not_native(content, target) {
                 add(
                     Severity::Error,
                     format!(
-                        "its target {} takes {expected}, and it holds {content}",
+                        "its target {} takes {expected}, and it contains {content}",
                         shown(target)
                     ),
                 );

@@ -127,7 +127,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
             add(
                 Severity::Note,
                 format!(
-                    "set `{of_kernels}` is about {}, which is no kernel",
+                    "set `{of_kernels}` names {}, which is not a kernel",
                     shown(name)
                 ),
             );

@@ -40,7 +40,7 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, add: &mut Add<'_>) {
     }
     let Some(named) = Target::parse(arch) else {
         let reason = format!(
-            "its architecture {} is none of NVIDIA's, such as sm_80",
+            "its architecture {} is not an NVIDIA architecture, such as sm_80",
             shown(arch)
         );
         return add(0, Severity::Warning, reason);
@@ -77,7 +77,7 @@ fn check_text(bytes: &[u8], named: Option<Target>, add: &mut Add<'_>) {
         }
         Some(_) => {}
         None => {
-            let reason = format!("its target {target} is none that is known here");
+            let reason = format!("its target {target} is unknown");
             add(0, Severity::Note, reason);
         }
     }

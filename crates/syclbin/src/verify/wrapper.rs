@@ -14,7 +14,7 @@ pub(super) fn check(bytes: &[u8], container: Container, findings: &mut Findings)
     const HEADER: &str = raw::Header::RECORD;
     match container {
         Container::Bare => {
-            let reason = "there is no OffloadBinary around it; the reference runtime wants one";
+            let reason = "it has no OffloadBinary around it; the reference runtime needs one";
             findings.add(Severity::Note, 0, "file", reason);
             return;
         }
@@ -90,10 +90,10 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
         }
         let foreign = ImageKind(entry.image_kind) != ImageKind::SYCLBIN;
         if foreign && version_1 {
-            let reason = "image kind 6 is of DPC++ before mid-2025; runtimes of 2026 want 7";
+            let reason = "image kind 6 is from DPC++ before mid-2025; runtimes of 2026 need 7";
             findings.add(Severity::Warning, at, &record, reason);
         } else if foreign || (index > 0 && container != Container::Version2) {
-            let reason = "it is no part of the SYCLBIN file, and its readers pass over it";
+            let reason = "it is not part of the SYCLBIN file, so readers ignore it";
             findings.add(Severity::Warning, at, &record, reason);
         } else if OffloadKind(entry.offload_kind) != OffloadKind::SYCL {
             let reason = format!(

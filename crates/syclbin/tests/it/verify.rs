@@ -180,9 +180,9 @@ fn states_and_images_must_fit() {
         "in which no runtime takes native code",
     );
     file.global.insert(set::GLOBAL, key::STATE, 7u32);
-    must_say(&file, Severity::Error, "its state 7 is none of");
+    must_say(&file, Severity::Error, "invalid state 7; expected 0");
     file.global.remove_set(set::GLOBAL);
-    must_say(&file, Severity::Error, "it does not say its state");
+    must_say(&file, Severity::Error, "it has no state");
     file.modules[0].images.clear();
     must_say(
         &file,
@@ -202,7 +202,7 @@ fn a_state_that_only_this_crate_can_read_is_an_error() {
     must_say(
         &file,
         Severity::Error,
-        "SYCLBIN file header: its state is no number of type 1",
+        "SYCLBIN file header: its state is not a number of type 1",
     );
 }
 
@@ -223,12 +223,12 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::SpirV, spir64, ptx),
             Severity::Error,
-            "its type says SPIR-V, and it holds PTX",
+            "its type is SPIR-V, and it contains PTX",
         ),
         (
             Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", spirv),
             Severity::Error,
-            "its type says PTX, and it holds SPIR-V",
+            "its type is PTX, and it contains SPIR-V",
         ),
         (
             Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", ptx),
@@ -243,7 +243,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::Ptx, cuda, &b".version 6.3\n"[..]),
             Severity::Error,
-            "the PTX is malformed: it does not say its target",
+            "the PTX is malformed: it has no `.target`",
         ),
         (
             Image::ir(IrType::Ptx, cuda, later),
@@ -253,7 +253,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::Ptx, cuda, &b".version 9.9\n.target sm_199\n"[..]),
             Severity::Note,
-            "its target sm_199 is none that is known here",
+            "its target sm_199 is unknown",
         ),
         (
             Image::native("sm_70", cuda, ptx),
@@ -268,7 +268,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::native("pvc", cuda, cubin),
             Severity::Warning,
-            "its architecture `pvc` is none of NVIDIA's",
+            "its architecture `pvc` is not an NVIDIA architecture",
         ),
         (
             Image::native("sm_80", cuda, &cubin[..40]),
@@ -293,7 +293,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf),
             Severity::Warning,
-            "it holds ELF for x86-64 for `spir64_x86_64-unknown-unknown` and is filed as SPIR-V",
+            "it is stored as SPIR-V and contains ELF for x86-64 for `spir64_x86_64-unknown-unknown`",
         ),
         (
             Image::ir(IrType::Other(9), spir64, elf),
@@ -313,7 +313,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::native("sm_90", "nvptx64-nvidia-cuda", spirv),
             Severity::Error,
-            "takes a CUDA fat binary, ELF for CUDA or PTX, and it holds SPIR-V",
+            "takes a CUDA fat binary, ELF for CUDA or PTX, and it contains SPIR-V",
         ),
         (
             Image::native("gfx90a", "amdgcn-amd-amdhsa", elf),
@@ -323,17 +323,17 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::native("corei7", "spir64_x86_64-unknown-unknown", spirv),
             Severity::Error,
-            "takes ELF, and it holds SPIR-V",
+            "takes ELF, and it contains SPIR-V",
         ),
         (
             Image::native("x86_64", "", elf),
             Severity::Warning,
-            "it does not say its target",
+            "it has no target",
         ),
         (
             Image::native("", "spir64_x86_64", elf),
             Severity::Note,
-            "it does not say its architecture",
+            "it has no architecture",
         ),
     ] {
         let mut file = Syclbin::new(State::Executable);
@@ -454,7 +454,7 @@ fn wrappers_are_looked_at() {
     bytes_must_say(
         &bytes,
         Severity::Warning,
-        "image kind 6 is of DPC++ before mid-2025",
+        "image kind 6 is from DPC++ before mid-2025",
     );
 
     let mut bytes = good.clone();
@@ -540,12 +540,12 @@ fn what_is_legal_and_odd_is_told() {
     let target = "spir64_gen-unknown-unknown";
     module.images.push(Image::native("pvc", target, spirv));
     for (severity, expected) in [
-        (Severity::Note, "is about `ghost`, which is no kernel"),
-        (Severity::Warning, "it does not say its type"),
+        (Severity::Note, "names `ghost`, which is not a kernel"),
+        (Severity::Warning, "it has no type"),
         (Severity::Warning, "it has 2 IR modules"),
         (
             Severity::Error,
-            "takes code of Intel's offline compiler, and it holds SPIR-V",
+            "takes code of Intel's offline compiler, and it contains SPIR-V",
         ),
     ] {
         must_say(&file, severity, expected);
@@ -598,7 +598,7 @@ fn containers_that_runtimes_do_not_load_are_told() {
         .unwrap()
         .into_owned();
     for (container, expected) in [
-        (Container::Bare, "there is no OffloadBinary around it"),
+        (Container::Bare, "it has no OffloadBinary around it"),
         (Container::OffloadBinary2, "runtimes before 2026.2 load"),
         (Container::Version2, "SYCLBIN version 2 is a draft"),
     ] {
@@ -625,7 +625,7 @@ fn containers_that_runtimes_do_not_load_are_told() {
     bytes_must_say(
         &bytes,
         Severity::Warning,
-        "OffloadBinary entry 1: it is no part of the SYCLBIN file",
+        "OffloadBinary entry 1: it is not part of the SYCLBIN file",
     );
 }
 

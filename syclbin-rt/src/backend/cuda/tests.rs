@@ -401,7 +401,7 @@ fn constants_have_the_values_that_were_set() -> Tested {
         return Ok(());
     };
     let mut set = module(PTX);
-    let settings = [("__syclbin_constant_by", 11u32), ("nobody reads it", 5)]
+    let settings = [("__syclbin_constant_by", 11u32), ("no thread reads it", 5)]
         .map(|(name, value)| (name.to_owned(), value.to_le_bytes().to_vec()));
     set.settings = &settings;
     bench.program = build(bench.queue.context(), &[set])?;

@@ -52,7 +52,7 @@ fn put(module: &Module, queue: &Queue) -> Result<Vec<i32>> {
 #[test]
 fn a_kernel_that_faults_is_an_error_and_a_new_queue_works() {
     if !common::on_cuda() {
-        return common::say_skipped("the device is none of CUDA");
+        return common::say_skipped("not a CUDA device");
     }
     let mut child = common::child(module_path!(), "a_child_faults");
     let output = child
@@ -121,7 +121,7 @@ fn a_child_faults() -> Result<()> {
 #[test]
 fn a_module_of_ptx_alone_says_what_its_parameters_are() -> Result<()> {
     if !common::on_cuda() {
-        common::say_skipped("the device is none of CUDA");
+        common::say_skipped("not a CUDA device");
         return Ok(());
     }
     let Some(queue) = common::queue() else {

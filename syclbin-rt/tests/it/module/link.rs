@@ -186,7 +186,7 @@ fn an_image_that_only_claims_to_export_is_named() -> Result<()> {
     assert!(
         message.contains(
             "shape(float) [_Z5shapef] is to be in module 0 (_Z5shapef) of linked file 1, image 0 \
-             (SPIR-V, spir64-unknown-unknown): it is filed as SPIR-V, but holds something else"
+             (SPIR-V, spir64-unknown-unknown): it is stored as SPIR-V, but contains something else"
         ),
         "{message}"
     );

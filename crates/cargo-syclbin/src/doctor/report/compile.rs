@@ -12,7 +12,7 @@ pub(super) fn compile(facts: &Facts) -> Vec<Item> {
     let mut items: Vec<_> = compilers
         .passed_over
         .iter()
-        .map(|text| note("passed over", text.clone()))
+        .map(|text| note("skipped", text.clone()))
         .collect();
     let remedy = match facts.unsupported {
         None => format!("run `{INSTALL_COMMAND} --component compiler`"),

@@ -139,7 +139,7 @@ fn an_own_compiler_replaces_the_installed_one_if_it_does() {
     let report = Report::of(&facts);
     assert!(
         !report.compiles,
-        "a wrong variable is not passed over: {report}"
+        "a wrong variable is not skipped: {report}"
     );
     assert!(report.to_string().contains("unset SYCLBIN_CLANG"));
     assert_eq!(remedies(&report), [""; 0], "the reason has it");
@@ -152,7 +152,7 @@ fn what_is_passed_over_and_what_is_not_asked_is_shown_around_the_compiler() {
     facts.compilers.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
     let text = Report::of(&facts).to_string();
     let lines: Vec<_> = [
-        "passed over  CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin",
+        "skipped      CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin",
         "ok compiler     /cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)",
         "   version      syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
         "not used     /usr/bin/icpx (PATH)",

@@ -162,7 +162,7 @@ impl Installer<'_> {
                 }
                 told.push(wheel.sha256);
                 say(format!(
-                    "  {} {} ({}) comes under: {}; its text will lie in {}",
+                    "  {} {} ({}) comes under: {}; its text will be in {}",
                     wheel.name,
                     wheel.version,
                     Size(wheel.size),

@@ -42,7 +42,7 @@ fn every_mistake_in_the_items_is_told() {
 fn what_is_no_name_for_a_module_is_told() {
     let complaint = complaint(&["expand", "vector_ops.object.syclbin", "--module", "a b"]);
     assert!(
-        complaint.contains("`a b` is no name for a module of Rust"),
+        complaint.contains("`a b` is not a valid name for a Rust module"),
         "{complaint}"
     );
 }

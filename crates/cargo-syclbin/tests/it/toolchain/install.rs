@@ -28,7 +28,7 @@ fn what_the_pins_name_is_unpacked_and_nothing_else() {
     }
     let names = fs::read_dir(compiler.join("lib")).unwrap().count();
     assert_eq!(names, 2, "unwanted members stay in the wheel");
-    assert_eq!(world.in_home().len(), 2, "the staging folder is gone");
+    assert_eq!(world.in_home().len(), 2, "the staging directory is gone");
     for component in [Component::Compiler, Component::CpuDevice] {
         assert_eq!(world.home.newest(component).unwrap().version, VERSION);
     }
@@ -209,7 +209,10 @@ fn a_program_out_of_a_wheel_can_be_started() {
 fn a_removed_component_is_gone_and_the_other_stays() {
     let world = World::new();
     remove::remove(&world.home, &Component::ALL, &Silent).unwrap();
-    assert!(!world.home.path().exists(), "removing makes no home folder");
+    assert!(
+        !world.home.path().exists(),
+        "removing creates no home directory"
+    );
 
     world.install().unwrap();
     remove::remove(&world.home, &[Component::Compiler], &Silent).unwrap();

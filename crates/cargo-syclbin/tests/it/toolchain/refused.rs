@@ -117,7 +117,7 @@ fn a_member_that_climbs_out_is_refused() {
             }]);
         });
         let text = refusal(&world).to_string();
-        assert!(text.contains("leads out of its folder"), "{text}");
+        assert!(text.contains("leads out of its directory"), "{text}");
     }
 }
 

@@ -49,7 +49,7 @@ fn files_that_scripts_compile_are_listed_with_sources_size_and_kernels() {
     assert_eq!(
         names,
         ["fails", "made"],
-        "what nobody builds any more is left out"
+        "files that no script builds any more are left out"
     );
     assert_eq!(files[0]["state"], json!("not built"));
     assert_eq!(files[0]["sources"], json!(["k/c.cpp"]));

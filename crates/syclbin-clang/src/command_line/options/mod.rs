@@ -210,8 +210,7 @@ impl Reader {
             "-x" | "--language" if ["c++", "none"].contains(&value.as_str()) => {}
             "-x" | "--language" => {
                 return own(format!(
-                    "option '{spelled}' is not supported: sources are taken for SYCL C++ whatever they \
-                     are called"
+                    "option '{spelled}' is not supported: every source is compiled as SYCL C++, whatever its suffix"
                 ));
             }
             "-Wp," => self.preprocessor(&value),
@@ -269,7 +268,7 @@ impl Reader {
             }
             (Some(state), false) => state,
             (None, false) => {
-                return own("-fsyclbin is missing: a SYCLBIN file is all this program makes");
+                return own("-fsyclbin is missing: this program only writes SYCLBIN files");
             }
         };
         self.dependencies.check(state, &mut self.warnings)?;

@@ -278,16 +278,16 @@ impl Targets {
             && let Some(target) = native.iter().find(is_native)
         {
             return own(format!(
-                "-fsyclbin=input with target {}: native code is no input to a compiler; ask for an object \
-                 or an executable",
+                "-fsyclbin=input with target {}: a compiler cannot read native code as input; use \
+                 -fsyclbin=object or -fsyclbin=executable",
                 target.name()
             ));
         }
         let is_cpu = |target: &&Target| matches!(target, Target::Cpu { .. });
         if native.iter().filter(is_cpu).count() > 1 {
             return own(
-                "native code for several processors: nothing tells their images apart when a program \
-                 runs; name one, the oldest that is to run it",
+                "native code for several processors: a program could not choose between their images; name only \
+                 the oldest processor that must run it",
             );
         }
         let mut kinds: Vec<_> = native.iter().map(Target::name).collect();
@@ -302,8 +302,8 @@ impl Targets {
                 }
                 Some(name) if !native.iter().any(|target| target.is_named(name)) => {
                     return own(format!(
-                        "-Xsycl-target-backend={name} '{shown}': {name} is no target of this file; add it \
-                         to -fsycl-targets"
+                        "-Xsycl-target-backend={name} '{shown}': this file has no target {name}; add it to \
+                         -fsycl-targets"
                     ));
                 }
                 None if kinds.is_empty() => {

@@ -114,7 +114,7 @@ pub(super) fn nvidia_gpu(name: &str, option: &str) -> Result<NvidiaGpu> {
     match NvidiaGpu::named(name) {
         Some(gpu) => Ok(gpu),
         None => own(format!(
-            "'{option}': there is no code for a GPU '{name}' of NVIDIA's, but for {}",
+            "'{option}': unknown NVIDIA GPU '{name}'; supported are {}",
             NvidiaGpu::all()
         )),
     }
@@ -124,7 +124,7 @@ fn gpu(name: &str, option: &str) -> Result<Target> {
     match gpu_named(name) {
         Some(gpu) => Ok(gpu),
         None => own(format!(
-            "'{option}': '{name}' is no Intel GPU that is known here; for a newer one use \
+            "'{option}': unknown Intel GPU '{name}'; for a newer GPU use \
              -fsycl-targets=spir64_gen -Xsycl-target-backend=spir64_gen '-device NAME'"
         )),
     }

@@ -34,7 +34,7 @@ impl Terms<'_, '_> {
             _ => {
                 return Err(syn::Error::new_spanned(
                     at,
-                    "this has no length: it is no buffer",
+                    "this has no length: it is not a buffer",
                 ));
             }
         };
@@ -61,7 +61,7 @@ impl Terms<'_, '_> {
     pub(super) fn alignment(&mut self, index: usize, at: &Expr) -> syn::Result<Value> {
         let ty = self.parameters.get(index).map(|parameter| &parameter.ty);
         if !matches!(ty, Some(Type::Pointer { .. } | Type::Accessor { .. })) {
-            let message = "this has no alignment: it is no buffer";
+            let message = "this has no alignment: it is not a buffer";
             return Err(syn::Error::new_spanned(at, message));
         }
         self.aligned.insert(index);
@@ -77,7 +77,7 @@ impl Terms<'_, '_> {
         let dimensions = match parameter.map(|parameter| &parameter.ty) {
             Some(Type::Accessor { dimensions, .. }) => *dimensions,
             Some(Type::LocalAccessor { dimensions, .. }) => dimensions.unwrap_or(1),
-            _ => return error("this has no sizes: it is no accessor".into()),
+            _ => return error("this has no sizes: it is not an accessor".into()),
         };
         let Some(dimension) = literal(dimension)? else {
             return error(TERMS.into());
@@ -119,13 +119,13 @@ impl Terms<'_, '_> {
                 Type::Pointer { .. } | Type::Accessor { .. } => format!(
                     "`{name}` is a buffer; what it holds is not known at launch, `{name}.len()` is"
                 ),
-                _ => format!("`{name}` is no integer"),
+                _ => format!("`{name}` is not an integer"),
             });
         };
         let subobject = path.steps(whole, self.types, expression)?;
         let Some(scalar) = subobject.scalar() else {
             let spelled = self.types.layouts.spell(&subobject.element);
-            return error(format!("this is no integer: it is `{spelled}`"));
+            return error(format!("this is not an integer: it is `{spelled}`"));
         };
         if scalar == Scalar::Bool {
             return error("this is a `bool`; contracts compare integers".into());

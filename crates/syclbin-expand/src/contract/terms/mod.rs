@@ -180,8 +180,7 @@ impl<'k, 'f> Terms<'k, 'f> {
             (3.., _) => error("a range has three dimensions at most: 0, 1 and 2".into()),
             // It would be 1 at every launch.
             (dimension, Some(count)) if dimension >= count as u64 => error(format!(
-                "there is no dimension {dimension}: this kernel is compiled for work-groups of {count}, \
-                 counted from 0"
+                "no dimension {dimension}: this kernel is compiled for work-groups of {count}, counted from 0"
             )),
             (dimension, _) => {
                 let dimension = Literal::u64_unsuffixed(dimension);

@@ -99,7 +99,7 @@ pub(super) fn error(word: usize, problem: &'static str) -> Error {
 /// When the bytes are not SPIR-V, which is little-endian, as every known compiler writes it.
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let (words, []) = bytes.as_chunks() else {
-        return Err(error(bytes.len() / 4, "the size is no multiple of 4"));
+        return Err(error(bytes.len() / 4, "the size is not a multiple of 4"));
     };
     let words: Vec<u32> = words.iter().copied().map(u32::from_le_bytes).collect();
     match words.first() {

@@ -141,7 +141,7 @@ impl Mark {
         self.context.check("cuEventElapsedTime", code)?;
         #[allow(
             clippy::cast_possible_truncation,
-            reason = "out of range is the largest, and nobody measures centuries"
+            reason = "out of range is the largest, and no span is centuries long"
         )]
         Ok((f64::from(milliseconds) * 1e6).round() as i64)
     }

@@ -49,8 +49,8 @@ fn a_crash_ends_with_254_or_by_its_signal_as_help_says() {
     let help = String::from_utf8(help).unwrap();
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "crashes on one of several inputs, or on a native target, makes it end with 254",
-        "a crash on a single source is its own, and ends it by a signal",
+        "A compiler crash on one of several inputs, or on a native target, gives 254.",
+        "A crash on a single source ends this program by the same signal.",
     ] {
         assert!(help.contains(said), "{help}");
     }

@@ -512,25 +512,28 @@ fn what_is_not_right_is_named_and_no_file_changes() {
         ),
         (
             "-fsyclbin damaged.syclbin",
-            "'damaged.syclbin' is no SYCLBIN file, or a damaged one",
+            "'damaged.syclbin' is not a valid SYCLBIN file",
         ),
         (
             "-fsyclbin text.syclbin one.cpp",
-            "'text.syclbin' is no SYCLBIN file",
+            "'text.syclbin' is not a valid SYCLBIN file",
         ),
         (
             "-fsyclbin executable.syclbin",
             "'executable.syclbin' is an executable",
         ),
         ("-fsyclbin=input object.syclbin", "cannot go back to input"),
-        ("-fsycl-link object.syclbin one.cpp", "'one.cpp' is none"),
+        (
+            "-fsycl-link object.syclbin one.cpp",
+            "'one.cpp' is a source",
+        ),
         (
             "-fsyclbin --no-such-option two.cpp",
             "unknown argument: '--no-such-option'",
         ),
         (
             "-fsyclbin -undef two.cpp",
-            "option '-undef' is not taken by the compiler library",
+            "option '-undef' is not supported by the compiler library",
         ),
         (
             "-fsyclbin -fcoverage-mapping two.cpp",
@@ -579,7 +582,7 @@ fn help_names_every_topic() {
     let output = clang(&["--help"], Path::new("/"));
     let text = String::from_utf8(output.stdout).unwrap();
     for topic in [
-        "What is made:",
+        "Output:",
         "Sources:",
         "Language and code:",
         "Targets:",

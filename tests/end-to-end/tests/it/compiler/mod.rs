@@ -9,6 +9,7 @@ mod crashes;
 mod driver;
 mod inlined;
 mod linking;
+mod new_projects;
 mod nvidia;
 mod optional_target;
 mod parameters;

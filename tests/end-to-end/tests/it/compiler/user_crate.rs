@@ -110,12 +110,17 @@ impl UserCrate {
     }
 }
 
-fn workspace() -> &'static Path {
+pub(crate) fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap()
         .parent()
         .unwrap()
+}
+
+/// A target directory that stays between runs, so that dependencies are compiled once.
+pub(crate) fn shared_target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-crate")
 }
 
 /// The fenced block of `readme` whose first line names the file.
@@ -260,7 +265,8 @@ fn the_readme_builds_runs_and_is_rebuilt_when_and_only_when_it_must() {
     assert_ne!(none, kernel);
     user.write("kernels/saxpy.cpp", &none);
     let (_, log) = user.build();
-    assert!(log.contains("no kernel was found in it"), "{log}");
+    let expected = "no kernel was found in it; write SYCLBIN_KERNEL(1)";
+    assert!(log.contains(expected), "{log}");
 
     // No toolchain: the command that installs one.
     let empty = tempfile::tempdir().unwrap();
@@ -300,11 +306,7 @@ fn main() {
 ",
     );
     let mut check = user.cargo("check");
-    // It stays between runs, so that dependencies are compiled once.
-    check.env(
-        "CARGO_TARGET_DIR",
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-crate"),
-    );
+    check.env("CARGO_TARGET_DIR", shared_target());
     let (checked, log) = text(&check.output().unwrap());
     assert!(checked, "{log}");
 }

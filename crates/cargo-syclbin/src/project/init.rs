@@ -1,0 +1,165 @@
+//! `cargo syclbin init`: kernels in a crate that exists.
+
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{DependencyKind, Package, Target};
+use clap::Args;
+
+use super::change::Change;
+use super::templates::{BUILD, CALL, KERNEL, MODULE};
+use super::{CRATES, Source, Summary, VERSION, cargo};
+use crate::error::{Error, Result};
+use crate::workspace::{Selection, Workspace};
+
+/// The name of the kernel's source and module.
+const NAME: &str = "saxpy";
+
+/// Which crates to depend on.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// Where the crates come from.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// Adds a kernel to the crate in `current` or above it, and returns what to write into its code.
+///
+/// # Errors
+///
+/// When there is no crate, when a file exists, when there is no such checkout, when Cargo cannot add a dependency, or
+/// when a file cannot be written. Then the crate is as it was.
+pub fn run(options: &Options, current: &Path) -> Result<Summary> {
+    let checkout = options.source.checkout(current)?;
+    let no_crate = || Error::NoCrate {
+        directory: current.to_owned(),
+    };
+    let manifest = manifest_above(current).ok_or_else(no_crate)?;
+    let workspace = Workspace::find(&Selection {
+        manifest_path: Some(manifest.clone()),
+        packages: Vec::new(),
+    })?;
+    let is_here = |package: &&Package| package.manifest_path == manifest;
+    let package = workspace.metadata.packages.iter().find(is_here);
+    let package = package.ok_or_else(no_crate)?;
+    let root = manifest.parent().unwrap_or(current);
+    let code = code(package).unwrap_or_else(|| root.join("src/lib.rs"));
+    let script = build_script(package);
+
+    let beside = code.parent().unwrap_or(root);
+    let source = root.join(format!("kernels/{NAME}.cpp"));
+    let module = beside.join("kernels.rs");
+    let nested = beside.join("kernels/mod.rs");
+    refuse_existing(&[&source, &module, &nested], root)?;
+
+    let mut change = Change::default();
+    change.will_edit(&manifest)?;
+    change.will_edit(
+        workspace
+            .metadata
+            .workspace_root
+            .join("Cargo.lock")
+            .as_ref(),
+    )?;
+    for (name, kind) in CRATES
+        .into_iter()
+        .zip([DependencyKind::Normal, DependencyKind::Build])
+    {
+        add_dependency(package, name, kind, checkout.as_deref(), root)?;
+    }
+    let fill = |template: &str| template.replace("NAME", NAME);
+    change.write(&source, KERNEL)?;
+    change.write(&module, &fill(MODULE))?;
+    if script.is_none() {
+        change.write(&root.join("build.rs"), &fill(BUILD))?;
+    }
+    change.keep();
+
+    let shown = |path: &Path| {
+        path.strip_prefix(root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
+    };
+    let mut answer = format!("added {} and {}\n", shown(&source), shown(&module));
+    if let Some(script) = script {
+        let line =
+            fill("syclbin_build::Build::new().source(\"kernels/NAME.cpp\").compile(\"NAME\");");
+        answer += &format!("\nadd to main in {}:\n\n    {line}\n", shown(&script));
+    }
+    answer += &format!("\nadd to {}:\n\n{}", shown(&code), indented(&fill(CALL)));
+    Ok(Summary::new(answer))
+}
+
+/// Returns the Cargo.toml in a directory or above it.
+fn manifest_above(directory: &Path) -> Option<PathBuf> {
+    let mut manifests = directory.ancestors().map(|one| one.join("Cargo.toml"));
+    manifests.find(|manifest| manifest.is_file())
+}
+
+/// Returns the main file of the library, or else of the first program.
+fn code(package: &Package) -> Option<PathBuf> {
+    let is_code = |target: &&Target| {
+        !(target.is_custom_build() || target.is_example() || target.is_test() || target.is_bench())
+    };
+    let target = package.targets.iter().find(is_code)?;
+    Some(target.src_path.clone().into())
+}
+
+fn build_script(package: &Package) -> Option<PathBuf> {
+    let mut targets = package.targets.iter();
+    let target = targets.find(|target| target.is_custom_build())?;
+    Some(target.src_path.clone().into())
+}
+
+fn refuse_existing(files: &[&Path], root: &Path) -> Result<()> {
+    let existing = files.iter().filter(|file| file.symlink_metadata().is_ok());
+    let names = existing.map(|file| file.strip_prefix(root).unwrap_or(file).to_string_lossy());
+    let names: Vec<_> = names.collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Occupied {
+        files: names.join(", "),
+        remedy: "rename them and the `mod` item, or write the kernels yourself as README.md shows",
+    })
+}
+
+/// Adds a dependency, unless the package has it.
+fn add_dependency(
+    package: &Package,
+    name: &str,
+    kind: DependencyKind,
+    checkout: Option<&str>,
+    root: &Path,
+) -> Result<()> {
+    let mut dependencies = package.dependencies.iter();
+    if dependencies.any(|one| one.name == name && one.kind == kind) {
+        return Ok(());
+    }
+    let mut words = vec!["add", "--quiet"];
+    if kind == DependencyKind::Build {
+        words.push("--build");
+    }
+    let versioned = format!("{name}@{VERSION}");
+    let path = checkout.map(|checkout| format!("{checkout}/{name}"));
+    match &path {
+        Some(path) => words.extend(["--path", path]),
+        None => words.push(&versioned),
+    }
+    cargo(
+        &words,
+        root,
+        "name a checkout of syclbin with --path DIRECTORY",
+    )
+}
+
+fn indented(text: &str) -> String {
+    let line = |line: &str| {
+        if line.is_empty() {
+            "\n".to_owned()
+        } else {
+            format!("    {line}\n")
+        }
+    };
+    text.lines().map(line).collect()
+}

@@ -1,0 +1,121 @@
+//! `cargo syclbin new`: a program with a kernel.
+
+use std::fs;
+use std::path::Path;
+
+use cargo_metadata::MetadataCommand;
+use clap::Args;
+
+use super::templates::{BUILD, GITIGNORE, KERNEL, MAIN, WORKFLOW};
+use super::{CRATES, Source, Summary, VERSION, cargo};
+use crate::error::{Error, Result};
+
+/// The workflow of GitHub Actions.
+const CI: &str = ".github/workflows/ci.yml";
+
+/// Which program to create.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// The name of the program, and of the directory to create
+    pub name: String,
+    /// Where the crates come from.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// Creates a program in a new directory below `current`, and returns what to do next.
+///
+/// # Errors
+///
+/// When the directory exists, when Cargo refuses the name, when there is no such checkout, or when a file cannot be
+/// written. Then there is no new directory.
+pub fn run(options: &Options, current: &Path) -> Result<Summary> {
+    let name = options.name.as_str();
+    let checkout = options.source.checkout(current)?;
+    // Cargo creates a package with other letters, but a file of kernels cannot have its name.
+    if !name.is_ascii() {
+        return Err(Error::NotAscii { name: name.into() });
+    }
+    let program = current.join(name);
+    let failed = |cause| Error::Save {
+        file: program.clone(),
+        cause,
+    };
+    let staging = tempfile::tempdir_in(current).map_err(failed)?;
+    // Otherwise Cargo would make the staged package a member of the workspace above.
+    fs::write(staging.path().join("Cargo.toml"), "[workspace]\n").map_err(failed)?;
+    let staged = staging.path().join("package");
+    let words = ["new", "--quiet", "--bin", "--name", name, "package"];
+    cargo(&words, staging.path(), "choose another name")?;
+    if program.symlink_metadata().is_ok() {
+        return Err(Error::Occupied {
+            files: name.to_owned(),
+            remedy: "choose another name, or run `cargo syclbin init` in it if it is a crate",
+        });
+    }
+    let manifest = fs::read_to_string(staged.join("Cargo.toml")).map_err(failed)?;
+    let [runtime, build] = CRATES.map(|name| dependency(name, checkout.as_deref()));
+    let manifest = format!(
+        "{}\n{runtime}\n[build-dependencies]\n{build}",
+        manifest.trim_end()
+    );
+    let fill = |template: &str| template.replace("NAME", name);
+    for (file, text) in [
+        ("Cargo.toml", manifest),
+        (&format!("kernels/{name}.cpp"), KERNEL.to_owned()),
+        ("build.rs", fill(BUILD)),
+        ("src/main.rs", fill(MAIN)),
+        (".gitignore", GITIGNORE.to_owned()),
+        (CI, workflow()),
+    ] {
+        let file = staged.join(file);
+        if let Some(directory) = file.parent() {
+            fs::create_dir_all(directory).map_err(failed)?;
+        }
+        fs::write(file, text).map_err(failed)?;
+    }
+    fs::rename(&staged, &program).map_err(failed)?;
+    let mut summary = Summary::new(format!(
+        "created {name}: a kernel in kernels/{name}.cpp, and a program that launches it\n\n    \
+         cd {name}\n    cargo run\n\n"
+    ));
+    if checkout.is_some() {
+        let reason = "Cargo.toml names the checkout by its path";
+        summary
+            .notes
+            .push(format!("{reason}, so {CI} fails on machines without it"));
+    }
+    if repository().is_none() {
+        let advice = "with the owner of the syclbin repository that you use";
+        summary
+            .notes
+            .push(format!("replace OWNER in {CI} {advice}"));
+    }
+    // A workspace above the program may not list it, and then Cargo says how to add it.
+    let mut command = MetadataCommand::new();
+    let metadata = command.current_dir(&program).no_deps().exec();
+    if let Err(cargo_metadata::Error::CargoMetadata { stderr }) = metadata {
+        summary.notes.push(stderr.trim().to_owned());
+    }
+    Ok(summary)
+}
+
+/// Returns a line of Cargo.toml.
+fn dependency(name: &str, checkout: Option<&str>) -> String {
+    let Some(checkout) = checkout else {
+        return format!("{name} = \"{VERSION}\"\n");
+    };
+    // A string of JSON is also one of TOML.
+    let path = serde_json::Value::from(format!("{checkout}/{name}"));
+    format!("{name} = {{ path = {path} }}\n")
+}
+
+/// Returns the workflow, which uses the toolchain action of this project's repository.
+fn workflow() -> String {
+    WORKFLOW.replace("REPOSITORY", repository().unwrap_or("OWNER/syclbin"))
+}
+
+/// Returns the owner and name of this project's repository, if Cargo.toml has its URL.
+fn repository() -> Option<&'static str> {
+    env!("CARGO_PKG_REPOSITORY").strip_prefix("https://github.com/")
+}

@@ -1,0 +1,70 @@
+//! What `cargo syclbin new` and `cargo syclbin init` create is built, and runs on the CPU.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use cargo_syclbin::project::{Source, init, new};
+
+use super::user_crate::{shared_target, workspace};
+use crate::common;
+
+fn checkout() -> Source {
+    Source {
+        checkout: Some(workspace().to_owned()),
+    }
+}
+
+/// Builds the program, and compares its output where there is a device.
+fn runs(directory: &Path) {
+    let cargo = |word: &str| {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap());
+        command
+            .args([word, "--quiet"])
+            .current_dir(directory)
+            .env("CARGO_TARGET_DIR", shared_target())
+            .env("SYCLBIN_DEVICE", "cpu");
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        (String::from_utf8(output.stdout).unwrap(), said)
+    };
+    // The versions this workspace is tested with, so that nothing new is fetched.
+    fs::copy(workspace().join("Cargo.lock"), directory.join("Cargo.lock")).unwrap();
+    let (_, warnings) = cargo("build");
+    assert_eq!(warnings, "");
+    if common::queue().is_some() {
+        let (said, _) = cargo("run");
+        assert!(
+            said.contains("(cpu") && said.ends_with(": y[0] = 4\n"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn new_program_builds_and_runs() {
+    let root = tempfile::tempdir().unwrap();
+    let options = new::Options {
+        name: "new-program".to_owned(),
+        source: checkout(),
+    };
+    new::run(&options, root.path()).unwrap();
+    runs(&root.path().join("new-program"));
+}
+
+#[test]
+fn init_adds_a_kernel_that_runs() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
+    fs::create_dir(root.path().join("src")).unwrap();
+    let head = "[package]\nname = \"old-program\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    write("Cargo.toml", head);
+    write("src/main.rs", "fn main() {}\n");
+    let options = init::Options { source: checkout() };
+    let summary = init::run(&options, root.path()).unwrap();
+    let (_, code) = summary.text.split_once("add to src/main.rs:\n").unwrap();
+    let main = "fn main() -> syclbin_rt::Result<()> {\n    saxpy()\n}\n";
+    write("src/main.rs", &format!("{code}{main}"));
+    runs(root.path());
+}
