@@ -38,7 +38,7 @@
 //! # */
 //! # syclbin_rt::include_syclbin! {
 //! #     mod kernels = "../tests/files/vector_ops.object.syclbin";
-//! #     safe fn saxpy where x.len() >= n, y.len() >= n;
+//! #     safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3;
 //! # }
 //!
 //! fn main() -> syclbin_rt::Result<()> {
@@ -90,7 +90,7 @@
 //! ```no_run
 //! # syclbin_rt::include_syclbin! {
 //! #     mod kernels = "../tests/files/vector_ops.object.syclbin";
-//! #     safe fn saxpy where x.len() >= n, y.len() >= n;
+//! #     safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3;
 //! # }
 //! # fn main() -> syclbin_rt::Result<()> {
 //! # let queue = kernels::Module::best_device()?.queue()?;
