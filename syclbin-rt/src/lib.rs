@@ -1,34 +1,161 @@
-//! Runs the kernels of SYCLBIN files on GPUs and CPUs, through OpenCL and CUDA.
+//! Runs SYCL kernels from Rust programs, on GPUs and CPUs, through OpenCL and CUDA.
+//!
+//! Kernels are C++ files beside your Rust code. `cargo build` compiles them into one file. [`include_syclbin!`]
+//! embeds the file and generates a typed Rust function for each kernel. Users of your program need only a driver.
+//!
+//! # A program
+//!
+//! The kernel, in `kernels/saxpy.cpp`:
+//!
+//! ```cpp
+//! #include <syclbin/kernel.hpp>
+//!
+//! SYCLBIN_KERNEL(1)
+//! void saxpy(float a, const float *x, float *y, unsigned n) {
+//!   size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
+//!   if (i < n) y[i] = a * x[i] + y[i];
+//! }
+//! ```
+//!
+//! The build script compiles it. `syclbin-build` is a build dependency:
+//!
+//! ```ignore
+//! fn main() {
+//!     syclbin_build::Build::new()
+//!         .source("kernels/saxpy.cpp")
+//!         .compile("saxpy");
+//! }
+//! ```
+//!
+//! The program runs it. `syclbin-rt` is a dependency:
 //!
 //! ```no_run
-//! use syclbin_rt::{Arg, Device, Launch, Module, Result};
+//! # /*
+//! syclbin_rt::include_syclbin! {
+//!     mod kernels = "saxpy";
+//!     safe fn saxpy where x.len() >= n, y.len() >= n;
+//! }
+//! # */
+//! # syclbin_rt::include_syclbin! {
+//! #     mod kernels = "../tests/files/vector_ops.object.syclbin";
+//! #     safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3;
+//! # }
 //!
-//! fn main() -> Result<()> {
-//!     let file = std::fs::read("saxpy.syclbin").expect("the file");
-//!     let queue = Device::best_for(&file)?.queue()?;
-//!     // SAFETY: a compiler made the file.
-//!     let module = unsafe { Module::load(&queue, &file)? };
-//!     let saxpy = module.kernel("saxpy");
+//! fn main() -> syclbin_rt::Result<()> {
+//!     let queue = kernels::Module::best_device()?.queue()?;
+//!     let kernels = kernels::Module::load(&queue)?;
 //!
-//!     let x = queue.upload(&vec![1.0f32; 1 << 20])?;
-//!     let mut y = queue.upload(&vec![2.0f32; 1 << 20])?;
-//!     let args = [
-//!         Arg::scalar(2.0f32),
-//!         Arg::read(&x),
-//!         Arg::write(&mut y),
-//!         Arg::scalar(1u32 << 20),
-//!     ];
-//!     // SAFETY: the types are those of the kernel, and both buffers hold `n` elements.
-//!     unsafe { Launch::new(&saxpy, &["a", "x", "y", "n"], args).launch(1 << 20)? };
-//!     assert_eq!(queue.download(&y)?[0], 4.0);
+//!     let x = queue.upload(&vec![1.0f32; 1000])?;
+//!     let mut y = queue.upload(&vec![2.0f32; 1000])?;
+//!     kernels.saxpy(2.0, &x, &mut y, 1000).launch(1000)?;
+//!
+//!     println!("{}: y[0] = {}", queue.device(), queue.download(&y)?[0]);
 //!     Ok(())
 //! }
 //! ```
 //!
-//! This crate does not link a driver. [`Device::best_for`], [`Device::best`] and [`Device::all`] look for
-//! drivers when they are called. Where there is none, the [`Error`] lists the places that were tried.
+//! The line that starts with `safe fn` is a contract: the kernel accesses no elements beyond these lengths. Each launch
+//! checks it. Without a contract, [`launch`](Launch::launch) is `unsafe`.
 //!
-//! Some optional environment variables change what the crate does:
+//! # Devices
+//!
+//! This crate does not link a driver. It looks for drivers when a program asks for a device: `best_device` of the
+//! generated module, [`Device::best`] and [`Device::all`]. Where there is none, the error lists the places that were
+//! tried. `cargo syclbin toolchain install` installs a device that runs kernels on the CPU.
+//!
+//! # Memory
+//!
+//! A kernel takes pointers as [`DeviceSlice`]s. A [`Buffer`] dereferences to one, like a `Vec` to a slice. So do
+//! [`DeviceArray`], [`HostArray`] and [`SharedArray`], which are unified shared memory.
+//!
+//! ```no_run
+//! # fn main() -> syclbin_rt::Result<()> {
+//! # let queue = syclbin_rt::Device::best()?.queue()?;
+//! let x = queue.upload(&[1.0f32; 1024])?;
+//! let mut y = queue.zeroed::<f32>(1024)?;
+//! queue.fill(&mut y.slice_mut(..512)?, 2.0)?;
+//! queue.copy(&x.slice(512..)?, &mut y.slice_mut(512..)?)?;
+//! queue.map_mut(&mut y)?[3] = 4.0; // a view for the host
+//! let result: Vec<f32> = queue.download(&y)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Launches
+//!
+//! A launch takes a number of work-items or an array of them, `[rows, columns]`. [`NdRange`] also sets the size of
+//! work-groups. Each launch is checked before the driver sees it, and the error names the kernel and the argument.
+//! [`Prepared`] and [`Recording`] repeat launches at a lower cost.
+//!
+//! ```no_run
+//! # syclbin_rt::include_syclbin! {
+//! #     mod kernels = "../tests/files/vector_ops.object.syclbin";
+//! #     safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3;
+//! # }
+//! # fn main() -> syclbin_rt::Result<()> {
+//! # let queue = kernels::Module::best_device()?.queue()?;
+//! # let kernels = kernels::Module::load(&queue)?;
+//! # let x = queue.zeroed(1024)?;
+//! # let mut y = queue.zeroed(1024)?;
+//! use syclbin_rt::NdRange;
+//!
+//! kernels.saxpy(2.0, &x, &mut y, 1024).launch(NdRange::new(1024).local(64))?;
+//! let prepared = kernels.saxpy(2.0, &x, &mut y, 1024).prepare(1024)?;
+//! for _ in 0..100 {
+//!     prepared.launch()?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Module`], [`Kernel`] and [`Arg`] launch kernels whose names are known only at run time.
+//!
+//! # Events
+//!
+//! A queue runs its commands in order, and a launch does not wait for its kernel. The [`Event`] of a command can be
+//! waited for, polled and awaited. A [`Transfer`] owns host memory until its copy has ended.
+//!
+//! ```no_run
+//! # async fn pipeline() -> syclbin_rt::Result<()> {
+//! # let device = syclbin_rt::Device::best()?;
+//! let (first, second) = (device.queue()?, device.queue()?);
+//! let mut x = first.zeroed::<f32>(1024)?;
+//! let filled = first.fill(&mut x, 1.0)?;
+//! let result = second.after(&[&filled]).download_later(&x)?;
+//! assert_eq!(result.await?, [1.0; 1024]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Errors
+//!
+//! An [`Error`] says what failed, why, and what to do. [`Error::kind`] tells cases apart:
+//!
+//! ```no_run
+//! # fn main() -> syclbin_rt::Result<()> {
+//! use syclbin_rt::{Device, ErrorKind};
+//!
+//! let device = match Device::best() {
+//!     Err(error) if matches!(error.kind(), ErrorKind::NoDevice { .. }) => {
+//!         eprintln!("{error}; computing in Rust");
+//!         return Ok(());
+//!     }
+//!     device => device?,
+//! };
+//! # drop(device);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Features
+//!
+//! - `cuda` (default): NVIDIA GPUs. Their driver is loaded when the program runs.
+//! - `half` (default): `f16` and `bf16` of the crate [`half`], for kernels that take `sycl::half` and `bfloat16`.
+//! - `log`: writes to the crate `log`. Level info has the chosen device and the code that was compiled. Level debug has
+//!   the images and places that were tried, and the warnings of drivers. Level warn has better devices that a file has
+//!   no code for. A launch or a copy logs nothing.
+//!
+//! # Environment variables
 //!
 //! - `SYCLBIN_DEVICE` selects the device; [`Device::select`] has its grammar.
 //! - `OPENCL_DYLIB_PATH` lists libraries to try first.
@@ -37,31 +164,9 @@
 //! - `SYCLBIN_CACHE` names another directory for the code that drivers compile, or is `off`. By default, that
 //!   code is cached in the home directory for the next run.
 //!
-//! The modules, in the order in which a program meets them:
+//! # Out of scope
 //!
-//! - `device`: finds [`Device`]s and chooses among them; [`Partition`] divides them,
-//! - `queue`: [`Queue`] and its [`QueueOptions`]; [`Event`], [`EventFuture`] and [`Profile`] of a command; copies, and
-//!   a [`Transfer`] that owns the memory of the host,
-//! - `memory`: [`Buffer`], [`DeviceArray`], [`SharedArray`], used as a [`DeviceSlice`]; [`Mapped`] is the host's view;
-//!   [`Padding`] and [`DevicePointer`] are parts of structs,
-//! - `module`: [`Module`], [`Kernel`] and [`Global`]; [`ModuleBuilder`] adds constants and files,
-//! - `load`: selects the images of a file that fit ([`ImageChoice`]), links and builds them; `program_cache` keeps what
-//!   was built,
-//! - `launch`: [`Launch`] with [`Arg`]s over an [`NdRange`] or a [`GlobalRange`]; [`Prepared`] and [`Recording`] repeat
-//!   launches; [`SafeLaunch`] has a contract,
-//! - `contract`: the interface that generated code is written against,
-//! - `backend`: the only unsafe code, under safe wrappers.
-//!
-//! With the feature `log`, this crate writes to the crate `log` under the target `syclbin_rt`:
-//!
-//! - info: the device that was chosen and the code that was compiled,
-//! - debug: the images and places that were tried, and the warnings of drivers,
-//! - warn: better devices that a file has no code for.
-//!
-//! A launch or a copy logs nothing.
-//!
-//! Out of scope in this version: images (pictures), streams, and devices that neither OpenCL nor CUDA
-//! reaches.
+//! This version has no images (pictures), no streams, and no devices that neither OpenCL nor CUDA reaches.
 
 mod backend;
 #[doc(hidden)]

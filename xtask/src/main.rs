@@ -1,9 +1,12 @@
 //! The work on this repository, as `cargo xtask COMMAND`. No product logic lives here.
 
+mod api;
 mod bench;
 mod damage;
 mod examples;
+mod files;
 mod gpu;
+mod licences;
 mod nvcc;
 mod nvidia;
 mod prose;
@@ -20,7 +23,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 17] = [
+const TASKS: [Task; 19] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -45,6 +48,16 @@ const TASKS: [Task; 17] = [
         name: "prose",
         help: "count hard English, and fail when there is more than before; --files, --write",
         run: prose::run,
+    },
+    Task {
+        name: "api",
+        help: "compare the public API of each published library with xtask/api; --write records it",
+        run: api::run,
+    },
+    Task {
+        name: "licences",
+        help: "check licences of sources and dependencies; --write adds lines and writes THIRD-PARTY.md",
+        run: licences::run,
     },
     Task {
         name: "oracle",

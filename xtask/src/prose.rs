@@ -4,8 +4,9 @@
 //! counts that are allowed: `cargo xtask prose` fails when one grows, and `cargo xtask prose --write` records lower ones.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::files;
 use crate::steps::Result;
 
 /// The longest sentence, in words.
@@ -30,18 +31,17 @@ type Counts = BTreeMap<&'static str, usize>;
 
 /// Counts in all files, compares with the allowed counts, and prints both. `--files` lists the files.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let allowed_path = root.join("xtask/prose.txt");
+    let allowed_path = files::root().join("xtask/prose.txt");
     let mut total = Counts::new();
-    for path in files(root)? {
-        let text = std::fs::read_to_string(&path).map_err(|error| at(&path, &error))?;
+    for path in files()? {
+        let text = files::read(&path)?;
         let found = if path.extension().is_some_and(|name| name == "md") {
             of_markdown(&text)
         } else {
             of_rust(&text)
         };
         if arguments.iter().any(|argument| argument == "--files") && !found.is_empty() {
-            let name = path.strip_prefix(root).unwrap_or(&path);
+            let name = path.strip_prefix(files::root()).unwrap_or(&path);
             eprintln!("{:>5}  {}", found.values().sum::<usize>(), name.display());
         }
         for (kind, count) in found {
@@ -53,11 +53,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .iter()
             .map(|(kind, count)| format!("{count} {kind}\n"))
             .collect();
-        return std::fs::write(&allowed_path, lines).map_err(|error| at(&allowed_path, &error));
+        return files::write(&allowed_path, &lines);
     }
-    let allowed =
-        std::fs::read_to_string(&allowed_path).map_err(|error| at(&allowed_path, &error))?;
-    compare(&total, &allowed)
+    compare(&total, &files::read(&allowed_path)?)
 }
 
 /// Prints each count beside the allowed one, and fails when one is larger.
@@ -85,29 +83,8 @@ fn compare(total: &Counts, allowed: &str) -> Result<()> {
 }
 
 /// The Rust and Markdown files of the repository. What tools wrote, and files for tests, are not prose.
-fn files(root: &Path) -> Result<Vec<PathBuf>> {
-    let output = std::process::Command::new("git")
-        .args(["ls-files", "-z", "*.rs", "*.md"])
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("git: {error}"))?;
-    let names = String::from_utf8_lossy(&output.stdout);
-    let is_prose = |name: &&str| !name.is_empty() && !name.contains("/snapshots/");
-    let mut files: Vec<_> = names
-        .split('\0')
-        .filter(is_prose)
-        .map(|name| root.join(name))
-        .filter(|path| path.is_file())
-        .collect();
-    if files.is_empty() {
-        return Err("git lists no files here; run this in a clone of the repository".to_owned());
-    }
-    files.sort();
-    Ok(files)
-}
-
-fn at(path: &Path, error: &dyn std::fmt::Display) -> String {
-    format!("{}: {error}", path.display())
+fn files() -> Result<Vec<PathBuf>> {
+    files::listed(&["*.rs", "*.md", ":!**/snapshots/**", ":!THIRD-PARTY.md"])
 }
 
 fn of_markdown(text: &str) -> Counts {
@@ -140,6 +117,9 @@ fn of_rust(text: &str) -> Counts {
     let mut is_test = false;
     for line in text.lines() {
         let line = line.trim();
+        if line.starts_with("// SPDX-") {
+            continue;
+        }
         if let Some(words) = line.strip_prefix("//") {
             comment.push_str(words.trim_start_matches(['/', '!']));
             comment.push('\n');

@@ -168,7 +168,9 @@ fn judge() -> Result<()> {
 
 fn lint_sources() -> Result<()> {
     step("formatting", cargo().args(["fmt", "--all", "--check"]))?;
-    timed("prose", || crate::prose::run(&[]))
+    timed("prose", || crate::prose::run(&[]))?;
+    timed("public API", || crate::api::run(&[]))?;
+    timed("licences", || crate::licences::run(&[]))
 }
 
 /// A target without a standard library: what compiles for it needs none.

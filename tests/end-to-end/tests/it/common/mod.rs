@@ -1,6 +1,7 @@
 //! What the tests share: the device, the compiler, and processes that run one test.
 
 pub(crate) mod clang;
+pub(crate) mod registry;
 
 use std::io::Write as _;
 use std::process::Command;

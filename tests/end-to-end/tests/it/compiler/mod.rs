@@ -14,6 +14,7 @@ mod nvidia;
 mod optional_target;
 mod parameters;
 mod projects;
+mod published;
 mod scenarios;
 mod targets;
 mod user_crate;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::common;
+use crate::common::registry::Registry;
 
 const CRATES: [&str; 5] = [
     "syclbin",
@@ -16,14 +17,19 @@ const CRATES: [&str; 5] = [
 /// A crate in a temporary folder.
 struct UserCrate {
     folder: tempfile::TempDir,
+    /// Where its dependencies come from. Without a registry, the manifest names paths.
+    registry: Option<&'static Registry>,
 }
 
 impl UserCrate {
-    /// Writes the README's files.
+    /// Writes the README's files. Its dependencies are published crates.
     fn of_the_readme() -> Self {
         let readme = std::fs::read_to_string(workspace().join("README.md")).unwrap();
-        let user = Self::new(block(&readme, "Cargo.toml"));
-        for name in ["kernels/saxpy.cpp", "build.rs", "src/main.rs"] {
+        let user = Self {
+            folder: tempfile::tempdir().unwrap(),
+            registry: Some(Registry::get()),
+        };
+        for name in ["Cargo.toml", "kernels/saxpy.cpp", "build.rs", "src/main.rs"] {
             user.write(name, block(&readme, name));
         }
         user
@@ -34,6 +40,7 @@ impl UserCrate {
         let workspace = workspace();
         let user = Self {
             folder: tempfile::tempdir().unwrap(),
+            registry: None,
         };
         let mut manifest = manifest.to_owned();
         manifest.push_str("\n[patch.crates-io]\n");
@@ -75,6 +82,9 @@ impl UserCrate {
             .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_PROFILE_DEV_DEBUG", "none")
             .env("CARGO_TERM_COLOR", "never");
+        if let Some(registry) = self.registry {
+            command.env("CARGO_HOME", registry.home());
+        }
         command
     }
 
@@ -268,7 +278,13 @@ fn the_readme_builds_runs_and_is_rebuilt_when_and_only_when_it_must() {
     let expected = "no kernel was found in it; write SYCLBIN_KERNEL(1)";
     assert!(log.contains(expected), "{log}");
 
+    user.write("kernels/saxpy.cpp", &kernel);
+    let (built, log) = user.build();
+    assert!(built, "{log}");
+    document_without_a_toolchain(&user);
+
     // No toolchain: the command that installs one.
+    user.write("build.rs", &user.read("build.rs").replace(PREBUILT, ""));
     let empty = tempfile::tempdir().unwrap();
     let mut without = user.cargo("build");
     let (built, log) = text(&without.env("SYCLBIN_HOME", empty.path()).output().unwrap());
@@ -276,6 +292,36 @@ fn the_readme_builds_runs_and_is_rebuilt_when_and_only_when_it_must() {
         !built && log.contains("cargo syclbin toolchain install"),
         "{log}"
     );
+}
+
+/// The line of a build script that names the committed file.
+const PREBUILT: &str = "        .prebuilt(\"kernels/saxpy.syclbin\")\n";
+
+/// Does what docs.rs does with a library that has a committed file.
+fn document_without_a_toolchain(user: &UserCrate) {
+    let builds = std::fs::read_dir(user.path("target/debug/build")).unwrap();
+    let made = builds
+        .map(|build| build.unwrap().path().join("out/syclbin/saxpy.syclbin"))
+        .find(|path| path.is_file());
+    std::fs::copy(made.unwrap(), user.path("kernels/saxpy.syclbin")).unwrap();
+    let call = "        .compile(";
+    let steps = user
+        .read("build.rs")
+        .replace(call, &format!("{PREBUILT}{call}"));
+    user.write("build.rs", &steps);
+    user.write(
+        "src/lib.rs",
+        "syclbin_rt::include_syclbin! { pub mod kernels = \"saxpy\"; }\n",
+    );
+
+    let empty = tempfile::tempdir().unwrap();
+    let mut doc = user.cargo("doc --no-deps --lib");
+    doc.env("DOCS_RS", "1").env("SYCLBIN_HOME", empty.path());
+    let (documented, log) = text(&doc.output().unwrap());
+    assert!(documented, "{log}");
+    let page = user.read("target/doc/my_program/kernels/struct.Module.html");
+    assert!(page.contains("method.saxpy"), "{page}\n{log}");
+    std::fs::remove_file(user.path("src/lib.rs")).unwrap();
 }
 
 /// The workspace's tests use `cudarc` for CUDA 12.4, and its features for CUDA versions exclude each other.

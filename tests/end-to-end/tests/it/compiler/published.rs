@@ -1,0 +1,61 @@
+//! The crates as they would be published. `user_crate` builds the README's program from the same archives.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::registry::Registry;
+
+#[test]
+fn archives_contain_licences_and_no_tests() {
+    let registry = Registry::get();
+    let directory = tempfile::tempdir().unwrap();
+    for name in &registry.published {
+        let unpacked = registry.unpack(name, directory.path());
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let [ours, theirs] = [workspace.join(licence), unpacked.join(licence)].map(|path| {
+                std::fs::read(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
+            });
+            assert!(ours == theirs, "{name}: {licence}");
+        }
+        let readme = std::fs::read_to_string(unpacked.join("README.md")).unwrap();
+        assert!(readme.starts_with(&format!("# {name}\n")), "{name}");
+        assert_no_tests(&unpacked);
+    }
+}
+
+fn assert_no_tests(directory: &Path) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let is_test = ["tests", "benches"].contains(&stem) || stem.ends_with("_tests");
+        assert!(!is_test, "{path:?}");
+        if path.is_dir() {
+            assert_no_tests(&path);
+        }
+    }
+}
+
+#[test]
+fn published_tool_installs_and_inspects_a_file() {
+    let registry = Registry::get();
+    let directory = tempfile::tempdir().unwrap();
+    let mut install = Command::new(std::env::var_os("CARGO").unwrap());
+    install
+        .args(["install", "--offline", "--debug", "--root", "."])
+        .args(["cargo-syclbin", "--version", env!("CARGO_PKG_VERSION")])
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .env("CARGO_TARGET_DIR", registry.target())
+        .env("CARGO_HOME", registry.home())
+        .current_dir(&directory);
+    let output = install.output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{log}");
+
+    assert!(directory.path().join("bin/syclbin-clang").is_file());
+    let file = test_files::path("vector_ops.object.syclbin");
+    let mut inspect = Command::new(directory.path().join("bin/cargo-syclbin"));
+    let output = inspect.args(["syclbin", "inspect"]).arg(file).output();
+    let report = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(report.contains("saxpy"), "{report}");
+}
