@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use syclbin::metadata::{
-    Malformed, ModuleMetadata, SpecConstantLayout, SpecializationConstants,
-};
+use syclbin::metadata::{Malformed, ModuleMetadata, SpecConstantLayout, SpecializationConstants};
 use syclbin::ptx;
 
 use crate::error::{ErrorKind, Result};

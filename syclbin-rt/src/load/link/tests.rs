@@ -63,10 +63,7 @@ fn linked(modules: Vec<AbstractModule<'static>>, extensions: &str) -> Result<Vec
 #[test]
 fn failed_asserts_call_the_driver_or_are_refused() {
     let assert = || importing(ASSERT_FAIL);
-    assert_eq!(
-        linked(assert(), "a cl_intel_devicelib_assert"),
-        Ok(vec![0])
-    );
+    assert_eq!(linked(assert(), "a cl_intel_devicelib_assert"), Ok(vec![0]));
     assert_eq!(
         linked(assert(), "cl_khr_fp64"),
         Err(
