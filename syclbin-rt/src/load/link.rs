@@ -11,9 +11,9 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use syclbin::__private::mangled;
+use syclbin::__private::spirv::{ASSERT_FAIL, Import};
 use syclbin::metadata::{ArgumentMask, Bfloat16, ModuleMetadata};
-use syclbin::signature::mangled;
-use syclbin::signature::spirv::{ASSERT_FAIL, Import};
 use syclbin::{AbstractModule, Syclbin};
 
 use crate::device::facts::Facts;
