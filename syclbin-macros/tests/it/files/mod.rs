@@ -15,7 +15,7 @@ use syclbin::metadata::{
 use syclbin::metadata::{Dimensions, Property};
 use syclbin::property::{key, set};
 use syclbin::signature::Declaration;
-use syclbin::{AbstractModule, Container, State, Syclbin, signature};
+use syclbin::{AbstractModule, Container, State, Syclbin};
 
 /// Puts all of them into `folder`.
 pub(super) fn write_all(folder: &Path) {
