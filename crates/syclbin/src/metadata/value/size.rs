@@ -98,7 +98,7 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
     /// Returns the numbers in SYCL's order. `dimensions` is the number that the file gives beside the size.
     /// Without it, the result has as many numbers as the size.
     #[must_use]
-    pub(crate) fn to_sycl(&self, dimensions: Option<Dimensions>) -> Vec<T> {
+    pub fn to_sycl(&self, dimensions: Option<Dimensions>) -> Vec<T> {
         let count = dimensions.unwrap_or(self.given).get();
         self.xyz.iter().take(count).rev().copied().collect()
     }
