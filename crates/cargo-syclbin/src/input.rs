@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
-use syclbin::raw::{offload_binary, v1};
+use syclbin::__private::{OFFLOAD_BINARY_MAGIC, SYCLBIN_MAGIC};
 use syclbin::read::File;
 use syclbin::{Content, ErrorKind, Syclbin};
 
@@ -95,7 +95,8 @@ impl Input {
                  device code in it"
             ),
             Content::Unknown => {
-                let [bare, wrapped] = [v1::MAGIC, offload_binary::MAGIC].map(|magic| hex(&magic));
+                let [bare, wrapped] =
+                    [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(|magic| hex(&magic));
                 format!("a SYCLBIN file begins with {wrapped} or {bare}")
             }
             content => format!(
@@ -184,7 +185,7 @@ mod tests {
         };
         let elf = remedy(b"\x7fELF\x02\x01");
         assert!(elf.contains("cargo syclbin extract a.o"), "{elf}");
-        let cut = remedy(&v1::MAGIC);
+        let cut = remedy(&SYCLBIN_MAGIC);
         assert!(cut.contains("cargo syclbin verify a.o"), "{cut}");
         assert!(remedy(b"").contains("no bytes"), "{}", remedy(b""));
     }

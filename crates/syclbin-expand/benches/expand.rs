@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use proc_macro2::TokenStream;
-use syclbin::signature::declaration::Declaration;
-use syclbin::signature::definition::Definition;
+use syclbin::__private::Definition;
+use syclbin::signature::Declaration;
 use syclbin::{AbstractModule, State, Syclbin};
 
 const KERNELS: usize = 1000;
@@ -28,9 +28,9 @@ fn many() -> Vec<u8> {
             "void step_{number}(Particle proto, const Particle *in, float *out, const int *index, unsigned int n)"
         );
         let declaration = Declaration::parse(&declaration).unwrap();
-        syclbin::signature::record(&mut module, [(&symbol, &declaration)]);
+        syclbin::__private::record(&mut module, [(&symbol, &declaration)]);
     }
-    syclbin::signature::record_layouts(&mut module, [&definition]);
+    syclbin::__private::record_layouts(&mut module, [&definition]);
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);
     syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap()

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syclbin::__private::{OFFLOAD_BINARY_MAGIC, SYCLBIN_MAGIC};
 use syclbin::property::set;
-use syclbin::raw::{offload_binary, v1};
 use syclbin::signature::{self, Signatures};
 use syclbin_toolchain::file;
 use syn::LitStr;
@@ -91,7 +91,7 @@ impl File {
 /// Returns whether a file with this start can be a SYCLBIN file. For another file of any size, the start
 /// suffices for the error.
 fn is_syclbin(start: &[u8]) -> bool {
-    start.starts_with(&v1::MAGIC) || start.starts_with(&offload_binary::MAGIC)
+    start.starts_with(&SYCLBIN_MAGIC) || start.starts_with(&OFFLOAD_BINARY_MAGIC)
 }
 
 const NO_BUILD_SCRIPT: &str = "this crate has no build script, so no SYCLBIN file was built. \
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn files_begin_with_a_magic_number() {
-        assert!(is_syclbin(&[&v1::MAGIC[..], &[0; 8]].concat()));
-        assert!(is_syclbin(&offload_binary::MAGIC));
+        assert!(is_syclbin(&[&SYCLBIN_MAGIC[..], &[0; 8]].concat()));
+        assert!(is_syclbin(&OFFLOAD_BINARY_MAGIC));
         assert!(!is_syclbin(&[0; 16]));
         assert!(!is_syclbin(&[]));
     }

@@ -31,6 +31,7 @@ pub struct Architecture(pub u64);
 
 /// What kind of device an architecture is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Family {
     /// A GPU of Intel.
     IntelGpu,

@@ -2,6 +2,7 @@
 
 /// How a file is wrapped. The content is the same in each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Container {
     /// Version 1 without a wrapper. LLVM's `syclbin-dump` reads it, the reference runtime does not.
     Bare,

@@ -33,8 +33,7 @@
 //! - [`ptx`] and [`cubin`]: NVIDIA's text form of code and its native code,
 //! - [`offload`]: OffloadBinary files with any content; [`Content`] tells what an image really is,
 //! - `extract`, behind the feature of the same name: device images from objects, executables, archives and
-//!   bundles,
-//! - [`raw`]: the on-disk records, by the names the formats' specifications give them.
+//!   bundles.
 //!
 //! Out of scope: compressed containers, and what drivers make of the code.
 #![no_std]
@@ -57,7 +56,7 @@ mod model;
 pub mod offload;
 pub mod property;
 pub mod ptx;
-pub mod raw;
+mod raw;
 pub mod read;
 pub mod signature;
 pub mod verify;
@@ -71,6 +70,41 @@ pub use error::{Error, ErrorKind};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
 pub use property::{PropertySet, PropertySets, Value};
 
-/// The source directory of this crate. `syclbin-build` caches what this code made.
+/// For the other crates of this project; any release may change it.
 #[doc(hidden)]
-pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+pub mod __private {
+    pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
+    pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
+    pub use crate::signature::definition::{Definition, Member};
+    pub use crate::signature::record::{record, record_layouts, record_variables};
+
+    /// The source directory of this crate. `syclbin-build` caches what this code made.
+    pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+
+    /// Declarations and definitions out of debug information.
+    pub mod debug_info {
+        pub use crate::signature::debug_info::{Described, describe};
+    }
+
+    /// The names that symbols stand for.
+    pub mod mangled {
+        pub use crate::signature::mangled::{KERNEL_PREFIX, parse, variable, without_source};
+    }
+
+    /// SPIR-V modules, as far as signatures and linking need them.
+    pub mod spirv {
+        pub use crate::signature::spirv::{
+            ASSERT_FAIL, Import, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId, is_target,
+            unresolved_imports,
+        };
+
+        /// Instructions and their words.
+        pub mod words {
+            pub use crate::signature::spirv::words::{
+                DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES,
+                DECORATION_SPEC_ID, HEADER_WORDS, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT,
+                instructions, op, string, words,
+            };
+        }
+    }
+}

@@ -36,7 +36,7 @@ impl State {
 
     /// Returns the state with this number.
     #[must_use]
-    pub const fn from_number(number: u32) -> Self {
+    pub(crate) const fn from_number(number: u32) -> Self {
         match number {
             0 => Self::Input,
             1 => Self::Object,
@@ -84,7 +84,7 @@ impl IrType {
 
     /// Returns the type with this number.
     #[must_use]
-    pub const fn from_number(number: u32) -> Self {
+    pub(crate) const fn from_number(number: u32) -> Self {
         match number {
             0 => Self::SpirV,
             1 => Self::Ptx,

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use syclbin::__private::mangled;
+use syclbin::__private::spirv::Import;
 use syclbin::property::set;
-use syclbin::signature::mangled;
-use syclbin::signature::spirv::Import;
 use syclbin::{State, Syclbin};
 
 use crate::compiler::output::{exports, symbols};

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use syclbin::__private::{debug_info, record, record_layouts, record_variables, spirv};
 use syclbin::property::set;
-use syclbin::signature::{self, debug_info, spirv};
 use syclbin::{AbstractModule, Image, PropertySet, Syclbin};
 
 use crate::compiler::depfile;
@@ -68,9 +68,9 @@ impl Outputs {
         let exports = code.modules.iter().flat_map(exports).count();
         let modules = code.modules.into_iter().map(|module| {
             let mut module = module.into_owned();
-            signature::record(&mut module, &described.declarations);
-            signature::record_variables(&mut module, &described.variables);
-            signature::record_layouts(&mut module, described.definitions.values());
+            record(&mut module, &described.declarations);
+            record_variables(&mut module, &described.variables);
+            record_layouts(&mut module, described.definitions.values());
             module
         });
         Ok(Compiled {

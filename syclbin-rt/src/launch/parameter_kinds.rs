@@ -1,7 +1,7 @@
 //! Kinds of arguments: the kinds that a parameter takes, determined once for a kernel and not at each launch.
 
+use syclbin::__private::spirv::ParameterType;
 use syclbin::ptx::{Kind, Passed, Space};
-use syclbin::signature::spirv::ParameterType;
 
 use crate::backend::argument::Argument;
 use crate::error::launch_problem::LaunchProblem;

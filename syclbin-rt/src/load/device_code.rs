@@ -1,7 +1,7 @@
 //! Code: the facts that an image's code contains, in either language.
 
+use syclbin::__private::spirv;
 use syclbin::ptx;
-use syclbin::signature::spirv;
 
 use crate::backend::slot::Slot;
 use crate::launch::parameter_kinds::Takes;

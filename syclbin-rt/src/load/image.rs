@@ -3,8 +3,8 @@
 //! All decisions here use only the file and the driver's answers about the device. No driver sees an image
 //! before it has passed, because some drivers end the process on code that they do not accept.
 
+use syclbin::__private::spirv as code;
 use syclbin::ptx;
-use syclbin::signature::spirv as code;
 use syclbin::{Content, Image, ImageKind, IrType};
 
 use crate::device::facts::{Facts, PtxFacts};

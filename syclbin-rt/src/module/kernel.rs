@@ -4,8 +4,8 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
+use syclbin::__private::mangled;
 use syclbin::metadata::{IdRange, KernelSizes};
-use syclbin::signature::mangled;
 
 use crate::backend;
 use crate::backend::dispatch::program::Program;

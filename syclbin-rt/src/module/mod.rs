@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use syclbin::__private::mangled::KERNEL_PREFIX;
 use syclbin::property::PropertySets;
-use syclbin::signature::mangled::KERNEL_PREFIX;
 
 use crate::device::discovery::Discovery;
 use crate::error::{ErrorKind, Result};

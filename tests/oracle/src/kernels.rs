@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use syclbin::__private::Definition;
+use syclbin::__private::{record, record_layouts, record_variables};
 use syclbin::metadata::Sources;
 use syclbin::property::set;
-use syclbin::signature::declaration::Declaration;
-use syclbin::signature::definition::Definition;
-use syclbin::signature::{record, record_layouts, record_variables};
+use syclbin::signature::Declaration;
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 
 use crate::Result;

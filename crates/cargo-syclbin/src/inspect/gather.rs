@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syclbin::Content;
 use syclbin::offload::Strings;
 use syclbin::property::set;
-use syclbin::signature::mangled::KernelName;
+use syclbin::signature::KernelName;
 use syclbin::signature::{self, KernelSignature, Layouts};
 use syclbin::{
     AbstractModule, ImageKind, IrType, PropertySet, PropertySets, State, Syclbin, Value, read,
@@ -124,7 +124,7 @@ impl Kernel {
 
     fn unread(symbol: &str, error: &syclbin::Error) -> Self {
         Self {
-            name: signature::mangled::parse(symbol)
+            name: syclbin::__private::mangled::parse(symbol)
                 .as_ref()
                 .map(KernelName::qualified),
             reason: Some(error.to_string()),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use syclbin::signature::mangled;
+use syclbin::__private::mangled;
 
 use super::report::{Kernel, Parameter};
 use crate::ui::{ATTENTION, Shown};

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::property::{PropertySet, Value, set};
-use syclbin::signature::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::{AbstractModule, Image, ImageKind, IrType, State, ptx};
 
 use crate::link::input_file::InputFile;

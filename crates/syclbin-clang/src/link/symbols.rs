@@ -1,6 +1,6 @@
 //! Symbols for messages: as in the code, and as spelled in C++.
 
-use syclbin::signature::mangled;
+use syclbin::__private::mangled;
 
 /// Returns the C++ spelling of a symbol: `shape(float)` for `_Z5shapef`. Returns the symbol itself if it cannot be
 /// demangled.

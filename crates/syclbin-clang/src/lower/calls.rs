@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::signature::mangled;
-use syclbin::signature::spirv::Import;
+use syclbin::__private::mangled;
+use syclbin::__private::spirv::Import;
 
 use super::Refusal;
 use super::index::{Index, Slots};

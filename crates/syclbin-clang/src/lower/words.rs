@@ -1,7 +1,7 @@
 //! A SPIR-V module as a list of instructions that can be changed. Unknown instructions are copied word by word.
 
-use syclbin::signature::spirv::words::{self, HEADER_WORDS};
-pub(super) use syclbin::signature::spirv::words::{
+use syclbin::__private::spirv::words::{self, HEADER_WORDS};
+pub(super) use syclbin::__private::spirv::words::{
     DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
     LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
 };

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use proc_macro2::{TokenStream, TokenTree};
+use syclbin::__private::mangled::KERNEL_PREFIX;
+use syclbin::signature::KernelName;
 use syclbin::signature::KernelSignature;
-use syclbin::signature::mangled::{KERNEL_PREFIX, KernelName};
 
 /// The C++ name in an item.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ mod type_names;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Ident;
-use syclbin::signature::mangled::KernelName;
+use syclbin::signature::KernelName;
 use syclbin::signature::{KernelSignature, StructId};
 
 use crate::file::File;

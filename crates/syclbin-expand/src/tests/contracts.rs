@@ -1,7 +1,7 @@
 //! Contracts: what the generated closure reads, and which contracts are errors.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
-use syclbin::signature::definition::Definition;
+use syclbin::__private::Definition;
 
 use super::*;
 
@@ -10,7 +10,7 @@ pub(super) fn recorded(functions: &[&str], layouts: &[&str]) -> File {
     let mut module = AbstractModule::default();
     let definitions = layouts.iter().map(|text| Definition::parse(text));
     let definitions: Vec<Definition> = definitions.map(Option::unwrap).collect();
-    syclbin::signature::record_layouts(&mut module, &definitions);
+    syclbin::__private::record_layouts(&mut module, &definitions);
     let declarations = functions
         .iter()
         .map(|text| Declaration::parse(text).unwrap());
@@ -18,7 +18,7 @@ pub(super) fn recorded(functions: &[&str], layouts: &[&str]) -> File {
     let declarations: Vec<(String, Declaration)> = declarations.collect();
     for (symbol, declaration) in &declarations {
         module.add_kernel_name(symbol);
-        syclbin::signature::record(&mut module, [(symbol, declaration)]);
+        syclbin::__private::record(&mut module, [(symbol, declaration)]);
     }
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);

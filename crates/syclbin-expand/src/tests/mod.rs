@@ -2,10 +2,10 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syclbin::signature::declaration::Declaration;
+use syclbin::__private::mangled;
 use syclbin::signature::{
-    Access, Argument, Element, KernelSignature, Parameter, Pointee, Scalar, Signatures, Type,
-    mangled,
+    Access, Argument, Declaration, Element, KernelSignature, Parameter, Pointee, Scalar,
+    Signatures, Type,
 };
 use syclbin::{AbstractModule, State, Syclbin};
 
@@ -30,13 +30,12 @@ fn expanded(kernels: Vec<KernelSignature>) -> String {
 }
 
 fn file_of(kernels: Vec<KernelSignature>) -> File {
+    let mut signatures = Signatures::default();
+    signatures.kernels = kernels;
     File {
         path: Some(quote!("a.syclbin")),
         name: "a.syclbin".into(),
-        signatures: Signatures {
-            kernels,
-            ..Signatures::default()
-        },
+        signatures,
     }
 }
 
@@ -57,20 +56,12 @@ fn expand(input: &str, file: &File) -> (TokenStream, Vec<String>) {
 
 /// Returns a kernel with this symbol. Its arguments have only names, and the type `int`.
 fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
-    let parameters = parameters.iter().map(|name| Parameter {
-        name: Some((*name).to_owned()).filter(|name| !name.is_empty()),
-        ty: Type::Scalar(Scalar::I32),
-        sign_known: true,
-        align: None,
-        arguments: vec![Argument::Passed],
+    let parameters = parameters.iter().map(|name| {
+        let mut parameter = Parameter::new(Type::Scalar(Scalar::I32));
+        parameter.name = Some((*name).to_owned()).filter(|name| !name.is_empty());
+        parameter
     });
-    KernelSignature {
-        symbol: symbol.into(),
-        name: mangled::parse(symbol),
-        declaration: None,
-        parameters: Ok(parameters.collect()),
-        required_local_size: None,
-    }
+    KernelSignature::new(symbol, Ok(parameters.collect()))
 }
 
 /// Returns a kernel with the declaration of its mangled symbol.
@@ -321,7 +312,7 @@ fn a_recorded_declaration_tells_unsigned_from_signed() {
     module.add_kernel_name(symbol);
     let text = "void saxpy(float a, const float *x, float *y, unsigned int n)";
     let declaration = Declaration::parse(text).unwrap();
-    syclbin::signature::record(&mut module, [(&symbol.to_owned(), &declaration)]);
+    syclbin::__private::record(&mut module, [(&symbol.to_owned(), &declaration)]);
     let code = expanded(of_module(module));
     let expected = "saxpy<'a>(&'a self, a: f32, x: &'a ::syclbin_rt::DeviceSlice<f32>, \
         y: &'a mut ::syclbin_rt::DeviceSlice<f32>, n: u32)";

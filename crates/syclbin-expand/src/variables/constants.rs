@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syclbin::signature::mangled::KernelName;
+use syclbin::signature::KernelName;
 use syclbin::signature::{Element, Scalar, SpecializationConstant};
 
 use crate::doc;

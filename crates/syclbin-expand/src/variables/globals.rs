@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syclbin::signature::DeviceGlobal;
-use syclbin::signature::mangled::KernelName;
+use syclbin::signature::KernelName;
 
 use crate::doc;
 use crate::types::Types;

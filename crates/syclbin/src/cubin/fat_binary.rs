@@ -18,6 +18,7 @@ const FAMILY: u64 = 0x20_0000;
 
 /// An entry of a fat binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry<'a> {
     /// What it holds.
     pub kind: EntryKind,

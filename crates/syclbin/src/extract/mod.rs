@@ -48,6 +48,7 @@ const NAME_LIMIT: usize = 256;
 
 /// A device image, with everything that its file says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceImage<'a> {
     /// Where it came from, such as `archive member a.o: section .llvm.offloading: entry 0`; empty
     /// where the input is the image.
@@ -74,6 +75,7 @@ pub struct DeviceImage<'a> {
 
 /// An image of a SYCLBIN file, with the file around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InSyclbin<'a> {
     /// The file.
     pub file: Arc<Syclbin<'a>>,

@@ -17,6 +17,7 @@ use crate::signature::spirv::{Import, Module};
 
 /// A note on an image that was packaged, or the reason why it was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Note {
     /// Which of the images, counted from 0 in the order they were given.
     pub image: usize,

@@ -54,7 +54,7 @@ impl SpecConstantDescriptor {
 
     /// Returns whether it is only padding.
     #[must_use]
-    pub const fn is_padding(self) -> bool {
+    pub(crate) const fn is_padding(self) -> bool {
         self.id == Self::PADDING
     }
 }
@@ -81,6 +81,7 @@ impl Property for Vec<SpecConstantDescriptor> {
 
 /// Where a constant lies in the blobs of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SpecConstantLayout {
     /// Its first byte.
     pub start: usize,

@@ -10,7 +10,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 /// Encodes `bytes` as text: 4 characters for 3 bytes, 3 for 2, 2 for 1.
 #[must_use]
-pub fn encode(bytes: &[u8]) -> String {
+pub(super) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity((bytes.len() * 4).div_ceil(3));
     for group in bytes.chunks(3) {
         let mut bits = 0u32;
@@ -27,7 +27,7 @@ pub fn encode(bytes: &[u8]) -> String {
 /// Decodes `text`. Returns `None` if it has a character outside the alphabet, or a length that no encoding
 /// has (4n + 1).
 #[must_use]
-pub fn decode(text: &str) -> Option<Vec<u8>> {
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     if text.len() % 4 == 1 {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Property sets: ordered, typed key/value records, the metadata of everything in a SYCLBIN file.
 
-pub mod base64;
+mod base64;
 pub mod key;
 pub mod set;
 mod text;

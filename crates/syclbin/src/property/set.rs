@@ -56,7 +56,6 @@ pub const DECLARATIONS: &str = "SYCLBIN-RS/kernel declarations";
 /// Structs and enumerations that kernels take, with the offset of each member. The key is the qualified
 /// name in C++. The value is a byte array of UTF-8 text, such as
 /// `struct Pair { int a[2]; /* 0 */ int b; /* 8 */ } /* size 12, align 4 */`.
-/// See [`signature::definition`](crate::signature::definition).
 ///
 /// This project defines this set too.
 pub const LAYOUTS: &str = "SYCLBIN-RS/struct layouts";

@@ -12,6 +12,7 @@ const MAX_WORDS: usize = 16;
 
 /// A kernel of a PTX text (`.entry`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kernel {
     /// Its name.
     pub name: String,
@@ -36,6 +37,7 @@ pub struct Kernel {
 
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parameter {
     /// Its name, unless a compiler made it up.
     pub name: Option<String>,
@@ -49,6 +51,7 @@ pub struct Parameter {
 
 /// Where a parameter lies among all parameters of a kernel, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParameterLayout {
     /// Its first byte.
     pub offset: u64,
@@ -89,6 +92,7 @@ pub enum Passed {
 
 /// A kind of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// `.u`: compilers write it for signed integers as well.
     Unsigned,
@@ -102,6 +106,7 @@ pub enum Kind {
 
 /// What a pointer points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Space {
     /// Memory of the device.
     Global,

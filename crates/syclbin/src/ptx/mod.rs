@@ -53,6 +53,7 @@ const SCRATCH: &[u8] = b"__sycl_dynamicLocalMemoryPlaceholder_GV";
 
 /// The content of a PTX text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Module {
     /// The version of PTX it is written in.
     pub version: Version,

@@ -15,6 +15,7 @@ pub struct Target {
 
 /// A restriction of where code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Suffix {
     /// `a`: only on GPUs of exactly that number.
     Architecture,
@@ -93,7 +94,7 @@ impl Target {
     /// Returns the first version of PTX that has this target, or `None` for targets that this crate does not
     /// know.
     #[must_use]
-    pub const fn first_version(self) -> Option<Version> {
+    pub(crate) const fn first_version(self) -> Option<Version> {
         let (major, minor) = match self.number {
             50 => (4, 0),
             52 => (4, 1),

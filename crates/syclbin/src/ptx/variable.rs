@@ -8,6 +8,7 @@ use super::tokens::{Tokens, number, text};
 
 /// A variable of a PTX text that others can find by its name (`.visible`).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Variable {
     /// Its name.
     pub name: String,

@@ -1,8 +1,8 @@
 //! The records on disk, by the names the specifications give them. All numbers are little-endian.
 
-pub mod offload_binary;
-pub mod v1;
-pub mod v2;
+pub(crate) mod offload_binary;
+pub(crate) mod v1;
+pub(crate) mod v2;
 
 use alloc::string::String;
 

@@ -10,23 +10,23 @@ use crate::error::{Error, ErrorKind};
 /// The first bytes.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// Bytes of the header in versions 1 and 2.
-pub const HEADER_SIZE: usize = 32;
+pub(crate) const HEADER_SIZE: usize = 32;
 /// Bytes of the header in version 3.
-pub const HEADER_SIZE_V3: usize = 40;
+pub(crate) const HEADER_SIZE_V3: usize = 40;
 
 /// The header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(crate) struct Header {
     /// 1, 2 or 3.
-    pub version: u32,
+    pub(crate) version: u32,
     /// Bytes of the whole, a multiple of 8.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Where the entries start.
-    pub entry_offset: u64,
+    pub(crate) entry_offset: u64,
     /// Version 1: bytes of the one entry. Later: the number of entries.
-    pub entry_size_or_count: u64,
+    pub(crate) entry_size_or_count: u64,
     /// Version 3: bytes of the whole when it is not compressed, 0 if it is not. Earlier: 0.
-    pub inflated_size: u64,
+    pub(crate) inflated_size: u64,
 }
 
 impl Header {
@@ -77,26 +77,26 @@ impl Header {
 
 /// What an OffloadBinary says of one image. All offsets count from the start of the OffloadBinary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// What the image is.
-    pub image_kind: u16,
+    pub(crate) image_kind: u16,
     /// The offloading model it is for.
-    pub offload_kind: u16,
+    pub(crate) offload_kind: u16,
     /// Flags; none is defined for images.
-    pub flags: u32,
+    pub(crate) flags: u32,
     /// Where the string entries start.
-    pub string_offset: u64,
+    pub(crate) string_offset: u64,
     /// How many key/value strings there are.
-    pub string_count: u64,
+    pub(crate) string_count: u64,
     /// Where the image starts.
-    pub image_offset: u64,
+    pub(crate) image_offset: u64,
     /// Bytes of the image.
-    pub image_size: u64,
+    pub(crate) image_size: u64,
 }
 
 impl Entry {
     /// Bytes on disk.
-    pub const SIZE: usize = 40;
+    pub(crate) const SIZE: usize = 40;
     pub(crate) const RECORD: &'static str = "OffloadBinary entry";
 
     #[inline]
@@ -130,19 +130,19 @@ impl Entry {
 
 /// Where one key/value string lies. Offsets count from the start of the OffloadBinary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StringEntry {
+pub(crate) struct StringEntry {
     /// Where the key starts, which a NUL ends.
-    pub key_offset: u64,
+    pub(crate) key_offset: u64,
     /// Where the value starts.
-    pub value_offset: u64,
+    pub(crate) value_offset: u64,
     /// Bytes of the value. Absent in version 1, where a NUL ends the value.
-    pub value_size: Option<u64>,
+    pub(crate) value_size: Option<u64>,
 }
 
 impl StringEntry {
     /// Returns its bytes on disk in an OffloadBinary of this version.
     #[must_use]
-    pub const fn size(version: u32) -> usize {
+    pub(crate) const fn size(version: u32) -> usize {
         if version == 1 { 16 } else { 24 }
     }
 

@@ -8,30 +8,30 @@ use crate::error::{Error, ErrorKind};
 /// The first bytes of a bare file: the number 0x53594249.
 pub const MAGIC: [u8; 4] = 0x5359_4249u32.to_le_bytes();
 /// The version this module describes.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// The first record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FileHeader {
+pub(crate) struct FileHeader {
     /// How many [`AbstractModuleHeader`]s follow.
-    pub abstract_module_count: u32,
+    pub(crate) abstract_module_count: u32,
     /// How many IR [`ImageHeader`]s follow those, of all abstract modules together.
-    pub ir_module_count: u32,
+    pub(crate) ir_module_count: u32,
     /// How many native [`ImageHeader`]s follow those.
-    pub native_device_code_image_count: u32,
+    pub(crate) native_device_code_image_count: u32,
     /// Bytes of the metadata table, which follows the headers.
-    pub metadata_byte_table_size: u64,
+    pub(crate) metadata_byte_table_size: u64,
     /// Bytes of the binary table, which follows the metadata table at the next multiple of 8.
-    pub binary_byte_table_size: u64,
+    pub(crate) binary_byte_table_size: u64,
     /// Where the global metadata starts, in the metadata table.
-    pub global_metadata_offset: u64,
+    pub(crate) global_metadata_offset: u64,
     /// Bytes of the global metadata.
-    pub global_metadata_size: u64,
+    pub(crate) global_metadata_size: u64,
 }
 
 impl FileHeader {
     /// Bytes on disk.
-    pub const SIZE: usize = 56;
+    pub(crate) const SIZE: usize = 56;
 
     #[inline]
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
@@ -87,24 +87,24 @@ impl FileHeader {
 
 /// The header of an abstract module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AbstractModuleHeader {
+pub(crate) struct AbstractModuleHeader {
     /// Where its metadata starts, in the metadata table.
-    pub metadata_offset: u64,
+    pub(crate) metadata_offset: u64,
     /// Bytes of its metadata.
-    pub metadata_size: u64,
+    pub(crate) metadata_size: u64,
     /// How many IR images it has.
-    pub ir_module_count: u32,
+    pub(crate) ir_module_count: u32,
     /// The first of them, in the array of all.
-    pub ir_module_index: u32,
+    pub(crate) ir_module_index: u32,
     /// How many native images it has.
-    pub native_device_code_image_count: u32,
+    pub(crate) native_device_code_image_count: u32,
     /// The first of them, in the array of all.
-    pub native_device_code_image_index: u32,
+    pub(crate) native_device_code_image_index: u32,
 }
 
 impl AbstractModuleHeader {
     /// Bytes on disk.
-    pub const SIZE: usize = 32;
+    pub(crate) const SIZE: usize = 32;
 
     #[inline]
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
@@ -135,20 +135,20 @@ impl AbstractModuleHeader {
 
 /// The header of an IR module or a native device code image: both have the same fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ImageHeader {
+pub(crate) struct ImageHeader {
     /// Where its metadata starts, in the metadata table.
-    pub metadata_offset: u64,
+    pub(crate) metadata_offset: u64,
     /// Bytes of its metadata.
-    pub metadata_size: u64,
+    pub(crate) metadata_size: u64,
     /// Where its code starts, in the binary table.
-    pub raw_offset: u64,
+    pub(crate) raw_offset: u64,
     /// Bytes of its code.
-    pub raw_size: u64,
+    pub(crate) raw_size: u64,
 }
 
 impl ImageHeader {
     /// Bytes on disk.
-    pub const SIZE: usize = 32;
+    pub(crate) const SIZE: usize = 32;
 
     #[inline]
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {

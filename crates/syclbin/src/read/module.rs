@@ -52,7 +52,7 @@ impl<'a> AbstractModule<'_, 'a> {
 
     /// Returns how many IR images and how many native images it has.
     #[must_use]
-    pub fn image_counts(&self) -> (usize, usize) {
+    pub(crate) fn image_counts(&self) -> (usize, usize) {
         match &self.parts {
             Parts::V1(_, module) => (module.ir.len(), module.native.len()),
             Parts::V2(module) => (module.ir.len(), module.native.len()),

@@ -1,4 +1,4 @@
-//! Structs and enumerations that C++ described: recorded [definitions](super::definition), resolved
+//! Structs and enumerations that C++ described: recorded definitions, resolved
 //! to [`Layouts`] when a kernel takes one.
 
 use alloc::boxed::Box;

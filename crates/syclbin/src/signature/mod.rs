@@ -2,8 +2,8 @@
 //!
 //! Four sources are merged, each for what it knows best:
 //!
-//! 1. the recorded C++ [declaration] (set [`DECLARATIONS`](crate::property::set::DECLARATIONS)): names
-//!    and signed or unsigned; and the recorded [definitions](definition) of the structs and
+//! 1. the recorded C++ [declaration](Declaration) (set [`DECLARATIONS`](crate::property::set::DECLARATIONS)): names
+//!    and signed or unsigned; and the recorded definitions of the structs and
 //!    enumerations it names (set [`LAYOUTS`](crate::property::set::LAYOUTS)),
 //! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
 //! 3. the code. SPIR-V: what is really passed, the layout of structs, and which pointers are never
@@ -21,17 +21,17 @@
 mod code;
 mod code_types;
 mod cpp;
-pub mod debug_info;
-pub mod declaration;
-pub mod definition;
+pub(crate) mod debug_info;
+mod declaration;
+pub(crate) mod definition;
 mod described;
 mod entry;
 mod kernel;
-pub mod mangled;
+pub(crate) mod mangled;
 mod memory_map;
 mod merge;
-mod record;
-pub mod spirv;
+pub(crate) mod record;
+pub(crate) mod spirv;
 mod types;
 mod variables;
 
@@ -39,6 +39,7 @@ use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -46,18 +47,18 @@ use crate::error::Error;
 use crate::model::Syclbin;
 use code::Code;
 use code_types::Meanings;
-use declaration::Declaration;
+pub use declaration::{Declaration, DeclaredParameter};
 use described::{Described, Names};
 use kernel::kernel;
-use mangled::KernelName;
+pub use mangled::KernelName;
 use merge::Sources;
-pub use record::{record, record_layouts, record_variables};
 pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use variables::Variables;
 pub use variables::{DeviceGlobal, SpecializationConstant};
 
 /// All kernels of a file, the structs they take, and the variables that a host can reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Signatures {
     /// The kernels in the file's order, each symbol once.
     pub kernels: Vec<KernelSignature>,
@@ -71,6 +72,7 @@ pub struct Signatures {
 
 /// A kernel: what it is called and what it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KernelSignature {
     /// The symbol in the image.
     pub symbol: String,
@@ -87,6 +89,7 @@ pub struct KernelSignature {
 
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parameter {
     /// The name in C++; `None` where the file does not have it.
     pub name: Option<String>,
@@ -101,6 +104,35 @@ pub struct Parameter {
     /// Its arguments in the code, in order. An accessor has four (pointer, range of access, range of the
     /// memory, id); all other parameters have one.
     pub arguments: Vec<Argument>,
+}
+
+impl KernelSignature {
+    /// Creates the signature of a kernel of which only the symbol and the parameters are known.
+    #[must_use]
+    pub fn new(symbol: impl Into<String>, parameters: Result<Vec<Parameter>, Unsupported>) -> Self {
+        let symbol = symbol.into();
+        Self {
+            name: mangled::parse(&symbol),
+            symbol,
+            declaration: None,
+            parameters,
+            required_local_size: None,
+        }
+    }
+}
+
+impl Parameter {
+    /// Creates an unnamed parameter that is one argument of the code.
+    #[must_use]
+    pub fn new(ty: Type) -> Self {
+        Self {
+            name: None,
+            ty,
+            sign_known: true,
+            align: None,
+            arguments: vec![Argument::Passed],
+        }
+    }
 }
 
 /// An argument of the code.

@@ -9,6 +9,9 @@ use alloc::vec::Vec;
 use super::definition::split_array;
 
 /// What is passed for a parameter.
+///
+/// The enums of types are exhaustive, because generated code depends on every variant. A new variant is a new
+/// major version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
     /// A number.

@@ -45,6 +45,7 @@ impl fmt::Display for Severity {
 
 /// Something that was found in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use syclbin::__private::debug_info::{self, Described};
+use syclbin::__private::spirv::Module;
 use syclbin::Syclbin;
-use syclbin::signature::debug_info::{self, Described};
-use syclbin::signature::mangled::KernelName;
-use syclbin::signature::spirv::Module;
+use syclbin::signature::KernelName;
 use syclbin::signature::{self, Argument, Signatures};
 
 fn path(name: &str) -> PathBuf {
@@ -30,9 +30,9 @@ fn recorded(name: &str) -> Syclbin<'static> {
     let mut file = file(name);
     let described = describe(&file);
     let module = &mut file.modules[0];
-    signature::record(module, &described.declarations);
-    signature::record_variables(module, &described.variables);
-    signature::record_layouts(module, described.definitions.values());
+    syclbin::__private::record(module, &described.declarations);
+    syclbin::__private::record_variables(module, &described.variables);
+    syclbin::__private::record_layouts(module, described.definitions.values());
     file
 }
 

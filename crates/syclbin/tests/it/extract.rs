@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use object::write::{Object, StandardSegment};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
+use syclbin::__private::spirv::Module;
 use syclbin::extract::{DeviceImage, OffloadKind, images, package};
 use syclbin::offload;
 use syclbin::property::set;
-use syclbin::signature::spirv::Module;
 use syclbin::{
     AbstractModule, Container, Content, Image, ImageKind, IrType, State, Syclbin, Value, read,
     write,

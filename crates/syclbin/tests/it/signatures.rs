@@ -1,7 +1,7 @@
 //! Recorded declarations and layouts: what they mean together, and what happens where they do not fit.
 
+use syclbin::__private::Definition;
 use syclbin::property::set;
-use syclbin::signature::definition::Definition;
 use syclbin::signature::{self, Element, Pointee, Scalar, Signatures, Type};
 use syclbin::{AbstractModule, State, Syclbin, Value};
 

@@ -12,11 +12,11 @@ fn read(bytes: &[u8]) -> Signatures {
 /// `ns::name: type`, `?` for an unknown sign, or the reason.
 fn text(
     file: &Signatures,
-    name: Option<&signature::mangled::KernelName>,
+    name: Option<&signature::KernelName>,
     ty: &Result<signature::Element, signature::Unsupported>,
     sign_known: bool,
 ) -> String {
-    let name = name.map_or("-".into(), signature::mangled::KernelName::qualified);
+    let name = name.map_or("-".into(), signature::KernelName::qualified);
     match ty {
         Ok(signature::Element::Struct(id)) => format!("{name}: {}", file.layouts.describe(*id)),
         Ok(ty) => {

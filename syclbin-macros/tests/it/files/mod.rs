@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use syclbin::__private::Definition;
 use syclbin::metadata::{
     DeviceGlobal, SpecConstantDescriptor, SpecializationConstants, WorkGroupSize,
 };
 use syclbin::metadata::{Dimensions, Property};
 use syclbin::property::{key, set};
-use syclbin::signature::declaration::Declaration;
-use syclbin::signature::definition::Definition;
-use syclbin::{AbstractModule, Container, State, Syclbin, signature};
+use syclbin::signature::Declaration;
+use syclbin::{AbstractModule, Container, State, Syclbin};
 
 /// Puts all of them into `folder`.
 pub(super) fn write_all(folder: &Path) {
@@ -59,7 +59,7 @@ impl Module {
     fn kernel(mut self, symbol: &str, declaration: &str) -> Self {
         self = self.bare_kernel(symbol);
         let parsed = Declaration::parse(declaration).unwrap();
-        signature::record(&mut self.made, [(&symbol.to_owned(), &parsed)]);
+        syclbin::__private::record(&mut self.made, [(&symbol.to_owned(), &parsed)]);
         self
     }
 
@@ -81,7 +81,7 @@ impl Module {
     fn layouts(mut self, definitions: &[&str]) -> Self {
         let parsed = definitions.iter().map(|text| Definition::parse(text));
         let parsed: Vec<_> = parsed.map(Option::unwrap).collect();
-        signature::record_layouts(&mut self.made, &parsed);
+        syclbin::__private::record_layouts(&mut self.made, &parsed);
         self
     }
 
@@ -126,7 +126,7 @@ impl Module {
 
     fn finish(mut self) -> AbstractModule<'static> {
         self.constants.write(&mut self.made.metadata);
-        signature::record_variables(&mut self.made, &self.variables);
+        syclbin::__private::record_variables(&mut self.made, &self.variables);
         self.made
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use syclbin::signature::mangled;
+use syclbin::__private::mangled;
 
 /// The extension of devices that have a function for failed asserts.
 pub(super) const ASSERT: &str = "cl_intel_devicelib_assert";

@@ -15,7 +15,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::signature::spirv::{ASSERT_FAIL, Import};
+use syclbin::__private::spirv::{ASSERT_FAIL, Import};
 
 use crate::load::device_code::Code;
 use crate::load::files::{Files, ImageIndex};

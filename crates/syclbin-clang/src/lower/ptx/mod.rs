@@ -21,9 +21,9 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syclbin::__private::mangled;
 use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 use syclbin::ptx::constant_variable;
-use syclbin::signature::mangled;
 
 use super::calls::shown;
 use super::{Lowered, Refusal};

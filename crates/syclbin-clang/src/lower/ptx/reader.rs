@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use syclbin::signature::spirv::Import;
+use syclbin::__private::spirv::Import;
 
 use super::text::{Declaration, Variable};
 

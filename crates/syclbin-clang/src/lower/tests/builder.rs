@@ -1,6 +1,6 @@
 //! Small modules that read specialization constants.
 
-use syclbin::signature::spirv;
+use syclbin::__private::spirv;
 
 use super::is_lowered;
 use crate::lower::words::{

@@ -1,7 +1,7 @@
 //! Constants that are lowered.
 
+use syclbin::__private::spirv;
 use syclbin::metadata::SpecConstantDescriptor;
-use syclbin::signature::spirv;
 
 use super::builder::{
     BOOL, BYTE, Builder, GENERIC, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local,

@@ -2,8 +2,8 @@ mod builder;
 mod lowered;
 mod refused;
 
+use syclbin::__private::spirv::{self, Import};
 use syclbin::metadata::SpecConstantDescriptor;
-use syclbin::signature::spirv::{self, Import};
 
 use super::words::Module;
 

@@ -1,6 +1,6 @@
 //! Constants that cannot be lowered, and damaged modules.
 
-use syclbin::signature::spirv::Import;
+use syclbin::__private::spirv::Import;
 
 use super::builder::{
     BYTE, Builder, CROSS_WORKGROUP, FIRST, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local,

@@ -24,6 +24,7 @@ const MAX_DEPTH: usize = 64;
 
 /// What a symbol says of its kernel or variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KernelName {
     /// The namespaces (and classes) around it, outermost first.
     pub path: Vec<String>,

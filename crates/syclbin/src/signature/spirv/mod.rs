@@ -8,8 +8,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 pub(crate) mod types;
-#[doc(hidden)]
-pub mod words;
+pub(crate) mod words;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;

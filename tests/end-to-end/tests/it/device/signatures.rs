@@ -1,7 +1,7 @@
 //! Signatures of real kernels, one of each kind of parameter, held against the C++ source.
 
 use syclbin::property::set;
-use syclbin::signature::mangled::KernelName;
+use syclbin::signature::KernelName;
 use syclbin::signature::{self, Argument, Element, Parameter, Signatures};
 
 const KINDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/kinds.syclbin"));
@@ -45,7 +45,7 @@ fn parameters(file: &Signatures, name: &str) -> Vec<String> {
         let found = kernel
             .name
             .as_ref()
-            .map(syclbin::signature::mangled::KernelName::qualified);
+            .map(syclbin::signature::KernelName::qualified);
         found.as_deref() == Some(name)
     });
     let kernel = kernel.unwrap_or_else(|| panic!("no {name}"));
