@@ -11,6 +11,7 @@ use std::task::{Poll, Waker};
 use crate::backend::argument::{Argument, Arguments, Values};
 use crate::backend::dispatch::memory::Memory as AnyMemory;
 use crate::backend::failure::{BuildError, Failure, NoView, Unstarted};
+use crate::backend::library_error::LibraryError;
 use crate::backend::reach::Reach;
 use crate::backend::slice::Region;
 use crate::backend::slot::Slot;
@@ -205,8 +206,8 @@ impl Library {
     /// # Errors
     ///
     /// Always.
-    pub(crate) fn load() -> Result<&'static Self, String> {
-        Err("this program is built without feature `cuda` of syclbin-rt".to_owned())
+    pub(crate) fn load() -> Result<&'static Self, LibraryError> {
+        Err(LibraryError::WithoutCuda)
     }
 }
 

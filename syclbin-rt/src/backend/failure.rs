@@ -11,6 +11,11 @@ pub(crate) enum Failure {
     Driver { call: &'static str, code: Code },
     /// The driver was not asked.
     Rejected(Rejection),
+    /// The driver lacks a function, which exists since the version `needs` or is of that extension.
+    Missing {
+        function: &'static str,
+        needs: &'static str,
+    },
 }
 
 /// The code that a driver call returned.
@@ -33,6 +38,9 @@ pub(crate) enum Rejection {
     /// A region is not inside its memory.
     #[error("{0} takes nothing beyond the end of the memory")]
     OutOfBounds(&'static str),
+    /// A call for memory with an address or for memory as an object got the other kind.
+    #[error("{0} does not take this kind of memory")]
+    Unsuitable(&'static str),
     /// The address of a view is not aligned for its elements.
     #[error("the address of the memory is not aligned for its elements")]
     Unaligned,
@@ -116,11 +124,16 @@ impl Failure {
         Self::Rejected(Rejection::Foreign(call))
     }
 
+    /// Creates the failure of `call` for the wrong kind of memory.
+    pub(in crate::backend) const fn unsuitable(call: &'static str) -> Self {
+        Self::Rejected(Rejection::Unsuitable(call))
+    }
+
     /// Returns the driver's code, if the driver was asked.
     pub(crate) fn code(self) -> Option<Code> {
         match self {
             Self::Driver { code, .. } => Some(code),
-            Self::Rejected(_) => None,
+            Self::Rejected(_) | Self::Missing { .. } => None,
         }
     }
 
@@ -163,6 +176,9 @@ impl fmt::Display for Failure {
                 write!(f, "{call} failed with {} ({})", code.name(), code.number())
             }
             Self::Rejected(rejection) => rejection.fmt(f),
+            Self::Missing { function, needs } => {
+                write!(f, "the driver has no {function}, which needs {needs}")
+            }
         }
     }
 }

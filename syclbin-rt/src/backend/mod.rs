@@ -19,6 +19,7 @@ pub(crate) mod opencl;
 pub(crate) mod argument;
 pub(crate) mod dispatch;
 pub(crate) mod failure;
+pub(crate) mod library_error;
 pub(crate) mod mapping;
 pub(crate) mod pattern;
 pub(crate) mod pointer;

@@ -5,9 +5,11 @@
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
+use crate::backend::library_error::LibraryError;
+use crate::device::best;
 use crate::device::driver_libraries::{self, LibraryLookup};
 use crate::device::facts::Facts;
-use crate::device::selector::{self, Selector, Term};
+use crate::device::selector::{Selector, Term};
 use crate::device::{Device, DeviceChoice};
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::coverage::Coverage;
@@ -46,14 +48,14 @@ impl Discovery {
     /// Chooses the best device that `file` has code for; without a file, the best of all.
     pub(crate) fn best(mut self, file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
         let is_whole = |fits: &[(&Facts, Coverage)]| {
-            let best = selector::best(fits).and_then(|best| fits.get(best));
+            let best = best::best(fits).and_then(|best| fits.get(best));
             best.is_some_and(|(_, fit)| *fit == Coverage::Whole)
         };
         if !is_whole(&self.fits(file)) {
             self.add_installed();
         }
         let fits = self.fits(file);
-        let Some(chosen) = selector::best(&fits) else {
+        let Some(chosen) = best::best(&fits) else {
             return Err(match file {
                 Some(_) if !self.devices.is_empty() => self.unfit(&fits),
                 _ => self.no_device(),
@@ -63,10 +65,10 @@ impl Discovery {
             let device = self.devices.get(index)?;
             Some(format!("{device}: {}", why.reason()?))
         };
-        let skipped: Vec<String> = (selector::skipped(&fits, chosen).into_iter())
+        let skipped: Vec<String> = (best::skipped(&fits, chosen).into_iter())
             .filter_map(|index| name(index, &fits.get(index)?.1))
             .collect();
-        let reason = selector::reason(&fits, chosen);
+        let reason = best::reason(&fits, chosen);
         let Some(device) = self.devices.get(chosen).cloned() else {
             return Err(self.no_device());
         };
@@ -188,11 +190,11 @@ impl Discovery {
     }
 
     fn add(&mut self, lookup: LibraryLookup) {
-        let found = lookup.library.and_then(|library| {
+        let devices = lookup.library.and_then(|library| {
             let devices = library.devices();
-            devices.map_err(|failure| failure.to_string())
+            devices.map_err(|failure| LibraryError::Driver(failure).into())
         });
-        let outcome = match found {
+        let outcome = match devices {
             Ok(devices) if devices.is_empty() => "no devices".to_owned(),
             Ok(devices) => {
                 let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
@@ -210,7 +212,7 @@ impl Discovery {
                 }
                 described.join("; ")
             }
-            Err(reason) => reason,
+            Err(error) => error.to_string(),
         };
         let tried = format!("{}: {outcome}", lookup.name);
         log::debug(format_args!("looked for devices in {tried}"));

@@ -30,15 +30,20 @@ impl Device {
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
         let checked = match self.depth() {
             ..DEEPEST => check(how, self.facts()),
-            _ => Err(format!("parts of parts are at most {DEEPEST} deep")),
+            _ => Err(Indivisible::TooDeep),
         };
-        checked.map_err(|reason| ErrorKind::Partition {
-            device: self.to_string(),
-            reason,
-        })?;
+        checked.map_err(|reason| self.indivisible(&reason))?;
         let parts = self.driver_device().partition(how);
         let parts = parts.map_err(|failure| Error::driver(failure, "dividing", self))?;
         Ok(parts.into_iter().map(Self::new).collect())
+    }
+
+    fn indivisible(&self, reason: &Indivisible) -> Error {
+        ErrorKind::Partition {
+            device: self.to_string(),
+            reason: reason.to_string(),
+        }
+        .into()
     }
 
     /// Returns how many times the device was divided.
@@ -69,11 +74,29 @@ impl Device {
         let parts = self.partition(how)?;
         let there_are = parts.len();
         parts.into_iter().nth(number).ok_or_else(|| {
-            let reason = format!("it has {there_are} parts, counted from 0, and no part {number}");
-            let device = self.to_string();
-            ErrorKind::Partition { device, reason }.into()
+            let reason = Indivisible::NoPart { there_are, number };
+            self.indivisible(&reason)
         })
     }
+}
+
+/// The reason why a device cannot be divided in some way.
+#[derive(Debug, thiserror::Error)]
+enum Indivisible {
+    #[error("parts of parts are at most {DEEPEST} deep")]
+    TooDeep,
+    #[error("it has {there_are} parts, counted from 0, and no part {number}")]
+    NoPart { there_are: usize, number: usize },
+    #[error("a part has to have compute units")]
+    NoUnits,
+    #[error("its driver divides no devices")]
+    Whole,
+    #[error("its driver does not do it like this, but {}", .0.join(", "))]
+    OtherWays(Vec<&'static str>),
+    #[error("that takes {units} compute units, and it has {there_are}")]
+    FewUnits { units: u64, there_are: u32 },
+    #[error("its driver makes at most {max} parts, not {parts}")]
+    FewParts { parts: usize, max: u32 },
 }
 
 /// The limit on dividing parts again. Each list of parts stays in memory.
@@ -87,15 +110,15 @@ fn can(facts: &Facts, by: Affinity) -> bool {
 ///
 /// # Errors
 ///
-/// Says in words why not.
-fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
+/// When it cannot.
+fn check(how: Partition<'_>, facts: &Facts) -> Result<(), Indivisible> {
     let has = &facts.partitions;
     let (able, parts, units) = match how {
         Partition::Equally(0) | Partition::Counts([]) | Partition::Units([]) => {
-            return Err("a part has to have compute units".to_owned());
+            return Err(Indivisible::NoUnits);
         }
         Partition::Counts(counts) if counts.contains(&0) => {
-            return Err("a part has to have compute units".to_owned());
+            return Err(Indivisible::NoUnits);
         }
         Partition::Equally(units) => (has.equally, 1, u64::from(units)),
         Partition::Counts(counts) => {
@@ -119,25 +142,22 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
             ways.extend(has.then_some(way));
         }
         return Err(if ways.is_empty() {
-            "its driver divides no devices".to_owned()
+            Indivisible::Whole
         } else {
-            format!(
-                "its driver does not do it like this, but {}",
-                ways.join(", ")
-            )
+            Indivisible::OtherWays(ways)
         });
     }
     if units > u64::from(facts.compute_units) {
-        return Err(format!(
-            "that takes {units} compute units, and it has {}",
-            facts.compute_units
-        ));
+        return Err(Indivisible::FewUnits {
+            units,
+            there_are: facts.compute_units,
+        });
     }
     if parts > has.max_parts as usize {
-        return Err(format!(
-            "its driver makes at most {} parts, not {parts}",
-            has.max_parts
-        ));
+        return Err(Indivisible::FewParts {
+            parts,
+            max: has.max_parts,
+        });
     }
     Ok(())
 }
@@ -186,11 +206,15 @@ mod tests {
                 "its driver does not do it like this, but equally, by counts",
             ),
         ] {
-            assert_eq!(check(how, &four()), Err(reason.to_owned()), "{how:?}");
+            assert_eq!(
+                check(how, &four()).unwrap_err().to_string(),
+                reason,
+                "{how:?}"
+            );
         }
-        assert_eq!(check(Partition::Counts(&[1, 3]), &four()), Ok(()));
+        assert!(check(Partition::Counts(&[1, 3]), &four()).is_ok());
         let whole = Facts::default();
         let reason = check(Partition::Affinity(Affinity::Next), &whole).unwrap_err();
-        assert_eq!(reason, "its driver divides no devices");
+        assert_eq!(reason.to_string(), "its driver divides no devices");
     }
 }

@@ -1,6 +1,7 @@
 //! Devices: finding and choosing a device never starts work on it.
 
 pub(crate) mod aspects;
+pub(crate) mod best;
 pub(crate) mod discovery;
 mod division;
 pub(crate) mod driver_libraries;
@@ -192,9 +193,9 @@ impl Device {
     /// When the selector does not follow this grammar, when nothing matches, and when the matching device
     /// cannot run kernels of SYCLBIN files. The last two errors list the devices there are.
     pub fn select(selector: &str) -> Result<Self> {
-        let parsed = Selector::parse(selector).map_err(|reason| ErrorKind::Selector {
+        let parsed = Selector::parse(selector).map_err(|error| ErrorKind::Selector {
             selector: selector.to_owned(),
-            reason,
+            reason: error.to_string(),
         })?;
         Discovery::of_system().select(selector, &parsed)
     }

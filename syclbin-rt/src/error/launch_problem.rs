@@ -1,7 +1,7 @@
 //! Problems of a launch, detected before the driver sees it.
 
 use crate::contract::broken::Broken;
-use crate::error::join;
+use crate::error::kind::join;
 
 /// The reason why a launch was refused. Sizes are in SYCL's order: the last dimension varies fastest.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -164,7 +164,7 @@ pub(crate) fn connect(
     program: &Program,
     metadata: &ModuleMetadata,
     variables: &mut Vec<Variable>,
-) -> std::result::Result<(), ConnectError> {
+) -> Result<(), ConnectError> {
     // A program that fails halfway has no variables, so only complete programs count.
     let mut connected = variables.clone();
     // These are maps because a hostile file may have a hundred thousand variables.

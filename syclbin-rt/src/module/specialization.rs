@@ -61,7 +61,7 @@ pub(crate) fn settings(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
     spirv: &[u8],
-) -> std::result::Result<Vec<Setting>, Malformed> {
+) -> Result<Vec<Setting>, Malformed> {
     let layout = constants.layout()?;
     let ids = spec_ids(spirv);
     let mut settings = Vec::new();
@@ -87,7 +87,7 @@ pub(crate) fn settings(
 pub(crate) fn variables(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
-) -> std::result::Result<Vec<(String, Vec<u8>)>, Malformed> {
+) -> Result<Vec<(String, Vec<u8>)>, Malformed> {
     let layout = constants.layout()?;
     let variable = |(name, place): (&str, &SpecConstantLayout)| {
         let value = in_force(values, constants, name, place)?;

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use crate::backend::dispatch::{each, either};
 use crate::backend::failure::Failure;
+use crate::backend::library_error::LibraryError;
 use crate::backend::{cuda, opencl};
 use crate::device::facts::Facts;
 use crate::device::partition::{PartPosition, Partition};
@@ -25,8 +26,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Says in words why it does not load or is not an OpenCL library.
-    pub(crate) fn opencl(name: &OsStr) -> Result<Self, String> {
+    /// When it does not load or is not an OpenCL library.
+    pub(crate) fn opencl(name: &OsStr) -> Result<Self, LibraryError> {
         opencl::Library::load(name).map(Self::OpenCl)
     }
 
@@ -34,8 +35,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Says in words that there is none, or that it is too old.
-    pub(crate) fn cuda() -> Result<Self, String> {
+    /// When there is none, and when it is too old.
+    pub(crate) fn cuda() -> Result<Self, LibraryError> {
         cuda::Library::load().map(Self::Cuda)
     }
 

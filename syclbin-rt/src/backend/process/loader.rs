@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 
 use libloading::Library;
 
+use crate::backend::library_error::LibraryError;
+
 /// Loads the library called `name` (a path, or a file name for the system to find).
 ///
 /// It is never unloaded: drivers have their own threads that run its code.
@@ -16,11 +18,14 @@ use libloading::Library;
 /// # Safety
 ///
 /// The initializers of the library must be sound to run.
-pub(in crate::backend) unsafe fn load(name: &OsStr) -> Result<&'static Library, String> {
+pub(in crate::backend) unsafe fn load(name: &OsStr) -> Result<&'static Library, LibraryError> {
     // SAFETY: the caller vouches for the initializers.
     match unsafe { Library::new(name) } {
         Ok(library) => Ok(Box::leak(Box::new(library))),
-        Err(error) => Err(reason(&name.to_string_lossy(), &error)),
+        Err(error) => Err(LibraryError::NotLoaded(reason(
+            &name.to_string_lossy(),
+            &error,
+        ))),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::backend::cuda::check;
 use crate::backend::cuda::device::DriverDevice;
 use crate::backend::cuda::errors::NO_DEVICE;
 use crate::backend::cuda::sys::Functions;
+use crate::backend::library_error::LibraryError;
 use crate::backend::process::gate::{self, Passage, Stage};
 use crate::backend::process::loader;
 
@@ -39,9 +40,9 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Says in words that there is no driver, or why this crate cannot use it. The failure is not remembered: a
+    /// When there is no driver, or this crate cannot use it. The failure is not remembered: a
     /// driver may be installed later.
-    pub(crate) fn load() -> Result<&'static Self, String> {
+    pub(crate) fn load() -> Result<&'static Self, LibraryError> {
         let _passage = Passage::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = *loaded {
@@ -50,19 +51,17 @@ impl Library {
         let (name, library) = find()?;
         // SAFETY: its functions have the types of CUDA's header: the system vouches that a library of
         // this name is NVIDIA's driver.
-        let functions = unsafe { Functions::load(library) }.map_err(|missing| too_old(&missing))?;
+        let functions = unsafe { Functions::load(library) }.map_err(LibraryError::TooOld)?;
         // SAFETY: 0 is the only flag there is.
         let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
-            code => check("cuInit", code)
-                .map(|()| true)
-                .map_err(|failure| failure.to_string())?,
+            code => check("cuInit", code).map(|()| true)?,
         };
         gate::close_at_exit(std::ptr::null::<Self>(), Stage::Loaded);
         let mut version = 0;
         // SAFETY: one number is written.
         let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
-        check("cuDriverGetVersion", code).map_err(|failure| failure.to_string())?;
+        check("cuDriverGetVersion", code)?;
         let library: &'static Self = Box::leak(Box::new(Self {
             name,
             functions,
@@ -79,25 +78,20 @@ impl Library {
 ///
 /// # Errors
 ///
-/// Says in words why it does not load by any name.
-fn find() -> Result<(&'static str, &'static libloading::Library), String> {
+/// When it does not load by any name.
+fn find() -> Result<(&'static str, &'static libloading::Library), LibraryError> {
     let mut first = None;
     for name in NAMES {
         // SAFETY: loading runs the initializers of the library. That it is NVIDIA's driver is taken
         // on trust from the system.
         match unsafe { loader::load(OsStr::new(name)) } {
             Ok(library) => return Ok((name, library)),
-            Err(reason) => first.get_or_insert_with(|| format!("cannot load {name}: {reason}")),
+            Err(error) => first.get_or_insert((*name, error.to_string())),
         };
     }
     // The driver installs the first name, so that problem is the one to solve.
-    let problem = first.unwrap_or_default();
-    Err(format!("{problem}; it comes with NVIDIA's driver"))
-}
-
-fn too_old(missing: &[&str]) -> String {
-    let missing = missing.join(", ");
-    format!("the driver is too old: it has no {missing}; install a newer one")
+    let (name, reason) = first.unwrap_or_default();
+    Err(LibraryError::NoCudaDriver { name, reason })
 }
 
 #[cfg(test)]
@@ -107,7 +101,7 @@ mod tests {
     #[test]
     fn a_driver_that_is_too_old_says_what_it_lacks() {
         assert_eq!(
-            too_old(&["cuGraphCreate", "cuGraphLaunch"]),
+            LibraryError::TooOld(vec!["cuGraphCreate", "cuGraphLaunch"]).to_string(),
             "the driver is too old: it has no cuGraphCreate, cuGraphLaunch; install a newer one"
         );
     }
@@ -119,7 +113,10 @@ mod tests {
                 assert!(library.version > 0);
                 assert!(std::ptr::eq(library, Library::load().unwrap()));
             }
-            Err(reason) => assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}"),
+            Err(error) => {
+                let reason = error.to_string();
+                assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}");
+            }
         }
     }
 }

@@ -209,7 +209,7 @@ fn agreed(
     match (told, known) {
         (Ok(told), Some(known)) if sizes(&told) != sizes(&known) => Err(Failure::cuda(call, code)),
         (Ok(told), _) => Ok(told),
-        (Err(failure), Some(known)) if failure.code() == Some(Code::Cuda(NOT_SUPPORTED)) => {
+        (Err(failure), Some(known)) if is_unsupported(failure) => {
             let mut ends = known.iter().map(|slot| slot.offset.checked_add(slot.size));
             let fit = ends.all(|end| end.is_some_and(|end| end <= MOST));
             fit.then_some(known).ok_or(Failure::cuda(call, code))
@@ -226,19 +226,24 @@ fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
             Some((last, rest)) => last.size == 12 && rest == plain,
             None => false,
         },
-        (Err(failure), _) => failure.code() == Some(Code::Cuda(NOT_SUPPORTED)),
+        (Err(failure), _) => is_unsupported(failure),
         _ => false,
     }
+}
+
+/// Returns whether a driver does not report parameters.
+fn is_unsupported(failure: Failure) -> bool {
+    matches!(failure, Failure::Missing { .. }) || failure.code() == Some(Code::Cuda(NOT_SUPPORTED))
 }
 
 /// Returns the parameters of a kernel according to the driver. Drivers before CUDA 12.4 do not report them.
 fn asked(context: &Context, function: CUfunction) -> Result<Vec<Slot>, Failure> {
     let call = "cuFuncGetParamInfo";
     let functions = context.enter()?;
-    let code = NOT_SUPPORTED;
-    let ask = functions
-        .cuFuncGetParamInfo
-        .ok_or(Failure::cuda(call, code))?;
+    let ask = functions.cuFuncGetParamInfo.ok_or(Failure::Missing {
+        function: call,
+        needs: "a driver of CUDA 12.4",
+    })?;
     let mut parameters = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::cuda::context::Context;
-use crate::backend::cuda::errors::{INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
+use crate::backend::cuda::errors::{INVALID_VALUE, NOT_FOUND};
 use crate::backend::cuda::program::jit::Jit;
 use crate::backend::cuda::program::link::link;
 use crate::backend::cuda::sys::{CUdeviceptr, CUmodule};
@@ -232,9 +232,10 @@ impl Program {
             functions.cuModuleEnumerateFunctions,
             functions.cuFuncGetName,
         ) else {
-            let call = "cuModuleEnumerateFunctions";
-            let code = NOT_SUPPORTED;
-            return Err(Failure::cuda(call, code));
+            return Err(Failure::Missing {
+                function: "cuModuleEnumerateFunctions",
+                needs: "a driver of CUDA 12.4",
+            });
         };
         let mut found = 0;
         // SAFETY: the module is loaded; one number is written.

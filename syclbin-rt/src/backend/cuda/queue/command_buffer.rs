@@ -88,11 +88,14 @@ impl CommandBuffer {
                 ctx: std::ptr::null_mut(),
             };
             self.add(call, |functions, graph, after, count, added| {
-                let add = functions.cuGraphAddKernelNode_v2?;
+                let add = functions.cuGraphAddKernelNode_v2.ok_or(Failure::Missing {
+                    function: "cuGraphAddKernelNode_v2",
+                    needs: "a driver of CUDA 12.0",
+                })?;
                 // SAFETY: graph and kernel are alive and of the current context; there is a pointer for
                 // each parameter, and the driver copies the arguments before it returns (CUDA driver
                 // API, cuGraphAddKernelNode).
-                Some(unsafe { (add.pass())(added, graph, after, count, &raw const node) })
+                Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node) })
             })
         })
     }
@@ -148,7 +151,7 @@ impl CommandBuffer {
             "cuGraphAddMemcpyNode",
             |functions, graph, after, count, added| {
                 // SAFETY: graph and context are alive; both regions are inside of memory of it.
-                Some(unsafe {
+                Ok(unsafe {
                     let add = functions.cuGraphAddMemcpyNode;
                     (add.pass())(added, graph, after, count, &raw const node, context)
                 })
@@ -191,7 +194,7 @@ impl CommandBuffer {
                 "cuGraphAddMemsetNode",
                 |functions, graph, after, count, added| {
                     // SAFETY: graph and context are alive; the step is inside of memory of it.
-                    Some(unsafe {
+                    Ok(unsafe {
                         let add = functions.cuGraphAddMemsetNode;
                         (add.pass())(added, graph, after, count, &raw const node, context)
                     })
@@ -211,7 +214,7 @@ impl CommandBuffer {
             *const CUgraphNode,
             usize,
             *mut CUgraphNode,
-        ) -> Option<i32>,
+        ) -> Result<i32, Failure>,
     ) -> Result<(), Failure> {
         let context = self.queue.context();
         let functions = context.enter()?;
@@ -220,11 +223,8 @@ impl CommandBuffer {
             Some(last) => (std::ptr::from_ref(last), 1),
             None => (std::ptr::null(), 0),
         };
-        let code = command(functions, self.graph, after, count, &raw mut added);
-        context.check(
-            call,
-            code.unwrap_or(crate::backend::cuda::errors::NOT_SUPPORTED),
-        )?;
+        let code = command(functions, self.graph, after, count, &raw mut added)?;
+        context.check(call, code)?;
         self.last = Some(added);
         Ok(())
     }
@@ -234,9 +234,11 @@ impl CommandBuffer {
         let call = "cuGraphInstantiateWithFlags";
         let context = self.queue.context();
         let functions = context.enter()?;
-        let code = crate::backend::cuda::errors::NOT_SUPPORTED;
         let instantiate = functions.cuGraphInstantiateWithFlags;
-        let instantiate = instantiate.ok_or(Failure::cuda(call, code))?;
+        let instantiate = instantiate.ok_or(Failure::Missing {
+            function: call,
+            needs: "a driver of CUDA 11.4",
+        })?;
         let mut ready = std::ptr::null_mut();
         // SAFETY: the graph is alive; one handle is written.
         let code = unsafe { (instantiate.pass())(&raw mut ready, self.graph, 0) };

@@ -91,7 +91,7 @@ impl Event {
         let call = self.call;
         ended.map_err(|failure| match failure {
             Failure::Driver { code, .. } => Failure::Driver { call, code },
-            rejected @ Failure::Rejected(_) => rejected,
+            other => other,
         })
     }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::backend::library_error::LibraryError;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::process::gate::{self, Passage, Stage};
 use crate::backend::process::loader;
@@ -21,13 +22,13 @@ pub(crate) struct Library {
 static LOADED: Mutex<Vec<&'static Library>> = Mutex::new(Vec::new());
 
 impl Library {
-    /// The library called `name` (a path, or a file name for the system to find).
+    /// Loads the library called `name` (a path, or a file name for the system to find).
     ///
     /// # Errors
     ///
-    /// Says in words why it does not load or is not an OpenCL library. A failure is not remembered: the library
+    /// When it does not load or is not an OpenCL library. A failure is not remembered: the library
     /// may be installed later.
-    pub(crate) fn load(name: &OsStr) -> Result<&'static Self, String> {
+    pub(crate) fn load(name: &OsStr) -> Result<&'static Self, LibraryError> {
         let display = name.to_string_lossy();
         let _passage = Passage::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,12 +40,8 @@ impl Library {
         // the system, the user's environment, or an installed component.
         let library = unsafe { loader::load(name) }?;
         // SAFETY: as above.
-        let functions = unsafe { Functions::load(library) }.map_err(|error| {
-            format!(
-                "not an OpenCL library: {}",
-                loader::reason(&display, &error)
-            )
-        })?;
+        let functions = unsafe { Functions::load(library) }
+            .map_err(|error| LibraryError::NotOpenCl(loader::reason(&display, &error)))?;
         gate::close_at_exit(&raw const *library, Stage::Loaded);
         let library = Box::leak(Box::new(Self {
             name: display.into_owned(),

@@ -15,7 +15,7 @@ use syclbin::architecture::Architecture;
 use crate::backend::failure::{Code, Failure};
 use crate::backend::opencl::device::library::Library;
 use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
-use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions};
+use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions, USM};
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::process::gate::{self, Stage};
@@ -160,7 +160,7 @@ pub(super) fn facts(
         &device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES),
     )?;
     let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
-    let has_usm = has("cl_intel_unified_shared_memory");
+    let has_usm = has(USM);
     // Each of these is there since OpenCL 1.2 or with an extension; where it is not, the device
     // cannot do it.
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);

@@ -82,6 +82,9 @@ pub(in crate::backend::opencl) struct CommandBufferAbilities {
     pub(in crate::backend::opencl) out_of_order: bool,
 }
 
+/// The extension for unified shared memory.
+pub(in crate::backend::opencl) const USM: &str = "cl_intel_unified_shared_memory";
+
 /// Functions of `cl_intel_unified_shared_memory`.
 pub(in crate::backend::opencl) struct Usm {
     pub(in crate::backend::opencl) device_mem_alloc: Gated<DeviceMemAlloc>,

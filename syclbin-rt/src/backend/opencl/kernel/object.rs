@@ -8,11 +8,12 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
-use opencl3::error_codes::{CL_INVALID_OPERATION, CL_SUCCESS};
+use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use crate::backend::argument::{Argument, Arguments};
 use crate::backend::failure::Failure;
+use crate::backend::opencl::driver::extensions::USM;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::memory::region::memory_of;
 use crate::backend::opencl::memory::{Handle, Memory};
@@ -168,8 +169,10 @@ impl Arguments for PassedObject<'_> {
         let set_address = |address: *const c_void| {
             let call = "clSetKernelArgMemPointerINTEL";
             let usm = context.device().extensions.usm.as_ref();
-            let code = CL_INVALID_OPERATION;
-            let usm = usm.ok_or(Failure::opencl(call, code))?;
+            let usm = usm.ok_or(Failure::Missing {
+                function: call,
+                needs: USM,
+            })?;
             // SAFETY: `&mut self` says that nobody else uses the object. What the kernel does with
             // the address is a duty of whoever launches it.
             check(call, unsafe {
@@ -196,8 +199,7 @@ impl Arguments for PassedObject<'_> {
                 (size_of_val(&handle), (&raw const handle).cast())
             }
             Argument::Pointer(address) => {
-                let code = CL_INVALID_OPERATION;
-                let address = usize::try_from(address).map_err(|_| Failure::opencl(call, code))?;
+                let address = usize::try_from(address).map_err(|_| Failure::unsuitable(call))?;
                 return set_address(std::ptr::without_provenance(address));
             }
             // C++ allows a size of 0, OpenCL does not (OpenCL 3.0, clSetKernelArg).
@@ -261,8 +263,7 @@ impl PassedObject<'_> {
         let call = "clSetKernelArg";
         let part = memory_of(call, region)?.part(region.offset, region.bytes())?;
         let Handle::Object(object) = part.handle else {
-            let code = CL_INVALID_OPERATION;
-            return Err(Failure::opencl(call, code));
+            return Err(Failure::unsuitable(call));
         };
         // SAFETY: as in `set`; the object lives until the argument gets another one.
         check(call, unsafe {

@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
-use opencl3::error_codes::{CL_INVALID_OPERATION, CL_SUCCESS};
+use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool, cl_event, cl_int};
 
 use crate::backend::failure::{Failure, Rejection};
 use crate::backend::opencl::check_handle;
-use crate::backend::opencl::driver::extensions::Usm;
+use crate::backend::opencl::driver::extensions::{USM, Usm};
 use crate::backend::opencl::memory::region::memory_of;
 use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::queue::Queue;
@@ -186,10 +186,7 @@ impl Queue {
                     self.memcpy(target.byte_add(to.offset), source, size, CL_FALSE, after)?
                 };
             }
-            _ => {
-                let code = CL_INVALID_OPERATION;
-                return Err(Failure::opencl(call, code));
-            }
+            _ => return Err(Failure::unsuitable(call)),
         }
         self.started(queued)
     }
@@ -371,8 +368,10 @@ impl Queue {
 
     fn usm(&self, call: &'static str) -> Result<&'static Usm, Failure> {
         let usm = self.context().device().extensions.usm.as_ref();
-        let code = CL_INVALID_OPERATION;
-        usm.ok_or(Failure::opencl(call, code))
+        usm.ok_or(Failure::Missing {
+            function: call,
+            needs: USM,
+        })
     }
 
     /// Refuses what is not of this context, or not inside of the memory.

@@ -9,12 +9,12 @@ mod variable;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use opencl3::error_codes::CL_INVALID_OPERATION;
 use opencl3::types::{cl_buffer_region, cl_mem};
 
 use crate::backend::failure::Failure;
 use crate::backend::opencl::check_handle;
 use crate::backend::opencl::context::Context;
+use crate::backend::opencl::driver::extensions::USM;
 use crate::backend::reach::Reach;
 
 /// Owned memory.
@@ -83,9 +83,11 @@ impl Memory {
             Reach::Host => "clHostMemAllocINTEL",
             Reach::Shared => "clSharedMemAllocINTEL",
         };
-        let code = CL_INVALID_OPERATION;
         let usm = device.extensions.usm.as_ref();
-        let usm = usm.ok_or(Failure::opencl(call, code))?;
+        let usm = usm.ok_or(Failure::Missing {
+            function: call,
+            needs: USM,
+        })?;
         let none = std::ptr::null();
         let mut code = 0;
         let status = &raw mut code;
@@ -124,8 +126,7 @@ impl Memory {
     pub(super) fn part(&self, offset: usize, size: usize) -> Result<Self, Failure> {
         let call = "clCreateSubBuffer";
         let Handle::Object(whole) = self.handle else {
-            let code = CL_INVALID_OPERATION;
-            return Err(Failure::opencl(call, code));
+            return Err(Failure::unsuitable(call));
         };
         let region = cl_buffer_region {
             origin: offset,

@@ -3,7 +3,6 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use opencl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use opencl3::types::CL_TRUE;
 
 use crate::backend::dispatch::memory::Memory;
@@ -41,8 +40,7 @@ impl Queue {
         }
         let Some(address) = memory.address() else {
             let call = "clEnqueueWriteGlobalVariableINTEL";
-            let code = CL_INVALID_VALUE;
-            return Err(Failure::opencl(call, code));
+            return Err(Failure::unsuitable(call));
         };
         // Kept first: a pointer to memory that is gone must never be in the program.
         program.keep(memory);
@@ -123,7 +121,9 @@ impl Queue {
             return Err(Failure::foreign(call));
         }
         let globals = self.context().device().extensions.globals.as_ref();
-        let code = CL_INVALID_OPERATION;
-        globals.ok_or(Failure::opencl(call, code))
+        globals.ok_or(Failure::Missing {
+            function: call,
+            needs: "Intel's driver",
+        })
     }
 }

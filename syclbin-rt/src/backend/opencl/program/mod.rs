@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use opencl_sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
 };
-use opencl3::error_codes::{
-    CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS, CL_INVALID_OPERATION, CL_INVALID_VALUE,
-};
+use opencl3::error_codes::{CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS, CL_INVALID_VALUE};
 use opencl3::types::{cl_program, cl_uint};
 
 use crate::backend::dispatch::memory::Memory;
@@ -169,8 +167,10 @@ impl Program {
         let device = context.device();
         let create = context.functions().clCreateProgramWithIL;
         let Some(create) = create.filter(|_| device.facts().takes_spirv) else {
-            let code = CL_INVALID_OPERATION;
-            return Err(Failure::opencl(call, code));
+            return Err(Failure::Missing {
+                function: call,
+                needs: "OpenCL 2.1",
+            });
         };
         // In the file the module may lie at any address; drivers read it by the word.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(module.code);
@@ -294,8 +294,10 @@ impl Program {
         let facts = self.context.device().facts();
         let set = self.context.functions().clSetProgramSpecializationConstant;
         let Some(set) = set.filter(|_| facts.sets_constants) else {
-            let code = CL_INVALID_OPERATION;
-            return Err(Failure::opencl(call, code));
+            return Err(Failure::Missing {
+                function: call,
+                needs: "OpenCL 2.2",
+            });
         };
         let Setting { id, bytes } = setting;
         // SAFETY: the program is not built yet; the driver refuses ids and sizes that the module

@@ -1,40 +1,24 @@
 //! Recordings: launches and copies that are enqueued together, repeatedly.
 
+pub(crate) mod recorder;
+
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-
-use bytemuck::Pod;
 
 use crate::backend;
 use crate::backend::dispatch::event::WaitList;
 use crate::backend::dispatch::memory::MemoryUse;
 use crate::backend::dispatch::recording::CommandBuffer;
 use crate::backend::failure::Failure;
-use crate::backend::pattern::pattern;
 use crate::backend::process::gate::Passage;
-use crate::backend::slice::{DeviceSlice, Region};
-use crate::error::{Error, ErrorKind, Result};
-use crate::launch::Launch;
+use crate::backend::slice::Region;
+use crate::error::{Error, Result};
 use crate::launch::bound_kernel::BoundKernel;
-use crate::launch::invocation::{Contract, Invocation};
-use crate::launch::range::NdRange;
-use crate::launch::safe_launch::SafeLaunch;
 use crate::queue::Queue;
-use crate::queue::copy::same_elements;
 use crate::queue::event::Event;
 
 /// The action of a replay, for messages.
 const REPLAY: &str = "replaying a recording";
-
-/// Collects launches and copies for a [`Recording`]. Made by [`Queue::record`].
-///
-/// Recording a command does not run it. The recorder keeps the memory of its commands alive, so buffers may be
-/// dropped.
-#[must_use = "nothing runs before the recording is replayed"]
-pub struct Recorder {
-    queue: Queue,
-    steps: Vec<Step>,
-}
 
 /// Launches and copies, checked once, that run one after the other in each replay.
 ///
@@ -86,191 +70,6 @@ enum Step {
         pattern: Vec<u8>,
         _use: MemoryUse,
     },
-}
-
-impl Queue {
-    /// Starts to record launches and copies for this queue.
-    pub fn record(&self) -> Recorder {
-        Recorder {
-            queue: self.clone(),
-            steps: Vec::new(),
-        }
-    }
-}
-
-impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
-    /// Records the launch over `range` instead of launching it.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Launch::prepare`], and when the recorder is for a queue other than the kernel's.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Launch::launch`], each time that the recording is replayed.
-    #[allow(
-        unsafe_code,
-        reason = "what a kernel does is beyond every check; the duty is the caller's"
-    )]
-    pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        recorder.add(&self.call()?, &range.into().into(), None)
-    }
-}
-
-impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
-    /// Records the launch over `range` instead of launching it, if the contract holds.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Launch::record`] and [`SafeLaunch::launch`].
-    pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        let (launch, contract) = self.parts();
-        recorder.add(&launch.call()?, &range.into().into(), Some(contract))
-    }
-}
-
-impl Recorder {
-    fn add(
-        &mut self,
-        call: &Invocation<'_>,
-        range: &NdRange,
-        contract: Option<Contract>,
-    ) -> Result<()> {
-        let fixed = BoundKernel::new(call, range, contract)?;
-        if !fixed.kernel.queue().is(&self.queue) {
-            return Err(ErrorKind::RecordedQueue {
-                kernel: fixed.kernel.name().to_owned(),
-            }
-            .into());
-        }
-        self.steps.push(Step::Launch(Box::new(fixed)));
-        Ok(())
-    }
-
-    /// Records a copy of `from` to `to`, as [`Queue::copy`] does.
-    ///
-    /// # Errors
-    ///
-    /// When the lengths differ, and when one of the slices is on another device. Also when one slice is of a
-    /// [`Buffer`](crate::Buffer) and the other of an array, because such a copy takes two commands.
-    pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
-        self.queue.same_device(from)?;
-        self.queue.same_device(to)?;
-        same_elements(from.len(), to.len())?;
-        let (from, to) = (from.region(), to.region());
-        if from.memory.address().is_some() != to.memory.address().is_some() {
-            return Err(ErrorKind::Unrecordable {
-                what: "a copy between a buffer and an array with an address",
-            }
-            .into());
-        }
-        // A driver refuses to copy nothing.
-        if from.bytes() > 0 {
-            self.steps.push(Step::Copy {
-                from: from.part(0, from.len),
-                to: to.part(0, to.len),
-                _uses: [
-                    MemoryUse::new(&from.memory, false),
-                    MemoryUse::new(&to.memory, true),
-                ],
-            });
-        }
-        Ok(())
-    }
-
-    /// Records a fill of all elements of `slice` with `value`, as [`Queue::fill`] does.
-    ///
-    /// # Errors
-    ///
-    /// When the slice is on another device, and for elements that devices cannot fill memory with: elements
-    /// whose size is over 128 bytes or not a power of two.
-    pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
-        self.queue.same_device(slice)?;
-        let region = slice.region();
-        if region.bytes() == 0 {
-            return Ok(());
-        }
-        let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
-            return Err(ErrorKind::Unrecordable {
-                what: "a fill with elements of more than 128 bytes, or whose size is not a power of two",
-            }
-            .into());
-        };
-        self.steps.push(Step::Fill {
-            region: region.part(0, region.len),
-            pattern: pattern.to_vec(),
-            _use: MemoryUse::new(&region.memory, true),
-        });
-        Ok(())
-    }
-
-    /// Ends the recording.
-    ///
-    /// # Errors
-    ///
-    /// When the driver refuses.
-    pub fn finish(self) -> Result<Recording> {
-        if self.queue.raw().is_faster_one_by_one() {
-            return Ok(self.recording(None));
-        }
-        self.finish_in_one_call()
-    }
-
-    /// Ends the recording as one call, even where that is slower, so that tests run that path.
-    #[doc(hidden)]
-    pub fn finish_in_one_call(self) -> Result<Recording> {
-        let buffer = one_call(&self.queue, &self.steps).map_err(|failure| {
-            Error::driver(
-                failure,
-                "recording launches and copies",
-                self.queue.device(),
-            )
-        })?;
-        Ok(self.recording(buffer))
-    }
-
-    fn recording(self, buffer: Option<CommandBuffer>) -> Recording {
-        let Self { queue, steps } = self;
-        Recording {
-            buffer,
-            steps,
-            queue,
-            replaying: Mutex::new(()),
-        }
-    }
-}
-
-/// Returns the steps as one call; `None` where the device does not support that, or not for all of the steps.
-#[allow(
-    unsafe_code,
-    reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
-)]
-fn one_call(queue: &Queue, steps: &[Step]) -> Result<Option<CommandBuffer>, Failure> {
-    if steps.is_empty() {
-        return Ok(None);
-    }
-    let Some(mut buffer) = CommandBuffer::new(queue.raw())? else {
-        return Ok(None);
-    };
-    for step in steps {
-        let taken = match step {
-            Step::Launch(fixed) => {
-                // SAFETY: the arguments are set, checked and
-                // kept; the rest is what those vouch for who recorded it.
-                unsafe { buffer.add_kernel(&fixed.object, &fixed.grid)? };
-                true
-            }
-            Step::Copy { from, to, .. } => buffer.add_copy(from, to)?,
-            Step::Fill {
-                region, pattern, ..
-            } => buffer.add_fill(region, pattern)?,
-        };
-        if !taken {
-            return Ok(None);
-        }
-    }
-    buffer.finish()?;
-    Ok(Some(buffer))
 }
 
 impl Recording {
@@ -384,17 +183,6 @@ impl Recording {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
-    }
-}
-
-impl fmt::Debug for Recorder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Recorder({} steps for {:?})",
-            self.steps.len(),
-            self.queue
-        )
     }
 }
 

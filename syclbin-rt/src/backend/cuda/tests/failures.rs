@@ -1,0 +1,133 @@
+//! Failures of kernels and of the driver.
+
+use super::*;
+
+/// Says to a child that it is one.
+const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+
+// In a process of its own: others use the context of the device too.
+#[test]
+fn a_kernel_that_faults_ends_the_context_and_a_new_one_works() {
+    if device().is_none() {
+        return;
+    }
+    let name = "backend::cuda::tests::failures::a_child_loses_its_context";
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = child.args([name, "--exact"]).env(CHILD, "1").output();
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_child_loses_its_context() -> Tested {
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the others
+    }
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let out = Numbers::new(queue)?;
+    let object = bench.kernel("fault", &[])?.object()?;
+    // SAFETY: it is to fail.
+    let event = unsafe { object.enqueue(queue, &grid(NdRange::new(1)), WaitList::NOTHING) }?;
+    let fault = Failure::cuda("cuLaunchKernel", 700);
+    assert_eq!(event.wait(), Err(fault));
+    assert!(queue.context().is_lost());
+    // All of it answers with what it died of.
+    for answer in [
+        out.read(queue).map(drop),
+        queue.finish(),
+        queue.zeroed(4).map(drop),
+        bench.iota(queue, &out, 1, WaitList::NOTHING).map(drop),
+        event.is_complete().map(drop),
+        queue.context().finish_all(),
+    ] {
+        assert_eq!(answer.map_err(name), Err("CUDA_ERROR_ILLEGAL_ADDRESS"));
+    }
+    let mut end = End::default();
+    let polled = event.poll(&mut end, Waker::noop());
+    assert_eq!(polled, Poll::Ready(Err(fault)));
+
+    let device = queue.context().device();
+    drop((object, event));
+    drop(bench);
+    // While an object of the old context is left, there is no new context: the old context might be in use.
+    let refused = Context::shared(device).err();
+    assert_eq!(refused.map(Failure::code), Some(fault.code()));
+    drop(out);
+    let context = Context::shared(device)?;
+    assert!(!context.is_lost());
+    let bench = Bench {
+        program: build(&context, &[module(PTX)])?,
+        queue: Arc::new(Queue::new(context, QueueOptions::new())?),
+    };
+    let out = Numbers::new(&bench.queue)?;
+    bench.iota(&bench.queue, &out, 5, WaitList::NOTHING)?;
+    assert_eq!(out.read(&bench.queue)?, counted(5));
+    Ok(())
+}
+
+#[test]
+fn code_that_the_driver_refuses_comes_with_its_words() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let context = bench.queue.context();
+    let code = PTX.to_vec();
+    let text = String::from_utf8(code).unwrap();
+    let broken = text.replace("add.s32", "bad.s32");
+    let error = Program::of(context, &[module(broken.as_bytes())]).err();
+    let BuildError { failure, log, .. } = error.expect("no such instruction");
+    assert_eq!(name(failure), "CUDA_ERROR_INVALID_PTX");
+    assert!(!log.is_empty());
+    let newer = text.replace(".version 6.3", ".version 99.0");
+    let error = Program::of(context, &[module(newer.as_bytes())]).err();
+    let failure = error.expect("no such version").failure;
+    assert_eq!(name(failure), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION");
+    // The context is as it was.
+    assert!(!context.is_lost());
+    bench.queue.finish()
+}
+
+/// Has the simulated driver fail: `fail=FUNCTION:CALL:CODE`.
+const SIMULATION: &str = "SYCLBIN_SIMULATED_CUDA";
+
+#[test]
+fn whatever_call_fails_is_an_error_of_a_test_and_no_more() {
+    if std::env::var_os(SIMULATION).is_some() {
+        return; // a child of the below
+    }
+    let Some(device) = device() else {
+        return;
+    };
+    if !device.facts().name.starts_with("Simulated") {
+        return say_skipped("only the simulated driver fails on request");
+    }
+    for function in sys::NAMES {
+        // A code that ends the context, and one that does not. Where a driver waits it is not said for
+        // nothing that the context has ended: nothing of it is running any more.
+        let waits = matches!(*function, "cuStreamSynchronize" | "cuEventSynchronize");
+        let first = if waits { 999 } else { 719 };
+        for (call, code) in [(1, first), (3, 999)] {
+            let fail = format!("fail={function}:{call}:{code}");
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child.args(["backend::cuda::tests", "--test-threads=1"]);
+            child.env(CHILD, "1").env(SIMULATION, &fail);
+            let output = child.output().unwrap();
+            // 101 says that tests failed. Nothing but their own assertions panics.
+            assert!(
+                matches!(output.status.code(), Some(0 | 101)),
+                "{fail}: {output:?}"
+            );
+            let said = String::from_utf8_lossy(&output.stdout);
+            let panics = said.lines().filter(|line| line.contains("panicked at"));
+            let own = |line: &str| line.contains("cuda/tests/");
+            assert!(panics.clone().all(own), "{fail}: {said}");
+        }
+    }
+}

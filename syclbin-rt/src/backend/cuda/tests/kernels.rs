@@ -1,0 +1,169 @@
+//! Kernels, and the variables of their programs.
+
+use super::*;
+
+#[test]
+fn a_kernel_runs_and_its_result_is_read() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let out = Numbers::new(&bench.queue)?;
+    let event = bench.iota(&bench.queue, &out, 5, WaitList::NOTHING)?;
+    event.wait()?;
+    assert!(event.is_complete()?);
+    // It is known to have ended, so it takes no event of the driver.
+    assert!(event.mark()?.is_none());
+    assert_eq!(out.read(&bench.queue)?, counted(5));
+    let names = bench.program.kernel_names()?;
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["double", "fault", "iota", "reverse"]);
+    Ok(())
+}
+
+#[test]
+fn a_range_with_an_offset_runs_the_twin() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let out = Numbers::new(&bench.queue)?;
+    let mut object = bench.kernel("iota", &[8, 4])?.object()?;
+    let range = NdRange::new(LEN).offset(70);
+    // SAFETY: as of `iota`.
+    unsafe {
+        object.set(0, Argument::Memory(&out.0, true))?;
+        object.set(1, Argument::Bytes(&5u32.to_le_bytes()))?;
+        object.enqueue(&bench.queue, &grid(range), WaitList::NOTHING)?;
+    }
+    assert_eq!(out.read(&bench.queue)?, counted(75));
+    Ok(())
+}
+
+#[test]
+fn queues_wait_for_each_other() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let other = Queue::new(Arc::clone(bench.queue.context()), QueueOptions::new())?;
+    let out = Numbers::new(&bench.queue)?;
+    let mut last = bench.iota(&bench.queue, &out, 0, WaitList::NOTHING)?;
+    for _ in 0..10 {
+        let after = WaitList::new([&last].into_iter());
+        let there = bench.double(&other, &out, &after)?;
+        let after = WaitList::new([&there].into_iter());
+        last = bench.double(&bench.queue, &out, &after)?;
+    }
+    assert_eq!(out.read(&bench.queue)?, doubled(20, 3));
+    other.barrier(&WaitList::new([&last].into_iter()))?.wait()?;
+    assert!(last.is_complete()?);
+    Ok(())
+}
+
+#[test]
+fn work_group_memory_has_its_place_beside_other_memory() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let out = Numbers::new(queue)?;
+    let mut object = bench.kernel("reverse", &[8, 4, 4])?.object()?;
+    let range = grid(NdRange::new(LEN).local(100));
+    let backwards = |group: u32| (0..100).rev().map(move |number| group * 100 + number);
+    let expected: Vec<u32> = (0..10).flat_map(backwards).collect();
+    // The second time there is more than a kernel may have without asking.
+    for before in [12, 60 << 10] {
+        queue.start_fill(&out.0, &[0], WaitList::NOTHING)?;
+        // SAFETY: the kernel takes a pointer to as many numbers, and memory for its groups.
+        unsafe {
+            object.set(0, Argument::Memory(&out.0, true))?;
+            object.set(1, Argument::Local(before))?;
+            object.set(2, Argument::Local(400))?;
+            object.enqueue(queue, &range, WaitList::NOTHING)?;
+        }
+        assert_eq!(out.read(queue)?, expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_does_not_fit_a_kernel_is_refused_before_the_driver_sees_it() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let mut object = bench.kernel("iota", &[8, 4])?.object()?;
+    let code = errors::INVALID_VALUE;
+    let refused = Failure::cuda("cuLaunchKernel", code);
+    // SAFETY: nothing is launched.
+    unsafe {
+        assert_eq!(object.set(1, Argument::Bytes(&[0; 8])), Err(refused));
+        assert_eq!(object.set(2, Argument::Bytes(&[0; 8])), Err(refused));
+        let range = grid(NdRange::new(LEN).local(7));
+        let launched = object.enqueue(&bench.queue, &range, WaitList::NOTHING);
+        let refused = Failure::Rejected(Rejection::TooManyGroups);
+        assert_eq!(launched.err(), Some(refused));
+    }
+    let missing = Kernel::new(&bench.program, c"nothing".to_owned(), None);
+    assert_eq!(missing.err().map(name), Some("CUDA_ERROR_NOT_FOUND"));
+    Ok(())
+}
+
+#[test]
+fn parameters_are_asked_of_the_driver_where_nobody_knows_them() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let kernel = match Kernel::new(&bench.program, c"reverse".to_owned(), None) {
+        Err(Failure::Missing { .. }) => {
+            say_skipped("the driver does not tell");
+            return Ok(());
+        }
+        kernel => kernel?,
+    };
+    assert_eq!(kernel.arguments(), 3);
+    Ok(())
+}
+
+#[test]
+fn variables_are_read_and_written_by_name() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let (queue, program) = (&bench.queue, &bench.program);
+    let mut value = [0; 4];
+    queue.read_variable(program, c"__syclbin_constant_by", &mut value)?;
+    assert_eq!(value, 3u32.to_le_bytes());
+    queue.write_variable(program, c"__syclbin_constant_by", &1u32.to_le_bytes())?;
+    let out = Numbers::new(queue)?;
+    bench.iota(queue, &out, 0, WaitList::NOTHING)?;
+    bench.double(queue, &out, WaitList::NOTHING)?;
+    assert_eq!(out.read(queue)?, doubled(1, 1));
+
+    queue.point_variable(program, c"table", &out.0.memory)?;
+    let mut address = [0; 8];
+    queue.read_variable(program, c"table", &mut address)?;
+    assert_eq!(u64::from_le_bytes(address), out.memory().pointer);
+    let names = [
+        queue.write_variable(program, c"nothing", &[1]),
+        queue.write_variable(program, c"table", &[1; 17]),
+    ];
+    let names = names.map(|written| written.err().map_or("", name));
+    assert_eq!(names, ["CUDA_ERROR_NOT_FOUND", "CUDA_ERROR_INVALID_VALUE"]);
+    Ok(())
+}
+
+#[test]
+fn constants_have_the_values_that_were_set() -> Tested {
+    let Some(mut bench) = bench()? else {
+        return Ok(());
+    };
+    let mut set = module(PTX);
+    let settings = [("__syclbin_constant_by", 11u32), ("no thread reads it", 5)]
+        .map(|(name, value)| (name.to_owned(), value.to_le_bytes().to_vec()));
+    set.settings = &settings;
+    bench.program = build(bench.queue.context(), &[set])?;
+    let out = Numbers::new(&bench.queue)?;
+    bench.iota(&bench.queue, &out, 0, WaitList::NOTHING)?;
+    bench.double(&bench.queue, &out, WaitList::NOTHING)?;
+    assert_eq!(out.read(&bench.queue)?, doubled(1, 11));
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! What the backend does on a device of CUDA, and on a driver that only simulates one.
+
+mod failures;
+mod kernels;
+mod queues;
+
+use std::ffi::CString;
+use std::sync::{Arc, mpsc};
+use std::task::{Poll, Wake, Waker};
+
+use super::*;
+use crate::backend::argument::{Argument, Arguments as _};
+use crate::backend::cuda::program::{Kind, Module};
+use crate::backend::dispatch::memory::Memory as AnyMemory;
+use crate::backend::failure::{BuildError, Code, Failure, Rejection};
+use crate::backend::reach::Reach;
+use crate::backend::slice::Region;
+use crate::backend::slot::Slot;
+use crate::common::{on_cuda, say_skipped};
+use crate::launch::range::{Grid, NdRange};
+use crate::queue::options::QueueOptions;
+
+const PTX: &[u8] = include_bytes!("../tests.ptx");
+/// How many elements most tests have.
+const LEN: usize = 1000;
+
+type Tested = Result<(), Failure>;
+
+/// A queue, and the program of the tests.
+struct Bench {
+    queue: Arc<Queue>,
+    program: Arc<Program>,
+}
+
+fn device() -> Option<&'static DriverDevice> {
+    let reason = match Library::load() {
+        Ok(library) => match library.devices() {
+            Ok([first, ..]) => return Some(first),
+            Ok([]) => "the driver has no device".to_owned(),
+            Err(failure) => format!("{failure:?}"),
+        },
+        Err(error) => error.to_string(),
+    };
+    assert!(!on_cuda(), "SYCLBIN_DEVICE asks for CUDA, but {reason}");
+    say_skipped(&reason);
+    None
+}
+
+fn build(context: &Arc<Context>, modules: &[Module<'_>]) -> Result<Arc<Program>, Failure> {
+    match Program::of(context, modules) {
+        Ok(program) => Ok(Arc::new(program)),
+        Err(BuildError { failure, log, .. }) => {
+            assert_eq!(log, "", "{failure:?}");
+            Err(failure)
+        }
+    }
+}
+
+fn module(code: &[u8]) -> Module<'_> {
+    Module {
+        code,
+        kind: Kind::Ptx,
+        settings: &[],
+        max_registers: None,
+    }
+}
+
+fn bench_with(options: QueueOptions) -> Result<Option<Bench>, Failure> {
+    let Some(device) = device() else {
+        return Ok(None);
+    };
+    let context = Context::shared(device)?;
+    Ok(Some(Bench {
+        program: build(&context, &[module(PTX)])?,
+        queue: Arc::new(Queue::new(context, options)?),
+    }))
+}
+
+fn bench() -> Result<Option<Bench>, Failure> {
+    bench_with(QueueOptions::new())
+}
+
+/// `LEN` numbers on the device.
+struct Numbers(Region);
+
+/// Bytes of memory.
+fn region(memory: Memory, offset: usize, size: usize) -> Region {
+    Region::new(Arc::new(AnyMemory::from(memory)), offset, size, 1)
+}
+
+fn raw(region: &Region) -> &Memory {
+    region.memory.raw().cuda().expect("memory of CUDA")
+}
+
+impl Numbers {
+    fn new(queue: &Queue) -> Result<Self, Failure> {
+        let memory = queue.zeroed(LEN * 4)?;
+        Ok(Self(region(memory, 0, LEN * 4)))
+    }
+
+    fn memory(&self) -> &Memory {
+        raw(&self.0)
+    }
+
+    fn read(&self, queue: &Queue) -> Result<Vec<u32>, Failure> {
+        let mut numbers = vec![0u32; LEN];
+        queue.read(self.memory(), 0, bytemuck::cast_slice_mut(&mut numbers))?;
+        Ok(numbers)
+    }
+}
+
+impl Bench {
+    fn kernel(&self, name: &str, sizes: &[usize]) -> Result<Kernel, Failure> {
+        let mut slots = Vec::new();
+        let mut end: usize = 0;
+        for size in sizes {
+            let offset = end.next_multiple_of(*size);
+            end = offset + size;
+            slots.push(Slot {
+                offset,
+                size: *size,
+            });
+        }
+        Kernel::new(&self.program, CString::new(name).unwrap(), Some(slots))
+    }
+
+    fn iota(
+        &self,
+        queue: &Queue,
+        out: &Numbers,
+        by: u32,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Failure> {
+        let mut object = self.kernel("iota", &[8, 4])?.object()?;
+        let grid = grid(NdRange::new(LEN));
+        // SAFETY: the kernel takes a pointer to as many numbers, and a number.
+        unsafe {
+            object.set(0, Argument::Memory(&out.0, true))?;
+            object.set(1, Argument::Bytes(&by.to_le_bytes()))?;
+            object.enqueue(queue, &grid, after)
+        }
+    }
+
+    fn double(&self, queue: &Queue, out: &Numbers, after: &WaitList<'_>) -> Result<Event, Failure> {
+        let object = self.doubling(out)?;
+        // SAFETY: the memory has as many numbers.
+        unsafe { object.enqueue(queue, &grid(NdRange::new(LEN)), after) }
+    }
+
+    fn doubling(&self, out: &Numbers) -> Result<KernelObject, Failure> {
+        let mut object = self.kernel("double", &[8])?.object()?;
+        // SAFETY: the kernel takes a pointer to numbers.
+        unsafe { object.set(0, Argument::Memory(&out.0, true)) }?;
+        Ok(object)
+    }
+}
+
+/// The name of what the driver answered.
+fn name(failure: Failure) -> &'static str {
+    failure.code().map_or("", Code::name)
+}
+
+fn grid(range: NdRange) -> Grid {
+    range.grid(range.local_extent())
+}
+
+fn counted(from: u32) -> Vec<u32> {
+    (from..).take(LEN).collect()
+}
+
+fn doubled(times: u32, by: u32) -> Vec<u32> {
+    let double = |number: u32| (0..times).fold(number, |number, _| 2 * number + by);
+    counted(0).into_iter().map(double).collect()
+}
+
+struct Bell(mpsc::Sender<()>);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        let _ = self.0.send(());
+    }
+}

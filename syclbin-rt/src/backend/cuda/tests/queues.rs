@@ -1,0 +1,147 @@
+//! Commands of queues.
+
+use super::*;
+
+#[test]
+fn memory_is_copied_and_filled_at_any_place() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let bytes: Vec<u8> = (0..=255).collect();
+    let reaches = [
+        None,
+        Some(Reach::Device),
+        Some(Reach::Host),
+        Some(Reach::Shared),
+    ];
+    for reach in reaches {
+        let memory = match reach {
+            None => queue.zeroed(512)?,
+            Some(reach) => queue.zeroed_at_address(reach, 512)?,
+        };
+        assert_eq!(memory.address().is_some(), reach.is_some());
+        queue.write(&memory, 3, &bytes)?;
+        let memory = region(memory, 3, 256);
+        let copy = region(queue.upload(&[9; 512])?, 5, 256);
+        queue.start_copy(&memory, &copy, WaitList::NOTHING)?;
+        let event = queue.start_fill(&copy.part(2, 24), b"sycl-rs!", WaitList::NOTHING)?;
+        let mut read = vec![0; 512];
+        queue.read(raw(&copy), 0, &mut read)?;
+        assert!(event.is_complete()?);
+        let mut expected = vec![9; 512];
+        expected[5..261].copy_from_slice(&bytes);
+        expected[7..31].copy_from_slice(&b"sycl-rs!".repeat(3));
+        assert_eq!(read, expected, "{reach:?}");
+        if let Some(pointer) = raw(&memory).host_pointer() {
+            // SAFETY: nothing is in the queue, and the host may see this memory.
+            let seen = unsafe { std::slice::from_raw_parts(pointer.add(3), 256) };
+            assert_eq!(seen, bytes);
+        }
+    }
+    let memory = queue.upload(&[])?;
+    queue.read(&memory, 0, &mut [])?;
+    assert_eq!(
+        queue.write(&memory, 0, &[1, 2]).err(),
+        Some(Failure::Rejected(Rejection::OutOfBounds("cuMemcpyAsync")))
+    );
+    Ok(())
+}
+
+#[test]
+fn transfers_end_with_their_events() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let out = Numbers::new(queue)?;
+    let from: Vec<u32> = counted(40);
+    let mut to = vec![0u32; LEN];
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut to);
+    // SAFETY: both are waited for before they go.
+    unsafe {
+        let written = queue.start_write(&out.0, from.as_ptr().cast(), WaitList::NOTHING);
+        let written = written.map_err(|unstarted| unstarted.failure)?;
+        let after = WaitList::new([&written].into_iter());
+        let read = queue.start_read(&out.0, bytes.as_mut_ptr().cast(), &after);
+        let read = read.map_err(|unstarted| unstarted.failure)?;
+        assert!(read.has_ended());
+    }
+    assert_eq!(to, from);
+    Ok(())
+}
+
+#[test]
+fn recorded_commands_run_one_after_the_other_each_time() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let Some(mut buffer) = CommandBuffer::new(queue)? else {
+        say_skipped("the driver has no such graphs");
+        return Ok(());
+    };
+    let (out, copy) = (Numbers::new(queue)?, Numbers::new(queue)?);
+    let object = bench.doubling(&out)?;
+    let range = grid(NdRange::new(LEN));
+    buffer.add_fill(&out.0, &[1, 0, 0, 0, 2, 0, 0, 0])?;
+    // SAFETY: the memory has as many numbers, and lives as long as the buffer.
+    unsafe {
+        buffer.add_kernel(&object, &range)?;
+        buffer.add_kernel(&object, &range)?;
+    }
+    buffer.add_copy(&out.0, &copy.0)?;
+    buffer.add_fill(&out.0, &[7])?;
+    buffer.finish()?;
+    let expected = [13, 17].repeat(LEN / 2);
+    for _ in 0..3 {
+        // SAFETY: as above.
+        unsafe { buffer.enqueue(WaitList::NOTHING) }?.wait()?;
+        assert_eq!(copy.read(queue)?, expected);
+        assert_eq!(out.read(queue)?, [0x0707_0707; LEN]);
+        queue.start_fill(&copy.0, &[0], WaitList::NOTHING)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_profile_tells_when_commands_ran_one_after_the_other() -> Tested {
+    let Some(bench) = bench_with(QueueOptions::new().profiling())? else {
+        return Ok(());
+    };
+    let other = Queue::new(
+        Arc::clone(bench.queue.context()),
+        QueueOptions::new().profiling(),
+    )?;
+    let out = Numbers::new(&bench.queue)?;
+    let mut ended = 0;
+    for queue in [&*bench.queue, &other, &*bench.queue] {
+        let event = bench.iota(queue, &out, 1, WaitList::NOTHING)?;
+        event.wait()?;
+        let times = event.times()?;
+        assert!(times.queued > 0 && times.queued <= times.submitted);
+        assert!(times.submitted <= times.started && times.started < times.ended);
+        assert!(ended <= times.started, "{ended} {}", times.started);
+        ended = times.ended;
+    }
+    Ok(())
+}
+
+#[test]
+fn who_polls_is_woken_when_a_command_has_ended() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let out = Numbers::new(&bench.queue)?;
+    for _ in 0..20 {
+        let event = bench.iota(&bench.queue, &out, 1, WaitList::NOTHING)?;
+        let (send, woken) = mpsc::channel();
+        let waker = Waker::from(Arc::new(Bell(send)));
+        let mut end = End::default();
+        while event.poll(&mut end, &waker)? == Poll::Pending {
+            assert!(woken.recv().is_ok(), "the waker is gone");
+        }
+        assert!(event.is_complete()?);
+    }
+    Ok(())
+}
