@@ -61,3 +61,19 @@ fn arguments_that_no_launch_takes_get_no_suggestion() -> Result<()> {
     assert!(message.contains("AddOne"), "{message}");
     Ok(())
 }
+
+#[test]
+fn suggestions_on_cuda_are_whole_warps() -> Result<()> {
+    if !common::on_cuda() {
+        common::say_skipped("not a CUDA device");
+        return Ok(());
+    }
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne")?;
+    // 1021 is a prime, and more work-items than a warp.
+    let local = kernel.suggested_local_size(32 * 1021 * 1021)?;
+    assert_eq!(local.sycl_order(), [32]);
+    Ok(())
+}
