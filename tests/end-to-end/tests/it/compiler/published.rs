@@ -5,8 +5,21 @@ use std::process::Command;
 
 use crate::common::registry::Registry;
 
+/// What a registry shows of a crate.
+const FIELDS: [&str; 9] = [
+    "categories",
+    "description",
+    "documentation",
+    "homepage",
+    "keywords",
+    "license",
+    "readme",
+    "repository",
+    "rust-version",
+];
+
 #[test]
-fn archives_contain_licences_and_no_tests() {
+fn archives_are_complete_without_tests() {
     let registry = Registry::get();
     let directory = tempfile::tempdir().unwrap();
     for name in &registry.published {
@@ -20,6 +33,10 @@ fn archives_contain_licences_and_no_tests() {
         }
         let readme = std::fs::read_to_string(unpacked.join("README.md")).unwrap();
         assert!(readme.starts_with(&format!("# {name}\n")), "{name}");
+        let manifest = std::fs::read_to_string(unpacked.join("Cargo.toml")).unwrap();
+        for key in FIELDS {
+            assert!(manifest.contains(&format!("\n{key} = ")), "{name}: {key}");
+        }
         assert_no_tests(&unpacked);
     }
 }
