@@ -1,5 +1,5 @@
-use syclbin::property::{key, set};
 use syclbin::__private::spirv::ASSERT_FAIL;
+use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use super::*;
