@@ -23,7 +23,7 @@ const TERMS: &str = "a contract knows integer parameters, their members, `x.len(
 
 /// The value of an expression in a contract.
 pub(crate) struct Value {
-    /// Code for a `contract::Number`, or for a value that converts to it.
+    /// Code for a `__private::Number`, or for a value that converts to it.
     pub(crate) code: TokenStream,
     /// The sum of the expression.
     pub(crate) sum: Sum,
@@ -112,8 +112,8 @@ impl<'k, 'f> Terms<'k, 'f> {
 
     fn negated(&mut self, inner: &Expr) -> syn::Result<Value> {
         let Value { code, sum } = self.number(inner)?;
-        let code = quote!((::syclbin_rt::contract::Number::from(0i128)
-            - ::syclbin_rt::contract::Number::from(#code)));
+        let code = quote!((::syclbin_rt::__private::Number::from(0i128)
+            - ::syclbin_rt::__private::Number::from(#code)));
         let sum = sum.scaled(-1);
         Ok(Value { code, sum })
     }
@@ -132,7 +132,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         let right = self.number(&binary.right)?;
         let operand = |side: &Expr, code: TokenStream| match ungrouped(side) {
             Expr::Binary(_) | Expr::Unary(_) => code,
-            _ => quote!(::syclbin_rt::contract::Number::from(#code)),
+            _ => quote!(::syclbin_rt::__private::Number::from(#code)),
         };
         let (a, b) = (
             operand(&binary.left, left.code),
