@@ -169,8 +169,7 @@
 //! This version has no images (pictures), no streams, and no devices that neither OpenCL nor CUDA reaches.
 
 mod backend;
-#[doc(hidden)]
-pub mod contract;
+mod contract;
 mod device;
 mod error;
 mod launch;
@@ -188,9 +187,6 @@ pub use half;
 
 pub use syclbin::Aspect;
 pub use syclbin::architecture::Architecture;
-
-#[doc(hidden)]
-pub use include_bytes_aligned::include_bytes_aligned;
 
 pub use backend::slice::DeviceSlice;
 pub use backend::{DevicePointer, Mapped, MappedMut};
@@ -212,12 +208,10 @@ pub use launch::recording::recorder::Recorder;
 pub use launch::safe_launch::SafeLaunch;
 pub use launch::sampler::Sampler;
 pub use launch::sampler::modes::{Addressing, Filtering};
-#[doc(hidden)]
-pub use load::ahead_of_time::{build_native, native_cpu};
 pub use load::image_choice::ImageChoice;
 pub use memory::array::{DeviceArray, HostArray, SharedArray};
 pub use memory::buffer::Buffer;
-pub use memory::padding::{Padding, size_of_field};
+pub use memory::padding::Padding;
 pub use memory::slice::{SliceMut, SliceRef};
 pub use module::Module;
 pub use module::builder::{Embedded, ModuleBuilder};
@@ -230,6 +224,15 @@ pub use queue::future::{EventFuture, TransferFuture};
 pub use queue::options::QueueOptions;
 pub use queue::profile::Profile;
 pub use queue::transfer::Transfer;
+
+/// Items for generated code and for the compiler driver. They may change in any version.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::contract::{Broken, Condition, LaunchView, Number, Relation};
+    pub use crate::load::ahead_of_time::{build_native, native_cpu};
+    pub use crate::memory::padding::size_of_field;
+    pub use include_bytes_aligned::include_bytes_aligned;
+}
 
 // The tests of this crate and those in `tests/` ask for a device in one way.
 #[cfg(test)]

@@ -7,7 +7,7 @@
 mod common;
 
 use peak_alloc::PeakAlloc;
-use syclbin_rt::contract::{Broken, Condition, LaunchView, Number, Relation};
+use syclbin_rt::__private::{Broken, Condition, LaunchView, Number, Relation};
 use syclbin_rt::{
     AccessorRange, Arg, DeviceArray, Launch, LocalMemory, NdRange, Queue, Recorder, Result,
     SafeLaunch,

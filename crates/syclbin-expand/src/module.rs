@@ -40,7 +40,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     let omitted = omitted(&plan.omitted);
     let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8."));
     let bytes = match &file.path {
-        Some(path) => quote!(::syclbin_rt::include_bytes_aligned!(8, #path)),
+        Some(path) => quote!(::syclbin_rt::__private::include_bytes_aligned!(8, #path)),
         None => quote!(&[]),
     };
     let builder = Ident::new("Builder", Span::call_site());

@@ -2,7 +2,7 @@
 #[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
 pub mod kernels {
     /// The bytes of `import_side.object.syclbin`, aligned to 8.
-    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/import_side.object.syclbin"
     );
     /// The kernels of `import_side.object.syclbin`, compiled for the device of a queue.

@@ -8,7 +8,7 @@
 #[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
 pub mod kernels {
     /// The bytes of `work_group.executable.syclbin`, aligned to 8.
-    pub static SYCLBIN: &[u8] = ::syclbin_rt::include_bytes_aligned!(
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/work_group.executable.syclbin"
     );
     /// The kernels of `work_group.executable.syclbin`, compiled for the device of a queue.

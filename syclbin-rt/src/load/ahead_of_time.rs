@@ -19,7 +19,6 @@ use crate::load::image;
 /// # Errors
 ///
 /// When no such device is found; the error lists the devices there are.
-#[doc(hidden)]
 pub fn native_cpu() -> Result<Device> {
     let devices = Device::all()?;
     let mut found = devices.iter().filter(|device| {
@@ -57,7 +56,6 @@ pub fn native_cpu() -> Result<Device> {
     unsafe_code,
     reason = "what a driver does with code is beyond every check; the duty is the caller's"
 )]
-#[doc(hidden)]
 pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     let refused = |reason: String| -> Error {
         ErrorKind::NoImage {

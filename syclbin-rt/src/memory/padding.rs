@@ -57,11 +57,10 @@ impl<const N: usize> fmt::Debug for Padding<N> {
 /// Returns the size of a field in bytes. Generated code compares it with the size in C++.
 ///
 /// ```
-/// # use syclbin_rt::size_of_field;
+/// # use syclbin_rt::__private::size_of_field;
 /// struct Sample { kind: i8, value: f64 }
 /// const _: () = assert!(size_of_field(|sample: Sample| sample.value) == 8);
 /// ```
-#[doc(hidden)]
 #[must_use]
 pub const fn size_of_field<T, F>(_: fn(T) -> F) -> usize {
     size_of::<F>()

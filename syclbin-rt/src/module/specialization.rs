@@ -141,7 +141,7 @@ fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
 
 #[cfg(test)]
 mod tests {
-    use syclbin::metadata::Part;
+    use syclbin::metadata::SpecConstantDescriptor;
 
     use super::*;
 
@@ -149,7 +149,7 @@ mod tests {
     fn only_values_beside_the_default_are_set() {
         let mut constants = SpecializationConstants::default();
         for (name, id) in [("first", 0), ("second", 1), ("third", 2)] {
-            let part = Part {
+            let part = SpecConstantDescriptor {
                 id,
                 offset: 0,
                 size: 4,

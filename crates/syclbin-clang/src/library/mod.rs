@@ -220,9 +220,9 @@ fn byte_array(bytes: &[u8]) -> Value {
 
 /// Compiles a SPIR-V module to native code on the CPU device. Call it only in a process that does nothing else.
 pub(crate) fn build_for_cpu(code: &[u8], options: &str) -> syclbin_rt::Result<Vec<u8>> {
-    let device = syclbin_rt::native_cpu()?;
+    let device = syclbin_rt::__private::native_cpu()?;
     // SAFETY: the library made the module, or another compiler whose file the user asks to link. As with every input
     // of a linker, the user vouches that it is a module. If it is not, the driver can corrupt only this process,
     // which holds no secret. The process that waits for it takes only a file and an exit status.
-    unsafe { syclbin_rt::build_native(&device, code, options) }
+    unsafe { syclbin_rt::__private::build_native(&device, code, options) }
 }

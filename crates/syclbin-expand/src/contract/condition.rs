@@ -13,7 +13,7 @@ pub(crate) struct Condition {
     pub(crate) right: Side,
 }
 
-/// How two sides are compared. The names are the names in `contract::Relation`.
+/// How two sides are compared. The names are the names in `__private::Relation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     Less,

@@ -96,11 +96,11 @@ pub(super) fn holds(
     let relation = format_ident!("{relation:?}");
     quote! {
         given.holds(
-            &::syclbin_rt::contract::Condition {
+            &::syclbin_rt::__private::Condition {
                 text: #text,
                 argument: #argument,
                 left: #left,
-                relation: ::syclbin_rt::contract::Relation::#relation,
+                relation: ::syclbin_rt::__private::Relation::#relation,
                 right: #right,
             },
             #left_value,

@@ -67,7 +67,7 @@ fn what_a_macro_puts_into_a_condition_stays_one_operand() {
     assert!(code.contains("x.len() >= 100 - (10 - n)"), "{code}");
     let code: String = code.split_whitespace().collect();
     assert!(
-        code.contains("Number::from(100i128)-(::syclbin_rt::contract::Number::from(10i128)-"),
+        code.contains("Number::from(100i128)-(::syclbin_rt::__private::Number::from(10i128)-"),
         "{code}"
     );
 }

@@ -51,7 +51,7 @@ fn terms_read_numbers_of_the_launch() {
 #[test]
 fn arithmetic_is_done_on_numbers() {
     let file = file();
-    let number = |text: &str| format!("::syclbin_rt::contract::Number::from({text})");
+    let number = |text: &str| format!("::syclbin_rt::__private::Number::from({text})");
     let n = number("given.number::<i32>(8,0)");
     let (two, zero) = (number("2i128"), number("0i128"));
     for (side, expected) in [
@@ -90,7 +90,7 @@ fn relations_are_those_of_the_condition() {
         let code = code(&items, &file);
         let check = format!(
             "{{text:\"n{relation}7\",argument:::core::option::Option::Some(8),left:\"n\",\
-             relation:::syclbin_rt::contract::Relation::{expected},right:\"7\",}}"
+             relation:::syclbin_rt::__private::Relation::{expected},right:\"7\",}}"
         );
         assert!(code.contains(&check), "{relation}: {code}");
     }

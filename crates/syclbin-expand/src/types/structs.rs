@@ -218,7 +218,7 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
         quote_spanned! {span=>
             ::core::assert!(::core::mem::offset_of!(#path, #name) == #offset, #wrong_offset);
             ::core::assert!(
-                ::syclbin_rt::size_of_field(|value: #path| value.#name) == #size,
+                ::syclbin_rt::__private::size_of_field(|value: #path| value.#name) == #size,
                 #wrong_size,
             );
         }

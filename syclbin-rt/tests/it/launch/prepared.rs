@@ -1,7 +1,7 @@
 //! Launches that are prepared once, and sequences that are recorded.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
-use syclbin_rt::contract::{Condition, Number, Relation};
+use syclbin_rt::__private::{Condition, Number, Relation};
 use syclbin_rt::{
     Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, LaunchProblem, NdRange, Queue,
     QueueOptions, Result, SafeLaunch, SharedArray,

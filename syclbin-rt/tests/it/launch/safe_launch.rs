@@ -1,7 +1,7 @@
 //! A launch with a contract runs where the contract holds, and nowhere else.
 #![allow(unsafe_code, reason = "a launch is made safe")]
 
-use syclbin_rt::contract::{Broken, Condition, LaunchView, Relation};
+use syclbin_rt::__private::{Broken, Condition, LaunchView, Relation};
 use syclbin_rt::{
     Arg, Buffer, ErrorKind, Event, GlobalRange, Kernel, Launch, LaunchProblem, NdRange, Result,
     SafeLaunch,

@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used)] // a test may
 #![allow(unsafe_code, reason = "handing code to a driver is unsafe")]
 
-use syclbin_rt::{Device, Result, native_cpu};
+use syclbin_rt::__private::native_cpu;
+use syclbin_rt::{Device, Result};
 
 use crate::common;
 
 fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     // SAFETY: the modules are of compilers, and what is none is refused.
-    unsafe { syclbin_rt::build_native(device, spirv, options) }
+    unsafe { syclbin_rt::__private::build_native(device, spirv, options) }
 }
 
 #[test]

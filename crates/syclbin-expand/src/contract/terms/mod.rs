@@ -106,8 +106,8 @@ impl<'k, 'f> Terms<'k, 'f> {
 
     fn negated(&mut self, inner: &Expr) -> syn::Result<Value> {
         let Value { code, sum } = self.number(inner)?;
-        let code = quote!((::syclbin_rt::contract::Number::from(0i128)
-            - ::syclbin_rt::contract::Number::from(#code)));
+        let code = quote!((::syclbin_rt::__private::Number::from(0i128)
+            - ::syclbin_rt::__private::Number::from(#code)));
         let sum = sum.scaled(-1);
         Ok(Value { code, sum })
     }
@@ -126,7 +126,7 @@ impl<'k, 'f> Terms<'k, 'f> {
         let right = self.number(&binary.right)?;
         let operand = |side: &Expr, code: TokenStream| match ungrouped(side) {
             Expr::Binary(_) | Expr::Unary(_) => code,
-            _ => quote!(::syclbin_rt::contract::Number::from(#code)),
+            _ => quote!(::syclbin_rt::__private::Number::from(#code)),
         };
         let (a, b) = (
             operand(&binary.left, left.code),

@@ -10,7 +10,7 @@ use crate::contract::sum::Sum;
 
 /// The value of an expression in a contract.
 pub(crate) struct Value {
-    /// Code for a `contract::Number`, or for a value that converts to it.
+    /// Code for a `__private::Number`, or for a value that converts to it.
     pub(crate) code: TokenStream,
     /// The sum of the expression.
     pub(crate) sum: Sum,

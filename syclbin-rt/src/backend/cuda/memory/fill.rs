@@ -86,7 +86,7 @@ mod tests {
                 assert_eq!(memory, pattern.repeat(3), "{len} bytes at {address}");
             }
         }
-        assert_eq!(filled(4096, 0, &[1, 2]), []);
+        assert_eq!(filled(4096, 0, &[1, 2]), Vec::<u8>::new());
     }
 
     #[test]
