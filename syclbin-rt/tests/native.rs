@@ -350,7 +350,7 @@ fn native_code_that_does_not_fit_leaves_the_spirv() -> Result<()> {
         ("is not code for a cpu", &|_| {
             Image::native("sm_90", "nvptx64-nvidia-cuda", vec![1])
         }),
-        ("is no ELF file", &|_| {
+        ("is not an ELF file", &|_| {
             Image::native("x86_64", "spir64-unknown-unknown", vec![1])
         }),
         ("a damaged ELF file", &|index| {

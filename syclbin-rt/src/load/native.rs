@@ -269,7 +269,7 @@ mod tests {
         assert!(message.contains("of machine 183"), "{message}");
         let text = Image::native("", "", b"#!/bin/sh".to_vec());
         let message = checked(&text, &cpu()).unwrap_err();
-        assert!(message.contains("is no ELF file"), "{message}");
+        assert!(message.contains("is not an ELF file"), "{message}");
     }
 
     #[test]

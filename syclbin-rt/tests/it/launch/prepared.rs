@@ -402,7 +402,7 @@ fn a_recording_of_arrays_is_replayed_step_by_step() -> Result<()> {
     );
     let mut triples = queue.zeroed::<[f32; 3]>(2)?;
     let error = recorder.fill(&mut triples, [1.0, 2.0, 3.0]).unwrap_err();
-    assert!(error.to_string().contains("no power of two"), "{error}");
+    assert!(error.to_string().contains("not a power of two"), "{error}");
     let recording = recorder.finish_in_one_call()?;
     let copies_arrays = common::on_cuda();
     assert_eq!(

@@ -479,9 +479,12 @@ fn what_is_not_right_is_named_and_no_file_changes() {
         ),
         (
             "-fsyclbin two.cpp -o none/k.syclbin",
-            "there is no folder 'none'; create it",
+            "directory 'none' does not exist; create it",
         ),
-        ("-fsyclbin two.cpp -o folder", "output 'folder' is a folder"),
+        (
+            "-fsyclbin two.cpp -o folder",
+            "output 'folder' is a directory",
+        ),
         (
             "-fsyclbin two.cpp -o two.cpp",
             "output 'two.cpp' is input 'two.cpp' as well",
