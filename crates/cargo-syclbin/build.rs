@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Has the linker export the one function that `syclbin-clang` (`src/library/device_library.rs`) puts before the C
 //! library's. An executable exports nothing by itself.
 

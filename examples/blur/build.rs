@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles what Cargo.toml describes to the file that src/main.rs embeds.
 
 fn main() {

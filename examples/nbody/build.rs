@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles kernels/nbody.cpp to the file that src/main.rs embeds.
 
 fn main() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Action`]: what one build does. A build does exactly one action, chosen before anything is compiled.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Build`]: the sources and options of one file in `OUT_DIR`. A build makes the whole file, or leaves
 //! `OUT_DIR` unchanged.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Talks to Cargo: every variable and file that a build depends on is reported, once.
 
 use std::collections::BTreeSet;

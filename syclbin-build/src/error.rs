@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of a build. Each says what failed, why, and what to do.
 
 use std::io;
@@ -324,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_system_or_the_compiler_did_comes_with_the_way_out() {
+    fn system_and_compiler_errors_name_a_remedy() {
         let source = || io::Error::from(io::ErrorKind::PermissionDenied);
 
         for (error, way_out) in [

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files that appear whole or not at all. Shared with `syclbin-clang`.
 
 use std::io::{self, Write as _};
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_does_not_change_is_not_written() {
+    fn unchanged_file_is_not_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         replace(&path, b"one").unwrap();
@@ -82,7 +83,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_device_stays_a_device_and_a_link_a_link() {
+    fn devices_and_links_are_not_replaced() {
         use std::os::unix::fs::FileTypeExt as _;
         replace(Path::new("/dev/null"), b"gone").unwrap();
         let null = Path::new("/dev/null").metadata().unwrap();
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_an_error() {
+    fn missing_directory_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         assert!(replace(&folder.path().join("none/a"), b"").is_err());
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles SYCL C++ kernels to SYCLBIN from a build script.
 //!
 //! ```no_run

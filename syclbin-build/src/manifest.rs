@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `[package.metadata.syclbin]` in Cargo.toml: what to compile, without code.
 //!
 //! Build scripts and `cargo syclbin list` share this module, so both report the same mistakes.
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_names_file_line_key_and_what_there_is() {
+    fn mistake_names_file_line_and_key() {
         let head = "[package]\nname = \"p\"\n\n[package.metadata.syclbin.a]\n";
         for (rest, expected) in [
             (

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A watched process: its output goes to files, and it ends in time, together with its children.
 
 use std::ffi::OsString;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Request`]: the inputs of one build. It holds exactly what the user told [`Build`](crate::Build).
 
 use std::ffi::{OsStr, OsString};

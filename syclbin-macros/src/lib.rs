@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `include_syclbin!`: embeds a SYCLBIN file and writes a typed launch function for every kernel.
 //!
 //! Use this macro through crate `syclbin-rt`, which re-exports it and which the generated code calls. Crate

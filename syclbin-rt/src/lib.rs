@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs SYCL kernels from Rust programs, on GPUs and CPUs, through OpenCL and CUDA.
 //!
 //! Kernels are C++ files beside your Rust code. `cargo build` compiles them into one file. [`include_syclbin!`]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Log messages, by the crate `log` and its feature: choices of devices and images, and the code that drivers
 //! compile. Launches and copies log nothing. Without the feature, messages are not even formatted.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nothing on the way of a launch to the driver takes memory of Rust's.
 //!
 //! In a binary of its own: the allocator counts for the whole process.
@@ -44,7 +45,7 @@ fn contract(given: &LaunchView<'_>) -> Result<(), Broken> {
 
 // One test: others in this process would count as well.
 #[test]
-fn a_launch_with_every_kind_of_check_allocates_nothing() -> Result<()> {
+fn fully_checked_launch_does_not_allocate() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

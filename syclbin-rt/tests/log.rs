@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a logger is told: choices and compiles, and nothing of launches.
 //!
 //! In a binary of its own: there is one logger for the whole process.
@@ -46,7 +47,7 @@ fn has(told: &[(Level, String)], level: Level, text: &str) {
 
 // One test, as there is one logger for the whole process.
 #[test]
-fn choices_and_compiles_are_told_and_launches_are_silent() -> Result<()> {
+fn only_choices_and_compiles_are_logged() -> Result<()> {
     log::set_logger(&KEPT).expect("there is no other");
     log::set_max_level(LevelFilter::Trace);
     let Some(queue) = common::queue() else {

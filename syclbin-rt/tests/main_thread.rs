@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A process whose main thread exits while other threads are in a driver: one compiles its first kernel, or all
 //! launch the same one, also when thread-local values are dropped.
 //!

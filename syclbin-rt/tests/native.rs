@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native images: files of the reference runtime run, and what is not for this device is passed over.
 //!
 //! In a binary of its own: native code for a lesser processor lowers the CPU driver for the whole process.
@@ -150,7 +151,7 @@ fn a_kernel_of_structs_runs() -> Result<()> {
 }
 
 #[test]
-fn device_globals_of_native_code_are_read_and_written() -> Result<()> {
+fn native_device_globals_are_read_and_written() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let module = executable(&queue, "globals")?;
     module.global::<[i32; 4]>("table")?.write(&[5, 6, 7, 8])?;
@@ -211,7 +212,7 @@ fn natives() -> Vec<Image<'static>> {
 }
 
 #[test]
-fn native_code_comes_before_spirv_and_the_choice_says_why() -> Result<()> {
+fn native_code_is_preferred_to_spirv() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let natives = natives();
     let module = common::load(&queue, &both(|index| natives[index].clone()))?;
@@ -271,7 +272,7 @@ fn counted(queue: &Queue, module: &Module) -> Result<Vec<f32>> {
 }
 
 #[test]
-fn native_code_in_modules_of_its_own_runs_and_the_same_spirv_is_not_compiled() -> Result<()> {
+fn native_code_replaces_spirv_of_separate_modules() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let [spirv, native] = apart();
     let only_spirv = load_modules(&queue, spirv.clone())?;
@@ -312,7 +313,7 @@ fn native_code_in_modules_of_its_own_runs_and_the_same_spirv_is_not_compiled() -
 }
 
 #[test]
-fn spirv_with_a_kernel_more_is_compiled_and_native_code_of_the_others_runs() -> Result<()> {
+fn spirv_compiles_only_for_its_extra_kernel() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let [mut spirv, native] = apart();
     for module in &mut spirv {
@@ -327,7 +328,7 @@ fn spirv_with_a_kernel_more_is_compiled_and_native_code_of_the_others_runs() -> 
 }
 
 #[test]
-fn native_code_in_modules_of_its_own_that_does_not_fit_leaves_the_spirv() -> Result<()> {
+fn unsuitable_separate_native_module_leaves_the_spirv() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let [spirv, mut native] = apart();
     for module in &mut native {
@@ -339,7 +340,7 @@ fn native_code_in_modules_of_its_own_that_does_not_fit_leaves_the_spirv() -> Res
 }
 
 #[test]
-fn native_code_that_does_not_fit_leaves_the_spirv() -> Result<()> {
+fn unsuitable_native_image_leaves_the_spirv() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let good = natives();
     let cut = |index: usize| good[index].bytes[..200].to_vec();
@@ -370,7 +371,7 @@ fn native_code_that_does_not_fit_leaves_the_spirv() -> Result<()> {
 }
 
 #[test]
-fn native_code_that_the_driver_refuses_leaves_the_spirv() -> Result<()> {
+fn refused_native_image_leaves_the_spirv() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let good = natives();
     // A whole ELF file of another kind: its type is that of a core dump.
@@ -389,7 +390,7 @@ fn native_code_that_the_driver_refuses_leaves_the_spirv() -> Result<()> {
 }
 
 #[test]
-fn what_nothing_can_be_done_with_says_why_for_each_image() -> Result<()> {
+fn unusable_module_gives_a_reason_per_image() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let bytes = common::testfile("vector_ops.executable.syclbin");
     let mut file = syclbin::read::parse(&bytes).expect("a good file");

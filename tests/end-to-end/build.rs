@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles files of `tests/files` and of the tests, as a user's build script would.
 
 #[path = "tests/scenarios/files.rs"]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo xtask bench build`: how long builds of kernels take, as a table, measured in one run.
 //!
 //! A package of kernels, ten if not told otherwise, is built by Cargo as a user's would be, with each way to get at SYCL.

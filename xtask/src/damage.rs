@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Damaged input, more of it than the tests try.
 
 use std::path::{Path, PathBuf};

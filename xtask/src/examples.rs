@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The examples: each is run, and what it prints is compared with what it should print.
 
 use std::ffi::OsString;

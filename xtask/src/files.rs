@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The files of this repository, and files that a command compares with what it computes.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `licences`: each source names its licence, and THIRD-PARTY.md lists the licences of all dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};

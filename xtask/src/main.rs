@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The work on this repository, as `cargo xtask COMMAND`. No product logic lives here.
 
 mod api;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nvcc` of CUDA 13.0, which compiles the baseline of the GPU benchmark: drivers from 580 on take its PTX
 //! and cubins. It needs `g++` on the path.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The files of `tests/files/nvidia` with code for NVIDIA GPUs beside the code of the files in `tests/files`.
 
 use std::collections::BTreeSet;

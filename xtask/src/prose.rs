@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `prose`: counts the hard English that a program can find, and keeps the counts from growing.
 //!
 //! It reads comments of Rust sources and paragraphs of Markdown files, without code and tables. `xtask/prose.txt` holds the

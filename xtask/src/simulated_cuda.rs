@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The simulated CUDA driver: a machine without an NVIDIA GPU tests the other backend with it.
 
 use std::process::Command;

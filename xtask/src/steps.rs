@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the commands do: mostly processes of cargo, one after the other, each named before it runs.
 
 use std::ffi::OsStr;

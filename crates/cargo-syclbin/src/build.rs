@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin build`: writes or checks the compiled files that are stored beside their sources.
 //!
 //! Only build scripts know which sources each file is compiled from. So Cargo runs them, with orders from this

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin convert`: the same file in another container.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of the commands. Each names the paths concerned and a remedy.
 
 use std::io;

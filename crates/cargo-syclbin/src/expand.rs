@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin expand`: the Rust code that `include_syclbin!` generates from a file.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Input files of a command, which are read completely and named in every error.
 //!
 //! They are read, not mapped: another program may change a mapped file while it is being examined.
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_something_else_is_told_what_it_looks_like() {
+    fn other_formats_are_refused_with_a_remedy() {
         let remedy = |bytes: &[u8]| {
             let path = PathBuf::from("a.o");
             let bytes = bytes.to_vec();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The implementation of `cargo syclbin`, after the arguments are parsed.
 //!
 //! This library exists so that tests can run the program with small artificial wheels. Its interface is not stable.

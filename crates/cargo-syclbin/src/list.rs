@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin list`: every SYCLBIN file that a workspace builds, from Cargo.toml or from code.
 //!
 //! Only build scripts know what they compile, and only Cargo knows where they write. So Cargo runs the scripts that

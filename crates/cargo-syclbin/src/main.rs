@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin`: installs the SYCL toolchain, reports what a machine can compile and run, and examines files of
 //! compiled kernels.
 //!
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_cargo_adds_is_dropped_once_and_only_in_front() {
+    fn leading_word_from_cargo_is_dropped_once() {
         let given = |words: &[&str]| -> Vec<OsString> {
             arguments(words.iter().map(OsString::from)).collect()
         };

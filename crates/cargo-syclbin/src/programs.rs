@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Other programs on this machine: where they are, and which version they report.
 //!
 //! This module searches `PATH` itself and does not leave that to the operating system. Errors can then say what was
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_found_in_the_search_path_only() {
+    fn programs_are_found_in_search_path_only() {
         let shell = find("sh", Some(OsStr::new("/nowhere:/bin:/usr/bin"))).unwrap();
         assert!(shell.is_absolute());
         assert_eq!(find("sh", Some(OsStr::new("/nowhere"))), None);
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_executed_is_no_program() {
+    fn non_executable_file_is_not_a_program() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("pip"), "text").unwrap();
         assert_eq!(find("pip", Some(folder.path().as_os_str())), None);

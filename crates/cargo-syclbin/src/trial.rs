@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs the doctor's trial kernel in a separate process, because a driver may crash or hang.
 
 use std::path::Path;

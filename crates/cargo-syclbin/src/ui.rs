@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Output for the user: answers, and for long operations lines and, on a terminal, a bar.
 //!
 //! Standard output carries answers only, so that `$(cargo syclbin toolchain path)` works in a script. Everything
@@ -222,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_from_a_file_can_neither_steer_the_terminal_nor_fill_it() {
+    fn text_from_files_is_escaped_and_shortened() {
         let shown = Shown("a\u{1b}[31mb\u{202e}c\n").to_string();
         assert_eq!(shown, "a\\u{1b}[31mb\\u{202e}c\\u{a}");
         let long = Shown(&"x".repeat(5_000)).to_string();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin verify`: everything that is wrong with files, each finding with its offset.
 
 use std::fmt::{self, Write as _};

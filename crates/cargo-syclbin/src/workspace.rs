@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The packages of the user's workspace, as reported by Cargo.
 
 use std::path::PathBuf;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles a source to the modules of a file, with the compiler library in this process.
 
 use std::collections::BTreeSet;
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_the_library_does_not_take_is_named_with_the_way_out() {
+    fn unsupported_library_option_is_named() {
         let log = "Invalid arguments\nDetailed information:\n\tOption '-undef' is not supported for SYCL \
                    runtime compilation\n";
         let Failure::Own(text) = failure(log) else {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `syclbin-clang`: a drop-in for `clang++ -fsycl -fsyclbin` over DPC++'s compiler library.
 //!
 //! It takes clang's command line, compiles sources, joins them with SYCLBIN files, and writes one SYCLBIN file. It

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps: the processes that a request needs. They are shown like `-v` and `-###` of clang, and run in parallel.
 
 use std::io::Write as _;
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_shown_so_that_a_shell_repeats_it() {
+    fn shown_step_can_be_repeated_in_shell() {
         let line = shell("echo \"$WHERE`\"").line();
         assert_eq!(
             line,
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_is_repeated_without_the_folder_in_between() {
+    fn crash_reproducer_does_not_need_temporary_directory() {
         let folder = tempfile::tempdir().unwrap();
         let [input, output] = ["0.spv", "0.native"].map(|name| folder.path().join(name));
         std::fs::write(&input, "code").unwrap();
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn all_steps_run_and_the_first_that_failed_counts() {
+    fn all_steps_run_and_first_failure_counts() {
         let folder = tempfile::tempdir().unwrap();
         let touch = |name: &str| format!("touch '{}'", folder.path().join(name).display());
         let steps = [

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long `include_syclbin!` takes to write the module of a file with 1,000 kernels, and of the
 //! test files.
 //!

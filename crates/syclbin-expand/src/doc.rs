@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Documentation of generated items.
 
 use proc_macro2::TokenStream;

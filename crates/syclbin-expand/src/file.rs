@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The input file: finds it, reads it and parses its kernels.
 
 use std::path::{Path, PathBuf};
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_was_not_built_comes_with_those_that_were() {
+    fn unbuilt_name_error_lists_built_names() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("saxpy.syclbin");
         assert_eq!(
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_in_place_of_a_name_is_told_from_one() {
+    fn source_path_as_name_gets_a_hint() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("saxpy.syclbin"), "").unwrap();
         let path = folder.path().join("kernels/saxpy.cpp.syclbin");
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_script_that_made_no_folder_built_none() {
+    fn missing_output_directory_means_nothing_was_built() {
         let message = message("saxpy", Path::new("nowhere/syclbin/saxpy.syclbin"));
         assert!(message.contains("it built none"), "{message}");
     }

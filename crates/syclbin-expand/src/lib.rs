@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates the code of `include_syclbin!`: the kernels of a SYCLBIN file as a Rust module.
 //!
 //! The macro is a thin wrapper around [`include()`], because a proc-macro crate exports nothing else. Tools

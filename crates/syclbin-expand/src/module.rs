@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The generated module: one struct for the file and one for each C++ namespace, with a method for every
 //! kernel.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files: opened without blocking, and checked once they are open.
 //!
 //! Opening a FIFO blocks until somebody writes to it. A path may lead to another file when it is looked up a

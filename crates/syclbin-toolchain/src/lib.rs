@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Layout of the toolchain that `cargo syclbin toolchain install` puts on a machine.
 //!
 //! The installer writes the components, `syclbin-build` looks for the compiler and `syclbin-rt` for the CPU

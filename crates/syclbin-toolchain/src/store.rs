@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store: entries in a directory of this user, which several processes read and write at once.
 //!
 //! ```text

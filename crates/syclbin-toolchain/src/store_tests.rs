@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Entries that are hostile, damaged, too many, or written at once.
 
 use super::*;
@@ -134,7 +135,7 @@ fn least_recently_used_entries_go_first() {
 }
 
 #[test]
-fn an_entry_may_take_a_quarter_of_the_limit() {
+fn entry_may_use_quarter_of_limit() {
     let (_parent, store) = store(4000);
     store.write(&name(1), &[1; 1000 - HEADER]);
     store.write(&name(2), &[2; 1001 - HEADER]);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Trust: whether only this user or root can have written a file or directory. A hash in a file does not
 //! prove who wrote it.
 

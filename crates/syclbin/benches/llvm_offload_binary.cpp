@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // LLVM's own OffloadBinary reader, timed on demand: the other side of `read.rs`, which compiles and
 // runs this. Reads FILE into memory once, says which LLVM it is, then answers lines on stdin:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long it takes to read a file, beside LLVM's own OffloadBinary reader in the same run.
 //!
 //! ```text

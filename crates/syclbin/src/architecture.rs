@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Architectures: names, numbers and aliases of the devices that native code is made for.
 
 use alloc::borrow::Cow;
@@ -264,7 +265,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn every_name_and_second_name_leads_to_its_architecture_in_both_spellings() {
+    fn names_and_aliases_parse_in_both_spellings() {
         for architecture in Architecture::all() {
             let name = architecture.name().unwrap();
             for name in architecture.aliases().iter().copied().chain([name]) {
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_family_follows_from_the_number_as_the_name_says() {
+    fn number_gives_the_family_in_the_name() {
         for architecture in Architecture::all() {
             let family = match architecture.name().unwrap() {
                 "unknown" => Family::Unknown,
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_compilers_spelling_and_the_runtimes_are_the_same() {
+    fn compiler_and_runtime_spellings_are_equal() {
         for (a, b) in [
             ("pvc", "intel_gpu_pvc"),
             ("bmg-g21", "intel_gpu_bmg_g21"),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Aspects: what a device can do, by the numbers and names of SYCL's `aspect` enumeration.
 
 use alloc::string::String;
@@ -201,7 +202,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn the_numbers_0_to_99_have_one_name_each_and_names_lead_back() {
+    fn each_aspect_number_has_one_name() {
         for (number, aspect) in (0..100).zip(Aspect::ALL) {
             assert_eq!(aspect.number(), number);
             assert_eq!(aspect.to_string().parse(), Ok(*aspect));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The forms in which a SYCLBIN file is stored.
 
 /// How a file is wrapped. The content is the same in each.

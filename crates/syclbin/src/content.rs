@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What bytes really are, whatever their file says: detected by their first bytes.
 
 use core::fmt;

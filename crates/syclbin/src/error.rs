@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of reading: what is wrong, in which record, at which offset.
 
 use alloc::borrow::Cow;

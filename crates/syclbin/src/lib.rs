@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads and writes SYCLBIN, the container format of compiled SYCL kernels.
 //!
 //! A SYCLBIN file holds *abstract modules*: sets of kernels that were compiled together. Each module has one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The content of a SYCLBIN file, whatever its container.
 
 use alloc::borrow::Cow;
@@ -327,7 +328,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn run_prefixes_of_the_reference_runtime_are_no_kernels() {
+    fn run_prefixes_are_not_kernel_names() {
         let mut module = AbstractModule::default();
         for name in ["rtc_0$__sycl_kernel_a", "__sycl_kernel_a", "rtc_x$b"] {
             module.add_kernel_name(name);
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_is_read_bit_by_bit_lowest_first() {
+    fn mask_is_read_from_the_lowest_bit() {
         let mut module = AbstractModule::default();
         let mask = Value::Bytes {
             bits: 5,
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn x86_code_that_is_filed_as_spirv_is_not_taken_for_it() {
+    fn x86_code_is_not_spirv() {
         let image = |target| Image::ir(IrType::SpirV, target, vec![1]);
         let plain = image("spir64-unknown-unknown");
         assert_eq!(plain.spirv(), Some(&[1][..]));
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_does_not_say_is_spirv_for_no_target() {
+    fn image_without_kind_is_spirv_without_target() {
         let mut silent = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", vec![1]);
         silent.metadata = PropertySets::default();
         let (ty, target) = (IrType::SpirV, "");

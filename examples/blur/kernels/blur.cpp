@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A picture, blurred: each pixel becomes the weighted mean of those around it. How far that reaches and
 // what each distance weighs are specialization constants: the program sets them, and the driver
 // compiles the kernel as if they stood here, so the loops have ends that it knows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A PNG, blurred with specialization constants: how far, and by which weights.
 //!
 //! `blur [FROM [TO]]`: before.png of this folder and after.png in the current one, if none are named.
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_picture_in_the_readme_is_what_rust_computes() {
+    fn readme_picture_matches_rust() {
         let picture = |name: &str| {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
             read(&folder.join(name)).unwrap()

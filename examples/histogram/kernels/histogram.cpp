@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // How often each byte occurs. A work-group counts in memory of its own, where an atomic addition
 // is cheap, and adds what it counted to the result once.
 #include <syclbin/atomic.hpp>

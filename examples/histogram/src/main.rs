@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Counts how often each byte occurs in 16 MiB, with atomics and work-group memory.
 
 use std::process::ExitCode;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The Mandelbrot set, one work-item a pixel. Dimension 0 of the range counts rows, dimension 1
 // columns: neighbours in the range are neighbours in memory.
 #include <syclbin/math.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A valley of the Mandelbrot set over a range of two dimensions, written as a PNG.
 //!
 //! `mandelbrot [FILE]`: the file is mandelbrot.png in the current folder if none is named.
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_picture_in_the_readme_is_what_rust_computes() {
+    fn readme_picture_matches_rust() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/mandelbrot.png");
         let file = std::io::BufReader::new(File::open(path).unwrap());
         let mut reader = png::Decoder::new(file).read_info().unwrap();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // c = a * b, for matrices of any size, row by row: a has m rows and k columns, b has k rows and n columns.
 //
 // A work-group computes a square of c. It brings what that needs of a and b, strip by strip, into

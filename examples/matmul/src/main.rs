@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Multiplies matrices on the device, and beside it with a Rust crate on the CPU.
 //!
 //! `matmul [M K N]`: an M x K matrix times a K x N one; without numbers, a large and an odd size.

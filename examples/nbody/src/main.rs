@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Stars that attract each other: many steps of two prepared launches, in memory that host and device
 //! share.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What both sources share: headers of SYCL that are enough for them, and a macro for a kernel of one dimension.
 #pragma once
 #include <sycl/ext/oneapi/free_function_queries.hpp>

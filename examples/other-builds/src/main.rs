@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs the two kernels of a file that make or CMake built: 2 * x + 3 for a few numbers.
 #![allow(
     unsafe_code,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Particles that hang together by springs. Structs go to the kernels as they are: `World` by value,
 // `Particle` by pointer, with a `Vec3` inside.
 #include <syclbin/math.hpp>

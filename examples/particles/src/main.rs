@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A ring of particles on springs, shaken and left alone: its energy stays what it was.
 
 use std::ops::{Add, Mul, Sub};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // How many steps numbers take to 1, if even ones are halved and odd ones become three times as much
 // and one more. Neighbours take very different numbers of steps, so the work is not known before.
 #include <syclbin/kernel.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many steps numbers take to 1 in the Collatz sequence, chunk by chunk: while the kernel works on
 //! one chunk, the next one is uploaded on another queue.
 

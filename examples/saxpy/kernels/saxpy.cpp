@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // y = a * x + y, one work-item an element. This header has what a kernel needs; <sycl/sycl.hpp> works
 // as well and takes six times as long to compile.
 #include <syclbin/kernel.hpp>

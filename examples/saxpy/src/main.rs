@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! y = a * x + y for a million elements, on the best device there is.
 
 use std::process::ExitCode;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // sycl::atomic_ref, sycl::atomic_fence, and sycl::multi_ptr, a pointer that knows its memory.
 #pragma once
 

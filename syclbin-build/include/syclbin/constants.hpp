@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Specialization constants, which a program sets before it loads a kernel:
 //
 //   constexpr sycl::specialization_id<int> radius(2);

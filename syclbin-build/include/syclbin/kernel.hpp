@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What a kernel needs to be one, and no more: a compile with this takes about a sixth of the time of
 // one with <sycl/sycl.hpp>.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Memory that a work-group shares: syclbin::work_group_memory<int[64]>, a parameter of the kernel.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The functions of SYCL: sycl::sqrt, sycl::fma, sycl::clamp, sycl::dot, sycl::popcount ... Those of
 // <cmath> may need a library of the device that is not linked.
 #pragma once

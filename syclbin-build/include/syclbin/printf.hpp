@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // syclbin::printf, which prints from a kernel where the device can: the format is a literal, and `%s`
 // takes a literal, too. For looking at a kernel while it is made; what is printed when is up to the driver.
 #pragma once

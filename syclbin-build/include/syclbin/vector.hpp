@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // vec with its operators and swizzles, and the short names of vectors: sycl::float4, sycl::int2 ...
 #pragma once
 

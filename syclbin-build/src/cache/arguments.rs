@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments: which files the compiler reads because of them.
 
 use std::path::{Path, PathBuf};
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_headers_are_found_however_they_are_named() {
+    fn directories_and_headers_are_found_however_spelled() {
         let named = read(
             "-O2 -Ia -I b -isystem c -iquoted --include-directory=e -include f.hpp -imacrosg.hpp \
              --include=h.hpp -std=c++20",
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_that_names_a_file_which_is_no_header_is_unfit() {
+    fn argument_with_other_file_prevents_caching() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("more.bc");
         std::fs::write(&file, "").unwrap();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Candidates: the files that a compiler could take for the names of headers.
 //!
 //! A list of the files that were read does not show the name that each was requested by, nor the directories

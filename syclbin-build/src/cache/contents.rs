@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contents: the hash of a file, and every other file whose existence its result depends on.
 
 use std::collections::BTreeSet;

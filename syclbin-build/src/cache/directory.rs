@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The directory of the cache, and its size limit.
 
 use std::ffi::OsStr;
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_is_the_named_one_or_that_of_the_toolchain() {
+    fn directory_is_configured_or_the_default() {
         let home = Home::locate(Some(OsStr::new("/home"))).unwrap();
         let of = |named: Option<&str>| folder(named.map(OsStr::new), Some(&home));
         assert_eq!(of(None), Ok(Some(PathBuf::from("/home/kernels"))));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Entries: a result as bytes. The store verifies them.
 
 use std::path::PathBuf;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files as they are at one moment, each read once.
 
 use std::collections::{BTreeSet, HashMap};

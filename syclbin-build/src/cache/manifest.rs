@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Manifests: the results of one source and setting, each with the files that it was made from.
 
 use std::collections::BTreeSet;

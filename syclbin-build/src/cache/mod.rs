@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cache: a source is compiled once, whichever package, profile or directory asks.
 //!
 //! The directory is a [`Store`] with entries of two kinds:

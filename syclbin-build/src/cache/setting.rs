@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The setting: every input of a result except the files.
 
 use std::collections::BTreeSet;

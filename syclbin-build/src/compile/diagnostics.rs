@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Diagnostics: messages of compilers, unchanged, each shown once, and a summary of the failures.
 
 use std::collections::BTreeSet;
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_of_a_header_is_said_once_and_those_of_the_sources_each() {
+    fn shared_header_warning_is_shown_once() {
         let from = |name: &str| {
             format!(
                 "In file included from {name}:3:\nIn file included from both.hpp:1:\n{OF_A_HEADER}\

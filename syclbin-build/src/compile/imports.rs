@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Imports: every device function that one source uses is defined by another, or the build fails.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_executable_only_when_nothing_is_left_to_link() {
+    fn file_is_executable_only_without_open_imports() {
         let alone = vec![module(&["_Z5twicef"], &[]), module(&[], &[])];
         assert_eq!(state_of(alone), Ok(State::Executable));
         let linked = vec![module(&["_Z5twicef"], &[]), module(&[], &["_Z5twicef"])];
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_defines_is_named_in_cpp_with_all_who_use_it() {
+    fn undefined_function_is_demangled_with_its_users() {
         let undefined = state_of(vec![
             module(&[], &["_ZN2ns5twiceEfPi", "half"]),
             module(&["other"], &["_ZN2ns5twiceEfPi"]),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs: many compilations, with at most as many at once as there are tokens.
 
 use std::time::Duration;

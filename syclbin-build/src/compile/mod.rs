@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles all sources of a request, and returns their kernels with every file that was read for them.
 
 mod diagnostics;

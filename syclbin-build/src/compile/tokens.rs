@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tokens: limit how many compilers run at once, by Cargo's jobserver or else by the number of cores.
 //!
 //! Crate `jobserver` is not used: its function that reads the jobserver of the environment is unsafe, because
@@ -173,7 +174,7 @@ mod tests {
     use std::os::fd::AsRawFd as _;
 
     #[test]
-    fn without_a_jobserver_there_is_a_process_for_each_job_that_cargo_allows() {
+    fn num_jobs_limits_processes_without_a_jobserver() {
         for (jobs, expected) in [("1", 0), ("3", 2), ("0", 0)] {
             let mut tokens = Tokens::new(None, Some(jobs));
             for _ in 0..expected {
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_a_pipe_are_taken_and_the_same_ones_given_back() {
+    fn pipe_tokens_are_taken_and_returned() {
         use std::io::{Read as _, Write as _};
         let (mut read, mut write) = std::io::pipe().unwrap();
         write.write_all(b"ab").unwrap();
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jobserver_that_cannot_be_asked_leaves_the_own_token() {
+    fn unusable_jobserver_leaves_the_own_token() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let number = file.as_file().as_raw_fd();
         for named in [

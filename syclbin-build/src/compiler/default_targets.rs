@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Default targets: the targets of a build that names none.
 
 use std::ffi::{OsStr, OsString};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Depfiles: the makefile rule in which a compiler lists the files it read (`-MD -MF`).
 //!
 //! Shared with `syclbin-clang`, which drops the headers that live inside the compiler library.

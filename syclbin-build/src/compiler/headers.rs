@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The headers `<syclbin/...>`: the part of SYCL that kernels need, in pieces that compile fast.
 //!
 //! They are in this crate's own directory, and every build passes them to its compiler.
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_headers_have_a_name_that_is_the_same_wherever_they_lie() {
+    fn own_headers_have_a_portable_name() {
         let here = folder().join("syclbin/kernel.hpp");
         let name = portable(&here).into_owned();
         assert_eq!(name, Path::new("<syclbin-build>/syclbin/kernel.hpp"));
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_header_in_the_folder_is_one_of_all() {
+    fn list_of_headers_is_complete() {
         let mut found: Vec<String> = std::fs::read_dir(folder().join("syclbin"))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn every_header_falls_back_to_the_whole_of_sycl_and_is_read_once() {
+    fn headers_have_include_guard_and_sycl_fallback() {
         for (path, text) in ALL {
             assert!(text.contains("\n#pragma once\n"), "{path}");
             assert!(text.contains("\n#include <sycl/sycl.hpp>\n"), "{path}");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs: one compilation each. A job ends within its time limit, and its diagnostics are never lost.
 
 use std::ffi::OsString;
@@ -95,7 +96,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_compiler_whose_words_cannot_be_read_did_run() {
+    fn unreadable_compiler_log_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("a.log");
         // For writing only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The compiler of a build. Cargo tracks every file and variable that decides which compiler this is.
 
 pub mod default_targets;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Output: the result of compiling one source. It is complete or an error: modules, list of files read,
 //! diagnostics.
 

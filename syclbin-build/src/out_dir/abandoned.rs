@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Abandoned files: a file that a build script no longer builds is hidden once another is built, and removed
 //! by the next run.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Listing: a note in `OUT_DIR` names the sources of each file, for `cargo syclbin list`.
 
 use std::collections::BTreeMap;

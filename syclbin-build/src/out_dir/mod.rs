@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `OUT_DIR`: the paths of the file that a build makes there.
 
 pub(crate) mod abandoned;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Prebuilt: a compiled file beside its sources. It is used whole, and its record shows when it is stale.
 
 pub mod orders;
@@ -260,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_the_package_are_named_from_its_folder() {
+    fn package_files_are_named_relative_to_package() {
         let (root, out) = (Path::new("/home/me/p"), Path::new("/home/me/p/target/out"));
         for (path, name) in [
             ("kernels/a.cpp", Some("kernels/a.cpp")),
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_only_begins_or_ends_like_the_package_is_another() {
+    fn similar_directory_is_not_the_package() {
         let (root, out) = (Path::new("/home/me/p"), Path::new("/"));
         for text in [
             "-I/home/me/project2/inc",
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_lines_do_not_count_and_all_else_does() {
+    fn line_ends_do_not_change_the_hash() {
         assert_eq!(hash(b"a\r\nb\r\n"), hash(b"a\nb\n"));
         assert_eq!(hash(b"a\nb\n"), Sha256::hash(b"a\nb\n"));
         let others: [&[u8]; 5] = [b"a\nb", b"a\n\nb\n", b"a\rb\n", b"ab\n", b"a\nb\n\n"];

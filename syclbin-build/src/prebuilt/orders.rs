@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Orders: what `cargo syclbin build` asks of build scripts about prebuilt files, and their reports.
 //!
 //! A variable names a directory that contains the orders. Each [`Build`](crate::Build) with a prebuilt file

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Answers of compilers, cached in a directory: an unchanged compiler is not asked again.
 
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_asked_again_when_it_changed_and_only_then() {
+    fn changed_program_is_queried_again() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("icpx");
         std::fs::write(&program, "one").unwrap();

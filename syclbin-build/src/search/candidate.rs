@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A program that may be a compiler with support for `-fsyclbin`, and how it was found.
 
 use std::ffi::{OsStr, OsString};
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_shown_beside_a_variable_of_another_value() {
+    fn program_is_shown_if_the_variable_differs() {
         let shown = |value: &str, program: &str| {
             let name = "CXX".into();
             let value = value.into();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Locations: where a search looks for candidates, always in the same order.
 
 use std::ffi::{OsStr, OsString};

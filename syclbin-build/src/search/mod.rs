@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Search: finds the first candidate that supports `-fsyclbin`, and says why each earlier candidate was
 //! rejected.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Asks a program for its version and for `-fsyclbin`, within a time limit.
 
 use std::fmt;

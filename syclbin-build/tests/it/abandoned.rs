@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What becomes of files that a build script no longer builds, and of those that it does.
 
 use std::time::SystemTime;
@@ -35,7 +36,7 @@ fn written(package: &Package, name: &str) -> [SystemTime; 2] {
 }
 
 #[test]
-fn a_file_that_is_no_longer_built_is_neither_listed_nor_found() {
+fn abandoned_file_is_neither_listed_nor_found() {
     let package = Package::new();
     build(&package, &["a", "b"]);
     let before = written(&package, "b");
@@ -51,7 +52,7 @@ fn a_file_that_is_no_longer_built_is_neither_listed_nor_found() {
 }
 
 #[test]
-fn files_that_are_built_again_are_not_written_again_whatever_their_order() {
+fn rebuilt_files_are_not_rewritten() {
     let package = Package::new();
     let names = ["a", "b", "c"];
     build(&package, &names);
@@ -64,7 +65,7 @@ fn files_that_are_built_again_are_not_written_again_whatever_their_order() {
 }
 
 #[test]
-fn after_an_error_all_files_are_as_they_were() {
+fn failed_build_leaves_all_files_unchanged() {
     let package = Package::new();
     let names = ["a", "b", "c", "d"];
     build(&package, &names);
@@ -92,7 +93,7 @@ fn after_an_error_all_files_are_as_they_were() {
 
 /// What does not compile is something that the script wants.
 #[test]
-fn a_file_that_does_not_compile_stays_with_those_that_do() {
+fn file_that_fails_to_compile_stays() {
     let package = Package::new();
     build(&package, &["a", "b"]);
     package.write("kernels/a/vector_ops.cpp", "broken");

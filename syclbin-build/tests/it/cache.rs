@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cache: what is compiled once, and what is compiled again.
 
 use std::fs;
@@ -85,7 +86,7 @@ fn runs(package: &Package, build: impl FnOnce() -> Ran) -> (Ran, usize) {
 }
 
 #[test]
-fn what_was_compiled_once_is_not_compiled_again_whoever_asks() {
+fn cache_is_shared_by_profiles_and_packages() {
     let first = Cached::new();
     assert_eq!(first.compiles(), 2);
     let made = fs::read(first.package.made("vector_ops")).unwrap();
@@ -162,7 +163,7 @@ fn headers_outside_of_the_package_count() {
 }
 
 #[test]
-fn results_that_depend_on_more_than_files_are_never_cached() {
+fn results_with_hidden_inputs_are_not_cached() {
     for text in [
         "const char *now = __TIME__;\n",
         "const char *today = __DATE__;\n",
@@ -238,7 +239,7 @@ fn arguments_environment_and_compiler_each_matter() {
 }
 
 #[test]
-fn configuration_files_and_the_variables_of_intels_compiler_matter() {
+fn configuration_files_and_intel_variables_matter() {
     let cached = Cached::new();
     // The folder of the one that all tests share is not to be written to.
     let text = fs::read_to_string(script::fake_clang_program()).unwrap();
@@ -269,7 +270,7 @@ fn configuration_files_and_the_variables_of_intels_compiler_matter() {
 }
 
 #[test]
-fn a_header_named_by_an_argument_can_be_shadowed_too() {
+fn header_in_an_argument_can_be_shadowed() {
     for option in ["-include", "-imacros"] {
         let cached = Cached::new();
         let steps = steps(&format!("flag {option}\nflag a.hpp\n"));
@@ -286,7 +287,7 @@ fn a_header_named_by_an_argument_can_be_shadowed_too() {
 }
 
 #[test]
-fn a_header_that_would_now_be_found_first_is_noticed() {
+fn new_header_that_shadows_another_is_noticed() {
     let cached = Cached::new();
     cached.write(
         "kernels/vector_ops.cpp",
@@ -308,7 +309,7 @@ fn a_header_that_would_now_be_found_first_is_noticed() {
 }
 
 #[test]
-fn a_header_asked_for_in_vain_is_looked_for_beside_the_compiler_too() {
+fn missing_header_is_also_searched_beside_compiler() {
     let cached = Cached::new();
     let tools = tempfile::tempdir().unwrap();
     let program = tools.path().join("bin/clang++");
@@ -328,7 +329,7 @@ fn a_header_asked_for_in_vain_is_looked_for_beside_the_compiler_too() {
 }
 
 #[test]
-fn nothing_kept_names_the_place_of_our_own_headers() {
+fn entries_do_not_contain_own_header_paths() {
     let cached = Cached::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
     let header = folder.join("syclbin/kernel.hpp");
@@ -375,7 +376,7 @@ fn an_error_is_not_kept() {
 }
 
 #[test]
-fn a_damaged_entry_or_manifest_is_made_anew_and_never_believed() {
+fn damaged_entry_or_manifest_is_replaced() {
     let cached = Cached::new();
     assert_eq!(cached.compiles(), 2);
     let made = fs::read(cached.package.made("vector_ops")).unwrap();
@@ -407,7 +408,7 @@ fn a_damaged_entry_or_manifest_is_made_anew_and_never_believed() {
 }
 
 #[test]
-fn a_header_that_changes_while_the_compiler_runs_is_not_kept() {
+fn header_changed_during_compile_is_not_cached() {
     let cached = Cached::new();
     let changing = format!("{}; echo '// now' >>include/a.hpp", compile());
     let build = || cached.compiles_of(cached.script(&steps(""), &changing));
@@ -417,7 +418,7 @@ fn a_header_that_changes_while_the_compiler_runs_is_not_kept() {
 }
 
 #[test]
-fn a_header_that_is_moved_to_its_place_while_the_compiler_runs_is_not_kept() {
+fn header_moved_during_compile_is_not_cached() {
     let cached = Cached::new();
     for moved in ["mv -f kept include/a.hpp", "ln -sf ../kept include/a.hpp"] {
         cached.write("kept", "int other;\n");
@@ -430,7 +431,7 @@ fn a_header_that_is_moved_to_its_place_while_the_compiler_runs_is_not_kept() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_does_not_fail_or_disturb_a_build() {
+fn unwritable_cache_does_not_disturb_a_build() {
     let cached = Cached::new();
     let file = cached.write("a file", "");
     let in_the_way = cached.package.path("cache");
@@ -446,7 +447,7 @@ fn a_cache_that_cannot_be_written_does_not_fail_or_disturb_a_build() {
 }
 
 #[test]
-fn a_cache_whose_folder_is_read_only_does_not_fail_a_build() {
+fn read_only_cache_is_read_without_failure() {
     use std::os::unix::fs::PermissionsExt as _;
     let cached = Cached::new();
     let mode = |mode| fs::set_permissions(cached.cache.path(), fs::Permissions::from_mode(mode));
@@ -469,7 +470,7 @@ fn a_cache_whose_folder_is_read_only_does_not_fail_a_build() {
 }
 
 #[test]
-fn a_cache_that_others_can_write_to_is_not_used_and_said() {
+fn cache_writable_by_others_is_ignored() {
     use std::os::unix::fs::PermissionsExt as _;
     let cached = Cached::new();
     assert_eq!((cached.compiles(), cached.compiles()), (2, 0));
@@ -501,7 +502,7 @@ fn a_cache_that_others_can_write_to_is_not_used_and_said() {
 
 /// A limit on the size of files stands in for a full disk: both make `write` fail halfway.
 #[test]
-fn an_entry_that_does_not_fit_is_not_left_half_written() {
+fn oversized_entry_is_not_left_half_written() {
     let cached = Cached::new();
     // A warning makes the result larger than the file that is built.
     let compile = format!("printf 'warning: %8000s' unused >&2; {}", compile());
@@ -565,7 +566,7 @@ fn only_the_source_that_changed_is_compiled() {
 }
 
 #[test]
-fn the_cache_can_be_turned_off_moved_and_bounded() {
+fn cache_can_be_disabled_moved_and_bounded() {
     let cached = Cached::new();
     let with = |name: &str, value: &str| {
         let script = cached.script(&steps(""), &compile()).env(name, value);

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What Cargo hears of a build that works.
 
 use crate::script::{self, COMPILE, Package, VECTOR_OPS};
 
 #[test]
-fn a_quiet_build_prints_nothing_but_what_cargo_must_know() {
+fn quiet_build_prints_only_rerun_lines() {
     let ran = Package::new().run(COMPILE).succeeded();
     assert_eq!(ran.stderr, "");
     for line in ran.stdout.lines() {
@@ -12,14 +13,14 @@ fn a_quiet_build_prints_nothing_but_what_cargo_must_know() {
 }
 
 #[test]
-fn what_the_compiler_prints_on_standard_output_is_not_for_cargo() {
+fn compilers_standard_output_does_not_reach_cargo() {
     let compile = format!("echo cargo::warning=sneaky; {COMPILE}");
     let ran = Package::new().run(&compile).succeeded();
     assert!(ran.said("warning").is_empty(), "{ran:?}");
 }
 
 #[test]
-fn the_source_and_the_compiler_are_what_the_build_depends_on() {
+fn build_depends_on_source_and_compiler() {
     let ran = Package::new().run(COMPILE).succeeded();
     let compiler = script::fake_clang_program();
     let mut said = ran.said("rerun-if-changed");
@@ -31,7 +32,7 @@ fn the_source_and_the_compiler_are_what_the_build_depends_on() {
 }
 
 #[test]
-fn headers_in_the_depfile_are_depended_on_if_they_exist() {
+fn build_depends_on_existing_headers_of_depfile() {
     let package = Package::new();
     let plain = package.write("include/plain.hpp", "");
     let spaced = package.write("include/with a space.hpp", "");
@@ -57,7 +58,7 @@ fn headers_in_the_depfile_are_depended_on_if_they_exist() {
 }
 
 #[test]
-fn a_warning_of_the_compiler_is_one_of_cargo_line_by_line() {
+fn compiler_warning_becomes_cargo_warning_lines() {
     let text = "kernels/vector_ops.cpp:3:7: warning: unused variable 'u'\\n  int u;\\n      ^\\n";
     let compile = format!("printf \"{text}\" >&2; {COMPILE}");
     let ran = Package::new().run(&compile).succeeded();
@@ -71,7 +72,7 @@ fn a_warning_of_the_compiler_is_one_of_cargo_line_by_line() {
 }
 
 #[test]
-fn a_source_without_kernels_is_a_warning_with_the_likely_cause() {
+fn source_without_kernels_is_a_warning() {
     let mut file = syclbin::Syclbin::new(syclbin::State::Executable);
     file.modules.push(syclbin::AbstractModule::default());
     let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
@@ -163,7 +164,7 @@ fn every_variable_that_is_read_is_announced_once() {
 }
 
 #[test]
-fn a_failed_build_still_says_what_it_depends_on() {
+fn failed_build_still_names_its_dependencies() {
     let package = Package::new();
     let steps = "source kernels/later.cpp\ncompile later";
     let ran = package.script(steps, COMPILE).run();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the compiler is told, and what becomes of what it makes.
 
 use std::fs;
@@ -16,7 +17,7 @@ fn shape(arguments: &[String]) -> Vec<&str> {
 }
 
 #[test]
-fn everything_reaches_the_compiler_in_the_order_it_was_given() {
+fn arguments_reach_the_compiler_in_order() {
     let package = Package::new();
     let steps = "include include dir\ndefine N=4\nsource kernels/vector_ops.cpp\ndefine FAST\n\
         flag -std=c++20\nflag -O3\ncompile vector_ops";
@@ -38,7 +39,7 @@ fn everything_reaches_the_compiler_in_the_order_it_was_given() {
 }
 
 #[test]
-fn every_source_is_compiled_a_second_time_for_its_debug_information() {
+fn every_source_has_a_debug_compile() {
     let package = Package::new();
     let steps = "flag -DX\nsource kernels/vector_ops.cpp\ncompile vector_ops";
     package.script(steps, COMPILE).run().succeeded();
@@ -61,7 +62,7 @@ fn every_source_is_compiled_a_second_time_for_its_debug_information() {
 }
 
 #[test]
-fn targets_are_those_of_the_code_and_a_file_to_be_linked_is_an_object() {
+fn debug_compile_gets_no_targets() {
     let package = Package::new();
     let steps = "targets spir64 spir64_x86_64\nlink_at_load\nsource kernels/vector_ops.cpp\n\
         compile vector_ops";
@@ -81,7 +82,7 @@ fn targets_are_those_of_the_code_and_a_file_to_be_linked_is_an_object() {
 }
 
 #[test]
-fn what_is_said_to_compilers_of_targets_is_not_said_where_only_spirv_tells() {
+fn target_options_are_dropped_for_debug_information() {
     let package = Package::new();
     let steps = "targets spir64 nvptx64-nvidia-cuda\nflag -Xsycl-target-backend=nvptx64-nvidia-cuda\n\
         flag --offload-arch=sm_80\nflag --offload-arch=sm_90\nflag -DN=1\n\
@@ -107,7 +108,7 @@ fn what_is_said_to_compilers_of_targets_is_not_said_where_only_spirv_tells() {
 }
 
 #[test]
-fn the_kernels_of_the_compilers_file_arrive_in_out_dir() {
+fn compiled_kernels_arrive_in_out_dir() {
     let package = Package::new();
     package.run(COMPILE).succeeded();
     assert_eq!(package.left(), ["vector_ops.syclbin"]);
@@ -145,7 +146,7 @@ fn the_same_kernels_make_the_same_bytes() {
 }
 
 #[test]
-fn a_file_that_stays_the_same_is_not_written_again() {
+fn unchanged_result_is_not_written_again() {
     let package = Package::new();
     package.run(COMPILE).succeeded();
     let metadata = || package.made("vector_ops").metadata().unwrap();
@@ -161,7 +162,7 @@ fn a_file_that_stays_the_same_is_not_written_again() {
 }
 
 #[test]
-fn a_compiler_is_found_on_path_by_its_name() {
+fn compiler_name_is_found_on_path() {
     let package = Package::new();
     let bin = package.path("bin");
     fs::create_dir(&bin).unwrap();
@@ -181,7 +182,7 @@ fn a_compiler_is_found_on_path_by_its_name() {
 }
 
 #[test]
-fn the_installed_compiler_is_used_where_none_is_named() {
+fn installed_compiler_is_the_default() {
     let package = Package::new();
     let installed = package.path("home/compiler/2026.2.0");
     package.write("home/compiler/2026.2.0/MANIFEST", "");
@@ -206,7 +207,7 @@ fn the_installed_compiler_is_used_where_none_is_named() {
 }
 
 #[test]
-fn x86_code_that_a_compiler_files_as_spirv_stays_in_the_file() {
+fn x86_code_filed_as_spirv_is_kept() {
     let package = Package::new();
     let bytes = fs::read(test_files::path("vector_ops.object.syclbin")).unwrap();
     let mut file = syclbin::read::parse(&bytes).unwrap();

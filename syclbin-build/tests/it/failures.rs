@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a build that fails says, and what it leaves.
 
 use std::fs;
@@ -20,7 +21,7 @@ fn clangs_errors_appear_as_clang_wrote_them() {
 
 /// Of one source, and of several.
 #[test]
-fn a_script_that_goes_on_after_an_error_has_the_compilers_words() {
+fn caught_error_contains_the_compilers_output() {
     let package = Package::new();
     package.write("kernels/b.cpp", "");
     let fake = "echo \"$source:1:1: error: no\" >&2; exit 1";
@@ -44,7 +45,7 @@ fn a_script_that_goes_on_after_an_error_has_the_compilers_words() {
 }
 
 #[test]
-fn an_error_of_the_second_compile_alone_also_fails_the_build() {
+fn debug_compile_error_fails_the_build() {
     let package = Package::new();
     let ran = package.run(&format!(
         "if [ -n \"$debug\" ]; then echo 'error: only with -g' >&2; exit 1; fi; {COMPILE}"
@@ -54,7 +55,7 @@ fn an_error_of_the_second_compile_alone_also_fails_the_build() {
 }
 
 #[test]
-fn a_failed_build_leaves_the_older_file_as_it_was() {
+fn failed_build_keeps_the_older_file() {
     let package = Package::new();
     package.run(COMPILE).succeeded();
     let before = fs::read(package.made("vector_ops")).unwrap();
@@ -69,7 +70,7 @@ fn a_failed_build_leaves_the_older_file_as_it_was() {
 }
 
 #[test]
-fn a_crash_names_signal_and_source_and_comes_with_a_command_that_repeats_it() {
+fn crash_names_signal_source_and_repeat_command() {
     let package = Package::new();
     let crash = "echo 'Stack dump:' >&2; kill -SEGV $$";
     let steps =
@@ -130,7 +131,7 @@ fn a_compiler_that_leaves_no_file_is_named() {
 }
 
 #[test]
-fn the_file_of_one_source_is_never_taken_for_that_of_the_next() {
+fn output_is_not_reused_for_another_source() {
     let package = Package::new();
     package.write("kernels/work_group.cpp", "");
     let steps = "source kernels/vector_ops.cpp\nsource kernels/work_group.cpp\ncompile both";
@@ -162,7 +163,7 @@ fn a_compiler_that_leaves_something_else_is_named() {
 }
 
 #[test]
-fn a_named_compiler_that_is_missing_is_named_with_the_variable() {
+fn missing_named_compiler_error_names_the_variable() {
     for missing in ["/nowhere/clang++", "none-of-that-name"] {
         let package = Package::new();
         let script = package.script(VECTOR_OPS, COMPILE);
@@ -175,7 +176,7 @@ fn a_named_compiler_that_is_missing_is_named_with_the_variable() {
 }
 
 #[test]
-fn a_named_compiler_that_is_no_program_is_named() {
+fn named_compiler_that_cannot_start_is_reported() {
     let package = Package::new();
     let text = package.write("clang.txt", "no program");
     let script = package.script(VECTOR_OPS, COMPILE);
@@ -189,7 +190,7 @@ fn a_named_compiler_that_is_no_program_is_named() {
 }
 
 #[test]
-fn without_a_toolchain_the_command_that_installs_one_is_named() {
+fn missing_toolchain_error_names_the_install_command() {
     let package = Package::new();
     let home = package.path("home");
     let script = package.script(VECTOR_OPS, COMPILE);
@@ -205,7 +206,7 @@ fn without_a_toolchain_the_command_that_installs_one_is_named() {
 }
 
 #[test]
-fn a_missing_source_is_named_and_where_it_is_looked_for() {
+fn missing_source_error_names_the_search_directory() {
     let package = Package::new();
     let steps = "source kernels/none.cpp\ncompile none";
     let ran = package.script(steps, COMPILE).run();
@@ -281,7 +282,7 @@ fn a_name_is_a_plain_word() {
 }
 
 #[test]
-fn a_kernel_in_two_sources_is_an_error_that_names_both() {
+fn duplicate_kernel_error_names_both_sources() {
     let package = Package::new();
     package.write("more/vector_ops.cpp", "");
     let steps = "source kernels/vector_ops.cpp\nsource more/vector_ops.cpp\ncompile both";
@@ -307,7 +308,7 @@ fn the_same_source_twice_is_an_error_too() {
 }
 
 #[test]
-fn outside_of_a_build_script_the_error_says_so() {
+fn missing_out_dir_error_mentions_build_script() {
     let package = Package::new();
     let script = || package.script(VECTOR_OPS, COMPILE);
     for script in [script().env_remove("OUT_DIR"), script().env("OUT_DIR", "")] {
@@ -351,7 +352,7 @@ fn an_unwritable_folder_is_named() {
 
 /// A limit on the size of files stands in for a full disk: both make `write` fail halfway.
 #[test]
-fn a_file_that_does_not_fit_is_named_and_not_left_half_written() {
+fn file_on_full_disk_is_named_and_removed() {
     let package = Package::new();
     package.run(COMPILE).succeeded();
     let before = fs::read(package.made("vector_ops")).unwrap();
@@ -389,7 +390,7 @@ fn a_compiler_that_lists_no_headers_is_named() {
 }
 
 #[test]
-fn what_a_killed_build_left_is_removed_by_the_next() {
+fn leftovers_of_killed_build_are_removed() {
     let package = Package::new();
     let left = package.out_dir().join("syclbin/.compile-left");
     std::fs::create_dir_all(left.join("0")).unwrap();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Builds, each in a process of its own, with a compiler that is a shell script.
 #![cfg(unix)] // the shell
 #![allow(clippy::panic, clippy::unwrap_used, clippy::print_stdout)] // a test may

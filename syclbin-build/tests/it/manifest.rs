@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Builds that Cargo.toml describes.
 
 use crate::script::{COMPILE, Package};
@@ -9,7 +10,7 @@ fn package(table: &str) -> Package {
 }
 
 #[test]
-fn what_the_table_says_is_compiled_like_what_code_says() {
+fn manifest_table_is_compiled_like_code() {
     let package = package(
         "[package.metadata.syclbin.both]\n\
          sources = [\"kernels/vector_ops.cpp\", \"kernels/work_group.cpp\"]\n\
@@ -39,7 +40,7 @@ fn what_the_table_says_is_compiled_like_what_code_says() {
 }
 
 #[test]
-fn a_mistake_ends_the_build_with_its_line_and_the_script_runs_again_when_it_is_mended() {
+fn manifest_mistake_names_line_and_reruns_script() {
     let package = package("[package.metadata.syclbin.a]\nsorces = []\n");
     let ran = package.script("manifest", COMPILE).run();
     let said = ran.failed();
@@ -51,7 +52,7 @@ fn a_mistake_ends_the_build_with_its_line_and_the_script_runs_again_when_it_is_m
 }
 
 #[test]
-fn a_manifest_without_the_table_is_an_error_that_shows_one() {
+fn missing_manifest_table_error_shows_an_example() {
     let package = package("");
     let ran = package.script("manifest", COMPILE).run();
     let said = ran.failed();

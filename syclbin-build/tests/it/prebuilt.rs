@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files that are kept beside their sources: written, checked, and taken where there is no compiler.
 
 use std::fs;
@@ -63,7 +64,7 @@ fn check(package: &Package, steps: &str) -> Outcome {
 }
 
 #[test]
-fn a_committed_file_has_the_kernels_and_what_they_were_compiled_from() {
+fn committed_file_records_kernels_and_sources() {
     let package = package();
     assert_eq!(commit(&package), [Outcome::Written]);
     let bytes = fs::read(package.path(KEPT)).unwrap();
@@ -99,7 +100,7 @@ fn the_recorded_hashes_are_those_of_sha256sum() {
 }
 
 #[test]
-fn without_a_compiler_the_committed_file_is_taken_in_silence() {
+fn committed_file_is_used_silently_without_compiler() {
     let package = package();
     commit(&package);
     fs::remove_file(package.made("vector_ops")).unwrap();
@@ -116,7 +117,7 @@ fn without_a_compiler_the_committed_file_is_taken_in_silence() {
 }
 
 #[test]
-fn with_a_compiler_the_sources_are_compiled_and_the_file_stays() {
+fn sources_are_compiled_despite_the_committed_file() {
     let package = package();
     let old = fs::copy(
         test_files::path("work_group.object.syclbin"),
@@ -131,7 +132,7 @@ fn with_a_compiler_the_sources_are_compiled_and_the_file_stays() {
 }
 
 #[test]
-fn a_compiler_that_was_asked_for_and_does_not_do_is_an_error_all_the_same() {
+fn prebuilt_file_does_not_replace_requested_compiler() {
     let package = package();
     commit(&package);
     let script = package.script(STEPS, COMPILE);
@@ -144,7 +145,7 @@ fn a_compiler_that_was_asked_for_and_does_not_do_is_an_error_all_the_same() {
 }
 
 #[test]
-fn what_changed_since_is_named_by_content_and_not_by_time() {
+fn staleness_depends_on_content_not_on_time() {
     let package = package();
     commit(&package);
     let stale = |what: &str| Outcome::Stale(what.to_owned());
@@ -175,7 +176,7 @@ fn what_changed_since_is_named_by_content_and_not_by_time() {
 }
 
 #[test]
-fn a_file_that_is_missing_damaged_or_without_record_is_not_fresh() {
+fn missing_damaged_and_unrecorded_files_are_stale() {
     let package = package();
     let is_stale = |expected: &str| match check(&package, STEPS) {
         Outcome::Stale(why) => assert!(why.starts_with(expected), "{why}"),
@@ -190,7 +191,7 @@ fn a_file_that_is_missing_damaged_or_without_record_is_not_fresh() {
 }
 
 #[test]
-fn where_no_file_is_kept_nothing_is_checked_or_compiled() {
+fn package_without_prebuilt_files_checks_nothing() {
     let package = package();
     let script = without(&package, package.script(VECTOR_OPS, "exit 1"));
     let folder = tempfile::tempdir().unwrap();
@@ -206,7 +207,7 @@ fn where_no_file_is_kept_nothing_is_checked_or_compiled() {
 }
 
 #[test]
-fn a_stale_file_that_has_to_be_taken_is_a_warning() {
+fn stale_file_without_compiler_is_a_warning() {
     let package = package();
     commit(&package);
     package.write("include/k.hpp", "int k = 2;\n");
@@ -223,7 +224,7 @@ fn a_stale_file_that_has_to_be_taken_is_a_warning() {
 }
 
 #[test]
-fn without_a_compiler_a_missing_or_damaged_file_is_an_error_with_the_way_out() {
+fn missing_or_damaged_file_needs_a_compiler() {
     let package = package();
     let run = || without(&package, package.script(STEPS, "exit 1")).run();
     let ran = run();
@@ -251,7 +252,7 @@ fn without_a_compiler_a_missing_or_damaged_file_is_an_error_with_the_way_out() {
 }
 
 #[test]
-fn a_commit_that_fails_leaves_the_file_as_it_was() {
+fn failed_commit_leaves_the_file_unchanged() {
     let package = package();
     commit(&package);
     let before = fs::read(package.path(KEPT)).unwrap();
@@ -266,7 +267,7 @@ fn a_commit_that_fails_leaves_the_file_as_it_was() {
 
 /// What the compiler read before is not what is recorded after.
 #[test]
-fn a_file_that_changes_while_it_is_compiled_is_not_committed() {
+fn file_changed_during_compile_is_not_committed() {
     let changes = [
         ("kernels/vector_ops.cpp", "echo '// new' >$changed"),
         ("include/k.hpp", "echo 'int k = 2;' >$changed"),
@@ -293,7 +294,7 @@ fn a_file_that_changes_while_it_is_compiled_is_not_committed() {
 }
 
 #[test]
-fn a_file_with_a_time_to_come_is_committed() {
+fn file_from_the_future_is_committed() {
     let package = package();
     let header = package.write("include/k.hpp", "int k;\n");
     let header = fs::File::options().write(true).open(header).unwrap();
@@ -318,7 +319,7 @@ fn orders_for_other_packages_are_none_of_ours() {
 }
 
 #[test]
-fn on_docs_rs_the_committed_file_is_taken_and_nothing_is_looked_for() {
+fn docs_rs_uses_the_committed_file() {
     let package = package();
     commit(&package);
     fs::remove_file(package.made("vector_ops")).unwrap();
@@ -329,7 +330,7 @@ fn on_docs_rs_the_committed_file_is_taken_and_nothing_is_looked_for() {
 }
 
 #[test]
-fn on_docs_rs_without_a_committed_file_there_is_one_without_kernels() {
+fn docs_rs_without_committed_file_lacks_kernels() {
     for steps in [STEPS, VECTOR_OPS] {
         let package = package();
         let script = package.script(steps, "exit 1");
@@ -355,7 +356,7 @@ fn reason(package: &Package) -> String {
 }
 
 #[test]
-fn a_check_of_what_is_not_there_leaves_a_file_that_says_so() {
+fn check_leaves_a_placeholder_with_the_reason() {
     let package = package();
     check(&package, STEPS);
     let expected = "`cargo syclbin build --check` compiles nothing";

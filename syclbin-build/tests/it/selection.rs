@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which compiler is taken, which is passed over, and what a build hears of it.
 
 use std::fs;
@@ -86,7 +87,7 @@ fn each_place_comes_before_the_next() {
 }
 
 #[test]
-fn of_several_versions_the_newest_of_oneapi_is_taken() {
+fn newest_oneapi_version_is_chosen() {
     let package = Package::new();
     for version in ["2025.9", "2025.3"] {
         package.compiler(&format!("oneapi/compiler/{version}/bin/icpx"));
@@ -99,7 +100,7 @@ fn of_several_versions_the_newest_of_oneapi_is_taken() {
 }
 
 #[test]
-fn a_compiler_on_path_may_lie_behind_others_of_its_name() {
+fn unusable_compilers_on_path_are_skipped() {
     let package = Package::new();
     without_the_option(&package, "bin/clang++");
     let good = package.compiler("later/clang++");
@@ -141,7 +142,7 @@ fn crate_cc_takes_the_same_variable() {
 }
 
 #[test]
-fn a_wrapper_before_the_compiler_runs_it_as_in_crate_cc() {
+fn compiler_wrapper_runs_as_in_crate_cc() {
     let package = Package::new();
     let wrapper = program(&package, "bin/ccache", "#!/bin/sh\nexec \"$@\"\n");
     package.compiler("bin/icpx");
@@ -161,14 +162,14 @@ fn a_wrapper_before_the_compiler_runs_it_as_in_crate_cc() {
 }
 
 #[test]
-fn a_path_with_blanks_in_cxx_is_one_program() {
+fn cxx_path_with_spaces_is_one_program() {
     let package = Package::new();
     let program = package.compiler("with two blanks/clang++");
     takes(unnamed(&package).env("CXX", &program).run(), &program);
 }
 
 #[test]
-fn when_cross_compiling_a_compiler_of_the_host_does() {
+fn cross_compiling_uses_a_host_compiler() {
     let package = Package::new();
     let cross = without_the_option(&package, "bin/aarch64-linux-gnu-g++");
     let host = package.compiler("bin/icpx");
@@ -181,7 +182,7 @@ fn when_cross_compiling_a_compiler_of_the_host_does() {
 }
 
 #[test]
-fn a_gnu_compiler_in_cxx_is_passed_over_in_silence() {
+fn gnu_compiler_in_cxx_is_skipped_silently() {
     let package = Package::new();
     let installed = install(&package);
     let gnu = without_the_option(&package, "bin/g++");
@@ -192,7 +193,7 @@ fn a_gnu_compiler_in_cxx_is_passed_over_in_silence() {
 }
 
 #[test]
-fn if_nothing_does_the_error_lists_what_was_passed_over_and_why() {
+fn missing_compiler_error_lists_skipped_candidates() {
     let package = Package::new();
     let gnu = without_the_option(&package, "bin/g++");
     let ran = unnamed(&package)
@@ -217,7 +218,7 @@ fn if_nothing_does_the_error_lists_what_was_passed_over_and_why() {
 }
 
 #[test]
-fn a_driver_that_leaves_the_option_unused_does_not_do() {
+fn driver_that_ignores_the_option_is_unusable() {
     let package = Package::new();
     let probe = "[ $question = version ] || echo \"clang: warning: argument unused during \
         compilation: '-fsyclbin=executable'\" >&2";
@@ -227,7 +228,7 @@ fn a_driver_that_leaves_the_option_unused_does_not_do() {
 }
 
 #[test]
-fn a_forced_compiler_that_does_not_do_fails_the_build() {
+fn unusable_forced_compiler_fails_the_build() {
     let package = Package::new();
     install(&package);
     let gnu = without_the_option(&package, "bin/g++");
@@ -253,7 +254,7 @@ fn a_forced_compiler_that_does_not_do_fails_the_build() {
 }
 
 #[test]
-fn a_compiler_that_hangs_is_stopped_and_the_limit_named() {
+fn hanging_compiler_is_stopped_and_limit_named() {
     let package = Package::new();
     for (question, asked) in [("version", "--version"), ("option", "-fsyclbin -###")] {
         let script = package
@@ -274,7 +275,7 @@ fn a_compiler_that_hangs_is_stopped_and_the_limit_named() {
 
 #[cfg(target_os = "linux")] // elsewhere what a program started is not found
 #[test]
-fn what_a_compiler_that_hangs_started_is_stopped_with_it() {
+fn children_of_hanging_compiler_are_stopped() {
     let package = Package::new();
     let (list, survived) = (package.path("pid"), package.path("survived"));
     let probe = format!(
@@ -300,7 +301,7 @@ fn what_a_compiler_that_hangs_started_is_stopped_with_it() {
 }
 
 #[test]
-fn a_compiler_that_hangs_before_another_is_a_warning_as_it_takes_time() {
+fn hanging_first_candidate_is_a_warning() {
     let package = Package::new();
     let installed = install(&package);
     let hangs = program(&package, "bin/hangs", "#!/bin/sh\nexec sleep 60\n");
@@ -316,7 +317,7 @@ fn a_compiler_that_hangs_before_another_is_a_warning_as_it_takes_time() {
 }
 
 #[test]
-fn a_compiler_that_crashes_or_fails_when_asked_is_named_with_its_words() {
+fn failing_compiler_is_named_with_its_output() {
     let package = Package::new();
     for (probe, expected) in [
         (

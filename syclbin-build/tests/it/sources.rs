@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several sources at once: as many compilers as there are tokens, and all that is wrong told together.
 
 use std::fs;
@@ -40,7 +41,7 @@ fn most(package: &Package) -> usize {
 }
 
 #[test]
-fn without_a_jobserver_as_many_run_as_num_jobs_says() {
+fn num_jobs_limits_compilers_without_a_jobserver() {
     for jobs in [1, 3] {
         let (package, steps) = four();
         let compile = format!("{COUNT}; {}; {COMPILE}", wait_for(jobs));
@@ -100,17 +101,17 @@ fn with_jobserver(tokens: &str, count: usize) {
 }
 
 #[test]
-fn under_a_jobserver_as_many_run_as_it_has_tokens_and_one() {
+fn jobserver_tokens_and_own_token_limit_compilers() {
     with_jobserver("ab", 3);
 }
 
 #[test]
-fn a_jobserver_that_has_no_token_to_give_leaves_one_at_a_time() {
+fn jobserver_without_tokens_allows_one_compiler() {
     with_jobserver("", 1);
 }
 
 #[test]
-fn errors_of_all_sources_are_told_at_once_and_those_of_a_header_once() {
+fn errors_of_all_sources_are_reported_together() {
     let (package, steps) = four();
     let compile =
         "if [ $name = structs ]; then printf 'own.cpp:1:1: warning: of structs\\n' >&2; fi
@@ -144,7 +145,7 @@ error: 3 errors and 2 warnings in 2 of 4 sources: kernels/vector_ops.cpp, kernel
 }
 
 #[test]
-fn a_crash_does_not_hide_the_errors_of_another_source() {
+fn crash_does_not_hide_other_errors() {
     let (package, steps) = four();
     let compile = format!(
         "case $name in structs) kill -SEGV $$;; functor) echo 'functor.cpp:1:1: error: no' >&2; exit 1;; *) {COMPILE};; esac"
@@ -160,7 +161,7 @@ fn a_crash_does_not_hide_the_errors_of_another_source() {
 }
 
 #[test]
-fn a_warning_of_a_header_that_several_sources_include_is_told_once() {
+fn warning_in_shared_header_is_shown_once() {
     let (package, steps) = four();
     let compile = format!("printf 'both.hpp:1:2: warning: hello\\n  1 | x\\n' >&2; {COMPILE}");
     let ran = package.script(&steps, &compile).run().succeeded();
@@ -171,7 +172,7 @@ fn a_warning_of_a_header_that_several_sources_include_is_told_once() {
 }
 
 #[test]
-fn sources_that_use_one_another_are_compiled_to_be_linked_and_the_file_says_so() {
+fn dependent_sources_are_linked_as_objects() {
     let package = Package::new();
     for name in ["import_side", "export_side"] {
         package.write(&format!("kernels/{name}.cpp"), "");
@@ -191,7 +192,7 @@ fn sources_that_use_one_another_are_compiled_to_be_linked_and_the_file_says_so()
 }
 
 #[test]
-fn what_no_source_defines_is_named_in_cpp_with_the_source_that_uses_it() {
+fn undefined_function_is_named_with_its_source() {
     let package = Package::new();
     package.write("kernels/import_side.cpp", "");
     let steps = "source kernels/import_side.cpp\nsource kernels/vector_ops.cpp\ncompile both";
@@ -213,7 +214,7 @@ fn what_no_source_defines_is_named_in_cpp_with_the_source_that_uses_it() {
 }
 
 #[test]
-fn a_source_that_only_defines_functions_for_others_needs_no_kernel() {
+fn device_functions_alone_need_no_kernel() {
     let package = Package::new();
     package.write("kernels/export_side.cpp", "");
     let steps = "source kernels/export_side.cpp\nsource kernels/vector_ops.cpp\ncompile both";
@@ -222,7 +223,7 @@ fn a_source_that_only_defines_functions_for_others_needs_no_kernel() {
 }
 
 #[test]
-fn errors_have_colours_where_they_are_seen_and_warnings_of_cargo_have_none() {
+fn only_errors_have_colours() {
     let package = Package::new();
     let coloured = "printf '\\033[1mk.cpp:1:1: \\033[0m\\033[0;1;35mwarning: \\033[0mhello\\n' >&2";
     let run = |colour: &str, compile: &str| {
@@ -245,7 +246,7 @@ fn errors_have_colours_where_they_are_seen_and_warnings_of_cargo_have_none() {
 }
 
 #[test]
-fn a_compiler_that_hangs_is_stopped_with_what_it_started() {
+fn compile_timeout_stops_compiler_and_its_children() {
     let package = Package::new();
     let hang =
         "echo 'working on it' >&2; sleep 1000 & echo $! >>\"$FAKE_CLANG_RECORD/hangs\"; wait";
@@ -278,7 +279,7 @@ fn a_compiler_that_hangs_is_stopped_with_what_it_started() {
 }
 
 #[test]
-fn paths_with_odd_characters_reach_the_compiler_and_cargo() {
+fn odd_paths_reach_compiler_and_cargo() {
     for odd in [
         "a b",
         "it's",
@@ -320,7 +321,7 @@ fn paths_with_odd_characters_reach_the_compiler_and_cargo() {
 }
 
 #[test]
-fn a_line_break_in_the_path_of_a_source_is_an_error() {
+fn line_break_in_path_is_an_error() {
     let package = Package::new();
     let steps = "source kernels/a\\nb.cpp\ncompile none";
     let ran = package.script(steps, COMPILE).run();

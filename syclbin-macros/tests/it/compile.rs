@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The macro as rustc runs it: what compiles, and the errors of what does not.
 //!
 //! trybuild compiles each program in a crate of its own, whose folder paths are relative to; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The macro's own errors for each program of `tests/ui`, with line and column, without the compiler: rustc takes
 //! a minute for all of them, this takes a second.
 

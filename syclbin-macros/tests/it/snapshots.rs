@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The generated code for every file of tests/files, as people would read it. `BLESS=1` writes it
 //! anew; `tests/pass/snapshots.rs` compiles it.
 
@@ -6,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn the_generated_code_is_the_one_in_the_snapshots() {
+fn generated_code_equals_the_snapshots() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let snapshots = folder.join("tests/snapshots");
     let bless = std::env::var_os("BLESS").is_some_and(|value| value == "1");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every option of the documentation, in a crate with strict lints.
 #![deny(
     warnings,

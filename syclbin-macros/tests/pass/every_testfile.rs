@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every file expands to a module that compiles, whatever of it is left out.
 #![deny(warnings)]
 #![allow(dead_code)]

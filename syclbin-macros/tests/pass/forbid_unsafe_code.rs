@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A contract needs no `unsafe` in the crate that writes it.
 #![deny(warnings)]
 #![forbid(unsafe_code)]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Letters beyond ASCII.
 #![deny(warnings)]
 #![allow(dead_code)]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel that has no function, and one by its symbol, do not keep the others from theirs.
 #![deny(warnings)]
 

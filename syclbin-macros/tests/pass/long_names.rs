@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names as long as generators of code make them.
 #![deny(warnings)]
 

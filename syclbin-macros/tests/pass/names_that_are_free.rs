@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names that items may choose although something is called so.
 #![deny(warnings)]
 #![allow(dead_code)]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names that Rust or the generated code uses itself.
 #![deny(warnings)]
 #![allow(dead_code)]

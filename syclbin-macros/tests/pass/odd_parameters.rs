@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parameters called like something of Rust or of the generated code, with contracts over them.
 #![deny(warnings)]
 

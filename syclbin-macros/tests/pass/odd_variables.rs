@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals and specialization constants called like something of Rust or of the generated code.
 #![deny(warnings)]
 #![allow(dead_code)]

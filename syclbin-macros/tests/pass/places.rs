@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Wherever a module may stand, and more than once for one file.
 #![deny(warnings, unreachable_pub)]
 

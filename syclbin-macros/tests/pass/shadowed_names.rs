@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The generated code depends on no name that the program has.
 #![deny(warnings)]
 #![allow(dead_code, non_camel_case_types)]

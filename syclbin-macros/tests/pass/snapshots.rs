@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The snapshots of the generated code compile, as a program's code.
 #![deny(warnings)]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The methods take what the kernels take.
 #![deny(warnings, missing_docs, unreachable_pub, rust_2018_idioms, unused_qualifications)]
 

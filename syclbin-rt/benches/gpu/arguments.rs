@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The command line of the benchmark.
 
 use std::path::PathBuf;

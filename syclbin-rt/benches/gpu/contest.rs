@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contestants that take turns, and the median time of each.
 
 use std::time::{Duration, Instant};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The baseline: the same kernels in CUDA, compiled by `nvcc` here or beforehand.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The directory of compiled kernels, which is prepared on any machine and needs no compiler where it is
 //! used.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The time from the start of a process to its first right result: children of this program, and the
 //! child that it then is.
 

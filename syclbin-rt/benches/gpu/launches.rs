@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The host's time for a launch, beside `cuLaunchKernel` with a kernel of `nvcc`.
 
 use syclbin_rt::{Arg, Launch, NdRange};

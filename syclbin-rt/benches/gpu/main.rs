@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kernels and launches cost on an NVIDIA GPU, beside CUDA by `nvcc` and raw driver calls, in the
 //! same run.
 //!

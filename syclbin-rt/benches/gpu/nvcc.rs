@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! NVIDIA's compiler, which compiles the baseline.
 
 use std::ffi::OsString;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A problem run by `syclbin-rt`.
 
 use std::path::Path;

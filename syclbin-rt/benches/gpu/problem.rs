@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A problem: a kernel with its arguments, and the result it must have. All contestants get the same.
 
 use crate::Result;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The report: a table as it grows, and a JSON file of the same rows.
 
 use std::path::Path;

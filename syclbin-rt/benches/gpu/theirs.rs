@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A problem run by raw calls of the driver (`cudarc`), with a kernel that `nvcc` compiled.
 
 use std::ffi::{CString, c_void};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Those that launch kernels, each in a process of its own: this program again, asked over a pipe.
 //!
 //! One more contestant is a type with a [`Contestant`] and a line in [`ALL`].

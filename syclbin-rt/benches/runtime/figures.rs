@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Statistics over rounds, and how they are printed.
 
 /// What several rounds of one thing gave.

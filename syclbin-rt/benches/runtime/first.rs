@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A program from its start to its first result: a process of its own, and the child that it is.
 
 use std::path::Path;

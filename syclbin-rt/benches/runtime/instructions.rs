@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instructions per launch, counted by `callgrind` over a driver that does nothing.
 //!
 //! So they are those of the caller alone, and the same in every run.

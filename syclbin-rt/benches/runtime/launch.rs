@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Host time per launch: contestants in processes of their own, in turns.
 
 use std::ffi::OsString;

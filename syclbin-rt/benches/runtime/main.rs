@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `syclbin-rt` costs, beside the same calls by hand and beside the reference runtime.
 //!
 //! ```text

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A contestant's process, seen from the parent.
 
 use std::ffi::OsString;

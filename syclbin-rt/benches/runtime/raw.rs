@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same calls by hand, through `cl3`.
 //!
 //! `cl3` takes its library from `OPENCL_DYLIB_PATH`, which the parent has set.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What users write for launches that come often: prepared ones, and recordings.
 
 use syclbin_rt::{Prepared, Recording, Result as Made};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Time from the start of a process to its first result, saxpy's: processes in turns.
 
 use std::io::{BufRead, BufReader};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What users write: the functions of `include_syclbin!`.
 
 use syclbin_rt::{Buffer, Device, NdRange, Queue};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where things lie: the driver that all contestants use, the kernels, and files of the bench.
 
 use std::ffi::OsString;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of kernels, in the form for a driver.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The substitute for the CUDA backend in a program without it: no device is found, so nothing else ever
 //! exists.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Failures: driver calls that returned an error, and actions that did not begin because of an error.
 
 use std::fmt;

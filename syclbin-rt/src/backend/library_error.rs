@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reasons why a driver library cannot be used.
 
 use crate::backend::failure::Failure;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Host views of memory: the device does not change the memory while a view exists.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The drivers a program can run on: all unsafe code is in here.
 //!
 //! A backend wraps a driver interface in two layers: `sys` with the foreign spelling, and safe wrappers that

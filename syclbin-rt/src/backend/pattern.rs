@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Patterns: the elements that devices can fill memory with.
 
 /// The largest pattern that all devices fill memory with (OpenCL 3.0, clEnqueueFillBuffer), in bytes.
@@ -19,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_a_power_of_two_or_one_byte() {
+    fn pattern_is_power_of_two_or_byte() {
         assert_eq!(pattern(&[1, 2, 3, 4]), Some(&[1, 2, 3, 4][..]));
         assert_eq!(pattern(&[1, 2, 3]), None);
         assert_eq!(pattern(&[7, 7, 7]), Some(&[7][..]));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A pointer of the device, as a value.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reach: the processors that can use memory with an address.
 
 /// The processors that can reach memory with an address (unified shared memory).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device slices: elements on a device, as a type that only exists behind a reference.
 #![allow(
     unsafe_code,

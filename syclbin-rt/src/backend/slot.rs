@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Slots: the positions of a kernel's parameters.
 
 /// The position of a parameter among all parameters of a kernel, in bytes.

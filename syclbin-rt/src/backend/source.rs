@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sources of programs: code of a module, and its settings for the build.
 
 use crate::load::build_options::BuildOptions;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times of a command, as the device recorded them.
 
 /// The times when a command was queued, handed to the device, started and ended, in nanoseconds of the device's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Transfers: host memory that the driver copies to or from later, inaccessible until then.
 
 use std::mem::ManuallyDrop;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Conditions of contracts, and the report of a condition that does not hold.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers of contracts: integers that record an overflow.
 
 use std::ops::{Add, Div, Mul, Rem, Sub};

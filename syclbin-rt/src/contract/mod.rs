@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contracts: a launch that keeps its contract is safe, and checking that does not allocate.
 //!
 //! Generated code uses this module. It is not meant for hand-written code.
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn work_group_memory_is_as_long_as_elements_fit() {
+    fn local_memory_length_counts_whole_elements() {
         let args = [
             Arg::local(10),
             Arg::local_accessor::<f32>([3, 5]),
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_as_long_as_rust_says_and_an_accessor_as_its_range() -> crate::Result<()> {
+    fn buffer_and_accessor_lengths_come_from_rust() -> crate::Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_aligned_as_far_as_is_known() -> crate::Result<()> {
+    fn slice_alignment_follows_its_offset() -> crate::Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };

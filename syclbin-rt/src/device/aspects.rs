@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Aspects: the abilities of a device, in SYCL's names, derived from its driver's answers.
 
 use std::collections::BTreeSet;
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_drivers_tell_of_is_lacking_and_what_nobody_knows() {
+    fn only_reported_aspects_can_be_missing() {
         let held = of_device(&cpu());
         let wanted = [
             Aspect::FP64,

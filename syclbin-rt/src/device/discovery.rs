@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A search for devices: the libraries it loads, the devices they offer, and the device that wins.
 //!
 //! The installed CPU driver is only loaded when no device found so far is suitable.
@@ -236,7 +237,7 @@ mod tests {
     use syclbin::State;
 
     #[test]
-    fn no_device_is_the_error_with_a_file_too() {
+    fn missing_device_error_is_independent_of_file() {
         let search = || Discovery {
             devices: Vec::new(),
             tried: vec!["libOpenCL.so: not found".to_owned()],

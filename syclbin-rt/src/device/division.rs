@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Division: splits a device into parts, each of which is a device with some of its compute units.
 
 use crate::device::Device;
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_driver_could_do_is_refused_with_both_numbers() {
+    fn impossible_partition_is_refused_with_both_numbers() {
         for (how, reason) in [
             (Partition::Equally(0), "a part has to have compute units"),
             (

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The places where driver libraries are searched, and the result for each place.
 //!
 //! The libraries of the system come first: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH`

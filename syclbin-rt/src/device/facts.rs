@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Facts: a driver's answers about a device, read once and without effect on it.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices: finding and choosing a device never starts work on it.
 
 pub(crate) mod aspects;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Partitions: ways to divide a device.
 
 /// How to divide a device. Used with [`Device::partition`](crate::Device::partition).

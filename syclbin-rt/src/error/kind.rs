@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kinds of errors: a variant for each thing that can go wrong, and its sentence.
 
 use crate::backend::failure::Code;

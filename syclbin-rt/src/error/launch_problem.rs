@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Problems of a launch, detected before the driver sees it.
 
 use crate::contract::broken::Broken;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors: each names the kernel, the argument and the device at fault, and the way out.
 
 pub(crate) mod kind;
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_device_names_the_places_and_the_command() {
+    fn missing_device_error_names_places_and_command() {
         let tried = vec!["libOpenCL.so.1: not found".to_owned()];
         let error = Error::from(ErrorKind::NoDevice { tried });
         assert_eq!(
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_device_lacks_is_named_with_the_device() {
+    fn unsupported_feature_is_named_with_the_device() {
         let error = Error::from(ErrorKind::Unsupported {
             what: "samplers",
             needs: "images (CL_DEVICE_IMAGE_SUPPORT)",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Accessors: the elements of a buffer that a kernel reaches, and their description for the device.
 
 use std::fmt;
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_is_told_access_range_memory_range_and_offset() {
+    fn device_gets_both_ranges_and_offset() {
         let range = AccessorRange::new([4, 8, 16]).part([1, 2, 3], [2, 4, 6]);
         assert_eq!(told(&range), [[2, 4, 6], [4, 8, 16], [1, 2, 3]]);
         assert_eq!(told(&[4, 8].into()), [[4, 8], [4, 8], [0, 0]]);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels with fixed arguments: the building blocks of prepared launches and recordings.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Work-group memory: the amount that a launch requests.
 
 use std::marker::PhantomData;
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_beyond_counting_is_one_that_no_device_has() {
+    fn overflowing_local_memory_size_saturates() {
         assert_eq!(LocalMemory::<u64>::of(usize::MAX / 2).bytes(), usize::MAX);
         assert_eq!(LocalMemory::<[u16; 3]>::of(7).bytes(), 42);
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches: every mistake visible on the host becomes an error before the driver sees the kernel.
 
 pub(crate) mod accessor;
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    fn a_buffer_of_another_context_is_refused_by_name() -> Result<()> {
+    fn buffer_of_another_context_is_refused() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    fn an_event_of_another_context_is_refused_by_name() -> Result<()> {
+    fn event_of_another_context_is_refused() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kinds of arguments: the kinds that a parameter takes, determined once for a kernel and not at each launch.
 
 use syclbin::__private::spirv::ParameterType;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Prepared launches: checked once, launched often, and updated only where they change.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranges: the number of work-items of a launch, in one to three dimensions.
 
 /// The work-items of a launch, and their division into work-groups.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Safe launches: a launch with a contract, which is checked before the driver sees anything.
 
 use crate::contract::LaunchView;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Suggestions: a good work-group size for a range, from the driver or calculated.
 
 use crate::backend::argument::Argument;
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_multiple_that_divides_the_range_is_taken() {
+    fn largest_dividing_multiple_is_suggested() {
         assert_eq!(of(1024, 2), [256]);
         assert_eq!(of(480, 1), [240]);
         assert_eq!(of(96, 1), [96]);
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_share_what_a_group_can_have_and_x_comes_first() {
+    fn dimensions_share_the_group_with_x_first() {
         assert_eq!(of([64, 48], 1), [4, 48]);
         assert_eq!(of([7, 5, 3], 1), [7, 5, 3]);
         assert_eq!(of([512, 1024], 1), [1, 256]);

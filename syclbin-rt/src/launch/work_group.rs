@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The work-group of a launch: its size, and the checks of that size and the range.
 
 use crate::error::launch_problem::LaunchProblem;
@@ -157,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_size_the_kernel_decides_then_the_driver() {
+    fn default_size_comes_from_kernel_then_driver() {
         assert_eq!(chosen([4, 8, 16], OPEN), Ok(None));
         assert_eq!(chosen([4, 8, 16], FIXED), Ok(Some(vec![2, 4, 8])));
     }
 
     #[test]
-    fn a_required_size_pads_to_the_dimensions_of_the_range() {
+    fn required_size_is_padded_to_range_dimensions() {
         let line = Limits {
             required: Some([64, 1, 1]),
             ..OPEN
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_beyond_what_the_kernel_counts_is_told_in_all_dimensions_together() {
+    fn range_beyond_kernels_id_limit_is_refused() {
         assert_eq!(chosen([1 << 10, 1 << 10], OPEN), Ok(None));
         let problem = "the range [1024, 1025] has more than 1048576 work-items, the most that the \
                        kernel was compiled to count; reduce it, or compile with \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ahead-of-time compilation: SPIR-V is compiled to native code for a device before a program runs.
 //!
 //! Only `syclbin-clang` uses this module, which builds with it for `-fsycl-targets=spir64_x86_64`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Building: the driver gets the selected images of each module, until it has built one of them.
 
 use std::collections::{BTreeMap, BTreeSet};

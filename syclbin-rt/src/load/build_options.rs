@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Build options: the requests of a module's properties to the driver's compiler.
 
 use syclbin::metadata::MiscProperties;
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_is_not_optimized_is_compiled_so_on_every_device() {
+    fn unoptimized_code_stays_unoptimized_on_every_device() {
         for (level, options) in [(Some(0), "-cl-opt-disable"), (Some(2), ""), (None, "")] {
             let misc = MiscProperties {
                 opt_level: level,
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_and_explicit_simd_are_for_gpus_of_intel_alone() {
+    fn register_and_simd_options_are_for_intel_gpus() {
         let properties = |esimd, grf_size, register_alloc_mode| MiscProperties {
             esimd,
             grf_size,

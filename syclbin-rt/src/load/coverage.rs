@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Coverage: how much of a file a device has code for, determined before any driver sees the file.
 
 use syclbin::metadata::ModuleMetadata;

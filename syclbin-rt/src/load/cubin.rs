@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native images for CUDA: the checks that select images for a device without its driver.
 
 use syclbin::cubin::{self, EntryKind};
@@ -119,7 +120,7 @@ mod tests {
     const TARGET: &str = "nvptx64-nvidia-cuda";
 
     #[test]
-    fn a_cubin_runs_on_its_generation_from_its_number_on() {
+    fn cubin_runs_on_newer_minor_versions() {
         assert_eq!(judged("sm_80", TARGET, cubin(80), 80), Ok(()));
         assert_eq!(judged("sm_80", TARGET, cubin(80), 89), Ok(()));
         assert_eq!(judged("", "", cubin(80), 80), Ok(()));
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_in_a_hidden_argument_and_open_imports_are_refused() {
+    fn hidden_constants_and_open_imports_are_refused() {
         let mut metadata = ModuleMetadata::default();
         let part = SpecConstantDescriptor {
             id: 0,

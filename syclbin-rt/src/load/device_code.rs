@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code: the facts that an image's code contains, in either language.
 
 use syclbin::__private::spirv;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files: the file that is loaded, and the files that it is linked with.
 
 use std::cell::OnceCell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Images: their formats, and whether a device takes the SPIR-V or PTX of an image.
 //!
 //! All decisions here use only the file and the driver's answers about the device. No driver sees an image
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn ptx_fits_by_generation_and_version_whatever_it_is_filed_as() {
+    fn ptx_fits_by_generation_and_version() {
         let text = |target: &str, version: &str| {
             format!(".version {version}\n.target {target}\n.address_size 64\n").into_bytes()
         };

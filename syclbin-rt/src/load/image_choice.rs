@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Choices: the image of a module that runs on the device, with the reason.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loaded modules: the result of loading an abstract module of a file on a device.
 
 use syclbin::property::PropertySets;

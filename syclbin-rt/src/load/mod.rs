@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loading: an abstract module becomes a built program, or an error that has the reason for each image.
 //!
 //! Each step takes what the step before it returns:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native images: the checks that select images for a device without its driver.
 //!
 //! A driver refuses code of another driver, and some end the process over damaged code. So the container of the
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_of_the_reference_runtime_is_for_cpus() {
+    fn reference_runtime_image_is_for_cpus() {
         assert_eq!(checked(&image(), &cpu()), Ok(()));
         let gpu = Facts {
             kind: DeviceKind::Gpu,
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn target_and_architecture_decide_where_the_file_says_them() {
+    fn recorded_target_and_architecture_decide() {
         let fits = |arch, target| checked(&native(arch, target), &cpu()).is_ok();
         assert!(fits("corei7", "spir64_x86_64-unknown-unknown"));
         assert!(fits("", "") && fits("made up", "spir64-unknown-unknown"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requirements: whether a device has the features that the property sets of a module require.
 //!
 //! All decisions here use only the file and the driver's answers about the device.
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_the_device_does_not_take_come_with_its_own() {
+    fn unsupported_size_error_lists_the_devices_sizes() {
         let sized = |sycl: &[u64]| {
             let size = WorkGroupSize::from_sycl(sycl);
             refusal(|module| module.requirements.work_group = size)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Selection: the images of a module that the device's driver takes, decided without the driver.
 
 use syclbin::Image;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Units: abstract modules of a file, after their property sets have been read.
 
 use std::cell::OnceCell;

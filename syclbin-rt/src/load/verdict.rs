@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Verdicts: the reason why an image runs, or does not.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arrays: memory with an address, for pointers inside structs and for data that host and device share.
 //!
 //! An array waits for the queues of its device before it is freed. Drivers keep a buffer alive as long as a command uses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Maps device memory into host memory, for as long as a view borrows it.
 //!
 //! Taking a view waits until every queue of the device is empty. It is an error while a prepared launch or a recording

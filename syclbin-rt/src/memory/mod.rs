@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory: each slice lies inside its allocation, and an allocation outlives the commands that use it.
 
 pub(crate) mod array;

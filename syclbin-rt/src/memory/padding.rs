@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Padding: unused bytes of a struct, as a field.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options for loading a module: values of specialization constants, and files to link with it.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals: variables of a module that survive between launches.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels: functions of a loaded module, and the driver's answers about them.
 
 use std::ffi::CString;

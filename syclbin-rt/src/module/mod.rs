@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules: a loaded file's kernels, constants and globals are found by name, or an error lists the names.
 
 pub(crate) mod builder;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Saving: a loaded module as a file of state executable, with the native code of its device.
 
 use syclbin::metadata::{IdRange, MiscProperties, SpecializationConstants};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants: values that are chosen after compilation and before the build.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cache of native code from drivers, which a [`Store`] preserves between runs of programs.
 //!
 //! It is in `$SYCLBIN_CACHE/programs`, else in `programs` in the home directory of the toolchain.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Driver settings: the environment variables that change the code that drivers make from the same source.
 //!
 //! Drivers do not report these variables, so their names are listed here. If a name is missing, the cache may
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_over_code_is_told_from_the_rest_in_whatever_order_it_comes() {
+    fn only_settings_that_affect_code_are_selected() {
         let variables = [
             ("PATH", "/bin"),
             ("VISA_optlevel", "0"),
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_without_prefix_count_where_the_driver_is_told_to_read_them() {
+    fn unprefixed_settings_count_if_the_driver_reads_them() {
         let with = |on| {
             names(&[
                 ("NEOReadDebugKeys", on),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Programs: each is built once for a device and values of constants, in a process and between processes.
 //!
 //! The key of a program covers everything that determines its code: images, options, constants, device, driver,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 use crate::backend::failure::Failure;
 use crate::load::build_options::BuildOptions;
@@ -114,7 +115,7 @@ fn keys_tell_code_constants_settings_and_devices_apart() {
 }
 
 #[test]
-fn options_reach_the_driver_whether_it_builds_or_links() {
+fn options_reach_driver_for_build_and_link() {
     let Some(queue) = crate::common::queue() else {
         return;
     };
@@ -152,7 +153,7 @@ fn options_reach_the_driver_whether_it_builds_or_links() {
 }
 
 #[test]
-fn a_process_builds_a_program_once_and_forgets_it_with_its_last_user() {
+fn program_is_shared_until_last_user_drops() {
     let Some(queue) = crate::common::queue() else {
         return;
     };
@@ -199,7 +200,7 @@ fn a_new_program_evicts_only_programs_without_users() {
 }
 
 #[test]
-fn a_program_is_taken_from_the_cache_and_a_damaged_one_built_anew() {
+fn damaged_cache_entry_is_built_again() {
     let Some(queue) = crate::common::queue() else {
         return;
     };
@@ -230,7 +231,7 @@ fn a_program_is_taken_from_the_cache_and_a_damaged_one_built_anew() {
 }
 
 #[test]
-fn threads_take_programs_from_the_cache_while_others_compile() {
+fn threads_use_the_cache_while_others_compile() {
     let Some(queue) = crate::common::queue() else {
         return;
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Barriers: how commands of a queue wait for events, of this queue or of others.
 
 use crate::backend::dispatch::event::WaitList;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Copies: a queue writes to device memory, reads from it, and moves data within it.
 
 use bytemuck::Pod;
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_without_bytes_are_not_made_one_by_one() {
+    fn zero_sized_elements_take_no_time() {
         let data = host_memory::<crate::Padding<0>>(usize::MAX).unwrap();
         assert_eq!(data.len(), usize::MAX);
     }

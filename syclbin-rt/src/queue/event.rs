@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events: the state of one command of a queue, to wait for on the host or in another command.
 
 use std::fmt;
@@ -223,7 +224,7 @@ mod tests {
     // In order only: after a command failed in an out-of-order queue, any query to the CPU driver (2026.2)
     // crashes. The driver also reports a command whose dependency failed only to its callback.
     #[test]
-    fn a_command_whose_dependency_failed_does_not_run_and_its_future_is_an_error() -> Result<()> {
+    fn failed_dependency_stops_command_and_fails_future() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_dependency_tells_where_its_reason_is() -> Result<()> {
+    fn dependency_error_points_to_the_failed_command() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_handle_of_a_queue_waits_for_what_is_in_it() -> Result<()> {
+    fn dropping_last_queue_handle_waits() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn all_queues_of_a_context_are_waited_for_at_once() -> Result<()> {
+    fn finish_all_waits_for_every_queue() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Futures of events: the result of `.await` on an event, for any executor.
 
 use std::borrow::Borrow;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues: every command is checked before the driver sees it, and the last handle waits for what is in flight.
 
 pub(crate) mod barrier;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queue options: the order in which a queue runs its commands, and whether it records their times.
 
 /// Options for a queue that [`Device::queue_with`](crate::Device::queue_with) makes. By default, the queue is
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_device_does_not_have_is_named_and_nothing_else() {
+    fn first_unsupported_queue_option_is_named() {
         let device = |out_of_order, profiling| QueueAbilities {
             out_of_order,
             profiling,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Profiles: when a command was queued, started and ended.
 
 use std::time::Duration;

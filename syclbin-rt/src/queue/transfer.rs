@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Transfers: copies between a buffer and the host that do not block the caller.
 
 use std::fmt;

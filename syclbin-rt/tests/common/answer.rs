@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A file with a kernel that tells its specialization constants.
 
 use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What all tests share: the device they run on, and the files they load.
 #![allow(clippy::panic, reason = "what is missing here fails the test")]
 

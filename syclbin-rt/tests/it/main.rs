@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices, memory and kernels, as programs use them.
 //!
 //! The test files are read when a test runs: from the directory `SYCLBIN_TESTFILES`, or from `tests/files`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parts of buffers, copies, fills and views of the host.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
@@ -42,7 +43,7 @@ fn problem(error: &syclbin_rt::Error) -> &LaunchProblem {
 }
 
 #[test]
-fn a_part_is_read_written_and_downloaded_like_a_whole() -> Result<()> {
+fn slice_is_copied_like_a_whole_buffer() -> Result<()> {
     let queue = queue!();
     let mut buffer = queue.upload(&[0, 1, 2, 3, 4, 5, 6, 7])?;
     assert_eq!(queue.download(&buffer.slice(2..5)?)?, [2, 3, 4]);
@@ -57,7 +58,7 @@ fn a_part_is_read_written_and_downloaded_like_a_whole() -> Result<()> {
 }
 
 #[test]
-fn a_part_that_is_not_inside_is_named_with_the_length() -> Result<()> {
+fn slice_out_of_range_names_the_length() -> Result<()> {
     let queue = queue!();
     let mut buffer = queue.zeroed::<u8>(4)?;
     let error = buffer.slice(2..5).unwrap_err();
@@ -75,7 +76,7 @@ fn a_part_that_is_not_inside_is_named_with_the_length() -> Result<()> {
 }
 
 #[test]
-fn a_kernel_writes_a_part_and_leaves_the_rest() -> Result<()> {
+fn kernel_writes_a_slice_and_nothing_else() -> Result<()> {
     let queue = queue!();
     let iota = iota(&queue);
     let mut buffer = queue.zeroed::<f32>(256)?;
@@ -89,7 +90,7 @@ fn a_kernel_writes_a_part_and_leaves_the_rest() -> Result<()> {
 }
 
 #[test]
-fn a_part_that_begins_where_none_can_is_refused_with_both_numbers() -> Result<()> {
+fn misaligned_slice_is_refused_with_both_numbers() -> Result<()> {
     let queue = queue!();
     let iota = iota(&queue);
     let mut buffer = queue.zeroed::<f32>(8)?;
@@ -112,7 +113,7 @@ fn a_part_that_begins_where_none_can_is_refused_with_both_numbers() -> Result<()
 }
 
 #[test]
-fn a_copy_moves_a_part_within_a_buffer_and_to_another_one() -> Result<()> {
+fn slices_are_copied_within_and_between_buffers() -> Result<()> {
     let queue = queue!();
     let from = queue.upload(&[1u16, 2, 3, 4])?;
     let mut to = queue.zeroed::<u16>(6)?;
@@ -162,7 +163,7 @@ fn a_fill_takes_elements_of_every_size() -> Result<()> {
 }
 
 #[test]
-fn copies_and_fills_of_a_queue_out_of_order_follow_the_events_they_are_given() -> Result<()> {
+fn out_of_order_transfers_follow_their_events() -> Result<()> {
     let queue = queue!();
     let options = syclbin_rt::QueueOptions::new().out_of_order();
     let Ok(queue) = queue.device().queue_with(options) else {
@@ -208,7 +209,7 @@ fn the_host_reads_and_writes_what_it_maps() -> Result<()> {
 }
 
 #[test]
-fn a_view_waits_for_what_other_queues_do_with_the_memory() -> Result<()> {
+fn mapping_waits_for_other_queues() -> Result<()> {
     let queue = queue!();
     let other = queue.device().queue()?;
     let mut buffer = queue.zeroed::<u64>(1 << 21)?;
@@ -221,7 +222,7 @@ fn a_view_waits_for_what_other_queues_do_with_the_memory() -> Result<()> {
 }
 
 #[test]
-fn a_view_that_is_forgotten_keeps_kernels_from_the_memory() -> Result<()> {
+fn forgotten_view_keeps_kernels_from_the_memory() -> Result<()> {
     let queue = queue!();
     let iota = iota(&queue);
     let mut buffer = queue.zeroed::<f32>(4)?;
@@ -272,7 +273,7 @@ fn arrays_of_all_kinds_are_slices_too() -> Result<()> {
 }
 
 #[test]
-fn an_array_may_go_while_any_queue_uses_it() -> Result<()> {
+fn array_may_be_dropped_during_use() -> Result<()> {
     let queue = queue!();
     let other = queue.device().queue()?;
     for _ in 0..20 {
@@ -288,7 +289,7 @@ fn an_array_may_go_while_any_queue_uses_it() -> Result<()> {
 }
 
 #[test]
-fn memory_beyond_that_of_the_device_is_an_error_and_the_queue_goes_on() -> Result<()> {
+fn oversized_allocation_fails_and_queue_continues() -> Result<()> {
     let queue = queue!();
     let error = queue.zeroed::<u8>(1 << 62).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Driver { .. }), "{error}");

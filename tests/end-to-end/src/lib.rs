@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests of the whole way: sources are compiled by the build script of this crate, embedded here,
 //! and run by `tests/it`.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether a call fails; and how a program that has loaded the library says so, and hears of it.
 
 use std::collections::BTreeMap;

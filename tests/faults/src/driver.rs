@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The library that calls are passed on to.
 
 use std::ffi::c_void;

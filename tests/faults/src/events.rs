@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events of commands that were made to fail.
 
 use std::collections::HashMap;

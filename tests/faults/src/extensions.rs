@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Functions of extensions, which programs ask a platform for.
 #![allow(
     clippy::too_many_arguments,

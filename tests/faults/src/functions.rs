@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A table of functions, a line each, as exported functions that pass calls on.
 
 /// Writes exported functions, and the table of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An OpenCL library that passes every call on to another one, and fails where it is told to.
 //!
 //! Programs load it in place of a driver (`OPENCL_DYLIB_PATH`). [`DRIVER_VARIABLE`] names the

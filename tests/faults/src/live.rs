@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which objects live: how many references the program holds to each.
 
 use std::collections::{BTreeMap, HashMap};

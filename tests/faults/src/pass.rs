@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One call: it is failed, or passed on and accounted for.
 
 use std::ffi::c_void;

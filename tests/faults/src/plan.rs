@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is to fail: which call of which function, and how.
 
 use std::fmt;

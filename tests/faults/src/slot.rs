@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One function: its name, how often it was called, and where the real one is.
 
 use std::ffi::c_void;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions of OpenCL itself.
 #![allow(
     clippy::too_many_arguments,

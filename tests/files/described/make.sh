@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # Compiles the sources with syclbin-clang and debug information, which names files by their paths: run it where those say nothing.
 # `BLESS=1 cargo test -p syclbin described` writes NAME.txt.
 set -eu

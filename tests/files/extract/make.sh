@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # Makes the files of this folder anew: ./make.sh [FOLDER OF LLVM'S PROGRAMS]
 # Needs clang, LLVM, lld and clang-tools 22 (Debian: clang-22 llvm-22 lld-22 clang-tools-22).
 set -eu

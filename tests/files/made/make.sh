@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # Makes entries.ptx with LLVM 22.1.8. The tests that read the SYCLBIN files write them, with BLESS=1.
 set -eu
 cd "$(dirname "$0")"

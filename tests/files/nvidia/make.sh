@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # Makes the native code of this folder anew: ./make.sh FOLDER, the one with ptxas and fatbinary of CUDA 13.5 (wheel
 # nvidia-cuda-nvcc).
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds and reads the files that the tests of several crates share. `PROVENANCE.md` says where each file comes from.
 //!
 //! All functions panic when a file is missing, with its path.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `syclbin_fuzz::property` on whatever libFuzzer comes up with.
 #![no_main]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a fuzzer does to `syclbin`. Each function takes any bytes and panics when a promise of the
 //! library is broken; reading them is allowed to fail, with an error that points into the input.
 #![forbid(unsafe_code)]

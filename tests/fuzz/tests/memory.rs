@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! No size that a file claims becomes memory: what reading takes is bounded by the file.
 //!
 //! In a binary of its own: the allocator counts for the whole process.
@@ -20,7 +21,7 @@ fn peak(work: impl FnOnce()) -> usize {
 
 // One test: others in this process would count as well.
 #[test]
-fn whatever_a_field_claims_reading_takes_no_more_memory_than_the_file_is_worth() {
+fn reading_allocates_in_proportion_to_file_size() {
     let bytes = test_files::read("work_group.object.syclbin");
     let file = read::parse(&bytes).unwrap();
     let mut cases = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Device`]: the device that a run is about, as a program sees it.
 
 use std::fmt;

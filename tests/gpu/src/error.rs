@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Error`]: why a report could not be made. The outcome of a step is not an error: the report has it.
 
 use std::path::{Path, PathBuf};

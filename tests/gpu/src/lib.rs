@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs a *pack* on a device and reports what became of each test, example and benchmark.
 //!
 //! `cargo xtask gpu pack` builds a pack: a directory of executables, the files they read, and a

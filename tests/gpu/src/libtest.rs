@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a test executable prints: the names of its tests, their results and why they were skipped.
 //!
 //! Tests run in threads, and what drivers and kernels print stands between the lines of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Machine`]: where a run takes place, but for the device.
 
 use std::process::Command;

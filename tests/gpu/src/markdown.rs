@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The report for people: `report.md`.
 
 use std::fmt::Write as _;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Plan`]: what a pack holds and in which order it runs.
 //!
 //! `cargo xtask gpu pack` writes it to `pack.json`, and the runner reads it. In arguments and

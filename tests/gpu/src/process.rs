@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One process with time limits: it and all that it started are killed when the time is over.
 
 use std::io::Read;

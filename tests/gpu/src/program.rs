@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A step that is one process: how it is started, and what its end means.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Report`]: what became of each step. `schema/report.schema.json` describes it to others.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`run`]: all steps of a pack, one after the other, and the report.
 
 use std::collections::BTreeMap;

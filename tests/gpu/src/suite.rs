@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A step that is a test executable. It runs whole; if it crashes or hangs, each test that has no
 //! result yet runs alone, so that one bad test hides no other and is named.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Loads one SYCLBIN file with the reference runtime, runs kernels of it, and saves what that
 // runtime writes of the same bundle. Results are compared with what is computed here.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What the reference runtime does beside `syclbin-rt`, for `cargo bench -p syclbin-rt`.
 //
 //   submit launch WAY FILE       the kernels of FILE are put into an in-order queue, as WAY says

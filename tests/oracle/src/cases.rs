@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The files that are judged, and what must become of each.
 
 use syclbin::{Container, State, Syclbin};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checks: one line each, and the names of those that failed.
 
 use syclbin::Syclbin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the reference runtime writes, read by `syclbin`.
 
 use std::collections::{BTreeMap, BTreeSet};

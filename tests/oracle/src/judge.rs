@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The judge: a C++ program over the reference runtime, built here, that loads and runs one file.
 
 use std::path::PathBuf;
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_right_result_of_each_kernel_counts_as_run() {
+    fn only_right_results_of_all_kernels_count() {
         let kernels = ["a".to_owned(), "b=__sycl_kernel_b".to_owned()];
         let runs = |lines: &[&str], ended| verdict(lines, ended).runs(&kernels);
         assert_eq!(runs(&["loaded", "ok a", "ok b"], None), Ok(()));

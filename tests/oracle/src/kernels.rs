@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernels that are judged, compiled from `tests/files`, and files made of them.
 
 use std::borrow::Cow;
@@ -384,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alias_is_one_the_runtime_finds_and_as_long_as_the_symbol() {
+    fn alias_has_prefix_and_length_of_symbol() {
         for kernel in &KERNELS {
             let alias = kernel.alias();
             assert!(alias.starts_with(PREFIX), "{alias}");

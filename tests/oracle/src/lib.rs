@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reference SYCL runtime as a judge of this project: files we write are loaded and run by it,
 //! and files it writes are read and run by us.
 //!

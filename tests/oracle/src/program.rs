@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ programs over the reference runtime, compiled by `g++` and kept until their source changes.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reference SYCL runtime on this machine: `libsycl` and its headers, once a target folder.
 //!
 //! It is a part of the wheel that the compiler component is installed from, so the pin is the same

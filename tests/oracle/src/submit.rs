@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reference runtime's part of `cargo bench -p syclbin-rt`: built here, started there.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Wheels that are fetched by the user's pip, checked against their pins and unpacked, once a target folder.
 
 use std::fs::File;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates the kernels that a setting asks for, and compiles them as a user's build script would.
 
 use std::path::{Path, PathBuf};

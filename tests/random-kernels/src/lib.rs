@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random kernels: the C++ source of each, and the Rust code that calls its stub.
 //!
 //! A seed and a number determine a kernel, so a [`Setting`] says all about a run. Nothing here compiles or

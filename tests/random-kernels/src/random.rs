@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random numbers that a seed determines: SplitMix64.
 
 /// A sequence of random numbers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a run generates: a seed, a range of kernels, and what shrinking removes.
 
 use std::fmt;

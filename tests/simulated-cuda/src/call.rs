@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every function of the API does around its own work: it counts its calls, fails if it is
 //! told to, and turns an error into its number.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A simulated CUDA driver: the functions of `libcuda.so`, and devices that interpret PTX.
 //!
 //! It is for tests of programs where no GPU is, and is never shipped. What passes on it has called

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the simulation is like: [`VARIABLE`], a list with commas.
 
 use std::sync::OnceLock;

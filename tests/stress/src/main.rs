@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo xtask stress`: launches, threads, buffers and modules in numbers that show what is lost or
 //! left. Prints a table, and fails if a result was lost or memory grew.
 //!

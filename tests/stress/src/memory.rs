@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How much memory this process has, as the system counts it.
 
 /// Resident memory now and at most so far, in KiB. None where the system does not tell.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers that look random and are the same in each run.
 
 /// A generator (xorshift64*, Vigna 2016).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The work: each piece does `count` things on a device, and tells how many results were wrong.
 
 use std::collections::VecDeque;

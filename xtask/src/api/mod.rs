@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `api`: lists the public API of each published library and compares it with `xtask/api/NAME.txt`.
 //!
 //! It reads sources. rustdoc's JSON has another form in each release of Rust, and this workspace builds with several.

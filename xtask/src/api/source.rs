@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The modules of a crate, read from its files.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What users see of an item: no documentation, no bodies, no private parts.
 
 use proc_macro2::Span;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The executables of a pack, as Cargo builds them.
 
 use std::io::BufReader;

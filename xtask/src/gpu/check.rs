@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `gpu check`: a pack runs where nothing of this machine helps it: elsewhere, without cargo, without
 //! a network and with an empty environment.
 //!

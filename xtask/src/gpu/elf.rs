@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What executables need of a machine: a glibc that is old enough, and no other library.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo xtask gpu`: the proof for any GPU machine, as one directory, one command and one report.
 //!
 //! - [`pack`]: builds the directory, from [`mod@cargo`]'s executables, which [`zig`] links for an old

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Building a pack: executables, the files that they read, `pack.json` and `run.sh`.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a pack runs, in which order and for how long.
 
 use gpu_report::plan::{Kind, Plan, Step};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `gpu record`: adds a report to the guide, and its figures to the README of the benchmarks.
 //!
 //! Both have a section between two comments, `gpu reports` and `end of gpu reports`. What an earlier

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # Runs syclbin's tests, examples and benchmarks on the device of this machine, and writes report.json
 # and report.md into the current directory. Needs glibc 2.28 or newer and the driver of the device.
 #

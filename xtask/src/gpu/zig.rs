@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The linker of packs: zig, which knows the symbols of every glibc.
 //!
 //! A program that is linked on a machine asks for the symbols of that machine's glibc, and does not

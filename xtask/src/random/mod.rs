@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random kernels by the thousand: in batches, until one fails, which is then made as small as possible.
 
 mod shrink;

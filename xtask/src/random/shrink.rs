@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The smallest kernel that still fails.
 
 use random_kernels::Setting;

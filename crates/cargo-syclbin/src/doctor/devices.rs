@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The devices of this machine, as `syclbin-rt` sees them.
 
 use super::trial::Ran;

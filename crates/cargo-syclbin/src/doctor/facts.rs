@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Facts about this machine, without judgement.
 
 use std::ffi::OsString;

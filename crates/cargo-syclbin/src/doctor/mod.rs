@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin doctor`: what this machine has, and what it lacks to compile and run kernels.
 //!
 //! [`Facts`] are gathered from the machine. The [`Report`] uses only these facts, so a test can simulate any

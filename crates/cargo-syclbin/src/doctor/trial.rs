@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The trial: a small kernel is compiled and run, since parts may all be present and still not work.
 
 use std::io::Read as _;

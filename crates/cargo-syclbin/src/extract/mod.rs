@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin extract`: extracts device images from the files that compilers and linkers write.
 
 mod name;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! File names for extracted images, built from untrusted text.
 
 use std::fmt::Write as _;
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hostile_text_makes_a_name_in_its_folder() {
+    fn hostile_text_becomes_a_plain_file_name() {
         for (text, expected) in [
             ("sm_90", "sm_90"),
             ("../../etc/passwd", "______etc_passwd"),
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_without_a_name_of_its_own_gives_images_of_no_name() {
+    fn nameless_input_gives_default_image_name() {
         for input in ["-", "..", "/", "."] {
             assert_eq!(stem(Path::new(input)), "image", "{input}");
         }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code for NVIDIA GPUs: the kind of each part of an image, and the GPUs it is for.
 
 use syclbin::cubin::{self, Compression, EntryKind};

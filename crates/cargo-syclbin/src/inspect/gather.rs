@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Builds the report from a file.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel on one line of text: its C++ declaration, and notes beside it.
 
 use std::fmt::Write as _;

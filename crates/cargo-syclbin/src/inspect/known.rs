@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The meaning of a module's property sets, in the report's terms.
 //!
 //! A property with a meaningless value is reported, and the view that it belongs to is left out. The rest of the

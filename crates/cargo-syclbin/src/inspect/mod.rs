@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin inspect`: the content of a SYCLBIN file.
 
 mod cuda;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A parameter of a kernel, as shown in a report and as spelled in C++.
 
 use syclbin::signature::{

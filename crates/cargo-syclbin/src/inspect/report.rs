@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The report on a file: one data structure for people and for programs.
 //!
 //! Its field names are the names in the JSON form, `schema/inspect.schema.json`. A field that does not apply is

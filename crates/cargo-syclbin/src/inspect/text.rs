@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The report as text: kernels first, then the file, then each module.
 
 use std::fmt::{self, Write as _};

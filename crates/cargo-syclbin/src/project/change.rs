@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A change to a crate that happens as a whole, or not at all.
 
 use std::fs::{self, OpenOptions};

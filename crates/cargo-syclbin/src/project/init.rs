@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin init`: kernels in a crate that exists.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin new` and `cargo syclbin init`: a program with kernels, or kernels in a crate that exists.
 //!
 //! Neither overwrites a file, and after an error nothing of theirs is left.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin new`: a program with a kernel.
 
 use std::fs;

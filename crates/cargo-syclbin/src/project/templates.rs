@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The files that are written. `NAME` stands for the name of the kernel's source.
 
 /// The kernel.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The compiler driver `syclbin-clang`, which is built with this program and copied into the compiler.
 //!
 //! It comes from this package, not from a wheel: `cargo install` and `cargo build` put it beside `cargo-syclbin`. A
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_the_same_only_byte_for_byte() {
+    fn copies_are_compared_byte_for_byte() {
         let folder = tempfile::tempdir().unwrap();
         let driver = Driver::beside(&folder.path().join("cargo-syclbin"));
         let copy = folder.path().join("copy");

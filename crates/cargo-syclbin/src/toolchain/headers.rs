@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The headers `<syclbin/...>`, installed beside the compiler like `syclbin-clang`. They come from this program,
 //! not from a wheel, and are updated with it.
 

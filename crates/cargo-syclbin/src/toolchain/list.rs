@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is installed: one row per component and version, damaged installations included.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The components that are useful on this machine.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The manifest of an installation: what was installed, and what must still be there.
 //!
 //! A manifest is text with one record per line. The last field runs to the end of the line:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `cargo syclbin toolchain` manages: pinned components, in the home directory.
 //!
 //! A component consists of wheels from PyPI, which are zip files. A wheel takes this path:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The pinned wheels of each component: name, version, hash, licence, and every member that is unpacked.
 //!
 //! The hash fixes every byte of a wheel, and so the size of each member. The sizes are known before anything is
@@ -314,7 +315,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_component_is_pinned_once_and_holds_its_entry() {
+    fn components_are_pinned_once_with_their_entry() {
         assert_eq!(ALL.map(|pin| pin.component), Component::ALL);
         let targets = |pin: &ComponentPin| -> Vec<String> {
             let wheels = pin.wheels.iter();
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wheel_brings_its_licence_and_is_named_by_its_stem() {
+    fn each_wheel_has_its_licence_and_stem() {
         for wheel in ALL.iter().flat_map(|pin| pin.wheels) {
             assert!(wheel.file.starts_with(&format!("{}-py", wheel.stem)));
             assert_eq!(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The user's own pip, which fetches the wheels.
 //!
 //! The user's pip knows their proxy, mirror and certificates. This program contains no HTTP code that would have to
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_was_tried_is_named_when_there_is_no_pip() {
+    fn missing_pip_error_lists_all_candidates() {
         let tried = Search::default().find().unwrap_err().to_string();
         for words in CANDIDATES {
             let expected = format!("`{}`: not found", words.join(" "));
@@ -217,7 +218,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_with_a_space_in_its_path_is_one_word() {
+    fn program_path_may_contain_a_space() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("my pip");
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();

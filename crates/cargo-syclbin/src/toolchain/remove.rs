@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Removing components: one rename hides a component, then its files are deleted.
 
 use syclbin_toolchain::{Component, Home};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lock of the home directory, and its staging directory, which all writing goes through.
 //!
 //! A process that writes holds `HOME/.lock`, and writes into `HOME/.staging-*`. The staging directory is on the
@@ -180,7 +181,7 @@ mod tests {
     use crate::ui::Silent;
 
     #[test]
-    fn what_a_killed_run_left_is_removed_by_the_next() {
+    fn leftovers_of_a_killed_run_are_removed() {
         let home = tempfile::tempdir().unwrap();
         let left = home.path().join(".staging-left/compiler/lib");
         std::fs::create_dir_all(&left).unwrap();

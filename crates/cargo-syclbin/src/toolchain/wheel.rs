@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A wheel on this machine, which is checked against its pin and then unpacked member by member.
 //!
 //! A file is unpacked only if its size and SHA-256 are the pinned ones. Only the pinned members are unpacked;
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_climbs_or_starts_at_the_root_does_not_stay_below() {
+    fn absolute_and_climbing_paths_are_not_below() {
         assert!(stays_below(Path::new("lib/libimf.so")));
         for path in ["../libimf.so", "lib/../../x", "/etc/x", "lib/.."] {
             assert!(!stays_below(Path::new(path)), "{path}");

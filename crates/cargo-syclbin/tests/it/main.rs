@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The programs, as users run them.
 // Clippy exempts only functions marked as tests; the helpers here are of tests too.
 #![allow(clippy::panic, clippy::unwrap_used)]

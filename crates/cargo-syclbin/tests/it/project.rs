@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin new` and `cargo syclbin init`, without compiling what they create: the end-to-end tests do that.
 
 use std::collections::BTreeMap;

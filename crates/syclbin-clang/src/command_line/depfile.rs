@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Depfiles: the rule with the files that were read, for make and Ninja.
 
 use std::io::Read as _;
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn one_rule_has_the_files_of_all_sources_each_once() {
+    fn one_rule_lists_each_file_once() {
         let read = [["a.cpp", "h.hpp"], ["b.cpp", "h.hpp"]].map(|names| names.map(PathBuf::from));
         let text = depfile(true).text(&read.map(Vec::from));
         let expected = "k.syclbin $(ALL): \\\n  a.cpp \\\n  h.hpp \\\n  b.cpp\nh.hpp:\n";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The text of `--help`: every option, by topic.
 
 pub(crate) const HELP: &str = "\

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Inputs: sources to compile, and SYCLBIN files to join.
 
 use std::fmt;
@@ -82,7 +83,7 @@ mod tests {
     use crate::Failure;
 
     #[test]
-    fn files_are_told_apart_by_content_then_by_suffix() {
+    fn files_are_recognized_by_content_then_suffix() {
         let folder = tempfile::tempdir().unwrap();
         let open = |name: &str, content: &[u8]| {
             let path = folder.path().join(name);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The command line of clang, parsed into types.
 //!
 //! [`response_file`] inserts the arguments of `@FILE`, [`table`] lists all options, and [`options`] reads them. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Response files: `@FILE` on a command line stands for the arguments in the file, read as by clang.
 
 use std::ffi::OsString;
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stand_where_their_names_stood_and_may_name_others() {
+    fn nested_response_files_are_expanded_in_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         std::fs::write(path("outer"), format!("-O2 @{} -g", path("inner"))).unwrap();
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_and_circles_are_errors_that_name_the_file() {
+    fn unreadable_and_circular_response_files_are_errors() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let none = format!("@{}", path("none"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! States: the options that each implies for a compile, and which files may join which.
 
 use syclbin::State;
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn input_and_object_imply_dependencies_and_executable_does_not() {
+    fn only_executables_forbid_dependencies_by_default() {
         for state in [State::Input, State::Object] {
             assert_eq!(Dependencies::Unsaid.option(state), Some(ALLOW));
             let mut warnings = Warnings::default();
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_joins_one_of_its_own_state_or_a_later_one() {
+    fn files_join_equal_or_later_states() {
         use State::{Executable, Input, Object};
         for (part, whole, may) in [
             (Input, Input, true),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table of options: which take a value, and how each is treated.
 //!
 //! An option that is not listed takes no separate value and goes to clang, which accepts it or rejects it by name.

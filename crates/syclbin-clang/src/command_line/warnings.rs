@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Warnings of the command line, in clang's words and under clang's options.
 
 use std::io::Write as _;

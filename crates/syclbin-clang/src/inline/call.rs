@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A call, as LLVM writes it: stores to parameters, the call itself, loads of its results.
 
 use super::line::{Access, Instruction, Line, split, words};

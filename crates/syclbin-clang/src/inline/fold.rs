@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Removes code of a body that cannot be reached with known arguments.
 //!
 //! The built-in functions for atomics and barriers branch on the memory order and scope, which calls pass as

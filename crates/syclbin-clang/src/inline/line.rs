@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A line of a function's body: its kind, and its words, operands and addresses.
 
 /// The kind of a line. LLVM writes one instruction per line; any other form is [`Line::Odd`].

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Inlines calls in PTX.
 //!
 //! The compiler library links SYCL's built-in functions, such as `get_global_id`, `sqrt` and atomics, after its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The places of arguments and results after a call is inlined. A place is a register, or thread memory if the code
 //! takes an address or accesses the value in different parts.
 

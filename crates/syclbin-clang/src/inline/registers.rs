@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The registers that a function declares.
 
 use super::line::{bits, is_word};

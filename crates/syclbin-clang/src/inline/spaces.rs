@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Accesses through a generic address whose memory space is known.
 //!
 //! The built-in functions take generic addresses. After inlining, many of these addresses turn out to point to

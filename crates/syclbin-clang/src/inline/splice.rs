@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Replaces a call by the body of the function: parameters become registers, and names are changed.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes a text without functions that are no longer called.
 
 use std::collections::{BTreeMap, BTreeSet};

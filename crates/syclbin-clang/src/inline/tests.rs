@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::inline;
 
 /// Returns a text with a kernel that has `body`, and with `functions` after it.
@@ -37,7 +38,7 @@ fn kernel(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_call_becomes_the_body_of_the_function_with_moves_and_other_registers() {
+fn call_is_replaced_by_the_function_body() {
     let whole = inline(&text(&call("twice", "%r2"), &function("twice", DOUBLE)));
     assert_eq!(
         kernel(&whole),
@@ -81,7 +82,7 @@ fn what_another_module_may_replace_is_called() {
 }
 
 #[test]
-fn returns_from_within_become_branches_and_labels_get_names_of_their_own() {
+fn inlined_returns_become_branches_to_new_labels() {
     let body = "\tld.param.b32 \t%r1, [early_param_0];\n\tsetp.eq.b32 \t%p1, %r1, 7;\n\t@%p1 bra \
                 \t$L__BB1_2;\n\tst.param.b32 \t[func_retval0], 1;\n\tret;\n$L__BB1_2:\n\tst.param.b32 \
                 \t[func_retval0], 2;\n\tret;\n";
@@ -139,7 +140,7 @@ fn functions_that_call_themselves_stay_calls() {
 }
 
 #[test]
-fn what_a_switch_over_known_arguments_does_not_choose_is_left_out() {
+fn known_switch_drops_other_branches() {
     let body = "\tld.param.b32 \t%r1, [order_param_0];\n\tcvt.u64.u32 \t%rd1, %r1;\n\tand.b64 \t%rd2, %rd1, \
                 3;\n\tmov.b64 \t%rd3, switch_$_table_$_order;\n\tadd.s64 \t%rd4, %rd3, %rd2;\n\tld.global.nc.b8 \
                 \t%rs1, [%rd4];\n\tcvt.u32.u16 \t%r2, %rs1;\n\tsetp.gt.u32 \t%p1, %r2, 1;\n\t@%p1 bra \
@@ -209,7 +210,7 @@ fn parts_of_structs_become_registers() {
 }
 
 #[test]
-fn structs_that_are_read_in_other_parts_or_by_address_lie_in_memory() {
+fn structs_read_by_address_go_to_memory() {
     let passed = "\tst.param.b64 \t[param0], %rd1;\n";
     let body = "\tld.param.b32 \t%r1, [sum_param_0+4];\n\tadd.s32 \t%r2, %r1, 1;\n";
     let whole = structs(passed, body);
@@ -239,7 +240,7 @@ fn structs_that_are_read_in_other_parts_or_by_address_lie_in_memory() {
 }
 
 #[test]
-fn small_numbers_are_cut_and_filled_up_as_by_memory() {
+fn small_integers_are_truncated_and_extended() {
     let call = "\t{ // callseq 0, 0\n\t.param .b32 \tparam0;\n\t.param .b32 \tretval0;\n\tst.param.b8 \t[param0], \
                 %r2;\n\tcall.uni (retval0), twice, (param0);\n\tld.param.s8 \t%r1, [retval0];\n\t} // callseq 0\n";
     let body = "\tld.param.b8 \t%r1, [twice_param_0];\n\tadd.s32 \t%r2, %r1, %r1;\n\tst.param.b8 \
@@ -260,7 +261,7 @@ fn small_numbers_are_cut_and_filled_up_as_by_memory() {
 }
 
 #[test]
-fn memory_of_a_thread_and_its_pointers_come_along_and_special_registers_keep_their_names() {
+fn inlined_functions_keep_thread_memory_and_special_registers() {
     let body = "\tmov.b64 \t%SPL, __local_depot1;\n\tcvta.local.u64 \t%SP, %SPL;\n\tmov.u32 \t%r1, \
                 %tid.x;\n\tst.local.b32 \t[%SPL+4], %r1;\n\tld.b32 \t%r2, [%SP+4];\n\tst.param.b32 \
                 \t[func_retval0], %r2;\n\tret;\n";
@@ -283,7 +284,7 @@ fn memory_of_a_thread_and_its_pointers_come_along_and_special_registers_keep_the
 }
 
 #[test]
-fn what_is_not_understood_is_left_as_it_is() {
+fn unknown_code_is_left_unchanged() {
     let odd = [
         "\t{\n\t.reg .b32 t;\n\tmov.b32 t, %r1;\n\t}\n",
         "\t{\n\t@%p1 bra \t$L__BB1_2;\n\t}\n",
@@ -327,7 +328,7 @@ fn what_is_not_understood_is_left_as_it_is() {
 }
 
 #[test]
-fn large_functions_are_inlined_where_they_are_called_once() {
+fn large_functions_are_inlined_if_called_once() {
     let body = "\tadd.s32 \t%r1, %r1, 1;\n".repeat(300);
     let large = function("twice", &format!("{body}{DOUBLE}"));
     let once = inline(&text(&call("twice", "%r2"), &large));
@@ -343,7 +344,7 @@ fn a_text_that_is_inlined_is_inlined_already() {
 }
 
 #[test]
-fn assembly_in_a_scope_that_declares_nothing_comes_along_with_its_carries() {
+fn inline_assembly_keeps_its_carries() {
     let body = "\tld.param.b32 \t%r1, [twice_param_0];\n\t// begin inline asm\n\t{\n\tadd.cc.u32 %r2, %r1, \
                 -1;\n\taddc.u32 %r1, %r1, 0;\n\t}\n\t// end inline asm\n\tst.param.b32 \t[func_retval0], %r1;\n\tret;\n";
     let whole = inline(&text(&call("twice", "3"), &function("twice", body)));
@@ -353,7 +354,7 @@ fn assembly_in_a_scope_that_declares_nothing_comes_along_with_its_carries() {
 }
 
 #[test]
-fn accesses_through_an_address_of_known_memory_are_of_that_memory() {
+fn accesses_to_known_memory_name_its_state_space() {
     let call = "\tcvta.shared.u64 \t%rd1, %rd0;\n\t{ // callseq 0, 0\n\t.param .b64 \tparam0;\n\tst.param.b64 \
                 \t[param0], %rd1;\n\tcall.uni touch, (param0);\n\t} // callseq 0\n";
     let head = ".func touch(\n\t.param .b64 touch_param_0\n)\n{\n\t.reg .b32 \t%r<4>;\n\t.reg .b64 \t%rd<5>;\n";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A PTX text as functions and the lines between them.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Known register values of a function that is called with known arguments.
 
 use std::collections::BTreeMap;

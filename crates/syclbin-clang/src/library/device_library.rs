@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Serves the device library of NVIDIA GPUs to the compiler library.
 //!
 //! The compiler library contains all its files and reads them from there, with one exception. When it makes PTX, it
@@ -116,7 +117,7 @@ mod imp {
         use super::*;
 
         #[test]
-        fn the_path_is_opened_as_what_is_served_and_all_others_as_they_are() {
+        fn only_the_served_path_is_redirected() {
             assert!(File::open(PATH).is_err(), "nothing lies there");
             serve(b"bitcode").unwrap();
             for _ in 0..2 {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The headers `<syclbin/...>`, which are installed beside the compiler library.
 
 use std::path::Path;
@@ -18,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_beside_the_library_is_named_if_it_is_there() {
+    fn include_directory_beside_library_is_used() {
         let root = tempfile::tempdir().unwrap();
         let library = root.path().join("lib/libsycl-jit.so");
         assert!(arguments(&library).is_empty());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The compiler library `libsycl-jit.so`: this module finds it, checks its version, and calls it.
 //!
 //! The interface is not published. This module describes it by measurements on the pinned version, so it rejects

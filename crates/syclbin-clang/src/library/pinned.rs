@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The version of the library that is called: where it is, and how it is recognized.
 
 use std::fs::File;

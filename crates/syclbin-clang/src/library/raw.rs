@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The data structures of the interface. The library owns every pointer in a result.
 
 use std::ffi::{c_char, c_void};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::pinned::{HEAD_SHA256, check};
 use super::*;
 use crate::Failure;
@@ -19,7 +20,7 @@ fn another_library_is_refused_before_it_is_loaded() {
 }
 
 #[test]
-fn a_file_of_the_right_size_and_another_head_is_refused() {
+fn file_with_another_hash_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("libsycl-jit.so");
     std::fs::write(&path, "abc").unwrap();

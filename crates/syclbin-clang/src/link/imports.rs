@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Imports: symbols that the code of a file uses but does not define. Some drivers end the process on such code, so
 //! this module reports them.
 
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_executable_has_all_that_it_uses_and_an_object_need_not() {
+    fn only_executables_need_all_their_symbols() {
         let parts = [
             part("a.cpp", &["_Z5shapef", "_Z4helpv"], &[]),
             part("b.cpp", &["_Z5shapef"], &["_Z4helpv"]),
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_the_device_library_is_refused_in_every_state() {
+    fn device_library_symbols_are_always_refused() {
         let parts = [part("a.cpp", &["__devicelib_ConvertBF16ToFINTEL"], &[])];
         for state in [State::Input, State::Object, State::Executable] {
             let Err(Failure::Own(text)) = check(&parts, state) else {
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assert_is_refused_in_a_source_that_does_not_ask_for_it_and_linked_in_every_state() {
+    fn assert_needs_opt_in_and_links_everywhere() {
         let asserting = part("a.cpp", &["__devicelib_assert_fail"], &[]);
         let Err(Failure::Own(text)) = check_asserts(&asserting) else {
             panic!("no input uses it");
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_macro_that_keeps_asserts_is_seen_however_it_is_defined() {
+    fn assert_macro_is_found_however_defined() {
         for (arguments, kept) in [
             ("-DSYCLBIN_NATIVE_ASSERT", true),
             ("-O2 -D SYCLBIN_NATIVE_ASSERT=1 -g", true),

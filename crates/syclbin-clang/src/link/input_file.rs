@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The modules of an input: a compiled source, or a SYCLBIN file on the command line.
 
 use syclbin::Syclbin;

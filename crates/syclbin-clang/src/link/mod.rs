@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linking: joins the modules of all sources and SYCLBIN files in a file.
 //!
 //! Modules stay separate, and the loader resolves symbols between them. The reference runtime does the same with
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_of_two_inputs_is_an_error_that_names_both() {
+    fn duplicate_kernel_error_names_both_inputs() {
         let parts = vec![
             part("a.cpp", &["k", "_Z18__sycl_kernel_ff_2Piii"]),
             part("b.syclbin", &["_Z18__sycl_kernel_ff_2Piii"]),
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_function_of_two_inputs_is_an_error_that_names_both() {
+    fn duplicate_device_function_error_names_both_inputs() {
         let mut parts = vec![part("a.cpp", &["a"]), part("b.cpp", &["b"])];
         for part in &mut parts {
             let metadata = &mut part.file.modules[0].metadata;
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inline_function_of_two_inputs_is_none_and_one_of_two_meanings_still_is() {
+    fn only_inline_functions_may_be_duplicated() {
         let with = |images: [Image<'static>; 2]| {
             let mut parts = vec![part("a.cpp", &["a"]), part("b.cpp", &["b"])];
             for (part, image) in parts.iter_mut().zip(images) {
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_of_our_own_survive_in_modules_and_files() {
+    fn own_properties_survive_linking() {
         let mut a = part("a.syclbin", &["a"]);
         let declarations = set::DECLARATIONS;
         a.file.modules[0]

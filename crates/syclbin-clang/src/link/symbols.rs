@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Symbols for messages: as in the code, and as spelled in C++.
 
 use syclbin::__private::mangled;
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_symbol_is_spelled_as_in_the_source_where_that_can_be_read() {
+    fn symbols_are_demangled_where_possible() {
         assert_eq!(spelled("_Z5shapef"), "shape(float)");
         assert_eq!(spelled("__sycl_kernel_saxpy"), "saxpy");
         assert_eq!(spelled("plain"), "plain");

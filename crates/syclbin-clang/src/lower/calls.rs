@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reads of specialization constants in a module: calls of undefined functions, which stand for the values.
 
 use std::collections::{BTreeMap, BTreeSet};

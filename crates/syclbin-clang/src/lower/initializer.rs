@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The bytes of an initializer: the default value of a specialization constant.
 
 use super::index::Index;

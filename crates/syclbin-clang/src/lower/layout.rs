@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sizes of a module's types, and the offsets of their parts. The layout is OpenCL's, which SPIR-V for kernels
 //! does not record.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lowers specialization constants. DPC++ does this to device code after linking, and its compiler library leaves
 //! it undone.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Replaces the calls that read constants by constants that SPIR-V can specialize.
 
 use std::collections::{BTreeMap, BTreeSet};

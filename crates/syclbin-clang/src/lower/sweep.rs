@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds the instructions that are no longer needed after constants replace their reads.
 
 use std::collections::{BTreeMap, BTreeSet};

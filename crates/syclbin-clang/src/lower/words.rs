@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A SPIR-V module as a list of instructions that can be changed. Unknown instructions are copied word by word.
 
 use syclbin::__private::spirv::words::{self, HEADER_WORDS};

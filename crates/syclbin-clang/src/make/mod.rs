@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Makes the requested files from a command line: the SYCLBIN file and the depfile.
 
 mod parts;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parts: the modules of each input, from compiled sources and SYCLBIN files.
 
 use std::io::Write as _;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Backends: the compilers of native code, and their arguments.
 
 use std::path::{Path, PathBuf};

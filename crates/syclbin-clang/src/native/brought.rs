@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native images in inputs: some stay, some are compiled again, and some cannot be used.
 
 use std::collections::BTreeSet;
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn gpu_code_that_is_still_to_be_linked_stays_in_objects_alone() {
+    fn unlinked_gpu_code_stays_only_in_objects() {
         let both = || object(vec![vec![spirv()], vec![native(&PVC, "pvc")]]);
         let mut parts = both();
         assert_eq!(sift(&mut parts, &[], State::Object), Ok(Vec::new()));
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_code_is_replaced_by_that_for_the_processor_that_is_asked_for() {
+    fn requested_processor_replaces_older_cpu_code() {
         let made = [backend(CPU, "corei7")];
         for images in [
             vec![vec![spirv(), native(&CPU, "x86_64")]],

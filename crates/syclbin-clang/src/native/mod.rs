@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native images: the SPIR-V and PTX of a file are compiled for processors and GPUs now instead of at run time.
 //!
 //! An image for a CPU or an NVIDIA GPU is in the same module as its source image, since the image itself names its

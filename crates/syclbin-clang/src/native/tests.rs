@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::backend::PROCESSOR_VARIABLE;
 use super::*;
 use crate::Failure;
@@ -38,7 +39,7 @@ pub(super) fn targets_of(module: &AbstractModule<'_>) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_cpu_image_stands_beside_spirv_and_a_gpu_image_alone() {
+fn only_cpu_images_share_the_spirv_module() {
     let folder = tempfile::tempdir().unwrap();
     let [cpu, pvc] = [backend(CPU, "x86_64"), backend(PVC, "pvc")];
     let (one, two) = (folder.path().join("1"), folder.path().join("2"));
@@ -72,7 +73,7 @@ fn a_cpu_image_stands_beside_spirv_and_a_gpu_image_alone() {
 }
 
 #[test]
-fn a_module_with_constants_keeps_its_spirv_or_is_refused() {
+fn module_with_constants_needs_its_spirv() {
     let mut with_constants = module("k");
     let constants = set::SPECIALIZATION_CONSTANTS;
     with_constants
@@ -105,7 +106,7 @@ fn a_module_with_constants_keeps_its_spirv_or_is_refused() {
 }
 
 #[test]
-fn options_for_the_cpu_device_are_those_of_its_own_compiler() {
+fn cpu_options_are_translated_for_its_compiler() {
     let cpu = |options: &[&str]| {
         let options = options.iter().map(|&option| option.to_owned());
         Backend::cpu(CPU, options.collect())

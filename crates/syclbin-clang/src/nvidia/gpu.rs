@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The NVIDIA GPUs that both the compiler library and `ptxas` know.
 
 use std::fmt;
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gpus_are_known_by_name_and_ordered_by_capability() {
+    fn gpus_are_ordered_by_capability() {
         let gpu = |name| NvidiaGpu::named(name).unwrap();
         assert_eq!(gpu("sm_75"), NvidiaGpu::OLDEST);
         assert!(gpu("sm_80") < gpu("sm_90") && gpu("sm_90") < gpu("sm_90a"));
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_tells_its_macro_its_ptx_and_its_plain_kind() {
+    fn gpu_has_macro_ptx_and_plain_variant() {
         let gpu = NvidiaGpu::named("sm_100a").unwrap();
         assert_eq!(
             (gpu.macro_value().as_str(), gpu.name()),

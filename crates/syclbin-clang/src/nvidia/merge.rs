@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Merging: the PTX of a source joins the modules that the source was compiled to for all other devices.
 //!
 //! PTX joins a module only if both have the same kernels and symbols and the same removed arguments, and require
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn ptx_joins_the_module_with_its_kernels_whatever_their_order() {
+    fn ptx_joins_modules_despite_kernel_order() {
         let spirv = file(IrType::SpirV, &[&["a"], &["b", "c"]]);
         let ptx = file(IrType::Ptx, &[&["c", "b"], &["a"]]);
         let whole = merge(spirv, ptx);
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn ptx_that_was_split_or_is_launched_differently_keeps_a_module_of_its_own() {
+    fn differing_ptx_gets_its_own_module() {
         let spirv = || file(IrType::SpirV, &[&["a"], &["b"]]);
         let whole = merge(spirv(), file(IrType::Ptx, &[&["a", "b"]]));
         assert_eq!(images(&whole), [1, 1, 1]);
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn aspects_that_only_ptx_asks_for_part_nothing_and_those_that_only_spirv_asks_for_do() {
+    fn extra_aspects_split_modules_only_for_spirv() {
         let with = |ty, aspects: &[u32]| {
             let mut file = file(ty, &[&["a"]]);
             let bytes: Vec<u8> = aspects.iter().flat_map(|one| one.to_le_bytes()).collect();
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn scratch_memory_is_an_argument_of_the_spirv_alone_and_parts_nothing() {
+    fn scratch_memory_argument_does_not_split_modules() {
         let mut spirv = file(IrType::SpirV, &[&["a"]]);
         let metadata = &mut spirv.modules[0].metadata;
         metadata.insert(set::IMPLICIT_LOCAL_ARG, "a", 2u32);
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn ptx_of_a_module_of_its_own_is_filed_as_native_code_beside_spirv_alone() {
+    fn separate_ptx_module_counts_as_native_code() {
         let ptx = || {
             let mut ptx = file(IrType::Ptx, &[&["b"]]);
             let text = b".version 7.0\n.target sm_80\n.address_size 64\n";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! PTX: everything needed to compile a source for NVIDIA GPUs, in a separate process beside the SPIR-V compile.
 //!
 //! The workarounds for the compiler library are here and in [`crate::library::device_library`], each with its
@@ -276,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_told_the_gpu_and_what_to_do_without() {
+    fn ptx_settings_are_passed_between_processes() {
         let ptx = Ptx::new(NvidiaGpu::named("sm_90").unwrap());
         let value = ptx.option();
         assert_eq!(Ptx::parse(value.strip_prefix(OPTION).unwrap()), Ok(ptx));
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn clang_is_told_an_old_gpu_and_the_macro_and_features_of_the_true_one() {
+    fn clang_gets_old_gpu_with_true_features() {
         let ptx = Ptx::new(NvidiaGpu::named("sm_90").unwrap());
         let arguments = ptx.arguments().join(" ");
         assert_eq!(
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_of_the_backend_are_left_out_of_the_log_and_no_more() {
+    fn only_backend_notes_are_removed_from_log() {
         let log = "NOTE:<unknown>:0:0: 29 instructions in function\nNOTE:a b.cpp:1:0: 8 instructions in \
                    function\nwarning: Undefined function vprintf found in k.cpp. This may result in runtime \
                    errors.\nk.cpp:1:1: warning: x\n";
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cuda_that_is_named_counts_and_needs_an_assembler_where_one_is_used() {
+    fn last_cuda_path_must_have_an_assembler() {
         let clang = ["--cuda-path=/a", "-O2", "--cuda-path=/b"].map(str::to_owned);
         assert_eq!(named_cuda(&clang), Some("/b"));
         assert_eq!(check(&clang), Ok(()));

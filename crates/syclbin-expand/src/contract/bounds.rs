@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bounds: which lengths the conditions of a contract bound from below. Some numbers must not be negative, so
 //! that this means the same in C++ as here.
 //!

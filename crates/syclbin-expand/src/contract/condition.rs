@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Conditions: comparisons of two sides, as the user wrote them.
 
 use proc_macro2::{TokenStream, TokenTree};

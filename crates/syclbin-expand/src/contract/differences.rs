@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Differences: sides of conditions that can be negative although no number in them is, such as `n - 1`. A
 //! contract implies that a difference is at least 0 where it bounds a length.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Implied conditions, which the user did not write, and the check of a condition in generated code.
 
 use proc_macro2::{Literal, TokenStream};

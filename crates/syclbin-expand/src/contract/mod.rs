@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contracts: conditions over the arguments of a kernel, checked at launch.
 //!
 //! | module | contents |

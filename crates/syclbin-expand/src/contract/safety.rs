@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The requirements of a safe launch: the reach of the kernel is bounded, it follows no unchecked pointers,
 //! and every `bool` is 0 or 1.
 

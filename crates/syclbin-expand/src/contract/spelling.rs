@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Expressions as users write them, for messages.
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Subobjects: the position of a member or an element in an argument, in the C++ layout.
 
 use proc_macro2::{Ident, Literal, TokenStream};

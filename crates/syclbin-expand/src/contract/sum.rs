@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sums: the values of expressions in a contract, with the details that decide what bounds what.
 //!
 //! `2 * x.len() - n + 1` is a sum of numbers of the launch, each with a factor. Products of numbers,

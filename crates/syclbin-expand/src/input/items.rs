@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The items after the module: own types, a selection of kernels, and items that give a kernel another name,
 //! another visibility or a contract.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Limits on input: parsing it, and dropping the result, takes stack for each level.
 
 use proc_macro2::{TokenStream, TokenTree};

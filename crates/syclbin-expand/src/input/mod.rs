@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The input between the braces: `mod name = "file";`, and the items after it.
 
 pub(crate) mod items;

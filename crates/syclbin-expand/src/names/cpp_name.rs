@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ names as users write them in items: `fill::iota`, `scale<int>`, `f(float *, int)`, or a symbol in
 //! quotes.
 

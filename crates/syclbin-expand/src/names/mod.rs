@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ names as Rust identifiers. The rule is stable: a name depends on its own kernel only, and on others
 //! only to distinguish overloads.
 
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_out_is_not_claimed() {
+    fn taken_name_is_not_claimed_again() {
         let mut scope = Scope::default();
         scope.take(&Ident::new("k", Span::call_site()));
         assert_eq!(scope.claim("k").unwrap(), "k_");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The plan: the names of kernels and structs, the kernels without a function, and the mistakes in the items.
 //!
 //! A name depends only on its kernel and the overloads of it, so a kernel that is added to a file renames no

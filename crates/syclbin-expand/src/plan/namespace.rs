@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tree of C++ namespaces: the contents of each generated module.
 
 use std::collections::{BTreeMap, BTreeSet};

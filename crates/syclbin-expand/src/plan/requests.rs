@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The requests of the items: names and contracts of kernels, and the selection of kernels.
 
 use std::collections::BTreeSet;

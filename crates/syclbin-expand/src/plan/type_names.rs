@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The names of structs, and of the modules of namespaces.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel that cannot be called: its method fails to compile when it is called, and the error says why.
 
 use proc_macro2::{Ident, TokenStream};

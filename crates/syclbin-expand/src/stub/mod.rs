@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The method of a kernel: it takes the kernel's parameters, and returns a launch.
 
 pub(crate) mod left_out;

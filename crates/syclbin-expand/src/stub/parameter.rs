@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A parameter: its Rust type, and the argument that it becomes.
 
 use proc_macro2::{Ident, Literal, TokenStream};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Alignment: of generated structs, and the requirements of a safe launch on addresses.
 
 use super::contracts::{code, errors, recorded};
@@ -6,7 +7,7 @@ use super::formatted;
 const WIDE: &str = "struct Wide { float x; /* 0 */ } /* size 128, align 128 */";
 
 #[test]
-fn a_void_pointer_is_aligned_as_the_device_aligns() {
+fn void_pointer_has_the_devices_alignment() {
     let file = recorded(&["void k(void *v)"], &[]);
     let implied = code("safe fn k where v.len() >= 16;", &file);
     assert!(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bounds: which conditions bound the length of a buffer from below, and what they require of numbers.
 
 use super::contracts::{code, errors, recorded};
@@ -163,7 +164,7 @@ fn implied(conditions: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_signed_number_beside_a_length_is_not_negative() {
+fn signed_number_beside_length_is_not_negative() {
     for conditions in [
         "y.len() >= n",
         "n <= y.len()",
@@ -197,7 +198,7 @@ fn a_difference_beside_a_length_is_not_negative() {
 }
 
 #[test]
-fn a_number_that_the_contract_bounds_is_as_it_says() {
+fn contract_bounds_replace_implied_bounds() {
     for conditions in [
         "y.len() >= n, n >= -8",
         "y.len() >= n, -8 <= n",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contracts: what the generated closure reads, and which contracts are errors.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
@@ -44,7 +45,7 @@ const WORLD: &str =
     "struct World { float g; /* 0 */ Grid grids[2]; /* 4 */ } /* size 28, align 4 */";
 
 #[test]
-fn a_number_in_a_struct_is_read_where_and_as_cpp_has_it() {
+fn struct_numbers_use_cpp_offsets_and_types() {
     let file = recorded(&["void k(int *x, World w)"], &[GRID, WORLD]);
     let items = "types { World => crate::World } \
         safe fn k where x.len() >= w.grids[1].sizes[2], w.grids[0].pad > 0;";
@@ -56,7 +57,7 @@ fn a_number_in_a_struct_is_read_where_and_as_cpp_has_it() {
 }
 
 #[test]
-fn what_a_macro_puts_into_a_condition_stays_one_operand() {
+fn macro_expression_in_condition_stays_one_operand() {
     let file = recorded(&["void k(int *x, int n)"], &[]);
     let difference: TokenStream = "10 - n".parse().unwrap();
     let group = TokenTree::from(Group::new(proc_macro2::Delimiter::None, difference));
@@ -73,7 +74,7 @@ fn what_a_macro_puts_into_a_condition_stays_one_operand() {
 }
 
 #[test]
-fn a_number_without_a_sign_is_one_that_both_readings_share() {
+fn number_of_unknown_sign_fits_both_readings() {
     let mut file = recorded(&["void k(int *x, int n, unsigned int m)"], &[]);
     let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
     parameters[1].sign_known = false;
@@ -89,7 +90,7 @@ fn a_number_without_a_sign_is_one_that_both_readings_share() {
 }
 
 #[test]
-fn a_condition_that_is_implied_and_written_is_checked_once() {
+fn implied_and_written_condition_is_checked_once() {
     let mut file = recorded(&["void k(int n)"], &[]);
     file.signatures.kernels[0].parameters.as_mut().unwrap()[0].sign_known = false;
     assert_eq!(
@@ -101,7 +102,7 @@ fn a_condition_that_is_implied_and_written_is_checked_once() {
 }
 
 #[test]
-fn a_bool_in_a_value_is_zero_or_one() {
+fn bool_in_struct_is_zero_or_one() {
     let flags = "struct Flags { int n; /* 0 */ bool on; /* 4 */ bool more[2]; /* 5 */ bool none[0]; /* 7 */ } \
         /* size 8, align 4 */";
     let file = recorded(&["void k(Flags f, bool plain, int *x)"], &[flags]);
@@ -117,7 +118,7 @@ fn a_bool_in_a_value_is_zero_or_one() {
 }
 
 #[test]
-fn bools_beyond_counting_are_an_error_and_take_no_time() {
+fn too_many_bools_are_a_fast_error() {
     let many = "struct Many { bool on[1099511627776]; /* 0 */ } /* size 1099511627776, align 1 */";
     let none = "struct None { bool on[0]; /* 0 */ } /* size 1, align 1 */";
     let nones = "struct Nones { None a[1099511627776]; /* 0 */ } /* size 1099511627776, align 1 */";
@@ -131,7 +132,7 @@ fn bools_beyond_counting_are_an_error_and_take_no_time() {
 }
 
 #[test]
-fn the_length_of_an_accessor_does_not_bound_its_rows() {
+fn accessor_length_does_not_bound_its_rows() {
     let accessor = "void k(sycl::accessor<float, 2, sycl::access_mode::read> in, int w)";
     let file = recorded(&[accessor], &[]);
     let errors = |conditions: &str| errors(&format!("safe fn k where {conditions};"), &file);
@@ -152,7 +153,7 @@ fn the_length_of_an_accessor_does_not_bound_its_rows() {
 }
 
 #[test]
-fn a_dimension_beyond_those_of_the_work_groups_is_an_error() {
+fn dimension_beyond_work_group_is_an_error() {
     let mut file = recorded(&["void k(int *x)"], &[]);
     file.signatures.kernels[0].required_local_size = Some(vec![4, 8]);
     let errors = |conditions: &str| errors(&format!("safe fn k where {conditions};"), &file);
@@ -164,7 +165,7 @@ fn a_dimension_beyond_those_of_the_work_groups_is_an_error() {
 }
 
 #[test]
-fn a_number_of_a_condition_may_be_as_large_as_one_of_the_kernel() {
+fn condition_takes_numbers_as_large_as_kernels() {
     let file = recorded(&["void k(unsigned long n)"], &[]);
     let code = code(
         "safe fn k where n != 0xffff_ffff_ffff_ffff, n != -1;",
@@ -196,7 +197,7 @@ fn the_highest_dimension_named_is_the_last() {
 }
 
 #[test]
-fn as_many_bools_as_a_launch_checks_are_allowed() {
+fn bool_limit_of_a_launch_is_inclusive() {
     let flags = |count| {
         let layout =
             format!("struct Flags {{ bool on[{count}]; /* 0 */ }} /* size {count}, align 1 */");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ names in items: which kernels they mean, and which name means one kernel.
 
 use super::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files that cannot be embedded: the error comes at once.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Items: which input the macro accepts after the module, and which errors it reports for the rest.
 
 use super::contracts::{code, errors, recorded};

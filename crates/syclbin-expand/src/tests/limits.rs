@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Input that is too deep for the stack: an error points at it.
 
 use super::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generated code, as text and as parsed by `syn`; the tests of `syclbin-macros` compile it.
 
 use proc_macro2::TokenStream;
@@ -113,7 +114,7 @@ fn every_testfile_expands_to_rust() {
 }
 
 #[test]
-fn a_file_without_kernels_is_a_module_without_methods() {
+fn file_without_kernels_makes_module_without_methods() {
     assert_heads(Vec::new(), &[]);
 }
 
@@ -154,7 +155,7 @@ fn keywords_are_raw_or_get_an_underscore() {
 }
 
 #[test]
-fn the_names_of_the_generated_items_are_not_taken_away() {
+fn kernels_do_not_hide_generated_names() {
     assert_heads(
         vec![
             kernel("__sycl_kernel_load", &[]),
@@ -167,13 +168,13 @@ fn the_names_of_the_generated_items_are_not_taken_away() {
 }
 
 #[test]
-fn a_namespace_does_not_hide_a_type_of_rust() {
+fn namespace_does_not_hide_a_rust_type() {
     let code = expanded(vec![kernel("_ZN17__sycl_kernel_f323oneEi", &["a"])]);
     assert!(code.contains("pub f32: f32_::Kernels"), "{code}");
 }
 
 #[test]
-fn a_parameter_is_not_called_like_a_constant_in_scope() {
+fn parameters_do_not_shadow_constants_in_scope() {
     assert_heads(
         vec![kernel(
             "__sycl_kernel_k",
@@ -229,7 +230,7 @@ fn instances_of_templates_are_named_after_their_arguments() {
 }
 
 #[test]
-fn a_kernel_without_a_readable_name_is_left_out_with_its_symbol() {
+fn kernel_without_readable_name_is_left_out() {
     let lambda = "_ZTSZ4hostvEUlvE0_";
     let code = expanded(vec![kernel(lambda, &[]), kernel("__sycl_kernel_9a", &[])]);
     assert_eq!(heads(&code), [""; 0]);
@@ -243,7 +244,7 @@ fn a_kernel_without_a_readable_name_is_left_out_with_its_symbol() {
 }
 
 #[test]
-fn a_kernel_in_a_namespace_that_rust_cannot_name_is_left_out_and_named() {
+fn kernel_in_unnameable_namespace_is_left_out() {
     // A superscript two is alphanumeric, but cannot begin an identifier.
     let code = expanded(vec![kernel("_ZN17__sycl_kernel_\u{b2}x1kEv", &[])]);
     assert_eq!(heads(&code), [""; 0]);
@@ -254,7 +255,7 @@ fn a_kernel_in_a_namespace_that_rust_cannot_name_is_left_out_and_named() {
 }
 
 #[test]
-fn a_kernel_that_takes_what_is_not_supported_is_left_out_with_the_reason() {
+fn kernel_with_unsupported_parameter_is_left_out() {
     let code = expanded(vec![declared("_Z15__sycl_kernel_f8ParticlePS_")]);
     assert!(
         code.contains("- `f`: parameter 0: the layout of `Particle` is not known"),
@@ -288,7 +289,7 @@ fn deep_namespaces_are_nested_modules() {
 }
 
 #[test]
-fn odd_text_in_a_file_stays_inside_the_documentation() {
+fn odd_text_stays_inside_documentation() {
     let mut odd = kernel("__sycl_kernel_k", &["n"]);
     odd.declaration = Some(Declaration {
         name: "k\n```\n\"*/ }".into(),

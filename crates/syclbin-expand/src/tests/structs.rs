@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generated structs: their representation, padding and documentation.
 
 use super::contracts::{code, recorded};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The method of a kernel: its documentation, and the items beside it.
 
 use super::contracts::{code, recorded};
@@ -181,7 +182,7 @@ fn device_globals_yield_to_kernels_and_methods() {
 }
 
 #[test]
-fn a_local_accessor_to_anything_unknown_is_left_out() {
+fn local_accessor_of_unknown_type_is_omitted() {
     let mut file = recorded(&["void k(int p)", "void l(int)"], &[]);
     for kernel in &mut file.signatures.kernels {
         kernel.parameters.as_mut().unwrap()[0].ty = Type::LocalAccessor {

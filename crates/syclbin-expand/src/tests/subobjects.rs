@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Terms of conditions: which number of the launch they read, and which mistakes are reported.
 
 use super::contracts::{code, errors, recorded};

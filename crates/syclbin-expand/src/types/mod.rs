@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ objects in memory, as Rust types.
 
 pub(crate) mod structs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ structs as Rust structs, with every byte in its place.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The builder of a module: a method for each specialization constant, and one to link other files.
 
 use proc_macro2::{Ident, TokenStream};

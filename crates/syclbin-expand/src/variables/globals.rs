@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals: a method for each, which returns its handle.
 
 use proc_macro2::{Ident, TokenStream};

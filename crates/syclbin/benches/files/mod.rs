@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The files that are measured: the fixtures, and large ones made here in each container.
 
 use std::path::PathBuf;

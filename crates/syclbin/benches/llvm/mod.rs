@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! LLVM's reader as a process: compiled from `llvm_offload_binary.cpp`, asked over a pipe.
 
 use std::ffi::OsString;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is printed: times side by side, what they mean, and whether the goals are met.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rounds: several things measured in turns, so that what slows a machine down slows them all.
 
 use std::hint::black_box;

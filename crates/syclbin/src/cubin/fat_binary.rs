@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! CUDA's fat binaries: code for several GPUs, from which the driver takes what fits.
 
 use super::{u16_at, u32_at, u64_at};

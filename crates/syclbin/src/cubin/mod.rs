@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native code for NVIDIA GPUs: which GPUs an ELF file (a cubin) or a fat binary is for.
 //!
 //! Neither form is documented. What is read here was seen in files of NVIDIA's assembler and of its
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cubin_is_an_error_that_says_why() {
+    fn invalid_cubin_error_says_why() {
         let good = elf(8, 0x0600_5004);
         let changed = |at: usize, value| {
             let mut bytes = good.clone();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The members of an `ar` archive, in the spellings of GNU, BSD and Microsoft.
 //!
 //! The crate `object` is not used: for each member's name it searches the rest of the table of long names for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Offload bundles marked `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, and the
 //! identifiers of their entries (clang's documentation, "Clang Offload Bundler").
 
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_of_old_and_new_tools_are_told_apart() {
+    fn identifiers_of_all_tool_versions_are_parsed() {
         for (id, kind, triple, architecture) in [
             ("sycl-spir64", OffloadKind::Sycl, "spir64", ""),
             (
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_a_text_bundle_that_does_not_end_is_an_error() {
+    fn unterminated_text_bundle_entry_is_an_error() {
         let error = text(b"\n# __CLANG_OFFLOAD_BUNDLE____START__ sycl-spir64\nx\n");
         let error = error.err().map(|error| alloc::format!("{error}"));
         assert!(error.is_some_and(|text| text.contains("an entry does not end (at offset 0x1)")));

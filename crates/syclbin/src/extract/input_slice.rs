@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A slice of the input with its path and offset, for messages and for the images themselves.
 
 use alloc::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device images from the files that compilers and linkers produce besides SYCLBIN.
 //!
 //! [`images`] reads any of these formats, which it detects by content. They may be nested:
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_sycl_before_2025_is_told_from_hip_by_the_triple() {
+    fn old_sycl_and_hip_differ_by_triple() {
         for (number, triple, kind) in [
             (8, "", OffloadKind::Sycl),
             (4, "spir64-unknown-unknown", OffloadKind::Sycl),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! SPIR-V modules that lie one after another, as linkers leave them in a section.
 
 use alloc::vec::Vec;
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_walked_stays_with_the_last_module() {
+    fn unreadable_rest_stays_with_last_module() {
         let first = module(&[1 << 16 | 56]);
         let second = module(&[100 << 16 | 1, 7, 7]);
         let bytes = [&first[..], &second].concat();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sections of ELF and COFF objects, executables and shared libraries that hold device images.
 
 use alloc::string::{String, ToString};

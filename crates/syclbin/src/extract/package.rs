@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Packages device images as SYCLBIN, with notes on what each of them lacks.
 
 use alloc::borrow::{Cow, ToOwned};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The names of an image's kernels, as far as its file lists them.
 
 use alloc::string::{String, ToString};
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_of_the_list_of_symbols_are_read() {
+    fn both_symbol_list_forms_are_read() {
         let mut bytes = Vec::new();
         for number in [2u32, 20, 1, 22, 2] {
             bytes.extend(number.to_le_bytes());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! From the outermost container down to the images.
 
 use alloc::borrow::Cow;

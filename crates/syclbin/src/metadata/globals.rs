@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals and host pipes: what of a module lives on between launches.
 
 use super::value::property::{Property, records};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sets that SYCLBIN itself defines: of the file, of an IR image, of a native image.
 
 use alloc::string::String;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Miscellaneous properties: how the module was compiled, and its device libraries.
 
 use alloc::string::String;
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_and_name_has_one_meaning_and_unknown_ones_survive() {
+    fn values_have_one_meaning_and_unknown_survive() {
         for (name, meaning) in [
             ("asan", Sanitizer::Address),
             ("msan", Sanitizer::Memory),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Metadata: typed views of the property sets of a module, an image and a file.
 //!
 //! A view is a plain struct. Its `read` takes it from [`PropertySets`], its `write` puts it there. A known

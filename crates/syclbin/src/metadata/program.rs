@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Program metadata: sizes of kernels, and names of device globals in the code.
 
 use alloc::format;

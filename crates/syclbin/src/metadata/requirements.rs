@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device requirements: what a device must have for a module to run.
 
 use alloc::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a file was compiled from. This tells when a file that is kept beside its sources is stale.
 
 use alloc::borrow::ToOwned as _;
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_files_that_is_none_is_malformed() {
+    fn malformed_file_list_is_an_error() {
         let mut sets = PropertySets::default();
         assert_eq!(Sources::read(&sets).unwrap(), None);
         let long = "g".repeat(64);

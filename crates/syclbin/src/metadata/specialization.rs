@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants: where the parts of each lie, and its value.
 
 use alloc::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Symbols: sets that only list the names for which something is true.
 
 use alloc::string::String;
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_zero_is_kept_and_does_not_count_and_other_numbers_do() {
+    fn zero_symbol_is_kept_but_not_contained() {
         let mut sets = PropertySets::default();
         for (name, value) in [("a", 1), ("b", 0), ("c", 7), ("rtc_3$d", 1)] {
             sets.insert("s", name, value);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Targets: what the first component of a triple says of the device.
 
 use core::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Virtual functions: which sets of them a module defines and which it calls.
 
 use alloc::string::String;

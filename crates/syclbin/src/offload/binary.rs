@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One OffloadBinary: its header is checked when it is opened, its entries when they are read.
 
 use alloc::borrow::Cow;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes OffloadBinary files: header, entries, string entries, string table, images.
 
 use alloc::borrow::Cow;

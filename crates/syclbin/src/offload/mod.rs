@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! OffloadBinary files: any device code in LLVM's wrapper, SYCLBIN or not.
 //!
 //! ```

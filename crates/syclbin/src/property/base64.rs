@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! DPC++'s own base64: bits lowest first, no padding.
 //!
 //! The bytes are one long little-endian number, and character `i` is its bits `6i..6i+6`. So this is not the
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_character_and_a_lone_one_are_rejected() {
+    fn invalid_characters_and_lengths_are_rejected() {
         for text in ["A", "AAAAA", "AA=A", "ÄA", "A A"] {
             assert_eq!(decode(text), None, "{text}");
         }

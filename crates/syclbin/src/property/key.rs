@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names of keys, as files spell them.
 
 /// [`State`](crate::State), in [`GLOBAL`](super::set::GLOBAL).

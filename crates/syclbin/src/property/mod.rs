@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Property sets: ordered, typed key/value records, the metadata of everything in a SYCLBIN file.
 
 mod base64;

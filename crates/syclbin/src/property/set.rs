@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names of sets, as files spell them.
 
 /// The state of the file.

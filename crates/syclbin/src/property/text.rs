@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The text form of property sets: lines `[set]` and `key=type|value`.
 
 use alloc::borrow::Cow;
@@ -178,19 +179,19 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_of_windows_blank_lines_and_a_missing_last_one_are_read() {
+    fn windows_and_blank_lines_are_accepted() {
         let sets = PropertySets::parse(b"[a]\r\n\r\nk=1|2").unwrap();
         assert_eq!(sets.to_text().unwrap(), "[a]\nk=1|2\n");
     }
 
     #[test]
-    fn the_last_of_two_values_counts_and_sets_merge() {
+    fn last_value_counts_and_equal_sets_merge() {
         let sets = PropertySets::parse(b"[a]\nk=1|1\n[b]\n[a]\nk=1|2\nl=1|3\n").unwrap();
         assert_eq!(sets.to_text().unwrap(), "[a]\nk=1|2\nl=1|3\n[b]\n");
     }
 
     #[test]
-    fn what_the_text_cannot_hold_is_refused_by_name() {
+    fn values_without_a_text_form_are_refused() {
         let other = |ty, text: &str| Value::Other {
             ty,
             text: text.into(),
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_carriage_return_at_the_end_of_a_value_survives() {
+    fn trailing_carriage_return_of_a_value_survives() {
         let text = "[a]\nk=3|x\r\r\nl=0|\r\r\r\n";
         let sets = PropertySets::parse(text.as_bytes()).unwrap();
         let value = Value::Other {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_is_taken_out_leaves_the_others_findable() {
+    fn removing_a_set_leaves_the_others() {
         let mut sets = PropertySets::parse(b"[a]\n[b]\nk=1|1\n[c]\nk=1|2\n").unwrap();
         assert_eq!(sets.remove_set("b").unwrap().name(), "b");
         assert!(sets.remove_set("b").is_none());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels of PTX: their parameters, and what they say of their work-groups. Names are those of the PTX ISA,
 //! chapters on kernel parameters and on performance-tuning directives.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads PTX, NVIDIA's text form of code: its version and target, its kernels and their parameters, its
 //! variables, and what it lacks.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generations of NVIDIA GPUs (`sm_90a`): which code runs on which.
 
 use core::fmt;
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn ptx_runs_on_what_is_newer_and_native_code_on_its_own_generation() {
+    fn ptx_runs_on_newer_gpus_unlike_cubins() {
         let target = |text| Target::parse(text).unwrap_or(Target::new(0));
         for (text, (major, minor), ptx, native) in [
             ("sm_75", (7, 5), true, true),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is read of texts, made by hand and by compilers.
 
 use super::*;
@@ -14,13 +15,13 @@ fn kernels(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn kernels_of_ptx_are_its_entries_without_the_variants_with_an_offset() {
+fn ptx_kernels_are_entries_without_offset_variants() {
     assert!(is_ptx(TEXT));
     assert_eq!(kernels(TEXT), ["axpy", "$weird_with_offset"]);
 }
 
 #[test]
-fn text_that_only_mentions_a_version_is_no_ptx() {
+fn mentioned_version_does_not_make_text_ptx() {
     for text in [&b"x .version 1"[..], b"/* .version", b"= .version", b""] {
         assert!(!is_ptx(text));
     }
@@ -65,7 +66,7 @@ fn parameters_have_sizes_spaces_and_alignments() {
 }
 
 #[test]
-fn what_is_not_understood_is_something_else_and_keeps_its_place() {
+fn unknown_parameters_keep_their_position() {
     let long = format!("(.param {} .u32 a)", ".align 4 ".repeat(100));
     for list in [
         "(.param .u128 a)",
@@ -89,7 +90,7 @@ fn what_is_not_understood_is_something_else_and_keeps_its_place() {
 }
 
 #[test]
-fn directives_of_kernels_are_read_and_names_that_are_made_up_are_not() {
+fn kernel_directives_and_real_names_are_read() {
     let text = b".version 6.3\n\
         .visible .entry k(.param .u32 k_param_0, .param .u32 count)\n.maxntid 64\n.reqntid 8, 4\n{ }\n\
         .entry cut(.param .u32 a, .param";
@@ -122,7 +123,7 @@ fn parameters_lie_one_after_the_other_each_aligned() {
 }
 
 #[test]
-fn version_and_target_are_read_or_what_is_wrong_is_said() {
+fn version_and_target_are_read_or_errors() {
     let module = Module::parse(b"// made\n.version 8.0\n.target sm_90a, debug\n.address_size 64");
     let module = module.unwrap();
     assert_eq!(module.version, Version::new(8, 0));
@@ -149,7 +150,7 @@ fn version_and_target_are_read_or_what_is_wrong_is_said() {
 }
 
 #[test]
-fn a_kernel_for_ranges_with_an_offset_belongs_to_its_plain_one_if_it_takes_the_offset_as_well() {
+fn offset_variant_must_also_take_the_offset() {
     let offset = ".param .align 4 .b8 o[12]";
     let text = format!(
         ".version 6.3\n.entry a(.param .u32 x) {{}}\n.entry a_with_offset(.param .u32 x, {offset}) {{}}\n\
@@ -164,7 +165,7 @@ fn a_kernel_for_ranges_with_an_offset_belongs_to_its_plain_one_if_it_takes_the_o
 }
 
 #[test]
-fn functions_that_are_called_and_not_there_are_imports() {
+fn missing_functions_are_imports_if_called() {
     let text = b".version 6.3\n.target sm_75\n\
         .extern .func (.param .b32 r) gone(.param .b64 x);\n\
         .extern .func unused();\n\
@@ -182,7 +183,7 @@ fn functions_that_are_called_and_not_there_are_imports() {
 }
 
 #[test]
-fn memory_whose_size_the_launch_says_is_used_through_functions_too() {
+fn dynamic_shared_memory_is_found_through_calls() {
     let text = b".version 6.3\n.extern .shared .align 4 .b8 mine_shared_mem[];\n\
         .extern .shared .align 16 .b8 scratch[];\n.shared .align 4 .b8 fixed[64];\n\
         .func inner() { mov.b64 %rd1, scratch; }\n.func outer() { call inner; }\n\

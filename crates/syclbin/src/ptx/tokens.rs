@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words of PTX, without comments; everything between words is skipped.
 
 use alloc::string::String;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Variables of PTX that have a name outside of functions.
 
 use alloc::string::String;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Versions of PTX, and which of them a driver takes.
 
 use core::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The records on disk, by the names the specifications give them. All numbers are little-endian.
 
 pub(crate) mod offload_binary;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! OffloadBinary, LLVM's wrapper for device code: a header, entries, strings, images.
 //!
 //! Version 1 has one entry, version 2 any number, version 3 may be compressed after its header.

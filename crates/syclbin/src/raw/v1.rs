@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Version 1 of SYCLBIN: a file header, three arrays of headers, two byte tables.
 
 use alloc::vec::Vec;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Version 2 of SYCLBIN: an OffloadBinary with an entry for everything; strings say what each is.
 //!
 //! A draft: no released runtime reads it yet. It is described in pull request 22089 of intel/llvm.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A file whose records are read on request.
 
 use alloc::borrow::Cow;

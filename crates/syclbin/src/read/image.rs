@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An image of a file, and property sets that have not been read yet.
 
 use alloc::format;

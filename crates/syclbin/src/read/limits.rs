@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Limits for the total that the records of a file may claim.
 
 use alloc::string::ToString;

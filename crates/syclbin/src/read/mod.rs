@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses files. No input causes a panic, an allocation of more than a small multiple of the input, or more
 //! than linear time.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An abstract module of a file.
 
 use alloc::vec::Vec;

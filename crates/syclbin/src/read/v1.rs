@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Version 1: headers and two byte tables. Opening a file only checks the extents of the tables.
 
 use alloc::string::ToString;

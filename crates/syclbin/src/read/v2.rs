@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Version 2: the entries of an OffloadBinary, sorted by what their strings say they are.
 
 use alloc::format;

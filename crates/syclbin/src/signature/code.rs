@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The code of a module, as far as signatures can be read from it.
 
 use alloc::boxed::Box;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the types of a SPIR-V module mean in memory: elements of C++, as far as the code has them.
 
 use alloc::boxed::Box;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Types as C++ spells them, read: which are numbers, pointers, vectors, or one of SYCL's own.
 
 use alloc::borrow::ToOwned;

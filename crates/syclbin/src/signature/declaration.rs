@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ declarations of kernels, as text: `void fill::iota(float start, float *out, int count)`.
 //!
 //! Files store signatures in this form (set [`DECLARATIONS`](crate::property::set::DECLARATIONS)). People can

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Structs and enumerations of C++, as text with offsets:
 //! `struct Particle { float mass; /* 0 */ double position[3]; /* 8 */ } /* size 32, align 8 */`.
 //!
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counts_of_an_array_belong_to_its_type() {
+    fn array_counts_belong_to_the_type() {
         let text = "struct S { int a[2][3]; /* 0 */ } /* size 24, align 4 */";
         let Some(Definition::Struct { members, .. }) = Definition::parse(text) else {
             panic!("no struct")

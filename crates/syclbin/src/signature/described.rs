@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Structs and enumerations that C++ described: recorded definitions, resolved
 //! to [`Layouts`] when a kernel takes one.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parameters of PTX kernels: compared with their declaration, or taken from the PTX alone.
 //!
 //! PTX has sizes. It does not have signs, and does not always distinguish pointers from integers. What is not

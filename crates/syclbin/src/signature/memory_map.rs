@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory maps: which numbers and pointers lie at which bytes.
 //!
 //! Two descriptions of the same memory agree where both have the same number or pointer. Padding and
@@ -270,7 +271,7 @@ mod tests {
     const FLOAT: Element = Element::Scalar(Scalar::F32);
 
     #[test]
-    fn arrays_are_compared_whole_and_arrays_of_structs_one_by_one() {
+    fn arrays_compare_whole_except_arrays_of_structs() {
         let mut layouts = Layouts::default();
         let mixed = pair(INT, FLOAT, 4, &mut layouts);
         let memory = |element| MemoryMap::of_element(&element, &layouts);
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_repeats_itself_without_end_is_compared_for_a_bounded_number_of_steps() {
+    fn comparison_steps_of_nested_arrays_are_bounded() {
         let mut layouts = Layouts::default();
         for leaf in [INT, Element::Bytes(4)] {
             let (mut nested, mut size) = (pair(leaf, FLOAT, 4, &mut layouts), 8);

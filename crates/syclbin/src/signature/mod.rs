@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Signatures: one [`KernelSignature`] per kernel, from all that a file says of its parameters.
 //!
 //! Four sources are merged, each for what it knows best:

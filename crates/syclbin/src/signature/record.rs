@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Records declarations and types in a module.
 
 use alloc::collections::BTreeMap;

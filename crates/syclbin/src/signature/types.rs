@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is passed to kernels and what memory holds: numbers, structs and their layouts, pointers.
 
 use alloc::boxed::Box;

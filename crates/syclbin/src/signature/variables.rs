@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Variables that a host can reach, and their types: specialization constants, and device globals.
 //!
 //! The property sets have the size of each. Its type comes from what the compiler recorded (set

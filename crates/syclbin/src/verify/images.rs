@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Images: whether they hold what their metadata says, and fit the state of the file.
 
 use alloc::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels and symbols: whether the code has what the metadata names, and nothing is missing.
 
 use alloc::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where records lie: none may reach beyond its table, and no two may share bytes.
 
 use alloc::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds everything that is wrong with a file: reading stops at the first fault, this goes on.
 //!
 //! ```

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code for NVIDIA GPUs: whether it is for what its metadata says, and has what its module names.
 
 use alloc::collections::BTreeSet;

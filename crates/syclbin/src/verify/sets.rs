@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Property sets: whether they can be read, and the parts of the file by what they say.
 
 use alloc::borrow::Cow;

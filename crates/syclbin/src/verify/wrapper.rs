@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The OffloadBinary around a file, and what the runtimes make of the container.
 
 use alloc::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of writing: what a file has and a container cannot hold.
 
 use alloc::string::String;

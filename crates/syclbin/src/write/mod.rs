@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Syclbin`] to bytes: the same input always gives the same output.
 
 pub(crate) mod error;

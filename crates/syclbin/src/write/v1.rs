@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Version 1: headers, metadata table, binary table.
 
 use alloc::borrow::Cow;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Version 2: an entry for the global metadata, then for each module its metadata and its images.
 
 use alloc::borrow::Cow;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Containers: each way of wrapping a file, what survives it, and what hostile records do.
 
 use std::borrow::Cow;
@@ -79,7 +80,7 @@ fn everything_survives_every_container_in_aligned_places() {
 }
 
 #[test]
-fn a_view_borrows_images_and_names_from_the_input() {
+fn images_and_names_borrow_the_input() {
     let bytes = write::to_vec(&everything(), Container::Version2).unwrap();
     let range = bytes.as_ptr_range();
     let file = read::parse(&bytes).unwrap();
@@ -94,7 +95,7 @@ fn a_view_borrows_images_and_names_from_the_input() {
 }
 
 #[test]
-fn strings_and_entries_that_version_2_does_not_know_survive_it() {
+fn unknown_strings_and_entries_survive_version_2() {
     let mut file = everything();
     let odd = |key: &'static str| (Cow::Borrowed(key), Cow::Borrowed(&b"a\0b"[..]));
     file.strings.push(odd("of the file"));
@@ -138,7 +139,7 @@ fn strings_and_entries_that_version_2_does_not_know_survive_it() {
 }
 
 #[test]
-fn the_wrapper_of_version_1_keeps_strings_and_other_entries() {
+fn version_1_keeps_strings_and_other_entries() {
     let mut file = everything();
     file.strings
         .push(("producer".into(), b"a compiler"[..].into()));
@@ -166,7 +167,7 @@ fn modules_know_their_index() {
 }
 
 #[test]
-fn a_property_that_cannot_be_written_is_named_with_its_record() {
+fn unwritable_property_is_named_with_its_record() {
     let mut file = everything();
     let metadata = &mut file.modules[1].images[0].metadata;
     metadata.insert("set", "a=b", 1u32);
@@ -180,7 +181,7 @@ fn a_property_that_cannot_be_written_is_named_with_its_record() {
 }
 
 #[test]
-fn entries_of_version_2_may_come_in_any_order() {
+fn version_2_entries_may_have_any_order() {
     let file = everything();
     let bytes = write::to_vec(&file, Container::Version2).unwrap();
     let mut entries = offload::read(&bytes).unwrap();
@@ -288,7 +289,7 @@ fn broken_rules_of_version_2_are_named() {
 }
 
 #[test]
-fn offload_binaries_one_after_the_other_are_read_and_padding_between_them_too() {
+fn consecutive_offload_binaries_are_read_with_padding() {
     let one = offload::write(&[entry(&[("a", "1")], b"x"), entry(&[], b"")]).unwrap();
     let two = write::to_vec(&everything(), Container::OffloadBinary1).unwrap();
     let mut bytes = one.clone();
@@ -342,7 +343,7 @@ fn put<const N: usize>(bytes: &mut [u8], at: usize, number: [u8; N]) {
 }
 
 #[test]
-fn a_claim_of_four_gigabytes_in_forty_bytes_is_an_error() {
+fn sizes_beyond_the_file_are_errors() {
     let mut bare = vec![0; 56];
     bare[..8].copy_from_slice(b"IBYS\x01\0\0\0");
     for (at, expected) in [
@@ -392,7 +393,7 @@ fn a_million_empty_records_are_read() {
 }
 
 #[test]
-fn modules_that_all_claim_the_same_images_are_refused() {
+fn modules_that_share_images_are_refused() {
     let mut file = Syclbin::new(State::Executable);
     let mut module = AbstractModule::default();
     for _ in 0..4 {
@@ -414,7 +415,7 @@ fn modules_that_all_claim_the_same_images_are_refused() {
 }
 
 #[test]
-fn entries_that_all_claim_the_same_strings_are_refused() {
+fn entries_that_share_strings_are_refused() {
     let strings: Vec<(Cow<'_, str>, Cow<'_, [u8]>)> = (0..2000)
         .map(|index| (format!("key {index}").into(), Cow::Borrowed(&b"v"[..])))
         .collect();
@@ -471,7 +472,7 @@ fn property_sets_are_equal_however_they_were_made() {
 }
 
 #[test]
-fn what_many_entries_say_alike_at_length_can_be_read_again() {
+fn equal_long_strings_are_read_back() {
     let options = "-O3 ".repeat(1000);
     let options = || (Cow::Borrowed("compile-opts"), options.as_bytes().into());
     let entries: Vec<Entry<'_>> = (0..1000)
@@ -485,7 +486,7 @@ fn what_many_entries_say_alike_at_length_can_be_read_again() {
 }
 
 #[test]
-fn strings_and_entries_that_version_2_would_take_for_its_own_are_refused() {
+fn version_2_refuses_reserved_string_keys() {
     let mut file = everything();
     file.strings = entry(&[("am_index", "7"), ("triple", "t")], b"").strings;
     file.modules[0].strings = entry(&[("arch", "a")], b"").strings;
@@ -534,7 +535,7 @@ fn strings_and_entries_that_version_2_would_take_for_its_own_are_refused() {
 }
 
 #[test]
-fn an_empty_image_lies_in_the_file_though_its_padding_does_not() {
+fn empty_image_lies_inside_file_without_padding() {
     let mut file = Syclbin::new(State::Executable);
     let mut module = AbstractModule::default();
     let image = Image::ir(IrType::SpirV, "spir64", vec![]);
@@ -552,7 +553,7 @@ fn an_empty_image_lies_in_the_file_though_its_padding_does_not() {
 }
 
 #[test]
-fn native_images_and_metadata_that_modules_share_are_refused_too() {
+fn shared_native_images_and_metadata_are_refused() {
     let mut file = Syclbin::new(State::Executable);
     for _ in 0..4 {
         let mut module = AbstractModule::default();
@@ -579,7 +580,7 @@ fn native_images_and_metadata_that_modules_share_are_refused_too() {
 }
 
 #[test]
-fn a_module_that_claims_one_image_too_many_is_refused() {
+fn image_range_beyond_the_table_is_refused() {
     let mut file = everything();
     file.modules.truncate(1);
     let good = write::to_vec(&file, Container::Bare).unwrap();
@@ -604,7 +605,7 @@ fn entries_that_start_in_the_header_are_refused() {
 }
 
 #[test]
-fn an_error_within_a_wrapper_has_its_offset_in_the_file() {
+fn wrapped_error_has_the_offset_in_file() {
     let file = everything();
     let good = write::to_vec(&file, Container::OffloadBinary1).unwrap();
     let header = 72; // of SYCLBIN, behind those of the wrapper

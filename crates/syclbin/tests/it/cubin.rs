@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native code and fat binaries that NVIDIA's tools made.
 
 use syclbin::cubin::{Entry, entries, target};
@@ -26,7 +27,7 @@ fn shown(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn entries_of_nvidias_tool_are_read_in_every_form() {
+fn all_fatbinary_entry_forms_are_read() {
     assert_eq!(
         shown(test_files::bytes("nvidia/plain.fatbin")),
         ["Ptx sm_75 None 280", "Elf sm_80 None 2304"]
@@ -50,7 +51,7 @@ fn entries_of_nvidias_tool_are_read_in_every_form() {
 }
 
 #[test]
-fn what_is_not_compressed_is_code_as_it_stands() {
+fn uncompressed_fatbinary_entries_are_plain_code() {
     let found: Vec<_> = entries(test_files::bytes("nvidia/plain.fatbin"))
         .into_iter()
         .flatten()
@@ -69,7 +70,7 @@ fn what_is_not_compressed_is_code_as_it_stands() {
 }
 
 #[test]
-fn a_damaged_fat_binary_is_an_error_that_says_where() {
+fn damaged_fatbinary_error_says_where() {
     let changed = |at: usize, value: u8| {
         let mut bytes = test_files::bytes("nvidia/plain.fatbin").to_vec();
         bytes[at] = value;

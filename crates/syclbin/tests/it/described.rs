@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels of all kinds of parameters, in two files that `syclbin-clang -g` made; see tests/files/PROVENANCE.md.
 
 use std::fmt::Write as _;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device images come out of the containers that LLVM's tools made (`tests/files/extract`), and out
 //! of ones made here where no tool makes them.
 
@@ -60,7 +61,7 @@ const LINKED: &str = "SYCL | spirv64 |  | SPIR-V | 336 | symbols=first,second";
 /// What `llvm-objdump --offloading` and `clang-offload-bundler --list` of LLVM 22 show of the same
 /// files; the objdump does not find the section that `lld-link` renamed, nor go into a nested file.
 #[test]
-fn every_container_of_llvms_tools_gives_the_images_that_were_put_in() {
+fn every_llvm_container_yields_its_images() {
     let old = "section __CLANG_OFFLOAD_BUNDLE__sycl-spir64";
     let both = |place: &str| {
         vec![
@@ -165,7 +166,7 @@ fn every_container_of_llvms_tools_gives_the_images_that_were_put_in() {
 }
 
 #[test]
-fn an_image_is_the_same_bytes_in_every_container_and_lies_at_its_offset() {
+fn images_are_equal_at_their_offsets() {
     let (export, import) = (spirv("export_side"), spirv("import_side"));
     let mut compared = 0;
     let (mut native, mut ptx) = (Vec::new(), Vec::new());
@@ -190,7 +191,7 @@ fn an_image_is_the_same_bytes_in_every_container_and_lies_at_its_offset() {
 }
 
 #[test]
-fn files_of_the_reference_runtime_give_the_images_that_the_reader_gives() {
+fn extracted_images_equal_the_readers_images() {
     for (name, bytes) in test_files::reference() {
         let file = read::parse(&bytes).unwrap();
         let found = images(&bytes).unwrap();
@@ -209,7 +210,7 @@ fn files_of_the_reference_runtime_give_the_images_that_the_reader_gives() {
 }
 
 #[test]
-fn what_is_known_and_not_read_is_refused_with_the_remedy() {
+fn unsupported_containers_are_refused_with_a_remedy() {
     let thin = test_files::read("extract/thin.a");
     let compressed = test_files::read("extract/compressed.bundle");
     let inflated = offload(3, 64, &[Entry::new(b"x")]);
@@ -257,7 +258,7 @@ fn what_is_known_and_not_read_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn an_error_names_the_path_and_the_offset_in_the_file() {
+fn error_names_container_path_and_offset() {
     let mut bytes = test_files::read("extract/library.a");
     // The version of the second OffloadBinary of the first member.
     let entry = &images(&bytes).unwrap()[1];
@@ -354,7 +355,7 @@ fn object(
 }
 
 #[test]
-fn versions_2_and_3_are_read_with_their_symbol_tables() {
+fn versions_2_and_3_keep_symbol_tables() {
     let code = spirv("export_side");
     let mut symbols = Vec::new();
     for number in [2u32, 20, 1, 22, 2] {
@@ -440,7 +441,7 @@ fn containers_are_opened_as_they_are_nested() {
 }
 
 #[test]
-fn sizes_of_linked_images_are_read_in_the_byte_order_of_the_object() {
+fn image_sizes_use_the_objects_byte_order() {
     for (architecture, endian) in [
         (Architecture::PowerPc64, Endianness::Big),
         (Architecture::Arm, Endianness::Little),
@@ -463,7 +464,7 @@ fn sizes_of_linked_images_are_read_in_the_byte_order_of_the_object() {
 }
 
 #[test]
-fn an_object_without_device_images_has_none_and_is_no_error() {
+fn object_without_device_images_is_valid() {
     let plain = object(
         BinaryFormat::Elf,
         Architecture::X86_64,
@@ -489,7 +490,7 @@ fn unlowered_constants_are_noted() {
 }
 
 #[test]
-fn spirv_is_packaged_with_its_kernels_imports_and_exports() {
+fn packaged_spirv_has_kernels_imports_and_exports() {
     let bytes = test_files::read("extract/library.a");
     let (file, notes) = package(images(&bytes).unwrap());
     assert_eq!(file.state(), Some(State::Object));
@@ -536,7 +537,7 @@ fn spirv_is_packaged_with_its_kernels_imports_and_exports() {
 }
 
 #[test]
-fn exports_and_imports_are_those_the_reference_runtime_lists() {
+fn exports_and_imports_match_the_reference_runtime() {
     let mut compared = 0;
     for name in [
         "export_side",
@@ -698,7 +699,7 @@ fn records_that_share_bytes_are_refused() {
 }
 
 #[test]
-fn strings_that_share_bytes_are_read_as_far_as_a_writer_shares_them() {
+fn shared_string_bytes_have_a_limit() {
     // Writers store equal strings once; a thousand long ones are more than any compiler makes.
     let long = vec![b'a'; 4096];
     let shared = |count: usize| {
@@ -744,7 +745,7 @@ fn nesting_without_end_is_refused() {
 }
 
 #[test]
-fn kinds_of_images_are_told_by_content_not_by_declaration() {
+fn image_kinds_come_from_content() {
     let entries = [
         Entry::new(b"\x50\xed\x55\xba rest"),
         Entry::new(b"__CLANG_OFFLOAD_BUNDLE__ rest"),
@@ -783,7 +784,7 @@ fn kinds_of_images_are_told_by_content_not_by_declaration() {
 }
 
 #[test]
-fn a_cubin_is_an_image_that_tells_its_target_itself() {
+fn cubin_names_its_own_target() {
     let bytes = test_files::bytes("nvidia/export_side.sm_90.cubin");
     let found = images(bytes).unwrap();
     assert_eq!(found.len(), 1);
@@ -799,7 +800,7 @@ fn a_cubin_is_an_image_that_tells_its_target_itself() {
 }
 
 #[test]
-fn what_ptx_has_for_others_and_lacks_is_packaged_with_it() {
+fn ptx_imports_and_exports_are_packaged() {
     let text = b".version 6.3\n.target sm_75\n.extern .func gone();\n.visible .func given() { call gone; }\n";
     let (file, _) = package(images(text).unwrap());
     assert_eq!(file.state(), Some(State::Object));

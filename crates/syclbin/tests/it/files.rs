@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every SYCLBIN file in `tests/files`, written by the reference runtime, is read and understood.
 
 use syclbin::signature::{Access, Argument, Element, Pointee, Scalar, Signatures, Type, kernels};
 use syclbin::{Container, State, read, write};
 
 #[test]
-fn every_file_is_read_with_the_state_its_name_says() {
+fn file_state_matches_its_name() {
     for (name, bytes) in test_files::reference() {
         let file = read::parse(&bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
         let state = name.split('.').nth(1).and_then(State::from_name).unwrap();
@@ -33,7 +34,7 @@ fn every_file_survives_every_container() {
 }
 
 #[test]
-fn files_of_the_reference_writer_come_out_byte_for_byte() {
+fn reference_files_are_rewritten_byte_for_byte() {
     for (name, bytes) in test_files::reference() {
         let container = read::File::parse(&bytes).unwrap().container();
         assert_eq!(container, Container::OffloadBinary2);
@@ -43,7 +44,7 @@ fn files_of_the_reference_writer_come_out_byte_for_byte() {
 }
 
 #[test]
-fn signatures_come_from_symbols_and_code_where_nothing_is_recorded() {
+fn unrecorded_signatures_come_from_symbols_and_code() {
     let bytes = test_files::read("vector_ops.object.syclbin");
     let file = read::parse(&bytes).unwrap();
     let found = kernels(&file).unwrap().kernels;
@@ -165,7 +166,7 @@ fn a_functor_has_its_accessors_back() {
 }
 
 #[test]
-fn work_group_memory_has_the_size_that_the_code_has() {
+fn local_memory_has_the_size_in_code() {
     let (_, block_sum) = parameters("work_group.object.syclbin", "__sycl_kernel_block_sum");
     assert_eq!(
         block_sum.unwrap()[2],
@@ -180,7 +181,7 @@ fn a_kernel_handler_is_told_from_a_struct() {
 }
 
 #[test]
-fn every_kernel_of_the_reference_writer_has_a_signature() {
+fn every_reference_kernel_has_a_signature() {
     const ROUNDED: &str =
         "_ZTSN4sycl3_V16detail18RoundedRangeKernelINS0_4itemILi1ELb1EEELi1E6AddOneEE";
     for (name, bytes) in test_files::reference() {
@@ -205,7 +206,7 @@ fn every_kernel_of_the_reference_writer_has_a_signature() {
 }
 
 #[test]
-fn an_exported_function_is_no_kernel_with_its_code_or_without() {
+fn exported_function_is_not_a_kernel() {
     for state in ["object", "executable"] {
         let file = format!("export_side.{state}.syclbin");
         let (_, parameters) = parameters(&file, "_Z5shapef");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads, writes and checks files as a program does that depends on this crate.
 #![allow(clippy::panic, clippy::unwrap_used, clippy::print_stdout)] // a test may
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files with SPIR-V and PTX of the same kernels: both tell the same signatures.
 
 use syclbin::metadata::without_run_prefix;
@@ -117,7 +118,7 @@ fn told_by(file: &Syclbin<'_>, content: Content) -> Signatures {
 }
 
 #[test]
-fn the_ptx_of_every_file_tells_the_signatures_that_its_spirv_tells() {
+fn ptx_and_spirv_give_equal_signatures() {
     let files = test_files::all("nvidia", ".object.syclbin");
     assert_eq!(files.len(), 8);
     let mut count = 0;
@@ -142,7 +143,7 @@ fn the_ptx_of_every_file_tells_the_signatures_that_its_spirv_tells() {
 }
 
 #[test]
-fn names_sizes_and_masks_of_the_ptx_are_those_of_the_module() {
+fn ptx_names_sizes_and_masks_match_module() {
     for (path, bytes) in test_files::all("nvidia", ".syclbin") {
         let file = read::parse(&bytes).unwrap();
         for module in &file.modules {
@@ -178,7 +179,7 @@ fn names_sizes_and_masks_of_the_ptx_are_those_of_the_module() {
 }
 
 #[test]
-fn every_file_with_code_for_nvidia_gpus_is_usable() {
+fn nvidia_files_verify_without_errors() {
     for (path, bytes) in test_files::all("nvidia", ".syclbin") {
         let errors: Vec<_> = verify(&bytes)
             .into_iter()

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels of PTX that LLVM made: what they take, with a declaration and without.
 
 use syclbin::property::set;
@@ -145,7 +146,7 @@ fn a_mangled_name_declares_its_parameters() {
 }
 
 #[test]
-fn what_ptx_does_not_tell_is_marked_or_a_reason() {
+fn unknown_ptx_types_are_marked_or_refused() {
     let found = read(entries(), &[]);
     let pointer = "_: Pointer { pointee: Unknown(None), access: ReadWrite }";
     assert_eq!(
@@ -178,7 +179,7 @@ fn what_ptx_does_not_tell_is_marked_or_a_reason() {
 }
 
 #[test]
-fn numbers_may_be_memory_of_the_work_group_where_there_is_such() {
+fn numbers_may_be_work_group_memory() {
     let text = |head: &str| {
         format!(
             ".version 6.3\n{head}\n.visible .entry __sycl_kernel_k(.param .u32 a, .param .f32 f)\n{{}}"
@@ -199,7 +200,7 @@ fn numbers_may_be_memory_of_the_work_group_where_there_is_such() {
 }
 
 #[test]
-fn a_declaration_that_the_ptx_contradicts_is_a_reason() {
+fn declaration_that_contradicts_ptx_is_refused() {
     for (name, declaration, expected) in [
         (
             "saxpy",
@@ -244,7 +245,7 @@ fn a_declaration_that_the_ptx_contradicts_is_a_reason() {
 }
 
 #[test]
-fn an_accessor_is_a_pointer_and_three_ranges_in_ptx() {
+fn ptx_accessor_is_pointer_and_three_ranges() {
     let text = |range: u32| {
         let range = format!(".param .align 8 .b8 k[{range}]");
         let all = format!(".param .u64 .ptr .global .align 4 p, {range}, {range}, {range}");
@@ -262,7 +263,7 @@ fn an_accessor_is_a_pointer_and_three_ranges_in_ptx() {
 }
 
 #[test]
-fn the_ptx_of_a_fat_binary_tells_as_much_unless_it_is_compressed() {
+fn only_uncompressed_fatbinary_ptx_gives_signatures() {
     let fat = |flags: u64| {
         let size = entries().len() as u64;
         let entry = [1 | 64 << 32, size, size, 75 << 32, 0, flags, 0, size];
@@ -282,7 +283,7 @@ fn the_ptx_of_a_fat_binary_tells_as_much_unless_it_is_compressed() {
 }
 
 #[test]
-fn of_a_kernel_in_spirv_and_in_ptx_the_spirv_tells() {
+fn spirv_is_preferred_to_ptx_for_signatures() {
     let bytes = test_files::bytes("vector_ops.object.syclbin");
     let spirv = syclbin::read::parse(bytes).unwrap();
     let mut file = file(entries(), &[], &[]);
@@ -295,7 +296,7 @@ fn of_a_kernel_in_spirv_and_in_ptx_the_spirv_tells() {
 }
 
 #[test]
-fn scratch_memory_is_the_last_parameter_and_no_argument_of_the_ptx() {
+fn scratch_memory_is_not_a_ptx_argument() {
     let text = ".version 6.3\n.extern .shared .align 128 .b8 __sycl_dynamicLocalMemoryPlaceholder_GV[];\n\
         .visible .entry __sycl_kernel_k(.param .u64 .ptr .global .align 4 x)\n\
         { mov.b64 %rd7, __sycl_dynamicLocalMemoryPlaceholder_GV; }";
@@ -330,7 +331,7 @@ fn scratch_memory_is_the_last_parameter_and_no_argument_of_the_ptx() {
 
 /// A file for those who damage files; `BLESS=1` writes it anew.
 #[test]
-fn the_file_of_ptx_is_what_is_tested_here() {
+fn stored_ptx_file_is_up_to_date() {
     let structs = "void structs(Particle p, Span s, sycl::vec<float, 4> v, sycl::half h)";
     let file = file(
         entries(),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recorded declarations and layouts: what they mean together, and what happens where they do not fit.
 
 use syclbin::__private::Definition;
@@ -53,7 +54,7 @@ fn a_struct_holds_structs_and_enumerations() {
 }
 
 #[test]
-fn only_rounded_ranges_of_the_runtime_are_left_to_it() {
+fn only_runtimes_rounded_range_kernels_are_refused() {
     let [runtimes, users, other] = [
         "_ZTSN4sycl18RoundedRangeKernelE",
         "_ZTSN3foo18RoundedRangeKernelE",
@@ -161,7 +162,7 @@ fn a_chain_of_structs_has_an_end() {
 }
 
 #[test]
-fn a_pointer_in_a_struct_says_what_is_behind_it_and_never_recurses() {
+fn struct_pointers_name_their_target_without_recursion() {
     let found = file(&[(
         "k",
         "void k(Node n)",
@@ -224,7 +225,7 @@ fn only_structs_of_one_name_are_a_conflict() {
 }
 
 #[test]
-fn required_sizes_are_in_the_order_of_sycl_with_a_number_a_dimension() {
+fn required_sizes_follow_sycl_order_and_dimensions() {
     let bytes = test_files::bytes("work_group.object.syclbin");
     let mut file = syclbin::read::parse(bytes).unwrap();
     let size = |found: &Signatures, name: &str| {
@@ -260,7 +261,7 @@ fn required_sizes_are_in_the_order_of_sycl_with_a_number_a_dimension() {
 }
 
 #[test]
-fn a_recorded_layout_that_contradicts_the_code_is_a_reason() {
+fn recorded_layout_that_contradicts_code_is_refused() {
     let bytes = test_files::bytes("structs.object.syclbin");
     let particle = "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ sycl::vec<float, 4> velocity; /* 32 */ } /* size 48, align 16 */";
     let kinetic = |particle: &str| {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals and specialization constants: their types, by the code and by what is recorded.
 
 use syclbin::metadata::{DeviceGlobal, SpecConstantDescriptor, SpecializationConstants};
@@ -111,7 +112,7 @@ fn with_constants(
 }
 
 #[test]
-fn the_reference_compilers_globals_have_the_types_of_their_code() {
+fn reference_globals_have_the_types_in_code() {
     let file = read(test_files::bytes("globals.object.syclbin"));
     assert_eq!(globals(&file), ["bias: float", "table: int[4]?"]);
     let ids: Vec<_> = file.globals.iter().map(|global| &*global.id).collect();
@@ -123,7 +124,7 @@ fn the_reference_compilers_globals_have_the_types_of_their_code() {
 }
 
 #[test]
-fn a_recorded_type_tells_the_sign_and_must_have_the_recorded_size() {
+fn recorded_type_gives_sign_and_checks_size() {
     for (recorded, expected) in [
         ("unsigned int[4]", "table: unsigned int[4]"),
         (
@@ -143,7 +144,7 @@ fn a_recorded_type_tells_the_sign_and_must_have_the_recorded_size() {
 }
 
 #[test]
-fn a_size_that_the_code_does_not_have_is_a_reason() {
+fn global_size_that_contradicts_code_is_refused() {
     let mut file = syclbin::read::parse(test_files::bytes("globals.object.syclbin")).unwrap();
     let sets = &mut file.modules[0].metadata;
     let global = DeviceGlobal {
@@ -187,7 +188,7 @@ fn constants_of_one_part_are_numbers() {
 }
 
 #[test]
-fn constants_of_equal_parts_are_arrays_and_of_others_structs() {
+fn equal_parts_are_arrays_and_others_structs() {
     const PADDING: u32 = SpecConstantDescriptor::PADDING;
     let all: &[Constant<'_>] = &[
         ("three", &[(0, 0, 4), (1, 4, 4), (2, 8, 4)]),
@@ -228,7 +229,7 @@ fn a_recorded_struct_describes_a_constant() {
 
 /// The same in a file, for those who damage files; `BLESS=1` writes it anew.
 #[test]
-fn the_file_of_constants_is_what_is_tested_here() {
+fn stored_constants_file_is_up_to_date() {
     let mut module = module(Some(constants_of(&[1, 2, 3, 4, 4, 1])));
     let text =
         "struct S { float weight; /* 0 */ unsigned int radius; /* 4 */ } /* size 8, align 4 */";
@@ -272,7 +273,7 @@ fn the_file_of_constants_is_what_is_tested_here() {
 }
 
 #[test]
-fn a_recorded_type_that_contradicts_the_parts_of_a_constant_is_a_reason() {
+fn recorded_type_that_contradicts_constant_is_refused() {
     let mut module = module(Some(constants_of(&[4, 1])));
     let sets = &mut module.metadata;
     sets.insert(set::VARIABLES, "s", Value::from("float[2]"));
@@ -296,7 +297,7 @@ fn malformed_constants_are_reasons_and_no_error() {
 }
 
 #[test]
-fn of_modules_with_one_variable_the_first_that_tells_its_type_counts() {
+fn first_typed_module_describes_the_variable() {
     let all = |size| [("c", [(0, 0, size)])];
     let constant = |code: Option<Vec<u8>>, size| {
         let all = all(size);
@@ -316,7 +317,7 @@ fn of_modules_with_one_variable_the_first_that_tells_its_type_counts() {
 
 /// Structs with tens of thousands of members, which as many variables have.
 #[test]
-fn many_variables_of_one_large_struct_take_bounded_time() {
+fn many_variables_of_large_struct_are_fast() {
     const COUNT: u32 = 60_000;
     let mut instructions = Vec::new();
     let names: Vec<_> = (0..COUNT).map(|n| format!("g{n:06}")).collect();

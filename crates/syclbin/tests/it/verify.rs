@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Verification: the reference writer's files are clean, and each fault has its finding.
 
 use syclbin::offload::{self, Entry, ImageKind, OffloadKind};
@@ -26,7 +27,7 @@ fn bytes_must_say(bytes: &[u8], severity: Severity, expected: &str) {
 }
 
 #[test]
-fn files_of_the_reference_writer_are_clean_in_every_container() {
+fn reference_files_are_clean_in_every_container() {
     for name in ["vector_ops", "work_group", "structs", "globals", "functor"] {
         for state in ["object", "executable"] {
             let bytes = test_files::read(&format!("{name}.{state}.syclbin"));
@@ -59,7 +60,7 @@ fn constants_that_were_left_unlowered_are_an_error() {
 }
 
 #[test]
-fn an_import_is_a_note_until_the_file_is_executable() {
+fn import_is_an_error_only_in_executables() {
     let bytes = test_files::read("import_side.object.syclbin");
     let mut file = read::parse(&bytes).unwrap();
     must_say(
@@ -81,7 +82,7 @@ fn an_import_is_a_note_until_the_file_is_executable() {
 }
 
 #[test]
-fn a_million_faults_are_a_thousand_findings_and_a_count() {
+fn findings_are_limited_per_severity() {
     let count = 5000u32;
     let mut bytes = vec![0; 56 + 32 * count as usize];
     bytes[..8].copy_from_slice(b"IBYS\x01\0\0\0");
@@ -95,7 +96,7 @@ fn a_million_faults_are_a_thousand_findings_and_a_count() {
 }
 
 #[test]
-fn values_that_mean_nothing_are_named_each_of_them() {
+fn every_malformed_value_is_named() {
     let bytes = test_files::read("work_group.object.syclbin");
     let mut file = read::parse(&bytes).unwrap();
     let metadata = &mut file.modules[0].metadata;
@@ -194,7 +195,7 @@ fn states_and_images_must_fit() {
 }
 
 #[test]
-fn a_state_that_only_this_crate_can_read_is_an_error() {
+fn state_of_nonstandard_type_is_an_error() {
     let mut file = Syclbin::new(State::Object);
     file.global
         .insert(set::GLOBAL, key::STATE, vec![1u8, 0, 0, 0]);
@@ -345,7 +346,7 @@ fn images_must_hold_what_their_metadata_says() {
 }
 
 #[test]
-fn tables_that_overlap_or_reach_out_are_found_all_of_them() {
+fn all_overlapping_and_outside_tables_are_found() {
     let bytes = test_files::read("work_group.object.syclbin");
     let file = read::parse(&bytes).unwrap();
     let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
@@ -420,7 +421,7 @@ fn unclaimed_images_are_found_where_the_file_starts() {
 }
 
 #[test]
-fn images_that_two_modules_claim_or_none_does_are_found() {
+fn shared_and_unclaimed_images_are_found() {
     let bytes = test_files::read("work_group.object.syclbin");
     let file = read::parse(&bytes).unwrap();
     let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
@@ -478,7 +479,7 @@ fn wrappers_are_looked_at() {
 }
 
 #[test]
-fn metadata_that_cannot_be_read_is_an_error_and_doubles_a_warning() {
+fn unreadable_metadata_is_error_and_duplicate_warns() {
     let mut bytes = write::to_vec(&Syclbin::new(State::Object), Container::Bare).unwrap();
     let at = bytes.windows(5).position(|w| w == b"state").unwrap();
     bytes[at + 5] = b'?';
@@ -553,7 +554,7 @@ fn what_is_legal_and_odd_is_told() {
 }
 
 #[test]
-fn code_for_nvidia_gpus_is_silent_where_all_fits() {
+fn sound_nvidia_files_have_no_findings() {
     for name in ["vector_ops.cubin.syclbin", "vector_ops.fatbin.syclbin"] {
         let found = verify(&test_files::read(&format!("nvidia/{name}")));
         assert!(found.is_empty(), "{name}: {found:?}");
@@ -561,7 +562,7 @@ fn code_for_nvidia_gpus_is_silent_where_all_fits() {
 }
 
 #[test]
-fn spirv_and_ptx_of_a_module_must_have_the_same_names() {
+fn spirv_and_ptx_must_have_equal_names() {
     let read = |name: &str| {
         let bytes = test_files::read(&format!("nvidia/{name}.object.syclbin"));
         read::parse(&bytes).unwrap().into_owned()
@@ -630,7 +631,7 @@ fn containers_that_runtimes_do_not_load_are_told() {
 }
 
 #[test]
-fn a_wrapper_of_an_odd_size_or_of_version_3_is_told() {
+fn odd_wrapper_sizes_and_versions_are_reported() {
     let file = Syclbin::new(State::Object);
     let mut bytes = write::to_vec(&file, Container::OffloadBinary1).unwrap();
     bytes.push(0);

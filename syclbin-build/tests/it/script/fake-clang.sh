@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # A compiler that records its command line in $FAKE_CLANG_RECORD, then does what $FAKE_CLANG says.
 # There: $out, $depfile and $source are clang's, $debug is empty or 1, and $made is the file that an
 # independent compiler made of a source of that name. Asked what it is (`--version`, `-###`), it does

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A build script in a process of its own, against a compiler that is a shell script.
 //!
 //! `Build` speaks on its standard output and reads the environment, so every test starts this

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels as a build script records them: with names of parameters and layouts of structs.
 
 use super::Module;

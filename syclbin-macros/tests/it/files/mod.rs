@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files that the programs of these tests embed: the shared test files, and made ones for what these
 //! lack.
 

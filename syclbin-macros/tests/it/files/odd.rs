@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels and all they take, called like something in Rust or in the generated code, or in ways that
 //! nobody would.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The sum of the numbers that each work-group takes: work-items add a stride each, sub-groups add what
 // their work-items have, and the first sub-group adds what those left in work-group memory.
 #include <syclbin/group.hpp>

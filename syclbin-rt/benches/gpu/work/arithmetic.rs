@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What should be as fast as arithmetic: a product of matrices, and stars that attract each other.
 
 use super::contest;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What should be as fast as memory: a copy, and kernels that read much and compute little.
 
 use super::contest;

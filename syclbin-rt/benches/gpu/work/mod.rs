@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The problems, and a contest over each.
 
 mod arithmetic;

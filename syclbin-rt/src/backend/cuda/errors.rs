@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of the driver: their names, and which of them end a context.
 
 use std::ffi::c_int;
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_kernels_end_a_context_and_bad_calls_do_not() {
+    fn only_kernel_faults_end_the_context() {
         for code in [
             CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
             CUresult::CUDA_ERROR_LAUNCH_FAILED,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contexts: the objects of a device that work together.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices, and the libraries that offer them.
 
 use std::ffi::OsStr;

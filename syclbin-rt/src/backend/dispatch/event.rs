@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events: the state of one queued command, and lists of them.
 
 use std::task::{Poll, Waker};

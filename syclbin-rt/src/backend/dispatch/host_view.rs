@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Host views: device memory that is mapped into host memory.
 
 use std::ffi::c_void;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels, and kernel objects, which hold the arguments of a kernel.
 
 use std::ffi::CString;

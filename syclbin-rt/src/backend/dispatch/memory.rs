@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory of a device, and its uses beyond a borrow.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Types over all drivers: each wraps the type of the device's driver, and callers do not know which.
 //!
 //! Both backends have the same types with the same methods, so nearly everything here is a list. A call with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Programs: code that a driver has built for a device.
 
 use std::sync::{Arc, Weak};

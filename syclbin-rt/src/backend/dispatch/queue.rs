@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues: the commands of a device, in the order in which they were enqueued.
 
 use std::ffi::{CStr, c_void};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Command buffers: commands that are recorded once and enqueued together.
 
 use crate::backend::dispatch::event::{Event, WaitList};

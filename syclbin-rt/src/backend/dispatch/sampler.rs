@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Samplers: the way a kernel reads images between their pixels.
 
 use std::sync::Arc;

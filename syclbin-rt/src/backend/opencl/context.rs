@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A context: what buffers, programs and queues of one device have in common.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};

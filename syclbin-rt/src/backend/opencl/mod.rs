@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! OpenCL: a table of functions per library ([`driver::sys`]), and owners of the handles they return.
 //!
 //! Types, constants and the names of errors come from `opencl3` and `opencl-sys`. Their calls are not used:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The gate that every driver call passes, and that closes when the process exits.
 //!
 //! Drivers destroy their global state inside `exit()`, while other threads still run. A call that runs then, or

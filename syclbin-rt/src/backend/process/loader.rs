@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loads driver libraries, which stay loaded until the process ends.
 
 use std::error::Error;

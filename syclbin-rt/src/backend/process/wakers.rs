@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that wake tasks.
 //!
 //! Waking runs code of an executor, which a driver's callback must not: the code may launch, wait for a queue, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The best device: a choice among devices, with its reason.
 //!
 //! Everything here is pure: devices come in as [`Facts`].

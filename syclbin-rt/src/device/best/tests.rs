@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The best device of several.
 
 use syclbin::{Image, IrType, Syclbin};

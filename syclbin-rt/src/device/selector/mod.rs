@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device selection: the grammar of `SYCLBIN_DEVICE`.
 //!
 //! ```text

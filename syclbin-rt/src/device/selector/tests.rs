@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 use crate::device::best::tests::{device, machine};
 use crate::device::facts::PtxFacts;
@@ -21,7 +22,7 @@ fn a_kind_picks_its_best_device() {
 }
 
 #[test]
-fn an_index_counts_all_devices_or_those_of_a_kind() {
+fn index_counts_all_devices_or_one_kind() {
     let machine = machine();
     assert_eq!(chosen("2", &machine).unwrap(), "Old GPU");
     assert_eq!(chosen("gpu:2", &machine).unwrap(), "Arc B580");
@@ -29,7 +30,7 @@ fn an_index_counts_all_devices_or_those_of_a_kind() {
 }
 
 #[test]
-fn text_matches_a_part_of_the_name_in_either_case() {
+fn text_matches_part_of_name_ignoring_case() {
     let machine = machine();
     assert_eq!(chosen("b580", &machine).unwrap(), "Arc B580");
     assert_eq!(chosen("gpu:ARC", &machine).unwrap(), "Arc A750");
@@ -44,14 +45,14 @@ fn the_first_alternative_that_matches_wins() {
 }
 
 #[test]
-fn a_match_that_takes_no_spirv_is_chosen_only_alone() {
+fn match_without_spirv_is_the_last_choice() {
     let machine = machine();
     assert_eq!(chosen("portable", &machine).unwrap(), "Portable CPU");
     assert_eq!(chosen("cpu", &machine).unwrap(), "Xeon CPU");
 }
 
 #[test]
-fn only_terms_that_may_mean_a_cpu_load_the_installed_driver() {
+fn only_possible_cpu_terms_load_installed_driver() {
     let selector = Selector::parse("gpu:arc,accelerator,cpu,intel,0").unwrap();
     let may: Vec<bool> = selector.terms().iter().map(Term::may_be_cpu).collect();
     assert_eq!(may, [false, false, true, true, true]);
@@ -85,7 +86,7 @@ fn a_backend_may_stand_in_front() {
 }
 
 #[test]
-fn a_backend_limits_the_choice_and_what_an_index_counts() {
+fn backend_limits_the_choice_and_the_index() {
     let mut machine = machine();
     let cuda = PtxFacts {
         sm: 90,
@@ -120,7 +121,7 @@ fn a_backend_limits_the_choice_and_what_an_index_counts() {
 }
 
 #[test]
-fn a_part_is_a_number_behind_that_of_its_device() {
+fn part_number_follows_the_device_index() {
     let part = |selector| {
         let selector = Selector::parse(selector).unwrap();
         (selector.terms()[0].part(), selector.terms()[0].may_be_cpu())

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments: the value of a kernel's parameter, which may be several arguments of the device.
 
 #[cfg(test)]

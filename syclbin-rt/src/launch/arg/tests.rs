@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 
 fn bytes(arg: &Arg<'_>) -> Vec<u8> {
@@ -43,7 +44,7 @@ fn a_value_of_any_size_keeps_its_bytes() {
 }
 
 #[test]
-fn a_local_accessor_is_its_size_and_three_ranges_in_sycls_order() {
+fn local_accessor_is_size_and_three_ranges() {
     let arg = Arg::local_accessor::<u16>([2, 3]);
     assert_eq!(arg.lowered(), 4);
     assert!(matches!(arg.raw(0), Argument::Local(12)));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Invocations: a kernel with any number of arguments, on its way from a launch to the driver.
 //!
 //! The types of launches contain the number of arguments. All launches use the functions here, so that these

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checks of a launch's arguments, before the driver sees any of them.
 
 use crate::backend::argument::Argument;

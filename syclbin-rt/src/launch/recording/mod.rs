@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings: launches and copies that are enqueued together, repeatedly.
 
 pub(crate) mod recorder;
@@ -198,7 +199,7 @@ mod tests {
     use crate::common;
 
     #[test]
-    fn nothing_of_a_replay_runs_after_an_event_that_failed() -> Result<()> {
+    fn replay_stops_after_a_failed_event() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };

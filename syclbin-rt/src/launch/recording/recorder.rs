@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recorders: collect the commands of a recording.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Samplers: each belongs to a device with image support, and kernels on other devices refuse it.
 
 pub(crate) mod modes;

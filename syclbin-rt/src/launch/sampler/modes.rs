@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modes of samplers: the values between pixels and beyond the edge.
 
 /// The value that a [`Sampler`](crate::Sampler) returns beyond the edge of an image.

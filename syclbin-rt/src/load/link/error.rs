@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reasons why an image cannot be linked.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linking: finds the images that together define all symbols that an image uses.
 //!
 //! Symbols are searched in the file of the image that imports them, then in all other files. An image that is

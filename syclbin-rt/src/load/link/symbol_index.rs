@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The symbol index: which images define a symbol.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use syclbin::__private::spirv::ASSERT_FAIL;
 use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices of CUDA: what happens there and nowhere else.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
@@ -50,7 +51,7 @@ fn put(module: &Module, queue: &Queue) -> Result<Vec<i32>> {
 }
 
 #[test]
-fn a_kernel_that_faults_is_an_error_and_a_new_queue_works() {
+fn new_queue_works_after_a_kernel_fault() {
     if !common::on_cuda() {
         return common::say_skipped("not a CUDA device");
     }
@@ -119,7 +120,7 @@ fn a_child_faults() -> Result<()> {
 }
 
 #[test]
-fn a_module_of_ptx_alone_says_what_its_parameters_are() -> Result<()> {
+fn ptx_module_knows_its_parameter_types() -> Result<()> {
     if !common::on_cuda() {
         common::say_skipped("not a CUDA device");
         return Ok(());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finding devices. The environment is one for the whole process, so each case runs in a child:
 //! this test program again, told to run one test.
 
@@ -151,7 +152,7 @@ fn a_device_is_the_same_value_each_time() -> Result<()> {
 }
 
 #[test]
-fn a_device_is_selected_by_kind_index_and_name() -> Result<()> {
+fn device_is_selected_by_kind_index_name() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -198,7 +199,7 @@ fn an_unknown_device_names_what_there_is() {
 }
 
 #[test]
-fn without_a_library_the_error_lists_what_was_tried_and_the_way_out() {
+fn missing_library_error_lists_what_was_tried() {
     if is_child() {
         assert!(Device::all().is_err() || Device::best().is_ok());
         return report(Device::best());
@@ -206,7 +207,7 @@ fn without_a_library_the_error_lists_what_was_tried_and_the_way_out() {
     let home = std::env::temp_dir().join(format!("syclbin-rt-no-home-{}", std::process::id()));
     let home = home.to_str().expect("a UTF-8 path");
     let printed = in_child(
-        "without_a_library_the_error_lists_what_was_tried_and_the_way_out",
+        "missing_library_error_lists_what_was_tried",
         &[
             ("OPENCL_DYLIB_PATH", "/nowhere/libone.so;/nowhere/libtwo.so"),
             ("SYCLBIN_HOME", home),
@@ -232,20 +233,20 @@ fn without_a_library_the_error_lists_what_was_tried_and_the_way_out() {
 }
 
 #[test]
-fn a_library_that_is_not_opencl_is_passed_over() {
+fn library_without_opencl_is_skipped() {
     if is_child() {
         return report(Device::best());
     }
     let Some(queue) = common::queue() else { return };
     // Every Linux system has this one; elsewhere it does not load, which is passed over too.
     let variables = [("OPENCL_DYLIB_PATH", "libm.so.6;/dev/null")];
-    let printed = in_child("a_library_that_is_not_opencl_is_passed_over", &variables);
+    let printed = in_child("library_without_opencl_is_skipped", &variables);
     let name = queue.device().name();
     assert!(printed.contains(&format!("found {name}")), "{printed}");
 }
 
 #[test]
-fn a_driver_that_is_found_twice_is_listed_once() {
+fn driver_found_twice_is_listed_once() {
     if is_child() {
         for device in Device::all().expect("the parent found one") {
             eprintln!("found {device}");
@@ -256,7 +257,7 @@ fn a_driver_that_is_found_twice_is_listed_once() {
     let library = queue.device().library();
     let display = queue.device().to_string();
     let count = |printed: &str| printed.matches(&format!("found {display}")).count();
-    let test = "a_driver_that_is_found_twice_is_listed_once";
+    let test = "driver_found_twice_is_listed_once";
     let before = count(&in_child(test, &[]));
     let twice = format!("{library};{library}");
     assert_eq!(
@@ -267,7 +268,7 @@ fn a_driver_that_is_found_twice_is_listed_once() {
 
 #[cfg(feature = "cuda")]
 #[test]
-fn a_missing_driver_of_nvidia_is_named_where_its_devices_are_asked_for() {
+fn missing_nvidia_driver_is_named() {
     let Some(queue) = common::opencl_queue() else {
         return;
     };

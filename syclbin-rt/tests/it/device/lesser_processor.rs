@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native code for a lesser processor: what a process does after it has loaded such. Each case runs in
 //! children, this test program again, as Intel's CPU driver stays as it is then.
 
@@ -138,7 +139,7 @@ fn before_and_after(queue: &Queue) -> Result<()> {
 }
 
 #[test]
-fn what_was_compiled_before_and_after_is_not_saved_in_one_file() {
+fn processors_do_not_share_a_saved_file() {
     let folder = Folder::new("mix");
     if folder.lesser().is_some() {
         folder.child("mix", None);
@@ -146,7 +147,7 @@ fn what_was_compiled_before_and_after_is_not_saved_in_one_file() {
 }
 
 #[test]
-fn the_cache_keeps_what_is_compiled_before_and_after_apart() {
+fn processors_do_not_share_cache_entries() {
     let folder = Folder::new("cache");
     let Some(own) = folder.lesser() else {
         return;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices: found, chosen, divided, and left as they were found.
 
 mod cuda;

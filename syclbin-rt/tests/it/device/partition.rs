@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parts of a device: they are devices, with fewer compute units.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 #![allow(clippy::panic, reason = "a test may")]
@@ -55,7 +56,7 @@ fn check_saxpy(queue: &Queue) -> Result<String> {
 }
 
 #[test]
-fn equal_parts_have_so_many_units_each_and_run_kernels() -> Result<()> {
+fn equal_parts_share_units_and_run_kernels() -> Result<()> {
     let Some((whole, parts)) = divided(Partition::Equally(1)) else {
         return Ok(());
     };
@@ -78,7 +79,7 @@ fn equal_parts_have_so_many_units_each_and_run_kernels() -> Result<()> {
 }
 
 #[test]
-fn parts_by_counts_and_by_numbers_of_units_have_what_was_asked_for() -> Result<()> {
+fn parts_have_the_requested_compute_units() -> Result<()> {
     if let Some((_, parts)) = divided(Partition::Counts(&[1, 1])) {
         let units: Vec<u32> = parts.iter().map(Device::compute_units).collect();
         assert_eq!(units, [1, 1]);
@@ -93,8 +94,8 @@ fn parts_by_counts_and_by_numbers_of_units_have_what_was_asked_for() -> Result<(
 }
 
 #[test]
-fn a_part_takes_the_programs_that_the_whole_has_kept() -> Result<()> {
-    const TEST: &str = "a_part_takes_the_programs_that_the_whole_has_kept";
+fn part_uses_programs_cached_for_the_device() -> Result<()> {
+    const TEST: &str = "part_uses_programs_cached_for_the_device";
     let Some((whole, parts)) = divided(Partition::Equally(1)) else {
         return Ok(());
     };
@@ -113,7 +114,7 @@ fn a_part_takes_the_programs_that_the_whole_has_kept() -> Result<()> {
 }
 
 #[test]
-fn a_buffer_of_the_whole_is_refused_by_a_part_with_both_names() -> Result<()> {
+fn part_refuses_buffer_of_whole_device() -> Result<()> {
     let Some((whole, parts)) = divided(Partition::Equally(1)) else {
         return Ok(());
     };
@@ -128,7 +129,7 @@ fn a_buffer_of_the_whole_is_refused_by_a_part_with_both_names() -> Result<()> {
 }
 
 #[test]
-fn what_cannot_be_divided_is_an_error_with_the_reason() {
+fn impossible_partition_error_has_the_reason() {
     let Some(queue) = common::queue() else { return };
     let device = queue.device();
     let too_many = device.compute_units() + 1;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bad input: each mistake is an error, and the queue works on as if nobody had made it.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 #![allow(
@@ -33,7 +34,7 @@ fn problem(error: &Error) -> &LaunchProblem {
 }
 
 #[test]
-fn a_range_that_cannot_be_leaves_the_queue_as_it_was() -> Result<()> {
+fn invalid_range_leaves_the_queue_usable() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -72,7 +73,7 @@ fn a_range_that_cannot_be_leaves_the_queue_as_it_was() -> Result<()> {
 }
 
 #[test]
-fn too_much_work_group_memory_leaves_the_queue_as_it_was() -> Result<()> {
+fn excessive_local_memory_leaves_the_queue_usable() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -101,7 +102,7 @@ fn too_much_work_group_memory_leaves_the_queue_as_it_was() -> Result<()> {
 }
 
 #[test]
-fn more_memory_than_the_device_has_leaves_the_queue_as_it_was() -> Result<()> {
+fn excessive_allocation_leaves_the_queue_usable() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches: arguments reach the kernel, and mistakes are errors.
 
 mod bad_input;

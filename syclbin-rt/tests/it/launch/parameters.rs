@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every kind of parameter reaches the kernel, and what cannot be right is refused by name.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
@@ -61,7 +62,7 @@ fn kinetic(queue: &Queue, proto: Arg<'_>) -> Result<Vec<f32>> {
 }
 
 #[test]
-fn a_struct_goes_by_value_whether_it_is_copied_or_borrowed() -> Result<()> {
+fn struct_is_passed_copied_or_borrowed() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -114,7 +115,7 @@ fn block_sum(
 }
 
 #[test]
-fn work_group_memory_has_the_size_that_is_asked_for() -> Result<()> {
+fn local_memory_has_the_requested_size() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -135,7 +136,7 @@ fn work_group_memory_has_the_size_that_is_asked_for() -> Result<()> {
 }
 
 #[test]
-fn more_work_group_memory_than_there_is_never_reaches_the_driver() -> Result<()> {
+fn excessive_local_memory_never_reaches_the_driver() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -200,7 +201,7 @@ fn two_of_work_group_memory() -> Vec<u8> {
 }
 
 #[test]
-fn work_group_memory_of_all_arguments_is_counted_and_none_is_fine() -> Result<()> {
+fn local_memory_of_all_arguments_is_summed() -> Result<()> {
     // Its kernel is SPIR-V, written by hand.
     let Some(queue) = common::opencl_queue() else {
         return Ok(());
@@ -223,7 +224,7 @@ fn work_group_memory_of_all_arguments_is_counted_and_none_is_fine() -> Result<()
 }
 
 #[test]
-fn an_argument_of_another_kind_never_reaches_the_driver() -> Result<()> {
+fn wrong_argument_kind_never_reaches_the_driver() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -264,7 +265,7 @@ fn an_argument_of_another_kind_never_reaches_the_driver() -> Result<()> {
 }
 
 #[test]
-fn the_required_work_group_is_told_in_sycls_order() -> Result<()> {
+fn required_work_group_is_in_sycl_order() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -307,7 +308,7 @@ fn reversed(numbers: std::ops::Range<u8>) -> Vec<f32> {
 }
 
 #[test]
-fn accessors_are_several_arguments_without_those_the_compiler_removed() -> Result<()> {
+fn accessors_skip_arguments_removed_by_the_compiler() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -326,7 +327,7 @@ fn accessors_are_several_arguments_without_those_the_compiler_removed() -> Resul
 }
 
 #[test]
-fn an_accessor_beyond_its_buffer_is_refused_by_name() -> Result<()> {
+fn accessor_beyond_its_buffer_is_refused() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -357,7 +358,7 @@ fn an_accessor_beyond_its_buffer_is_refused_by_name() -> Result<()> {
 }
 
 #[test]
-fn a_wrong_number_of_arguments_counts_accessors_as_four() -> Result<()> {
+fn argument_count_error_counts_accessors_as_four() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -460,7 +461,7 @@ fn array(queue: &Queue, data: &[f32]) -> Result<Option<DeviceArray<f32>>> {
 }
 
 #[test]
-fn a_pointer_inside_of_a_struct_reaches_its_array() -> Result<()> {
+fn pointer_inside_a_struct_reaches_its_array() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -534,7 +535,7 @@ fn an_array_beyond_counting_never_reaches_the_driver() -> Result<()> {
 }
 
 #[test]
-fn a_kernel_handler_is_a_null_pointer_where_a_kernel_takes_a_pointer() -> Result<()> {
+fn kernel_handler_is_passed_as_null_pointer() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

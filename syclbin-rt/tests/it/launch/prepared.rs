@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches that are prepared once, and sequences that are recorded.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
@@ -67,7 +68,7 @@ fn problem(error: &syclbin_rt::Error) -> &LaunchProblem {
 }
 
 #[test]
-fn a_prepared_launch_runs_as_often_as_it_is_launched() -> Result<()> {
+fn prepared_launch_runs_repeatedly() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
     let x = queue.upload(&[1.0f32, 2.0])?;
@@ -133,7 +134,7 @@ fn a_prepared_launch_changes_what_differs() -> Result<()> {
 }
 
 #[test]
-fn an_argument_that_the_driver_refuses_keeps_a_changed_launch_from_running() -> Result<()> {
+fn refused_argument_stops_a_changed_launch() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
     let x = queue.upload(&[1.0f32; 4])?;
@@ -166,7 +167,7 @@ fn an_argument_that_the_driver_refuses_keeps_a_changed_launch_from_running() -> 
 }
 
 #[test]
-fn a_safe_launch_is_prepared_if_its_contract_holds() -> Result<()> {
+fn safe_launch_is_prepared_if_contract_holds() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
     let x = queue.upload(&[1.0f32, 2.0, 3.0])?;
@@ -219,7 +220,7 @@ fn threads_launch_one_prepared_launch_at_once() -> Result<()> {
 }
 
 #[test]
-fn the_host_has_no_view_of_what_a_prepared_launch_can_change() -> Result<()> {
+fn buffers_of_prepared_launch_cannot_be_mapped() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
     let mut x = queue.upload(&[1.0f32])?;
@@ -238,7 +239,7 @@ fn the_host_has_no_view_of_what_a_prepared_launch_can_change() -> Result<()> {
 }
 
 #[test]
-fn a_kernel_of_unknown_types_is_prepared_by_contract_and_recorded_only() -> Result<()> {
+fn kernel_without_parameter_types_needs_a_contract() -> Result<()> {
     // Code for CUDA tells them.
     let Some(queue) = common::opencl_queue() else {
         return Ok(());
@@ -265,7 +266,7 @@ fn a_kernel_of_unknown_types_is_prepared_by_contract_and_recorded_only() -> Resu
 }
 
 #[test]
-fn a_launch_that_waits_for_events_is_not_prepared() -> Result<()> {
+fn launch_with_dependencies_cannot_be_prepared() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
     let x = queue.upload(&[1.0f32])?;
@@ -335,14 +336,14 @@ fn replays(queue: &Queue, in_one_call: bool) -> Result<()> {
 }
 
 #[test]
-fn a_recording_runs_its_steps_in_their_order_each_time() -> Result<()> {
+fn recording_replays_its_steps_in_order() -> Result<()> {
     let queue = queue!();
     replays(&queue, true)?;
     replays(&queue, false)
 }
 
 #[test]
-fn a_recording_keeps_its_order_in_a_queue_that_has_none() -> Result<()> {
+fn recording_keeps_order_without_in_order_queue() -> Result<()> {
     let queue = queue!();
     match queue
         .device()
@@ -379,7 +380,7 @@ fn intels_cpu_driver_gets_recordings_one_by_one() -> Result<()> {
 }
 
 #[test]
-fn a_recording_of_arrays_is_replayed_step_by_step() -> Result<()> {
+fn recording_of_arrays_is_replayed_in_steps() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
     let (Ok(x), Ok(mut y)) = (
@@ -423,7 +424,7 @@ fn a_recording_of_arrays_is_replayed_step_by_step() -> Result<()> {
 }
 
 #[test]
-fn replays_of_one_recording_on_several_threads_do_not_mix() -> Result<()> {
+fn replays_on_several_threads_do_not_mix() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
     let ones = queue.upload(&[1.0f32; 64])?;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels run, and compute what the same loop computes in Rust.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
@@ -147,7 +148,7 @@ fn dimension_0_varies_slowest_in_two_dimensions() -> Result<()> {
 }
 
 #[test]
-fn the_required_work_group_is_the_default_and_no_other_is_taken() -> Result<()> {
+fn required_work_group_is_the_only_choice() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -241,7 +242,7 @@ fn a_wrong_number_of_arguments_names_both_numbers() -> Result<()> {
 }
 
 #[test]
-fn a_scalar_of_the_wrong_size_names_argument_kernel_and_call() -> Result<()> {
+fn scalar_size_error_names_argument_and_call() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -270,7 +271,7 @@ fn a_scalar_of_the_wrong_size_names_argument_kernel_and_call() -> Result<()> {
 }
 
 #[test]
-fn a_range_or_work_group_that_cannot_be_is_refused() -> Result<()> {
+fn invalid_range_or_work_group_is_refused() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -300,7 +301,7 @@ fn a_range_or_work_group_that_cannot_be_is_refused() -> Result<()> {
 }
 
 #[test]
-fn a_range_beyond_what_the_code_counts_never_reaches_the_driver() -> Result<()> {
+fn uncountable_range_never_reaches_the_driver() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -384,7 +385,7 @@ fn buffers_may_be_dropped_while_kernels_use_them() -> Result<()> {
 }
 
 #[test]
-fn ids_begin_at_the_offset_of_the_range_launched_prepared_or_recorded() -> Result<()> {
+fn ids_start_at_the_range_offset() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -426,7 +427,7 @@ fn ids_begin_at_the_offset_of_the_range_launched_prepared_or_recorded() -> Resul
 }
 
 #[test]
-fn an_offset_of_other_dimensions_or_beyond_counting_is_refused() -> Result<()> {
+fn invalid_offset_is_refused() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

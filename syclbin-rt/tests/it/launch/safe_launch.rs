@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A launch with a contract runs where the contract holds, and nowhere else.
 #![allow(unsafe_code, reason = "a launch is made safe")]
 
@@ -62,7 +63,7 @@ fn a_launch_whose_contract_holds_runs() -> Result<()> {
 }
 
 #[test]
-fn a_broken_contract_names_the_argument_and_both_values() -> Result<()> {
+fn broken_contract_names_argument_and_both_values() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -177,7 +178,7 @@ fn coords<'a>(
 }
 
 #[test]
-fn a_kernel_compiled_for_a_work_group_is_launched_over_a_global_range() -> Result<()> {
+fn fixed_work_group_takes_a_global_range() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

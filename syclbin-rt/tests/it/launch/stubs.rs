@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions that `include_syclbin!` writes, on the device.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
@@ -21,7 +22,7 @@ include_syclbin! {
 }
 
 #[test]
-fn a_file_is_linked_with_another_that_is_embedded() -> Result<()> {
+fn module_links_with_another_embedded_file() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -56,7 +57,7 @@ fn saxpy_is_what_rust_computes() -> Result<()> {
 }
 
 #[test]
-fn a_kernel_in_a_namespace_is_a_method_of_the_field() -> Result<()> {
+fn namespaced_kernel_is_a_field_method() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

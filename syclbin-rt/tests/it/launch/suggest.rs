@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Suggested work-group sizes: each can be launched with.
 #![allow(unsafe_code, reason = "launching kernels is unsafe")]
 #![allow(clippy::panic, reason = "a test may")]
@@ -7,7 +8,7 @@ use syclbin_rt::{Arg, Launch, NdRange, Result};
 use crate::common;
 
 #[test]
-fn a_suggestion_divides_the_range_and_a_launch_takes_it() -> Result<()> {
+fn suggested_size_divides_range_and_launches() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -36,7 +37,7 @@ fn a_suggestion_divides_the_range_and_a_launch_takes_it() -> Result<()> {
 }
 
 #[test]
-fn the_size_that_a_kernel_was_compiled_for_is_the_one() -> Result<()> {
+fn compiled_work_group_size_is_the_suggestion() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

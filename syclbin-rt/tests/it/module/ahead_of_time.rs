@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native code of the CPU device, beside that which the reference runtime saved.
 #![allow(clippy::unwrap_used)] // a test may
 #![allow(unsafe_code, reason = "handing code to a driver is unsafe")]
@@ -13,7 +14,7 @@ fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>>
 }
 
 #[test]
-fn native_code_has_the_form_that_the_reference_runtime_saves() {
+fn native_code_has_the_reference_runtimes_form() {
     if common::opencl_queue().is_none() {
         return;
     }
@@ -38,7 +39,7 @@ fn native_code_has_the_form_that_the_reference_runtime_saves() {
 }
 
 #[test]
-fn what_cannot_be_built_is_refused_with_the_reason() {
+fn failed_native_build_has_a_reason() {
     if common::opencl_queue().is_none() {
         return;
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cache of built programs, as processes of one user share it. Each case runs in children: this
 //! test program again, told to run one test.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
@@ -72,7 +73,7 @@ fn a_child_runs_a_kernel() -> Result<()> {
 }
 
 #[test]
-fn a_second_process_takes_what_the_first_has_built() {
+fn second_process_uses_the_first_ones_program() {
     if common::opencl_queue().is_none() {
         return;
     }
@@ -90,7 +91,7 @@ fn a_second_process_takes_what_the_first_has_built() {
 }
 
 #[test]
-fn a_process_with_other_settings_of_the_driver_takes_nothing_of_the_others() {
+fn driver_settings_separate_cache_entries() {
     if common::opencl_queue().is_none() {
         return;
     }
@@ -132,7 +133,7 @@ fn four_processes_at_once_leave_whole_entries() {
 }
 
 #[test]
-fn a_cache_that_is_off_or_cannot_be_written_is_none() {
+fn disabled_or_unwritable_cache_is_not_used() {
     if common::opencl_queue().is_none() {
         return;
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants: values that are set before a module is built reach its kernels.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
@@ -47,7 +48,7 @@ fn values_reach_numbers_and_the_parts_of_structs() -> Result<()> {
 }
 
 #[test]
-fn values_that_the_file_sets_hold_unless_others_are_given() -> Result<()> {
+fn values_in_the_file_replace_the_defaults() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -62,7 +63,7 @@ fn values_that_the_file_sets_hold_unless_others_are_given() -> Result<()> {
 }
 
 #[test]
-fn a_constant_that_the_code_does_not_have_is_left_out() -> Result<()> {
+fn constant_missing_in_the_code_is_ignored() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -104,7 +105,7 @@ fn wrong_names_and_sizes_never_reach_the_driver() -> Result<()> {
 }
 
 #[test]
-fn a_size_that_the_code_does_not_have_is_an_error() -> Result<()> {
+fn constant_size_must_match_the_code() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -126,7 +127,7 @@ fn a_size_that_the_code_does_not_have_is_an_error() -> Result<()> {
 }
 
 #[test]
-fn values_are_saved_with_the_module_and_others_refused() -> Result<()> {
+fn constants_are_saved_with_the_module() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

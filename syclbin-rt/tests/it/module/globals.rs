@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals: kernels and the host see the same variables.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
@@ -36,7 +37,7 @@ fn store(module: &Module, value: i32) -> Result<()> {
 }
 
 #[test]
-fn a_variable_starts_as_zero_and_lives_on_between_launches() -> Result<()> {
+fn variable_persists_between_launches() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -49,7 +50,7 @@ fn a_variable_starts_as_zero_and_lives_on_between_launches() -> Result<()> {
 }
 
 #[test]
-fn the_host_writes_what_kernels_read_and_reads_what_they_write() -> Result<()> {
+fn host_and_kernels_share_device_globals() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -122,7 +123,7 @@ fn a_variable_outlives_its_module_and_the_queue() -> Result<()> {
 }
 
 #[test]
-fn a_module_may_go_while_its_kernels_use_variables() -> Result<()> {
+fn module_may_drop_while_variables_are_used() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -183,7 +184,7 @@ fn the_modules_of_a_file_share_its_variables() -> Result<()> {
 }
 
 #[test]
-fn modules_that_describe_a_variable_differently_do_not_load() -> Result<()> {
+fn modules_with_conflicting_variables_do_not_load() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -208,7 +209,7 @@ fn modules_that_describe_a_variable_differently_do_not_load() -> Result<()> {
 }
 
 #[test]
-fn a_hundred_thousand_variables_load_in_time_that_grows_with_their_number() -> Result<()> {
+fn hundred_thousand_variables_load_in_linear_time() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -268,7 +269,7 @@ fn size_and_scope(words: [u32; 2]) -> Value {
 }
 
 #[test]
-fn what_the_file_says_wrongly_of_a_variable_is_an_error() -> Result<()> {
+fn wrong_variable_description_is_an_error() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

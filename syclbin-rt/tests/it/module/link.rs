@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linking: what kernels import is found in other modules and files, or refused by name.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
@@ -59,7 +60,7 @@ fn made_otherwise() -> Vec<u8> {
 }
 
 #[test]
-fn an_imported_function_is_found_in_a_linked_file() -> Result<()> {
+fn import_is_found_in_linked_file() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -70,7 +71,7 @@ fn an_imported_function_is_found_in_a_linked_file() -> Result<()> {
 }
 
 #[test]
-fn an_imported_function_is_found_in_another_module_of_the_file() -> Result<()> {
+fn import_is_found_in_same_file() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -82,7 +83,7 @@ fn an_imported_function_is_found_in_another_module_of_the_file() -> Result<()> {
 }
 
 #[test]
-fn a_function_that_one_file_has_twice_is_refused_and_the_same_code_twice_is_not() -> Result<()> {
+fn duplicate_function_is_refused_unless_equal() -> Result<()> {
     // It changes SPIR-V.
     let Some(queue) = common::opencl_queue() else {
         return Ok(());
@@ -102,7 +103,7 @@ fn a_function_that_one_file_has_twice_is_refused_and_the_same_code_twice_is_not(
 }
 
 #[test]
-fn a_device_library_of_instructions_is_for_devices_that_have_them() -> Result<()> {
+fn native_device_library_needs_a_capable_device() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -142,7 +143,7 @@ fn the_own_file_comes_before_the_linked_ones() -> Result<()> {
 }
 
 #[test]
-fn a_symbol_that_no_file_has_is_named_with_what_was_searched() -> Result<()> {
+fn missing_symbol_error_names_the_searched_files() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -166,7 +167,7 @@ fn a_symbol_that_no_file_has_is_named_with_what_was_searched() -> Result<()> {
 }
 
 #[test]
-fn an_image_that_only_claims_to_export_is_named() -> Result<()> {
+fn image_with_a_false_export_is_named() -> Result<()> {
     // It changes SPIR-V.
     let Some(queue) = common::opencl_queue() else {
         return Ok(());
@@ -194,7 +195,7 @@ fn an_image_that_only_claims_to_export_is_named() -> Result<()> {
 }
 
 #[test]
-fn a_linked_file_that_is_damaged_is_named_by_its_number() -> Result<()> {
+fn damaged_linked_file_is_named_by_number() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loading files: which load, and what is said of those that do not.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
@@ -70,7 +71,7 @@ fn a_functor_kernel_takes_its_members() -> Result<()> {
 }
 
 #[test]
-fn an_argument_the_compiler_removed_is_given_and_not_passed_on() -> Result<()> {
+fn removed_argument_is_not_passed_on() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -182,7 +183,7 @@ fn mixed() -> Vec<u8> {
 }
 
 #[test]
-fn a_module_that_does_not_fit_leaves_the_others_usable() -> Result<()> {
+fn unsuitable_module_leaves_the_others_usable() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -204,7 +205,7 @@ fn a_module_that_does_not_fit_leaves_the_others_usable() -> Result<()> {
 }
 
 #[test]
-fn what_the_driver_does_not_build_comes_with_its_log() -> Result<()> {
+fn failed_build_comes_with_the_drivers_log() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules: loaded, linked, saved and cached.
 
 mod ahead_of_time;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Saving: a loaded module becomes a file of native code, which means the same.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
@@ -42,7 +43,7 @@ fn names(module: &Module) -> Vec<&str> {
 }
 
 #[test]
-fn every_object_of_the_reference_runtime_is_saved_and_loads_again() -> Result<()> {
+fn saved_reference_objects_load_again() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -65,7 +66,7 @@ fn every_object_of_the_reference_runtime_is_saved_and_loads_again() -> Result<()
 }
 
 #[test]
-fn a_saved_kernel_computes_and_keeps_its_size_of_work_groups() -> Result<()> {
+fn saved_kernel_keeps_its_work_group_size() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -82,7 +83,7 @@ fn a_saved_kernel_computes_and_keeps_its_size_of_work_groups() -> Result<()> {
 }
 
 #[test]
-fn each_load_of_a_saved_module_has_variables_of_its_own() -> Result<()> {
+fn loads_of_saved_module_have_own_variables() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -117,7 +118,7 @@ fn what_was_linked_is_in_the_saved_file() -> Result<()> {
 }
 
 #[test]
-fn of_linked_modules_the_one_that_counts_least_far_decides() -> Result<()> {
+fn linked_modules_save_the_smallest_id_range() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -152,7 +153,7 @@ fn of_linked_modules_the_one_that_counts_least_far_decides() -> Result<()> {
 }
 
 #[test]
-fn constants_and_requirements_of_linked_files_are_those_of_the_saved_one() -> Result<()> {
+fn saved_file_merges_linked_constants_and_requirements() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues and buffers: copies there and back, and what is refused.
 
 use syclbin_rt::Result;
@@ -49,7 +50,7 @@ fn buffers_without_elements_work() -> Result<()> {
 }
 
 #[test]
-fn a_copy_of_another_length_names_both_and_leaves_the_queue_usable() -> Result<()> {
+fn copy_of_wrong_length_names_both_lengths() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -85,7 +86,7 @@ fn a_buffer_beyond_memory_is_an_error() -> Result<()> {
 }
 
 #[test]
-fn an_upload_is_seen_by_every_queue_of_the_device() -> Result<()> {
+fn upload_is_visible_to_every_queue() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

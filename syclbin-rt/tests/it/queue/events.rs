@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events: commands wait for each other, threads and tasks for commands.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
@@ -64,7 +65,7 @@ fn out_of_order() -> Result<Option<Queue>> {
 }
 
 #[test]
-fn a_diamond_of_launches_out_of_order_computes_what_its_order_says() -> Result<()> {
+fn out_of_order_diamond_follows_its_dependencies() -> Result<()> {
     let Some(queue) = out_of_order()? else {
         return Ok(());
     };
@@ -90,7 +91,7 @@ fn a_diamond_of_launches_out_of_order_computes_what_its_order_says() -> Result<(
 }
 
 #[test]
-fn what_waits_comes_after_everything_before_also_out_of_order() -> Result<()> {
+fn waiting_calls_follow_all_earlier_commands() -> Result<()> {
     let Some(queue) = out_of_order()? else {
         return Ok(());
     };
@@ -114,7 +115,7 @@ fn what_waits_comes_after_everything_before_also_out_of_order() -> Result<()> {
 }
 
 #[test]
-fn device_globals_come_after_everything_before_also_out_of_order() -> Result<()> {
+fn device_global_accesses_follow_all_earlier_commands() -> Result<()> {
     let Some(queue) = out_of_order()? else {
         return Ok(());
     };
@@ -143,7 +144,7 @@ fn device_globals_come_after_everything_before_also_out_of_order() -> Result<()>
 }
 
 #[test]
-fn a_barrier_waits_for_all_before_it_and_all_after_wait_for_it() -> Result<()> {
+fn barrier_separates_commands_before_and_after() -> Result<()> {
     let Some(queue) = out_of_order()? else {
         return Ok(());
     };
@@ -171,7 +172,7 @@ fn a_barrier_waits_for_all_before_it_and_all_after_wait_for_it() -> Result<()> {
 }
 
 #[test]
-fn queues_in_order_wait_for_each_other_by_barriers_and_events() -> Result<()> {
+fn in_order_queues_synchronize_by_events() -> Result<()> {
     let Some(one) = common::queue() else {
         return Ok(());
     };
@@ -195,7 +196,7 @@ fn queues_in_order_wait_for_each_other_by_barriers_and_events() -> Result<()> {
 }
 
 #[test]
-fn more_events_than_fit_without_an_allocation_are_all_waited_for() -> Result<()> {
+fn many_dependencies_are_all_waited_for() -> Result<()> {
     let Some(queue) = out_of_order()? else {
         return Ok(());
     };
@@ -225,7 +226,7 @@ fn more_events_than_fit_without_an_allocation_are_all_waited_for() -> Result<()>
 }
 
 #[test]
-fn many_threads_share_one_queue_out_of_order_and_one_module() -> Result<()> {
+fn threads_share_one_out_of_order_queue() -> Result<()> {
     let Some(queue) = out_of_order()? else {
         return Ok(());
     };
@@ -243,7 +244,7 @@ fn many_threads_share_one_queue_out_of_order_and_one_module() -> Result<()> {
 }
 
 #[test]
-fn threads_wait_for_a_queue_out_of_order_while_others_use_it() -> Result<()> {
+fn threads_wait_while_others_use_the_queue() -> Result<()> {
     let Some(queue) = out_of_order()? else {
         return Ok(());
     };
@@ -263,7 +264,7 @@ fn threads_wait_for_a_queue_out_of_order_while_others_use_it() -> Result<()> {
 }
 
 #[test]
-fn many_threads_have_queues_of_their_own_on_one_device() -> Result<()> {
+fn threads_have_own_queues_on_one_device() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -362,7 +363,7 @@ impl Pending {
 }
 
 #[test]
-fn a_future_wakes_its_task_once_and_is_then_ready() -> Result<()> {
+fn future_wakes_its_task_once_when_ready() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -388,7 +389,7 @@ fn a_future_wakes_its_task_once_and_is_then_ready() -> Result<()> {
 }
 
 #[test]
-fn of_two_wakers_of_one_future_the_last_is_woken() -> Result<()> {
+fn only_last_waker_of_future_is_woken() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -409,7 +410,7 @@ fn of_two_wakers_of_one_future_the_last_is_woken() -> Result<()> {
 }
 
 #[test]
-fn two_futures_of_one_event_wake_both_their_tasks() -> Result<()> {
+fn two_futures_of_event_wake_both_tasks() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -438,7 +439,7 @@ fn two_futures_of_one_event_wake_both_their_tasks() -> Result<()> {
 }
 
 #[test]
-fn futures_are_dropped_and_moved_to_threads_while_the_command_runs() -> Result<()> {
+fn futures_may_be_dropped_and_moved() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -520,7 +521,7 @@ fn a_waker_that_panics_takes_nobody_with_it() -> Result<()> {
 }
 
 #[test]
-fn a_waker_may_own_the_last_handles_and_launch_again() -> Result<()> {
+fn waker_may_own_last_handles_and_launch() -> Result<()> {
     /// What executors do that poll a task as soon as it is woken, and what it then does.
     struct Task(std::sync::Mutex<Option<Work>>);
     struct Work(Queue, Kernels, Buffer<f32>, mpsc::Sender<Vec<f32>>);
@@ -586,7 +587,7 @@ fn a_profile_tells_when_a_command_ran() -> Result<()> {
 }
 
 #[test]
-fn times_that_nobody_noted_are_an_error_that_tells_what_to_do() -> Result<()> {
+fn missing_profile_error_names_the_option() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A process exits while other threads are in the runtime: it ends with the status that it was given, and prints
 //! nothing. `tests/main_thread.rs` does so on the main thread.
 #![allow(unsafe_code, reason = "launching without a contract is unsafe")]

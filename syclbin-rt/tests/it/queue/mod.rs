@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues: commands, what waits for them, and how they end.
 
 mod copies;

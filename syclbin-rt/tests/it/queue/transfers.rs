@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Transfers: copies that own the memory of the host until they have ended.
 
 use syclbin_rt::{Event, QueueOptions, Result};
@@ -29,7 +30,7 @@ fn elements_go_there_and_come_back_later() -> Result<()> {
 }
 
 #[test]
-fn copies_out_of_order_follow_the_events_they_name() -> Result<()> {
+fn out_of_order_copies_follow_their_events() -> Result<()> {
     let Some(queue) = common::queue_with(QueueOptions::new().out_of_order())? else {
         return Ok(());
     };
@@ -48,7 +49,7 @@ fn copies_out_of_order_follow_the_events_they_name() -> Result<()> {
 }
 
 #[test]
-fn transfers_and_buffers_are_dropped_and_forgotten_at_any_time() -> Result<()> {
+fn transfers_may_be_dropped_and_forgotten_anytime() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };

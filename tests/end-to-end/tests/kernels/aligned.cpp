@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Kernels that need more of an address than the type of their parameter says in Rust.
 #include <syclbin/kernel.hpp>
 #include <syclbin/vector.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A kernel with an assert; asserts.rs launches it in a process of its own.
 #include <cassert>
 #include <syclbin/kernel.hpp>

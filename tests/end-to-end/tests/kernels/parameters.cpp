@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Parameters that no kernel of `tests/files/` has: accessors of two and three dimensions, half and vectors by value, samplers,
 // kernel handlers.
 #include <sycl/sycl.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Each feature that the headers <syclbin/...> promise, and none of <sycl/sycl.hpp>.
 #include <syclbin/atomic.hpp>
 #include <syclbin/constants.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Specialization constants of every kind that SPIR-V can specialize, and what is done with them.
 #include <array>
 #include <sycl/sycl.hpp>

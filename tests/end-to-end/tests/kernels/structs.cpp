@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Structs of every kind as parameters, and what goes with them: accessors of more dimensions,
 // required work-groups, variables of the module. structs.rs calls each kernel by its stub.
 #include <sycl/sycl.hpp>

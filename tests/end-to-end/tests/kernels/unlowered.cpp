@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A specialization constant that SPIR-V has no form for.
 #include <sycl/sycl.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A plain kernel, and one that never reads its first parameter.
 #include <syclbin/kernel.hpp>
 

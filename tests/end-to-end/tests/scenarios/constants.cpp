@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Two constants whose defaults a reader could confuse: each is the value that the other is given.
 #include <syclbin/constants.hpp>
 #include <syclbin/kernel.hpp>

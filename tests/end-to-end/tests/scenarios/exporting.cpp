@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A function for kernels of other files.
 #include <syclbin/kernel.hpp>
 

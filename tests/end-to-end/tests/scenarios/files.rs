@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A part of build.rs: the files of the scenarios, by `syclbin-clang` itself, as `syclbin_build` chooses
 //! the state by itself.
 #![allow(

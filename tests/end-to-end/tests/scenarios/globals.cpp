@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A variable that lies in device memory of its own, and one that lies in the code.
 #include <sycl/ext/oneapi/device_global/device_global.hpp>
 #include <syclbin/kernel.hpp>

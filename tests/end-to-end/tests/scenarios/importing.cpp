@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Kernels that call a function of another file.
 #include <syclbin/kernel.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A kernel that has no name of its own: a lambda, called by a class.
 #include <sycl/sycl.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A kernel for every device, one for those that have `double`, and one for GPUs.
 #include <sycl/aspects.hpp>
 #include <syclbin/kernel.hpp>

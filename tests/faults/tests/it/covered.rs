@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether the library has all functions that the runtime uses.
 
 use std::collections::BTreeSet;
@@ -5,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::sources;
 
 #[test]
-fn every_function_that_the_runtime_names_can_be_failed() {
+fn every_named_driver_function_can_be_failed() {
     let covered: BTreeSet<&str> = faults::names().collect();
     for name in sources::named_by_the_runtime() {
         assert!(
@@ -17,7 +18,7 @@ fn every_function_that_the_runtime_names_can_be_failed() {
 }
 
 #[test]
-fn names_are_found_in_code_and_not_in_comments() {
+fn names_in_comments_are_not_found() {
     let code =
         "// clInComment\nclFlush: clFlush_fn, type T = <clMemFreeINTEL_t as E>; c\"clFinish\"";
     let expected = ["clFinish", "clFlush", "clMemFreeINTEL"].map(str::to_owned);

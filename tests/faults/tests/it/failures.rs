@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the runtime does when the driver fails: at each call, for want of memory, and for good.
 //!
 //! Children do it, as the library is chosen for a whole process. They end with an error where a
@@ -28,7 +29,7 @@ const UNCALLED: [(&str, &str); 4] = [
 const IN_ONE_CHILD: usize = 6;
 
 #[test]
-fn each_entry_point_may_fail_once_and_all_works_afterwards() {
+fn everything_works_after_each_single_failure() {
     let Some(driver) = child::driver() else {
         return;
     };
@@ -63,7 +64,7 @@ fn each_entry_point_may_fail_once_and_all_works_afterwards() {
 }
 
 #[test]
-fn a_search_for_devices_survives_each_failure_and_names_it() {
+fn device_search_survives_and_names_each_failure() {
     let Some(driver) = child::driver() else {
         return;
     };
@@ -77,7 +78,7 @@ fn a_search_for_devices_survives_each_failure_and_names_it() {
 }
 
 #[test]
-fn a_device_that_vanishes_is_an_error_wherever_it_does() {
+fn vanished_device_is_an_error_everywhere() {
     let Some(driver) = child::driver() else {
         return;
     };
@@ -85,7 +86,7 @@ fn a_device_that_vanishes_is_an_error_wherever_it_does() {
 }
 
 #[test]
-fn a_division_of_a_device_that_fails_is_told_and_leaves_no_part() {
+fn failed_partition_is_reported_without_leaked_parts() {
     let Some(driver) = child::driver() else {
         return;
     };
@@ -93,7 +94,7 @@ fn a_division_of_a_device_that_fails_is_told_and_leaves_no_part() {
 }
 
 #[test]
-fn without_memory_on_the_device_the_queue_still_works() {
+fn queue_works_after_device_memory_runs_out() {
     let Some(driver) = child::driver() else {
         return;
     };
@@ -101,7 +102,7 @@ fn without_memory_on_the_device_the_queue_still_works() {
 }
 
 #[test]
-fn memory_that_may_be_in_use_is_not_freed() {
+fn memory_possibly_in_use_is_not_freed() {
     let Some(driver) = child::driver() else {
         return;
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Failures of the driver, and what the runtime makes of them.
 
 mod child;

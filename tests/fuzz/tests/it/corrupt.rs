@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every truncation and every change of a byte of every test file: each is read or gives
 //! an error that points into the file, and none takes memory by a size that the file claims.
 //!

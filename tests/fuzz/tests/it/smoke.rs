@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each fuzz target on the files we have and on some that are made up, without a fuzzer.
 
 use std::path::Path;

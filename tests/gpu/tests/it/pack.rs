@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A pack of scripts, and its report, which is held against the published schema.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps that are programs: each end of one is told from the others, and the next ones run.
 
 use std::time::{Duration, Instant};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps that are test executables: one bad test hides no other.
 
 use gpu_report::plan::Kind::Tests;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the generated tests share: random values, what kernels must make of them, and a report.
 #![forbid(unsafe_code)]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What random expressions need besides the operators of Rust, and the comparison of results.
 
 use syclbin_rt::bytemuck::{self, Pod};

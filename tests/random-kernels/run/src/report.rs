@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many kernels ran, and which of them failed.
 
 use syclbin_rt::Queue;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random values, and the bytes of them in the order in which they were drawn, without padding.
 
 use syclbin_rt::bytemuck::{self, Pod};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random expressions with defined results, in C++ and in Rust.
 
 use crate::Random;

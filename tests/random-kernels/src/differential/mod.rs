@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels that compute, and the same in Rust: every device must come to the same bits.
 //!
 //! Only what C++ and the devices define: integers wrap in types without a sign, floating-point numbers stay

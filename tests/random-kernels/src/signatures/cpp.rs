@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The C++ of a kernel: it copies all that it takes to `bytes_out`, and `bytes_in` to all that it may write.
 
 use super::kernel::{Grid, Kernel, Parameter, Passing, Style};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Draws a kernel.
 
 use super::draw_type::DrawType;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel: its parameters, and the types that belong to it alone.
 
 use super::types::{Enum, Struct, Type, Union};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels that take parameters of all kinds, and write back every byte that they receive.
 //!
 //! Left out, because syclbin documents that it cannot pass them:

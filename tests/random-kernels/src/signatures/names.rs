@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names, many of which Rust reserves, and what Rust calls them.
 
 use crate::Random;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The Rust that calls the stub of a kernel with random values, and compares what comes back.
 
 use super::cpp::{parameters, template_arguments};

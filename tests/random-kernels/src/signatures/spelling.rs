@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How C++ and Rust write a type.
 
 use super::kernel::Kernel;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Types of C++ that kernels take, and what they are in Rust.
 
 /// A number.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Copies. Those that wait go through the null stream; those that do not are as late as the queue
 //! is long, whatever memory they are of. A real driver may read the host's memory earlier.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fills.
 
 use std::ffi::{c_uchar, c_uint, c_ushort};

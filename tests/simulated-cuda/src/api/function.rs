@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kernels are like, and how many blocks of one a device holds.
 
 use std::ffi::{c_char, c_int, c_uint};

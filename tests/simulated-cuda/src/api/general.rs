@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Starting, versions and the names of errors.
 
 use std::ffi::{CString, c_char, c_int, c_uint};

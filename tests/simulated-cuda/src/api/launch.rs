@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches.
 
 use std::ffi::{c_uint, c_void};

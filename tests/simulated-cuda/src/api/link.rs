@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linking of texts by name. The result is a format of the simulation alone.
 
 use std::ffi::{c_char, c_uint, c_void};

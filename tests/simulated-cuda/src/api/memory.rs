@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory of devices and of the host.
 
 use std::ffi::{c_int, c_uint, c_void};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions of the driver's API, by the names that `libcuda.so` has them under.
 //!
 //! What each of them does is in NVIDIA's documentation of the CUDA driver API; comments here say

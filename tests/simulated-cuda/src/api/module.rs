@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};

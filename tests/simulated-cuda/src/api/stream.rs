@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams, functions of the host in them, and captures.
 
 use std::ffi::{c_int, c_uint, c_void};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `with-simulated-cuda COMMAND ARGUMENTS...`: runs a command whose `libcuda.so` is the simulation,
 //! and ends as it ends. The library lies beside this program, where Cargo puts both.
 

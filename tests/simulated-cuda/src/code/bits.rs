@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fields of bits, and what puts bytes and words together anew.
 
 use super::{Alu, Word};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Control flow, calls, and what threads do together.
 
 use super::lower::{Lower, Symbol};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Conversions that are a cast: those between integers, and those that kernels do often.
 
 use super::convert::Kind;

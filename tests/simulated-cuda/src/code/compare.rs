@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Comparisons and choices between two values.
 
 use half::{bf16, f16};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instructions that only compute: their functions, and what goes around those, such as flushing,
 //! saturation and carries.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cvt`: from one type to another, with every rounding.
 
 use half::{bf16, f16};
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_become_the_nearest_or_the_one_beside() {
+    fn integers_convert_to_floats_by_each_rounding() {
         for value in [
             0i64,
             1,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Floating-point arithmetic. What is rounded to the nearest is exactly that; what is approximate
 //! on a device is as near here as the processor's own functions.
 
@@ -289,7 +290,7 @@ mod tests {
     ];
 
     #[test]
-    fn rounded_to_the_nearest_it_is_what_the_processor_says() {
+    fn nearest_rounding_matches_the_processor() {
         for x in VALUES {
             for y in VALUES {
                 let same = |words: &str, expected: f64| {
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_have_signs_and_nan_is_chosen_only_where_it_is_asked_for() {
+    fn min_and_max_order_zeros_and_ignore_nan() {
         let (zero, minus, nan) = (0f32.bits(), (-0f32).bits(), f32::NAN.bits());
         assert_eq!(run("min.f32", &[zero, minus]), minus);
         assert_eq!(run("max.f32", &[minus, zero]), zero);

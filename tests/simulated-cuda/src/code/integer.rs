@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Integer arithmetic and logic: what an instruction makes of the bits of its operands.
 //!
 //! An operand is a whole register. A function looks at as many of its bits as its type has, and
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_of_64_and_16_bits_is_that_of_rust() {
+    fn integer_arithmetic_of_64_bits_matches_rust() {
         for a in VALUES {
             for b in VALUES {
                 let (p, q) = (a.cast_signed(), b.cast_signed());

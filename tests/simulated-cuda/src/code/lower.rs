@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One function: from instructions to steps.
 
 use std::collections::{BTreeSet, HashMap};

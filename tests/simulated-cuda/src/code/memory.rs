@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loads, stores and atomic operations.
 
 use std::sync::atomic::AtomicU32;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! From what a text says to steps that run: registers and constants are slots of a frame, labels
 //! are indices, symbols are addresses, and arithmetic is a function pointer.
 

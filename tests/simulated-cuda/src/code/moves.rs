@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Moves of registers and between address spaces.
 
 use super::lower::{FUNCTIONS, Lower};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Texts linked by name, and what they become once their variables have addresses.
 
 use std::collections::{BTreeSet, HashMap};

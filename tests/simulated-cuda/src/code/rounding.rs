@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arithmetic of 32 and 64 bits rounded towards zero, down and up. To the nearest is what the
 //! processor does by itself.
 //!
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directed_results_lie_on_both_sides_of_the_exact_one() {
+    fn directed_rounding_encloses_the_exact_result() {
         let values = [
             0.1f32,
             3.0,

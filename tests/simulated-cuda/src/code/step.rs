@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps: what an interpreter does one after another.
 
 use std::sync::atomic::AtomicU32;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The types of registers: from the 64 bits of a slot and back.
 
 use half::{bf16, f16};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Captures: streams whose work becomes a graph.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contexts, and which one is current in a thread.
 
 use std::cell::RefCell;

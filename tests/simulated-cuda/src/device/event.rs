@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events: when a stream came to a point.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fat binaries: several images, of which the device takes the best. And the device that a binary
 //! is for.
 
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_for_the_newest_device_that_is_not_too_new_is_taken() {
+    fn newest_suitable_ptx_is_chosen() {
         let text = |sm: u32| format!(".version 6.3 .target sm_{sm}");
         let entry = |sm| packed(1, sm, 0x11, text(sm).as_bytes());
         let binary = packed(2, 90, 0x11, b"\x7fELF");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Graphs: work and what it waits for, and such that can be launched.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

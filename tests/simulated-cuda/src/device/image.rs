@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be loaded: a text, what was linked of several, or a binary that a text stands for.
 
 use sha2::{Digest, Sha256};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long an image is that comes without its length.
 
 /// All bytes of an image.

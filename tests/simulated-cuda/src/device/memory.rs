@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! All memory that the driver knows. What is on a device has addresses that the host cannot touch:
 //! its bytes are somewhere else, at a distance that nobody is told.
 

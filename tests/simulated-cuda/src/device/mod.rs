@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The driver behind its functions: contexts, streams, events, modules, graphs and memory.
 
 pub(crate) mod capture;

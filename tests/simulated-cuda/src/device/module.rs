@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules: programs with their variables in memory, and their kernels.
 
 use std::ffi::CString;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams: work in its order, done by a thread of its own.
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Handles. None is ever used again, so what is gone is not taken for something else.
 
 use std::any::Any;

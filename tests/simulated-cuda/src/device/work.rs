@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a stream or a graph does: kernels, copies, fills and functions of the host.
 
 use std::ffi::c_void;

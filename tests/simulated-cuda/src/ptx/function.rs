@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels and functions: their parameters, what they declare, and their instructions.
 
 use std::collections::HashMap;

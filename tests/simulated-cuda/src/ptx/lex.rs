@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words of a PTX text, each with its line.
 
 use super::Syntax;
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_an_error_with_its_line() {
+    fn unterminated_token_error_has_a_line() {
         for text in ["\n\"open", "\n/* open"] {
             let error = tokens(text).expect_err("it has no end");
             assert_eq!(error.line, 2, "{text:?}");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! PTX: from a text to functions whose registers and labels are numbers. Symbols stay names until
 //! a module is loaded.
 

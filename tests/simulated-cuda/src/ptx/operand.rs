@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Operands of instructions.
 
 use super::function::{Named, Scope};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The outermost level of a text: version, target, functions and variables.
 
 use super::lex::{Token, tokens};
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_named_with_its_line() {
+    fn unknown_directive_is_named_with_its_line() {
         let error = parse(&format!("{HEAD}.texref t;")).expect_err("textures are not known");
         assert_eq!(error.to_string(), "line 4: .texref is not known here");
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a PTX text says: its functions and variables.
 
 /// One text.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Declarations of variables, with their initializers.
 
 use super::lex::Token;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a thread reads and writes: special registers, and memory of every kind.
 
 use super::Fault;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One block: its threads take turns, and meet at barriers.
 
 use super::thread::{Pause, Surroundings, Thread};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A launch: its blocks, one after another.
 
 use super::View;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Running kernels: threads of a block take turns at barriers, blocks come one after another.
 
 mod access;

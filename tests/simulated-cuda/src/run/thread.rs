@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One thread: it runs until it ends, fails, has to wait for others, or has had its turn.
 
 use super::access::{load, locate, special_value, store};

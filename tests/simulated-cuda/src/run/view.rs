@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a kernel sees of memory: allocations by their addresses, and where their bytes are.
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_lies_inside_of_an_allocation_is_found() {
+    fn only_addresses_inside_an_allocation_are_found() {
         let range = |begin, size| Range {
             begin,
             size,

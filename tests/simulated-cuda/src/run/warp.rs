@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the 32 threads of a warp do together: they wait at the step until all that its mask names
 //! are there.
 

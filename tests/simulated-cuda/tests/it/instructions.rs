@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instructions in the kernels that they need around them: memory, control flow, and what threads
 //! do together. Those that only compute have their tests where they are.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
@@ -136,7 +137,7 @@ fn shared_memory_is_fixed_or_of_the_launch() {
 }
 
 #[test]
-fn barriers_wait_for_as_many_as_they_are_told_to() {
+fn barriers_wait_for_the_given_thread_count() {
     let body = "setp.eq.u32 %p1, %r0, 1; bar.red.popc.u32 %r1, 0, %p1; \
                 bar.red.or.pred %p2, 1, %p1; selp.u32 %r2, 10, 0, %p2; \
                 bar.red.and.pred %p3, 2, %p1; selp.u32 %r3, 100, 0, %p3; \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels that a compiler made, run as programs run them. `kernels/PROVENANCE.md` says of what.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 
@@ -33,7 +34,7 @@ fn saxpy_adds() {
 }
 
 #[test]
-fn a_block_adds_up_over_barriers_in_shared_memory() {
+fn block_sum_uses_barriers_and_shared_memory() {
     context();
     let sum = function(
         load(include_str!("kernels/block_sum.ptx")),
@@ -191,7 +192,7 @@ fn a_matrix_is_multiplied_in_strips() {
 }
 
 #[test]
-fn variables_of_a_module_have_addresses_and_hold_them() {
+fn module_variables_have_addresses_and_hold_addresses() {
     context();
     let module = load(include_str!("kernels/globals.ptx"));
     let global = |name: &std::ffi::CStr| {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory: what is checked of it, and what a kernel that leaves it does to its context.
 #![allow(
     unsafe_code,
@@ -59,7 +60,7 @@ fn memory_is_known_and_freed_once() {
 }
 
 #[test]
-fn a_device_has_as_much_memory_as_it_says() {
+fn device_has_exactly_its_reported_memory() {
     context();
     let (mut free, mut total, mut address) = (0, 0, 0);
     // SAFETY: all can be written to.
@@ -161,7 +162,7 @@ fn fills_and_copies_take_rows() {
 }
 
 #[test]
-fn a_kernel_that_leaves_its_memory_takes_the_context_with_it() {
+fn kernel_access_outside_memory_loses_the_context() {
     let lost = context();
     let module = load(TEXT);
     let put = function(module, "put");
@@ -256,7 +257,7 @@ fn each_way_to_fail_has_its_code() {
 }
 
 #[test]
-fn a_trap_fails_the_launch_and_a_new_primary_context_works() {
+fn new_primary_context_works_after_a_trap() {
     let mut first = null_mut();
     let mut again = null_mut();
     // SAFETY: all can be written to, and the device is there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules: what is loaded and what is refused, linking, and what kernels are like.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 
@@ -36,7 +37,7 @@ fn refused(image: &[u8]) -> (u32, String) {
 }
 
 #[test]
-fn what_is_not_known_is_refused_with_its_line() {
+fn unknown_code_is_refused_with_its_line() {
     context();
     for (text, code, words) in [
         (".version 99.0\n.target sm_70\0", 222, "99.0"),
@@ -80,7 +81,7 @@ fn what_is_not_known_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_binary_is_for_a_device_and_not_run() {
+fn native_binary_is_recognized_but_not_run() {
     context();
     let mut binary = b"\x7fELF\x02\x01\x01A\x08".to_vec();
     binary.resize(64, 0);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The library as a program finds it: by the name of the driver. Each test has a child for that.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 
@@ -28,7 +29,7 @@ fn child(test: &str, settings: &str, binaries: &Path) {
 }
 
 #[test]
-fn a_program_finds_the_devices_that_were_asked_for() {
+fn program_finds_the_configured_devices() {
     let folder = TempDir::new().expect("a folder");
     child(
         "child_with_two_devices",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams, events, functions of the host, captures and graphs.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 
@@ -76,7 +77,7 @@ fn add(stream: CUstream, address: u64, by: u32) {
 }
 
 #[test]
-fn a_stream_works_in_order_while_the_host_goes_on() {
+fn stream_keeps_order_while_host_continues() {
     context();
     let address = upload(&[0u32]);
     let own = stream(1);
@@ -95,7 +96,7 @@ fn a_stream_works_in_order_while_the_host_goes_on() {
 }
 
 #[test]
-fn streams_wait_for_events_and_for_the_null_stream() {
+fn streams_wait_for_events_and_null_stream() {
     context();
     let address = upload(&[0u32]);
     let (first, second, blocking) = (stream(1), stream(1), stream(0));
@@ -152,7 +153,7 @@ fn streams_wait_for_events_and_for_the_null_stream() {
 }
 
 #[test]
-fn no_call_is_permitted_in_a_function_of_the_host() {
+fn driver_calls_are_forbidden_in_host_functions() {
     static CODE: AtomicU32 = AtomicU32::new(0);
     unsafe extern "C" fn call(_: *mut c_void) {
         CODE.store(synchronize(), Ordering::Relaxed);
@@ -165,7 +166,7 @@ fn no_call_is_permitted_in_a_function_of_the_host() {
 }
 
 #[test]
-fn a_capture_becomes_a_graph_that_runs_each_time() {
+fn captured_graph_runs_at_each_launch() {
     context();
     let address = upload(&[0u32; 2]);
     let (first, second) = (stream(1), stream(1));
@@ -217,7 +218,7 @@ fn a_capture_becomes_a_graph_that_runs_each_time() {
 }
 
 #[test]
-fn a_stream_that_nobody_waits_for_spoils_a_capture() {
+fn unjoined_stream_invalidates_a_capture() {
     context();
     let address = upload(&[0u32]);
     let (first, second, forked) = (stream(1), stream(1), event(2));
@@ -239,7 +240,7 @@ fn a_stream_that_nobody_waits_for_spoils_a_capture() {
 }
 
 #[test]
-fn a_graph_is_put_together_of_nodes_and_its_launches_are_changed() {
+fn graph_is_built_from_nodes_and_updated() {
     let own = context();
     let address = upload(&[0u32]);
     let add = function(load(TEXT), "add");

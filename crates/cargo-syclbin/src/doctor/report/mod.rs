@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The report: facts, grouped and judged, with a remedy for each missing part.
 //!
 //! Two questions decide: can a kernel be compiled here, and can it be run? Facts that affect neither are shown

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether a kernel can be run here.
 
 use syclbin_toolchain::INSTALL_COMMAND;

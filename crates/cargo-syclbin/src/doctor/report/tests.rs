@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -73,7 +74,7 @@ fn remedies(report: &Report) -> Vec<&str> {
 }
 
 #[test]
-fn a_complete_machine_is_well_and_has_nothing_to_do() {
+fn complete_machine_has_nothing_to_do() {
     let report = Report::of(&complete());
     assert!(report.is_well(), "{report}");
     assert_eq!(remedies(&report), [""; 0]);
@@ -87,7 +88,7 @@ fn a_complete_machine_is_well_and_has_nothing_to_do() {
 }
 
 #[test]
-fn a_bare_machine_is_told_of_every_missing_thing() {
+fn bare_machine_lists_every_missing_component() {
     let bare = Facts {
         compilers: none_found(),
         compiler: None,
@@ -122,7 +123,7 @@ fn none_found() -> Compilers {
 }
 
 #[test]
-fn an_own_compiler_replaces_the_installed_one_if_it_does() {
+fn configured_compiler_replaces_the_installed_compiler() {
     let mut facts = complete();
     facts.compiler = None;
     facts.cpp.headers = None;
@@ -146,7 +147,7 @@ fn an_own_compiler_replaces_the_installed_one_if_it_does() {
 }
 
 #[test]
-fn what_is_passed_over_and_what_is_not_asked_is_shown_around_the_compiler() {
+fn report_sorts_skipped_chosen_and_unused_compilers() {
     let mut facts = complete();
     facts.compilers.passed_over = none_found().passed_over;
     facts.compilers.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
@@ -200,7 +201,7 @@ fn nvidia_gpus_are_noted_and_decide_nothing() {
 }
 
 #[test]
-fn a_failed_trial_decides_and_missing_headers_are_its_likely_cause() {
+fn failed_trial_blames_missing_headers() {
     let mut facts = complete();
     facts.trial = Some(Err(
         "exit status: 1\nfatal error: 'climits' not found".to_owned()
@@ -251,7 +252,7 @@ fn skipped_devices_are_shown_with_reasons() {
 }
 
 #[test]
-fn a_wrong_device_variable_is_named_as_the_cause() {
+fn wrong_device_variable_is_named_as_cause() {
     let mut facts = complete();
     facts.device_variable = Some("7".to_owned());
     facts.devices.chosen = None;

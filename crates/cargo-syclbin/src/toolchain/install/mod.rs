@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installing: turns pins into components that are either complete or absent.
 
 mod plan;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an installation has to do, and the space that it needs.
 
 use std::path::Path;

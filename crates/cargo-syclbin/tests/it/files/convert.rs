@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin convert`.
 
 use std::fs;
@@ -8,7 +9,7 @@ use syclbin::{AbstractModule, Container, State, Syclbin, read, write};
 use super::{all, answer, complaint, run, run_with, stderr, word};
 
 #[test]
-fn every_file_comes_back_byte_for_byte_through_every_container() {
+fn files_survive_every_container_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
     let (there, back) = (folder.path().join("there"), folder.path().join("back"));
     for name in all() {
@@ -41,7 +42,7 @@ fn every_file_comes_back_byte_for_byte_through_every_container() {
 }
 
 #[test]
-fn the_default_container_is_the_one_that_every_runtime_loads() {
+fn default_container_is_offload_binary_1() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     answer(&["convert", "globals.object.syclbin", "-o", word(&out)]);
@@ -51,7 +52,7 @@ fn the_default_container_is_the_one_that_every_runtime_loads() {
 }
 
 #[test]
-fn the_state_is_a_label_that_can_be_mended() {
+fn state_can_be_changed_without_changing_modules() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let words = [
@@ -118,7 +119,7 @@ fn rich() -> Vec<u8> {
 }
 
 #[test]
-fn what_a_container_cannot_hold_is_an_error_until_it_is_dropped() {
+fn unsupported_content_is_an_error_until_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let (rich_path, out) = (folder.path().join("rich"), folder.path().join("out"));
     fs::write(&rich_path, rich()).unwrap();

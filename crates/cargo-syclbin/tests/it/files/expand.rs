@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin expand`.
 
 use super::{answer, complaint};
 
 #[test]
-fn the_code_is_what_the_macro_writes_with_its_items() {
+fn code_matches_the_macro_with_its_items() {
     let code = answer(&[
         "expand",
         "vector_ops.object.syclbin",
@@ -39,7 +40,7 @@ fn every_mistake_in_the_items_is_told() {
 }
 
 #[test]
-fn what_is_no_name_for_a_module_is_told() {
+fn invalid_module_name_is_refused() {
     let complaint = complaint(&["expand", "vector_ops.object.syclbin", "--module", "a b"]);
     assert!(
         complaint.contains("`a b` is not a valid name for a Rust module"),
@@ -48,7 +49,7 @@ fn what_is_no_name_for_a_module_is_told() {
 }
 
 #[test]
-fn a_file_of_something_else_is_told_as_by_the_other_commands() {
+fn other_file_formats_are_refused() {
     let complaint = complaint(&["expand", "vector_ops.cpp"]);
     assert!(complaint.contains("vector_ops.cpp"), "{complaint}");
     assert!(complaint.contains("SYCLBIN"), "{complaint}");

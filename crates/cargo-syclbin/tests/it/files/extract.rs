@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin extract`.
 
 use std::fs;
@@ -40,7 +41,7 @@ fn images_get_names_that_say_what_they_are() {
 }
 
 #[test]
-fn without_a_folder_images_land_in_the_current_one() {
+fn images_go_to_current_directory_by_default() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = command(&["extract", "-"]);
     command.current_dir(folder.path());
@@ -58,7 +59,7 @@ fn without_a_folder_images_land_in_the_current_one() {
 }
 
 #[test]
-fn an_image_is_the_bytes_that_the_report_points_at() {
+fn image_bytes_match_the_reported_range() {
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "library.a",
@@ -89,7 +90,7 @@ fn an_image_is_the_bytes_that_the_report_points_at() {
 }
 
 #[test]
-fn extract_and_inspect_say_the_same_of_an_image_by_the_same_names() {
+fn extract_and_inspect_report_images_alike() {
     let name = "globals.object.syclbin";
     let report = |command, words: &[&str]| {
         let words = [&[command, name, "--format", "json"], words].concat();
@@ -105,7 +106,7 @@ fn extract_and_inspect_say_the_same_of_an_image_by_the_same_names() {
 }
 
 #[test]
-fn the_host_code_of_a_bundle_is_told_and_not_written() {
+fn host_code_of_a_bundle_is_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let words = [
         "extract",
@@ -128,7 +129,7 @@ fn the_host_code_of_a_bundle_is_told_and_not_written() {
 }
 
 #[test]
-fn a_file_where_the_folder_should_be_is_told_as_that() {
+fn file_is_refused_as_output_directory() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "mine").unwrap();
@@ -157,7 +158,7 @@ fn a_listing_writes_nothing() {
 }
 
 #[test]
-fn a_file_in_the_way_stays_unless_forced_and_nothing_else_is_written() {
+fn existing_files_are_overwritten_only_with_force() {
     let folder = tempfile::tempdir().unwrap();
     let last = folder.path().join("mixed.2.spirv64.bc");
     fs::write(&last, "mine").unwrap();
@@ -181,7 +182,7 @@ fn a_file_in_the_way_stays_unless_forced_and_nothing_else_is_written() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_nowhere_is_in_the_way_too() {
+fn dangling_link_counts_as_an_existing_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let link = out.join("linked.0.spirv64.spv");
@@ -193,7 +194,7 @@ fn a_link_that_leads_nowhere_is_in_the_way_too() {
 }
 
 #[test]
-fn hostile_strings_make_files_in_the_folder_and_text_without_control() {
+fn hostile_strings_stay_inside_the_output_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let hostile = [
@@ -234,7 +235,7 @@ fn hostile_strings_make_files_in_the_folder_and_text_without_control() {
 }
 
 #[test]
-fn images_are_packaged_and_what_is_missing_is_said() {
+fn packaging_reports_missing_property_sets() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.syclbin");
     let text = answer(&["extract", "extract/mixed.offload", "--syclbin", word(&out)]);
@@ -265,7 +266,7 @@ fn a_syclbin_file_comes_back_whole() {
 }
 
 #[test]
-fn a_file_of_which_nothing_can_be_packaged_says_why_and_makes_none() {
+fn unpackageable_file_writes_nothing_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.syclbin");
     let bitcode = Entry {
@@ -285,7 +286,7 @@ fn a_file_of_which_nothing_can_be_packaged_says_why_and_makes_none() {
 }
 
 #[test]
-fn a_file_without_images_ends_with_1_and_a_word() {
+fn file_without_images_exits_with_1() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.syclbin");
     let text = complaint(&["extract", "structs.cpp"]);
@@ -304,7 +305,7 @@ fn a_file_without_images_ends_with_1_and_a_word() {
 }
 
 #[test]
-fn what_is_known_and_not_read_is_told_with_the_way_out() {
+fn unsupported_formats_are_refused_with_a_remedy() {
     let text = complaint(&["extract", "extract/compressed.bundle", "--list"]);
     assert!(text.contains("clang-offload-bundler --unbundle"), "{text}");
     let text = complaint(&["extract", "extract/thin.a", "--list"]);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin inspect`.
 
 use syclbin::property::set;
@@ -154,7 +155,7 @@ fn standard_input_is_a_file_too() {
 }
 
 #[test]
-fn names_that_would_steer_a_terminal_are_spelled_out() {
+fn control_characters_in_names_are_escaped() {
     let mut module = AbstractModule::default();
     let name = "\u{1b}]0;owned\u{7}\u{202e}evil\r";
     module.add_kernel_name(name);
@@ -214,7 +215,7 @@ fn long_names_and_lists_are_cut() {
 }
 
 #[test]
-fn spirv_that_cannot_be_read_is_a_reason_and_no_failure() {
+fn unreadable_spirv_is_shown_as_missing_signature() {
     let mut module = AbstractModule::default();
     module.add_kernel_name("__sycl_kernel_saxpy");
     module.images.push(Image::ir(
@@ -235,7 +236,7 @@ fn spirv_that_cannot_be_read_is_a_reason_and_no_failure() {
 }
 
 #[test]
-fn a_truncated_file_is_an_error_with_its_place_and_remedy() {
+fn truncated_file_names_offset_and_remedy() {
     let bytes = test_files::read("vector_ops.object.syclbin");
     for end in [4, 40, 200, bytes.len() / 2, bytes.len() - 1] {
         let output = run_with(&["inspect", "-"], &bytes[..end]);
@@ -255,7 +256,7 @@ fn a_truncated_file_is_an_error_with_its_place_and_remedy() {
 }
 
 #[test]
-fn a_file_that_is_something_else_is_told_so() {
+fn other_file_formats_are_recognized() {
     let text = complaint(&["inspect", "extract/two.offload"]);
     assert!(
         text.contains("run `cargo syclbin extract extract/two.offload`"),

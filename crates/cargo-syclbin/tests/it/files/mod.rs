@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The commands about files, as users run them: `inspect`, `verify`, `convert`, `extract`, `expand`.
 
 mod convert;
@@ -103,7 +104,7 @@ fn a_wrong_command_line_ends_with_2() {
 
 #[cfg(unix)]
 #[test]
-fn a_hostile_name_of_a_file_does_not_reach_the_terminal() {
+fn hostile_file_name_is_escaped_everywhere() {
     /// It would clear the screen.
     const HOSTILE: &str = "\u{1b}[2J.o";
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +133,7 @@ fn a_hostile_name_of_a_file_does_not_reach_the_terminal() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_complaint_that_nobody_can_read_is_no_panic() {
+fn unwritable_standard_error_does_not_panic() {
     for words in [
         &["inspect", "none.syclbin"][..],
         &["verify", "none.syclbin"],
@@ -145,7 +146,7 @@ fn a_complaint_that_nobody_can_read_is_no_panic() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_answer_that_finds_no_room_is_one_complaint() {
+fn full_standard_output_is_reported_once() {
     for words in [
         &["inspect", "globals.object.syclbin"][..],
         &["convert", "globals.object.syclbin", "-o", "-"],
@@ -161,7 +162,7 @@ fn an_answer_that_finds_no_room_is_one_complaint() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn closed_output_pipe_is_not_a_failure() {
     for words in [
         &["inspect", "-"][..],
         &["verify", "-"],
@@ -185,7 +186,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 }
 
 #[test]
-fn a_file_that_is_missing_is_named_by_each_command() {
+fn each_command_names_a_missing_file() {
     for words in [
         &["inspect", "none.syclbin"][..],
         &["verify", "none.syclbin"],

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The JSON forms and their published schemas, compared by an independent validator.
 
 use serde_json::{Value, json};
@@ -128,7 +129,7 @@ fn a_kernel_is_typed() {
 }
 
 #[test]
-fn offset_size_and_hash_are_those_of_the_image() {
+fn offset_size_and_hash_match_the_image() {
     let name = "vector_ops.executable.syclbin";
     let bytes = test_files::read(name);
     let report = check(
@@ -149,7 +150,7 @@ fn offset_size_and_hash_are_those_of_the_image() {
 }
 
 #[test]
-fn a_field_or_value_that_no_schema_names_is_noticed() {
+fn fields_outside_the_schema_are_noticed() {
     let output = run(&["inspect", "globals.object.syclbin", "--format", "json"]);
     let report = check("inspect", &stdout(&output));
     let mut ours = read("inspect");

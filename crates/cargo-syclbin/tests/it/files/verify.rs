@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin verify`.
 
 use serde_json::json;
@@ -6,7 +7,7 @@ use super::schema::check;
 use super::{command, run, run_with, stderr, stdout};
 
 #[test]
-fn a_sound_file_passes_and_a_damaged_one_does_not() {
+fn sound_file_passes_and_damaged_file_fails() {
     let output = run(&["verify", "vector_ops.object.syclbin"]);
     assert_eq!(
         (output.status.code(), stderr(&output).as_str()),
@@ -27,7 +28,7 @@ fn a_sound_file_passes_and_a_damaged_one_does_not() {
 }
 
 #[test]
-fn one_bad_file_of_several_decides_and_all_are_checked() {
+fn bad_file_does_not_stop_the_others() {
     let files = ["globals.object.syclbin", "constants.object.syclbin"];
     let output = run(&["verify", files[0], "none.syclbin", files[1]]);
     assert_eq!(output.status.code(), Some(1));
@@ -81,7 +82,7 @@ fn warnings_decide_only_when_they_are_denied() {
 }
 
 #[test]
-fn findings_for_programs_have_a_verdict_and_the_unreadable() {
+fn json_report_has_verdict_and_unreadable_files() {
     let words = [
         "verify",
         "constants.object.syclbin",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The program as users run it, with the real pins but never the network.
 
 use std::path::Path;
@@ -25,7 +26,7 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
-fn it_runs_as_cargo_calls_it_and_by_its_own_name() {
+fn runs_with_and_without_cargo() {
     let home = tempfile::tempdir().unwrap();
     for words in [
         &["syclbin", "toolchain", "path"][..],
@@ -57,7 +58,7 @@ fn a_wrong_command_line_ends_with_2() {
 }
 
 #[test]
-fn a_component_that_is_not_installed_has_no_path() {
+fn missing_component_has_no_path() {
     let home = tempfile::tempdir().unwrap();
     let output = syclbin(home.path(), &["toolchain", "path", "cpu-device"]);
     assert_eq!(
@@ -127,7 +128,7 @@ fn a_folder_of_other_wheels_is_refused() {
 }
 
 #[test]
-fn an_empty_home_is_listed_and_removed_without_complaint() {
+fn empty_home_is_listed_and_removed() {
     let home = tempfile::tempdir().unwrap();
     let listed = syclbin(home.path(), &["toolchain", "list"]);
     assert!(stdout(&listed).starts_with("nothing is installed in "));
@@ -136,7 +137,7 @@ fn an_empty_home_is_listed_and_removed_without_complaint() {
 }
 
 #[test]
-fn the_doctor_of_a_bare_machine_ends_with_1_and_has_remedies() {
+fn doctor_fails_on_bare_machine_with_remedies() {
     let home = tempfile::tempdir().unwrap();
     let output = syclbin(home.path(), &["doctor"]);
     assert_eq!(output.status.code(), Some(1));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fetching with a pip, played by shell scripts.
 #![cfg(unix)]
 
@@ -34,7 +35,7 @@ pub(crate) fn bring_all(world: &World) -> String {
 }
 
 #[test]
-fn one_call_of_pip_brings_the_wheels_of_all_components() {
+fn one_pip_call_downloads_all_components() {
     let world = World::new();
     let source = pip(&world, &bring_all(&world));
     let install = || world.install_from(&source, false, &Silent).unwrap();
@@ -51,7 +52,7 @@ fn one_call_of_pip_brings_the_wheels_of_all_components() {
 }
 
 #[test]
-fn without_pip_the_error_names_what_was_tried_and_the_wheels() {
+fn missing_pip_error_names_candidates_and_wheels() {
     let world = World::new();
     let source = Source::Pip(Search::default());
     let error = world.install_from(&source, false, &Silent).unwrap_err();
@@ -69,7 +70,7 @@ fn without_pip_the_error_names_what_was_tried_and_the_wheels() {
 }
 
 #[test]
-fn a_pip_that_fails_is_quoted_with_its_exit_code_and_the_way_out() {
+fn failing_pip_is_reported_with_exit_code() {
     let world = World::new();
     let source = pip(&world, "exit 7");
     let error = world.install_from(&source, false, &Silent).unwrap_err();
@@ -82,7 +83,7 @@ fn a_pip_that_fails_is_quoted_with_its_exit_code_and_the_way_out() {
 }
 
 #[test]
-fn what_pip_brings_is_checked_like_any_other_wheel() {
+fn wheels_from_pip_are_checked() {
     let world = World::new();
     let nothing = pip(&world, "exit 0");
     let error = world.install_from(&nothing, false, &Silent).unwrap_err();

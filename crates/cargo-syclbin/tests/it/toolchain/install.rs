@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installing, finding it installed, mending it, listing and removing it.
 
 use std::fs;
@@ -13,7 +14,7 @@ use syclbin_toolchain::{Component, MANIFEST};
 use super::world::{LICENCE, VERSION, World, stem};
 
 #[test]
-fn what_the_pins_name_is_unpacked_and_nothing_else() {
+fn only_pinned_members_are_unpacked() {
     let world = World::new();
     assert_eq!(world.install().unwrap(), [Installed, Installed]);
     let compiler = world.folder(Component::Compiler);
@@ -35,7 +36,7 @@ fn what_the_pins_name_is_unpacked_and_nothing_else() {
 }
 
 #[test]
-fn a_whole_installation_is_left_alone_without_wheels_or_lock() {
+fn complete_installation_needs_neither_wheels_nor_lock() {
     let world = World::new();
     world.install().unwrap();
     let lock = world.home.path().join(".lock");
@@ -46,7 +47,7 @@ fn a_whole_installation_is_left_alone_without_wheels_or_lock() {
 }
 
 #[test]
-fn a_damaged_component_is_installed_anew_and_the_other_left_alone() {
+fn only_the_damaged_component_is_reinstalled() {
     let world = World::new();
     world.install().unwrap();
     let compiler = world.folder(Component::Compiler);
@@ -69,7 +70,7 @@ fn a_damaged_component_is_installed_anew_and_the_other_left_alone() {
 }
 
 #[test]
-fn force_installs_anew_and_leaves_nothing_of_the_old() {
+fn force_reinstalls_and_removes_stray_files() {
     let world = World::new();
     world.install().unwrap();
     let stray = world.folder(Component::Compiler).join("stray");
@@ -80,7 +81,7 @@ fn force_installs_anew_and_leaves_nothing_of_the_old() {
 }
 
 #[test]
-fn other_pins_of_the_same_version_are_installed_anew() {
+fn changed_pins_are_reinstalled() {
     let mut world = World::new();
     world.install().unwrap();
     world.change_pin("fake-opencl", |pin| pin.licence = "Made-up Licence 2.0");
@@ -88,7 +89,7 @@ fn other_pins_of_the_same_version_are_installed_anew() {
 }
 
 #[test]
-fn a_newer_driver_replaces_the_installed_one_without_wheels() {
+fn newer_driver_is_copied_without_wheels() {
     let world = World::new();
     world.install().unwrap();
     let copy = world.folder(Component::Compiler).join("bin/syclbin-clang");
@@ -142,7 +143,7 @@ fn headers_of_another_version_are_replaced_without_wheels() {
 }
 
 #[test]
-fn a_refresh_that_was_killed_between_driver_and_manifest_is_completed() {
+fn interrupted_driver_refresh_is_completed() {
     let world = World::new();
     world.install().unwrap();
     fs::write(world.driver(), "a longer driver").unwrap();
@@ -154,7 +155,7 @@ fn a_refresh_that_was_killed_between_driver_and_manifest_is_completed() {
 }
 
 #[test]
-fn without_a_driver_nothing_is_fetched_but_what_is_there_stays() {
+fn missing_driver_stops_installation_before_any_write() {
     let world = World::new();
     fs::rename(world.driver(), world.root().join("aside")).unwrap();
     let error = world.install().unwrap_err();
@@ -184,7 +185,7 @@ fn the_installed_driver_can_be_executed() {
 
 #[cfg(unix)]
 #[test]
-fn a_program_out_of_a_wheel_can_be_started() {
+fn program_from_a_wheel_is_executable() {
     use std::os::unix::fs::PermissionsExt as _;
     let mut world = World::new();
     let licence = format!("{}.dist-info/LICENSE.txt", stem("fake-opencl"));
@@ -206,7 +207,7 @@ fn a_program_out_of_a_wheel_can_be_started() {
 }
 
 #[test]
-fn a_removed_component_is_gone_and_the_other_stays() {
+fn removing_one_component_leaves_the_other() {
     let world = World::new();
     remove::remove(&world.home, &Component::ALL, &Silent).unwrap();
     assert!(
@@ -233,7 +234,7 @@ fn a_removed_component_is_gone_and_the_other_stays() {
 }
 
 #[test]
-fn the_list_names_size_folder_and_licence_or_the_damage() {
+fn list_shows_components_or_their_damage() {
     let world = World::new();
     let render = || list::render(&world.home, &list::rows(&world.home));
     assert!(render().starts_with("nothing is installed in "));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installations that are killed, and several at once.
 //!
 //! The process to be killed is this test program itself, asked to run [`child`] alone.
@@ -148,7 +149,7 @@ fn two_installations_at_once_do_the_work_once() {
 }
 
 #[test]
-fn another_process_waits_for_the_lock_and_gets_it_when_the_holder_dies() {
+fn waiting_process_gets_lock_of_dead_holder() {
     let world = World::new();
     let holder = stopped(&world, 1);
     let said = std::sync::Mutex::new(Vec::new());

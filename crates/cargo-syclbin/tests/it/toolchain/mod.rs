@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The toolchain commands, tried on small made-up wheels: offline, and fast.
 
 mod cli;

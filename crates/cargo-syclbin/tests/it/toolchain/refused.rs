@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Wheels that are refused. Each leaves nothing, and what was installed before stays whole.
 
 use std::fs::{self, OpenOptions};
@@ -27,7 +28,7 @@ fn sycl(library: &[u8]) -> Vec<(String, &[u8])> {
 }
 
 #[test]
-fn a_wheel_with_another_hash_is_refused_with_both_hashes() {
+fn wheel_with_wrong_hash_is_refused() {
     let world = World::new();
     let wheel = world.wheel("fake-math");
     let mut bytes = fs::read(&wheel).unwrap();
@@ -86,7 +87,7 @@ fn a_wheel_without_a_pinned_member_is_refused() {
 }
 
 #[test]
-fn a_member_of_another_size_than_pinned_is_refused() {
+fn member_with_wrong_size_is_refused() {
     for library in [&b"short"[..], &[0; 1_000_000]] {
         let mut world = World::new();
         world.repin("fake-sycl", &sycl(library));
@@ -131,7 +132,7 @@ fn a_file_that_is_no_zip_is_refused() {
 }
 
 #[test]
-fn what_was_whole_stays_whole_when_installing_anew_is_refused() {
+fn refused_reinstallation_leaves_the_old_one_whole() {
     let world = World::new();
     world.install().unwrap();
     fs::write(world.wheel("fake-math"), "other").unwrap();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A home folder that cannot be written, or not to the end.
 
 use std::fs;
@@ -8,7 +9,7 @@ use cargo_syclbin::error::Error;
 use super::world::World;
 
 #[test]
-fn a_home_that_cannot_be_made_is_named_with_the_bytes_needed() {
+fn impossible_home_is_named_with_bytes_needed() {
     let world = World::new();
     // A file where the home folder should be: even root cannot write below that.
     fs::write(world.home.path(), "").unwrap();
@@ -29,7 +30,7 @@ fn a_home_that_cannot_be_made_is_named_with_the_bytes_needed() {
 
 #[cfg(unix)]
 #[test]
-fn a_read_only_home_is_named_and_what_is_there_is_still_found() {
+fn read_only_home_is_reported_but_usable() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     fs::create_dir(world.home.path()).unwrap();
@@ -52,7 +53,7 @@ fn a_read_only_home_is_named_and_what_is_there_is_still_found() {
 /// A full disk, played by a limit on the size of files: the write in question fails alike.
 #[cfg(unix)]
 #[test]
-fn a_disk_that_fills_up_leaves_nothing_and_says_how_much_is_needed() {
+fn full_disk_leaves_nothing_and_names_size() {
     use std::process::{Command, Stdio};
     let world = World::new();
     let install = super::interrupted::command(&world, u64::MAX);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A world to install in: made-up wheels, pins that fit them, a driver and an empty home.
 
 use std::fs::{self, File};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin build`.
 
 use super::{World, stderr, stdout};
@@ -6,7 +7,7 @@ use super::{World, stderr, stdout};
 const FRESH: &str = "report one k/a.syclbin fresh ''; report two k/b.syclbin fresh ''";
 
 #[test]
-fn cargo_runs_the_scripts_of_packages_that_build_kernels_in_a_folder_of_their_own() {
+fn kernel_packages_build_in_a_separate_directory() {
     let world = World::new();
     let output = world.run(&["build", "--commit", "--", "--features", "fast"], FRESH);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -31,7 +32,7 @@ fn cargo_runs_the_scripts_of_packages_that_build_kernels_in_a_folder_of_their_ow
 }
 
 #[test]
-fn each_file_has_a_line_and_a_stale_one_ends_with_1() {
+fn check_lists_files_and_fails_if_stale() {
     let world = World::new();
     let reports = "report one k/a.syclbin fresh ''; report two k/b.syclbin stale 'k/b.cpp changed'";
     // What rustc says of kernels that are not there is no news.
@@ -45,7 +46,7 @@ fn each_file_has_a_line_and_a_stale_one_ends_with_1() {
 }
 
 #[test]
-fn scripts_that_did_not_run_are_an_error_with_what_cargo_said() {
+fn scripts_that_did_not_run_are_errors() {
     let world = World::new();
     let script = "report one k/a.syclbin fresh ''; echo 'error: no such feature' >&2; exit 101";
     for order in ["--check", "--commit"] {
@@ -59,7 +60,7 @@ fn scripts_that_did_not_run_are_an_error_with_what_cargo_said() {
 }
 
 #[test]
-fn scripts_that_keep_no_file_are_well_and_told_how_to() {
+fn packages_without_prebuilt_files_get_a_hint() {
     let world = World::new();
     let script = "report one '' none ''; report two '' none ''; exit 101";
     let output = world.run(&["build", "--check"], script);

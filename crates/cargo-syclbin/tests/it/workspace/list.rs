@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin list`.
 
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ fn listed(world: &World, script: &str) -> (Option<i32>, Value) {
 }
 
 #[test]
-fn files_that_scripts_compile_are_listed_with_sources_size_and_kernels() {
+fn compiled_files_are_listed_with_their_details() {
     let world = world();
     let script = [executed(&world, "one"), executed(&world, "two")].concat();
     let (code, answer) = listed(&world, &script);
@@ -80,7 +81,7 @@ fn the_text_has_a_line_for_each_fact() {
 }
 
 #[test]
-fn what_cargo_toml_describes_is_listed_even_if_it_was_not_built() {
+fn files_in_cargo_toml_are_listed_unbuilt() {
     let world = world();
     let manifest = world.read("two/Cargo.toml");
     let table = "[package.metadata.syclbin.b]\nsources = [\"b.cpp\"]\n";
@@ -96,7 +97,7 @@ fn what_cargo_toml_describes_is_listed_even_if_it_was_not_built() {
 }
 
 #[test]
-fn a_mistake_in_cargo_toml_is_told_before_cargo_runs() {
+fn cargo_toml_mistakes_are_reported_before_cargo_runs() {
     let world = World::new();
     let manifest = world.read("one/Cargo.toml");
     let table = "[package.metadata.syclbin.a]\nsourcse = [\"b.cpp\"]\n";

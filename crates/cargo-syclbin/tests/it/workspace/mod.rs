@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The commands about a workspace, as users run them: `build` and `list`. Cargo is asked about the workspace, and
 //! a shell script runs in its place where it would compile: what build scripts do with their orders
 //! is tested in `syclbin-build`.

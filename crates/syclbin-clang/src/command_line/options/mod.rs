@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The command line: the options that this program handles, and the options that it passes to clang.
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 use crate::command_line::targets::Target;
 
@@ -56,7 +57,7 @@ fn the_defaults_are_clangs() {
 }
 
 #[test]
-fn several_inputs_are_kept_in_order_and_after_two_dashes_all_are() {
+fn inputs_keep_order_also_after_double_dash() {
     let options = options("-fsyclbin b.cpp -O2 a.syclbin -x c++ -- -odd.cpp @file");
     let expected = ["b.cpp", "a.syclbin", "-odd.cpp", "@file"].map(PathBuf::from);
     assert_eq!(options.inputs, expected);
@@ -64,7 +65,7 @@ fn several_inputs_are_kept_in_order_and_after_two_dashes_all_are() {
 }
 
 #[test]
-fn options_for_the_preprocessor_are_read_as_any_others() {
+fn preprocessor_options_are_read_like_any_other() {
     let options = options("-fsyclbin -Wp,-MMD,k.d,-DX=1 -Xsycl-target-frontend -DY k.cpp");
     let depfile = options.depfile.unwrap();
     assert_eq!((depfile.kind, depfile.path), (Kind::OfUser, "k.d".into()));
@@ -72,7 +73,7 @@ fn options_for_the_preprocessor_are_read_as_any_others() {
 }
 
 #[test]
-fn a_value_in_the_next_argument_is_no_input() {
+fn separate_option_value_is_not_an_input() {
     for option in [
         "-iframework",
         "-iframeworkwithsysroot",
@@ -109,7 +110,7 @@ fn a_value_in_the_next_argument_is_no_input() {
 }
 
 #[test]
-fn targets_of_a_rule_are_quoted_where_that_is_asked_for() {
+fn depfile_targets_are_quoted_on_request() {
     let options = options("-fsyclbin -MD -MP -MT $(OUT) -MQ a$b k.cpp");
     let depfile = options.depfile.unwrap();
     assert_eq!(depfile.targets, "$(OUT) a$$b");
@@ -117,7 +118,7 @@ fn targets_of_a_rule_are_quoted_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_has_no_effect_is_warned_of_as_clang_does() {
+fn unused_arguments_get_clangs_warning() {
     let line = "-fsyclbin -L/usr/lib -L /opt -lm -Wl,-s -shared -Xlinker x -MF k.d k.cpp";
     let options = options(line);
     let unused = [

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Targets: the devices that a file has code for, from `-fsycl-targets`, `--offload-arch` and the options for their
 //! compilers.
 

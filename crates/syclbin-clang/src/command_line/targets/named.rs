@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names of targets, in every accepted spelling.
 
 use syclbin::Architecture;

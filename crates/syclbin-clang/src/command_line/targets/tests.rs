@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 use crate::Failure;
 
@@ -21,7 +22,7 @@ const PVC: Target = Target::Gpu {
 };
 
 #[test]
-fn targets_are_known_by_their_names_and_triples_each_once_and_spirv_first() {
+fn targets_are_listed_once_with_spirv_first() {
     assert_eq!(Targets::default().all(), [Target::Spirv]);
     let all = listed("spir64_x86_64,spir64-unknown-unknown,spir64_x86_64-unknown-unknown");
     assert_eq!(all, Ok(vec![Target::Spirv, CPU]));
@@ -53,7 +54,7 @@ fn optional_ptx_is_added_once() {
 }
 
 #[test]
-fn other_targets_are_refused_by_name_with_the_way_out() {
+fn unsupported_targets_are_refused_by_name() {
     for name in ["amdgcn-amd-amdhsa", "amd_gpu_gfx90a", "native_cpu", "x"] {
         let text = said(listed(&format!("spir64,{name}")));
         assert!(
@@ -74,7 +75,7 @@ fn other_targets_are_refused_by_name_with_the_way_out() {
 }
 
 #[test]
-fn options_for_a_compiler_need_one_that_they_are_for() {
+fn backend_options_need_a_matching_target() {
     let mut targets = Targets::default();
     targets.add_backend(None, "-device 'pvc,dg2'");
     assert!(said(targets.check(State::Executable)).contains("no target of this file"));
@@ -103,7 +104,7 @@ fn options_for_a_compiler_need_one_that_they_are_for() {
 }
 
 #[test]
-fn options_for_a_gpu_name_it_as_the_targets_do() {
+fn gpu_options_match_targets_by_alias() {
     let mut targets = Targets::default();
     targets
         .list("spir64,intel_gpu_pvc,intel_gpu_bmg_g21")
@@ -156,7 +157,7 @@ fn gpus(names: &[&str]) -> Vec<NvidiaGpu> {
 }
 
 #[test]
-fn ptx_is_for_the_lowest_gpu_that_is_named_and_native_code_for_each() {
+fn ptx_is_for_the_lowest_gpu() {
     assert_eq!(nvidia("spir64", &[]), Ok(None));
     let code = |value: &str, backend: &[_]| nvidia(value, backend).unwrap().unwrap();
     let plain = code("spir64,nvptx64-nvidia-cuda", &[]);
@@ -186,7 +187,7 @@ fn ptx_is_for_the_lowest_gpu_that_is_named_and_native_code_for_each() {
 }
 
 #[test]
-fn options_that_are_not_about_gpus_are_for_ptxas_which_needs_one() {
+fn other_options_go_to_ptxas_for_named_gpus() {
     let options = [(Some("nvptx64"), "-O1 --offload-arch=sm_80 -lineinfo")];
     let found = nvidia("nvptx64,spir64", &options).unwrap().unwrap();
     assert_eq!(found.options, ["-O1", "-lineinfo"]);
@@ -197,7 +198,7 @@ fn options_that_are_not_about_gpus_are_for_ptxas_which_needs_one() {
 }
 
 #[test]
-fn gpus_that_no_code_can_be_made_for_are_refused_with_those_that_can() {
+fn unsupported_nvidia_gpu_error_lists_supported_gpus() {
     for text in [
         said(nvidia("nvidia_gpu_sm_70", &[])),
         said(Targets::default().add("sm_70")),
@@ -211,7 +212,7 @@ fn gpus_that_no_code_can_be_made_for_are_refused_with_those_that_can() {
 }
 
 #[test]
-fn ptx_is_an_input_to_a_compiler_and_native_code_is_not() {
+fn input_state_refuses_native_code() {
     let input = |value: &str| {
         let mut targets = Targets::default();
         targets.list(value)?;

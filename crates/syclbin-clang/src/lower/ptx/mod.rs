@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lowers specialization constants of PTX. PTX has no such constants, so each becomes a variable in device memory.
 //!
 //! The text calls the same undefined functions as the SPIR-V. Their arguments are variables with the symbol of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions that read constants: their results and their code.
 
 use std::fmt::Write as _;

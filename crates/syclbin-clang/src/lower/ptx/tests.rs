@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -38,7 +39,7 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
-fn constants_of_a_real_text_are_variables_that_others_can_find() {
+fn lowered_constants_are_exported_variables() {
     let (text, constants) = lowered(TEXT);
     let module = Module::parse(text.as_bytes()).unwrap();
     assert_eq!(module.imports, [""; 0]);
@@ -76,7 +77,7 @@ fn constants_of_a_real_text_are_variables_that_others_can_find() {
 }
 
 #[test]
-fn what_the_spirv_of_the_same_source_has_serves_the_ptx() {
+fn spirv_constants_serve_the_ptx() {
     let bytes = test_files::read("constants.object.syclbin");
     let file = syclbin::read::parse(&bytes).unwrap();
     let spirv = lower(&file.modules[0].images[0].bytes).unwrap().unwrap();
@@ -93,7 +94,7 @@ fn what_the_spirv_of_the_same_source_has_serves_the_ptx() {
 }
 
 #[test]
-fn every_type_is_read_as_it_lies_in_memory() {
+fn every_type_is_read_from_memory_layout() {
     let (text, constants) = lowered(MANY);
     let found: Vec<_> = shown(&constants)
         .into_iter()
@@ -163,7 +164,7 @@ fn a_text_without_constants_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_refused_with_its_name_and_kernel() {
+fn untraceable_read_is_refused_with_its_kernel() {
     let changed = |from: &str, to: &str| {
         assert!(TEXT.contains(from), "{from}");
         refusal(&TEXT.replacen(from, to, 1))
@@ -229,7 +230,7 @@ fn what_cannot_be_followed_is_refused_with_its_name_and_kernel() {
 }
 
 #[test]
-fn assembly_of_a_source_ends_no_body_and_reads_after_it_are_seen() {
+fn inline_assembly_does_not_end_a_body() {
     let assembly = "// begin inline asm\n{\nmov.u32 %r1, 1;\n}\n\t// end inline asm\n";
     let (head, rest) = TEXT.split_once("// callseq 1, 0").unwrap();
     let at = head.rfind('\t').unwrap();

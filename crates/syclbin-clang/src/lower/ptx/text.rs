@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A PTX text as lines: its variables, its functions, and the names in it.
 
 use std::collections::BTreeMap;

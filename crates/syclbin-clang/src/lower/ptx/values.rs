@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds the variables that are passed to a call. Their addresses are followed line by line through registers and
 //! stack slots.
 

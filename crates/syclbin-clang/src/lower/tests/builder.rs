@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Small modules that read specialization constants.
 
 use syclbin::__private::spirv;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Constants that are lowered.
 
 use syclbin::__private::spirv;
@@ -13,7 +14,7 @@ use crate::lower::words::{
 };
 
 #[test]
-fn the_constants_of_a_real_module_are_lowered_in_the_order_of_their_reads() {
+fn constants_are_lowered_in_order_of_reads() {
     let code = reference();
     assert!(!is_lowered(&code));
     let lowered = lower(&code).unwrap().unwrap();
@@ -53,7 +54,7 @@ fn the_constants_of_a_real_module_are_lowered_in_the_order_of_their_reads() {
 }
 
 #[test]
-fn nothing_stays_that_was_only_there_for_the_calls() {
+fn lowering_removes_what_only_the_calls_used() {
     let lowered = lower(&reference()).unwrap().unwrap();
     let module = Module::parse(&lowered.code).unwrap();
     let variables = module.instructions.iter();
@@ -84,7 +85,7 @@ fn nothing_stays_that_was_only_there_for_the_calls() {
 }
 
 #[test]
-fn a_bool_is_a_constant_that_is_true_or_false() {
+fn bool_becomes_a_true_or_false_constant() {
     for (byte, expected, other) in [
         (1, op::SPEC_CONSTANT_TRUE, op::SPEC_CONSTANT_FALSE),
         (0, op::SPEC_CONSTANT_FALSE, op::SPEC_CONSTANT_TRUE),
@@ -106,7 +107,7 @@ fn a_bool_is_a_constant_that_is_true_or_false() {
 }
 
 #[test]
-fn gaps_and_the_end_of_a_struct_are_part_of_the_value_and_not_of_the_device() {
+fn struct_padding_is_in_the_value_only() {
     let pair = |builder: &mut Builder| {
         let byte = builder.global(op::CONSTANT, BYTE, &[0xab]);
         let long = builder.global(op::CONSTANT, LONG, &[1, 2]);
@@ -192,7 +193,7 @@ fn the_same_constant_read_twice_is_one() {
 }
 
 #[test]
-fn symbols_are_followed_through_local_variables_of_unoptimized_code() {
+fn symbols_are_followed_through_local_variables() {
     let lowered = through_a_local(false, 1).lower().unwrap();
     assert!(lowered.constants.constants.names().eq(["_Z1a"]));
     for opcode in [
@@ -232,7 +233,7 @@ fn a_pointer_type_uses_only_its_pointee() {
 }
 
 #[test]
-fn code_without_constants_and_what_is_no_code_stay_as_they_are() {
+fn code_without_constants_is_left_unchanged() {
     let lowered = lower(&reference()).unwrap().unwrap();
     assert!(lower(&lowered.code).unwrap().is_none());
     for bytes in [&[][..], &[1, 2, 3], b"\x7fELF", &spirv::MAGIC_BYTES] {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Constants that cannot be lowered, and damaged modules.
 
 use syclbin::__private::spirv::Import;
@@ -33,7 +34,7 @@ fn what_cannot_be_lowered_is_named() {
 }
 
 #[test]
-fn a_constant_that_depends_on_the_run_is_refused() {
+fn run_time_choice_of_constant_is_refused() {
     let mut builder = Builder::of(INT);
     let (a, b) = (builder.text("_Z1a"), builder.text("_Z1b"));
     let default = builder.global(op::CONSTANT, INT, &[5]);
@@ -48,7 +49,7 @@ fn a_constant_that_depends_on_the_run_is_refused() {
 }
 
 #[test]
-fn a_read_other_than_by_a_call_is_refused() {
+fn read_without_a_call_is_refused() {
     let mut builder = one(INT, |b| b.global(op::CONSTANT, INT, &[5]));
     builder.inside(op::COPY_OBJECT, TO_BYTE, &[READ]);
     assert!(builder.refused().contains("it is read in an unknown way"));
@@ -98,7 +99,7 @@ fn circles_and_enormous_types_are_no_trouble() {
 }
 
 #[test]
-fn parts_beyond_what_an_instruction_can_say_are_refused() {
+fn too_many_parts_are_refused() {
     for (length, expected) in [(65_532u32, true), (65_533, false)] {
         let mut builder = Builder::of(PAIR);
         let id = builder.text("_Z1a");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an expression may ask of an argument: a number, a length, a size or an alignment.
 
 use proc_macro2::Literal;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The meaning of expressions in a contract: numbers, arguments and the range of the launch.
 
 mod arguments;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The values of expressions, and the numbers that are literals or limits of a type.
 
 use proc_macro2::{Literal, TokenStream};

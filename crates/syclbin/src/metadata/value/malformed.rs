@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The error of every view: a known property with a meaningless value.
 
 use alloc::borrow::Cow;

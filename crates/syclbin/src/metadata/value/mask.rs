@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Argument masks: which arguments of a kernel the compiler removed.
 
 use alloc::vec::Vec;
@@ -68,7 +69,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn the_count_of_bits_is_exact_in_both_directions() {
+    fn bit_count_survives_a_round_trip() {
         for (bits, data, removed) in [
             (0, vec![], vec![]),
             (1, vec![1], vec![true]),
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_does_not_fit_the_bytes_is_refused() {
+    fn bit_count_that_contradicts_bytes_is_refused() {
         for (bits, data) in [(9, vec![0]), (u64::MAX, vec![0]), (0, vec![0]), (1, vec![])] {
             assert_eq!(ArgumentMask::from_value(&Value::Bytes { bits, data }), None);
         }

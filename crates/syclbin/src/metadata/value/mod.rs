@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Values: what one property means, and what the keys of one set mean together. Every view uses them.
 
 pub(super) mod malformed;

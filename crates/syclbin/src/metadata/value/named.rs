@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Named: the meaning of the keys of one set, in file order.
 
 use alloc::collections::BTreeMap;
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_prefix_is_looked_through_only_where_the_plain_name_is_missing() {
+    fn run_prefix_is_skipped_without_plain_name() {
         let named: Named<u32> = [("rtc_0$x", 1), ("rtc_12$y", 2), ("y", 3), ("rtc_$z", 4)]
             .into_iter()
             .collect();
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_takes_out_what_is_gone_and_leaves_other_sets() {
+    fn writing_removes_stale_keys_of_the_set() {
         let mut sets = PropertySets::default();
         for (set, key) in [("s", "gone"), ("s", "kept"), ("other", "gone")] {
             sets.insert(set, key, 1);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Property: what one value means, in both directions; the building block of every view.
 
 use alloc::borrow::Cow;
@@ -210,7 +211,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn a_number_is_read_from_type_1_and_from_four_and_eight_bytes() {
+    fn number_is_read_from_type_and_bytes() {
         for value in [
             Value::U32(7),
             vec![7, 0, 0, 0].into(),
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_names_set_and_key_and_what_was_found() {
+    fn error_names_set_key_and_value_found() {
         let mut sets = PropertySets::default();
         sets.insert("s", "flag", 2);
         sets.insert("s", "text", vec![0xff, b'a']);
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_takes_the_place_of_another_and_is_not_added() {
+    fn empty_list_replaces_but_does_not_add() {
         let mut sets = PropertySets::default();
         put_list(&mut sets, "s", "k", &Vec::<u32>::new());
         assert!(sets.is_empty());

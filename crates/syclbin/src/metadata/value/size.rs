@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Work-group sizes: OpenCL's order in files, SYCL's order in sources.
 
 use alloc::vec::Vec;
@@ -151,7 +152,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn sycl_order_is_the_reverse_of_the_files_order() {
+    fn sycl_order_is_reverse_of_file_order() {
         let size = WorkGroupSize::from_sycl(&[2u32, 4, 8]).unwrap();
         assert_eq!(size.xyz(), [8, 4, 2]);
         assert_eq!(size.to_sycl(None), [2, 4, 8]);
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_size_is_read_with_ones_and_written_as_it_was() {
+    fn short_size_is_padded_but_written_short() {
         let value = vec![8u32, 2].to_value();
         let size = WorkGroupSize::<u32>::from_value(&value).unwrap();
         assert_eq!(size.xyz(), [8, 2, 1]);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn no_numbers_four_numbers_and_parts_of_numbers_are_refused() {
+    fn sizes_need_one_to_three_numbers() {
         for bytes in [0, 7, 16] {
             let value = Value::from(vec![1; bytes]);
             assert_eq!(WorkGroupSize::<u32>::from_value(&value), None, "{bytes}");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The declarations of kernels and the types of variables that a host can reach.
 
 use alloc::collections::BTreeMap;

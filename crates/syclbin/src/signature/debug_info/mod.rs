@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel declarations, types of variables, and the structs that both name, from debug information
 //! (`NonSemantic.Shader.DebugInfo.100` and `.200`). DPC++ writes it under `-g`. It is the only source that
 //! distinguishes `unsigned n` from `int n` in an `extern "C"` kernel, and that has the names of members.

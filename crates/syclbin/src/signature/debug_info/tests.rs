@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 use alloc::vec;
 
@@ -36,7 +37,7 @@ fn module(ty: &str, count: u32) -> Module {
 }
 
 #[test]
-fn a_long_type_that_every_parameter_names_is_not_copied_for_each() {
+fn long_type_names_have_a_total_limit() {
     let short = describe(&module("int", 1000)).declarations;
     assert_eq!(short["__sycl_kernel_k"].parameters.len(), 1000);
     assert_eq!(short["__sycl_kernel_k"].parameters[999].ty, "int");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Types as C++ spells them, and definitions of the structs and enumerations among them.
 
 use alloc::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel symbols: the subset of the Itanium C++ name mangling that kernels have.
 //!
 //! DPC++ puts `__sycl_kernel_` before the outermost part of a free function's name: `saxpy` in

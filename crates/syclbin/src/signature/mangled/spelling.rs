@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Types and names as sources spell them.
 
 use alloc::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 
 #[test]
@@ -147,7 +148,7 @@ fn a_kernel_is_told_its_plain_function() {
 }
 
 #[test]
-fn an_unnamed_lambda_and_a_damaged_symbol_have_no_name() {
+fn lambdas_and_damaged_symbols_have_no_name() {
     for symbol in [
         "_ZTSZ4hostvEUlvE0_",
         "_Z",
@@ -165,13 +166,13 @@ fn an_unnamed_lambda_and_a_damaged_symbol_have_no_name() {
 }
 
 #[test]
-fn what_is_unknown_in_the_parameters_leaves_the_name() {
+fn unknown_parameter_type_keeps_the_name() {
     let parsed = parse("_Z15__sycl_kernel_fDn").unwrap();
     assert_eq!((parsed.base.as_str(), parsed.parameters), ("f", None));
 }
 
 #[test]
-fn a_symbol_that_doubles_its_own_text_is_not_followed() {
+fn exponentially_growing_symbol_is_refused() {
     // Each parameter names the one before twice: a<int>, a<a<int>, a<int>>, ... The candidates
     // for substitution are a name and a whole type in turn, so the last whole is number 2n - 1.
     let digit = |n: u32| char::from_digit(n, 36).unwrap().to_ascii_uppercase();

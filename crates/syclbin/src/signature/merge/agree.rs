@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares what is declared with the memory that the code describes.
 
 use alloc::format;

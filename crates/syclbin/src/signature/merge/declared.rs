@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The parameters of a kernel that is declared.
 
 use alloc::format;

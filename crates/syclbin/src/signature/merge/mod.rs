@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The parameters of a kernel, from what is declared and what the code takes, which must agree.
 
 mod agree;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The parameters of a kernel of which only the code is known.
 
 use alloc::vec::Vec;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a module needs from elsewhere.
 
 use alloc::string::String;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads what a SPIR-V module says of its kernels. It walks over the module's words and skips what it does
 //! not know, because real modules use Intel's extensions. Numbers and names are those of the SPIR-V
 //! specification, section 3.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads the instructions of a module.
 
 use alloc::vec::Vec;

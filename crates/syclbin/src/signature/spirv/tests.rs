@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 use alloc::string::ToString;
 use alloc::vec;
 
@@ -18,7 +19,7 @@ fn module(instructions: &[(u16, &[u32])]) -> Vec<u8> {
 }
 
 #[test]
-fn a_pointer_the_kernel_only_reads_is_told_from_one_it_writes() {
+fn read_only_pointers_differ_from_written_ones() {
     let k = u32::from_le_bytes(*b"k\0\0\0");
     let bytes = module(&[
         (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, k]),
@@ -61,7 +62,7 @@ fn imports_are_told_apart() {
 }
 
 #[test]
-fn x86_code_that_is_filed_as_spirv_has_another_target() {
+fn only_spir_triples_are_spirv_targets() {
     for (target, expected) in [
         ("", true),
         ("spir64-unknown-unknown", true),
@@ -85,7 +86,7 @@ fn a_function_has_one_name() {
 }
 
 #[test]
-fn parameters_of_one_id_are_rejected_with_the_offset_of_the_second() {
+fn duplicate_parameter_id_is_rejected() {
     let bytes = module(&[
         (op::FUNCTION, &[9, 1, 0, 8]),
         (op::FUNCTION_PARAMETER, &[4, 10]),
@@ -97,7 +98,7 @@ fn parameters_of_one_id_are_rejected_with_the_offset_of_the_second() {
 }
 
 #[test]
-fn of_kernels_of_one_name_the_first_has_the_parameters() {
+fn first_of_equal_kernels_has_the_parameters() {
     let k = u32::from_le_bytes(*b"k\0\0\0");
     let bytes = module(&[
         (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, k]),
@@ -152,7 +153,7 @@ fn what_several_modules_may_define_is_exported_weakly() {
 }
 
 #[test]
-fn an_instruction_beyond_the_end_is_rejected_with_its_offset() {
+fn truncated_instruction_is_rejected_with_its_offset() {
     let mut bytes = module(&[(op::TYPE_FLOAT, &[2, 32])]);
     bytes.truncate(bytes.len() - 4);
     let error = Module::parse(&bytes).unwrap_err();

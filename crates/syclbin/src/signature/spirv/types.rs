@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The types that a SPIR-V module declares, with their sizes.
 //!
 //! SPIR-V declares a type before its use, except behind a pointer. Sizes are computed as types are declared,

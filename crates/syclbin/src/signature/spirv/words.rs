@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words of a SPIR-V module: opcodes, instructions and strings, whatever they mean. Numbers and names
 //! are those of the SPIR-V specification, section 3. For this crate and `syclbin-clang`.
 #![allow(missing_docs, reason = "the names are those of the specification")]

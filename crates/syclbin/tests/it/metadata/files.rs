@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files of the reference runtime.
 
 use syclbin::metadata::{
@@ -18,7 +19,7 @@ fn module(name: &str, kernel: &str) -> ModuleMetadata {
 }
 
 #[test]
-fn every_view_of_every_file_is_written_as_it_was_read() {
+fn metadata_survives_a_round_trip() {
     for (name, bytes) in test_files::reference() {
         let mut file = read::parse(&bytes).unwrap();
         let original = file.clone();
@@ -50,7 +51,7 @@ fn every_view_of_every_file_is_written_as_it_was_read() {
 }
 
 #[test]
-fn work_group_sizes_of_the_reference_compiler_are_in_opencl_order() {
+fn reference_work_group_sizes_use_opencl_order() {
     for state in ["object", "executable"] {
         let name = format!("work_group.{state}.syclbin");
         // `work_group_size<2, 4, 8>` of the source.
@@ -80,7 +81,7 @@ fn work_group_sizes_of_the_reference_compiler_are_in_opencl_order() {
 }
 
 #[test]
-fn device_globals_are_found_through_the_prefix_of_the_run() {
+fn device_globals_are_found_despite_run_prefix() {
     let globals = module("globals.object.syclbin", "__sycl_kernel_lookup");
     let find = |name| globals.device_globals.find(name).copied();
     let global = |size, image_scope| Some(DeviceGlobal { size, image_scope });
@@ -94,7 +95,7 @@ fn device_globals_are_found_through_the_prefix_of_the_run() {
 }
 
 #[test]
-fn masks_symbols_and_aspects_are_those_the_sources_give_reason_for() {
+fn masks_symbols_and_aspects_match_the_sources() {
     let functor = module("functor.executable.syclbin", "_ZTS5Triad");
     let triad = functor.argument_masks.get("_ZTS5Triad").unwrap();
     // A local accessor of which the pointer is used, two accessors of which pointer and offset are,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Known properties with values that mean nothing.
 
 use syclbin::metadata::{FileMetadata, IrMetadata, ModuleMetadata, NativeMetadata};
@@ -33,7 +34,7 @@ fn two_spellings_of_one_size_must_agree() {
 }
 
 #[test]
-fn a_value_that_means_nothing_is_named_with_its_set_and_key() {
+fn malformed_value_error_names_set_and_key() {
     let flag = || Value::U32(2);
     let short = || Value::from(vec![1, 2, 3]);
     let text = || Value::from(vec![0xff]);
@@ -282,7 +283,7 @@ fn others(value: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn damage_is_named_where_it_is_or_is_another_meaning_that_survives() {
+fn damaged_metadata_is_reported_or_survives() {
     let all = everything();
     let (mut named, mut survived) = (0, 0);
     for set in all.iter() {

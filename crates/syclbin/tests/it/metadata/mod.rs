@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The views of metadata: of real files, of sets that no file here has, and of values that mean
 //! nothing.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sets by hand, in the form the reference compiler writes and in others.
 
 use syclbin::metadata::{
@@ -171,7 +172,7 @@ fn every_set_and_key_is_read() {
 }
 
 #[test]
-fn every_set_and_key_is_written_in_the_form_of_the_reference_compiler() {
+fn every_set_is_written_in_reference_form() {
     let all = everything();
     let metadata = ModuleMetadata::read(&all).unwrap();
     let mut again = all.clone();
@@ -187,7 +188,7 @@ fn every_set_and_key_is_written_in_the_form_of_the_reference_compiler() {
 }
 
 #[test]
-fn a_view_with_nothing_takes_out_what_is_known_and_leaves_the_rest() {
+fn default_metadata_removes_known_keys_only() {
     let unknown = [
         (set::PROGRAM_METADATA, "k@future", Value::U32(1)),
         (set::PROGRAM_METADATA, "plain", 2.into()),
@@ -230,7 +231,7 @@ fn a_view_with_nothing_takes_out_what_is_known_and_leaves_the_rest() {
 }
 
 #[test]
-fn numbers_in_other_forms_are_read_and_written_in_the_usual_one() {
+fn other_number_forms_are_normalized_when_written() {
     let mut odd = sets(&[
         (set::PROGRAM_METADATA, "k@work_group_num_dim", words(&[2])),
         (
@@ -274,7 +275,7 @@ fn numbers_in_other_forms_are_read_and_written_in_the_usual_one() {
 }
 
 #[test]
-fn the_sets_of_syclbin_itself_are_written_and_read() {
+fn syclbin_sets_survive_a_round_trip() {
     let mut sets = PropertySets::default();
     for (key, other) in [(key::STATE, 1), ("other", 2)] {
         sets.insert(set::GLOBAL, key, other);
@@ -306,7 +307,7 @@ fn the_sets_of_syclbin_itself_are_written_and_read() {
 }
 
 #[test]
-fn texts_with_odd_separators_come_back_as_they_were() {
+fn odd_separators_survive_a_round_trip() {
     for text in ["", ";", "a;", "a,,b;c", ",", "a"] {
         let sets = sets(&[
             (set::DEVICE_REQUIREMENTS, key::JOINT_MATRIX, text.into()),
@@ -327,7 +328,7 @@ fn texts_with_odd_separators_come_back_as_they_were() {
 }
 
 #[test]
-fn a_hundred_thousand_names_are_read_and_written_at_once() {
+fn hundred_thousand_names_take_linear_time() {
     let names = (0..100_000).map(|number| (format!("kernel{number}"), ArgumentMask::default()));
     let masks: Named<ArgumentMask> = names.collect();
     let mut sets = PropertySets::default();
@@ -339,7 +340,7 @@ fn a_hundred_thousand_names_are_read_and_written_at_once() {
 }
 
 #[test]
-fn a_size_that_is_gone_is_taken_out_alone() {
+fn removed_size_is_the_only_removed_key() {
     let mut sets = everything();
     let mut metadata = ModuleMetadata::read(&sets).unwrap();
     metadata.program.kernels.get_mut("k").unwrap().maximum = None;

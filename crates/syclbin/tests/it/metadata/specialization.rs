@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants: their place in the blobs, worked out by hand from the rule of the
 //! reference runtime.
 
@@ -30,7 +31,7 @@ fn written_and_read(constants: &SpecializationConstants) -> Result<(), Malformed
 const PAD: u32 = SpecConstantDescriptor::PADDING;
 
 #[test]
-fn gaps_and_padding_take_up_room_and_are_no_leaves() {
+fn gaps_and_padding_are_not_leaves() {
     // struct { char; int; bool; } with its tail, a double, and an emulated int filled up to 8.
     let constants = constants(
         &[
@@ -57,7 +58,7 @@ fn gaps_and_padding_take_up_room_and_are_no_leaves() {
 }
 
 #[test]
-fn a_value_that_was_set_goes_before_the_default() {
+fn set_value_wins_over_the_default() {
     let mut constants = constants(&[("a", &[(0, 0, 2)]), ("b", &[(1, 0, 1)])], 3);
     assert_eq!(constants.value("b"), Ok(Some(&[2][..])));
     constants.set_values = Some(vec![7, 8, 9]);
@@ -67,7 +68,7 @@ fn a_value_that_was_set_goes_before_the_default() {
 }
 
 #[test]
-fn the_order_of_the_constants_is_written_even_over_another_order() {
+fn constant_order_replaces_an_older_order() {
     let ab = constants(&[("a", &[(0, 0, 2)]), ("b", &[(1, 0, 1)])], 3);
     let ba = constants(&[("b", &[(1, 0, 1)]), ("a", &[(0, 0, 2)])], 3);
     let mut sets = PropertySets::default();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The clock of a device: times that count from when the first queue with profiling was made.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Marks: events of CUDA, recorded in a stream, and taken from a pool.
 //!
 //! A launch creates no event of the driver: an [`Event`](crate::backend::cuda::queue::event::Event) is the number of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A context: what memory, programs and queues of one device have in common.
 //!
 //! A kernel that faults ends the context for the whole process. From then on a lost context makes no calls: everything

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams: their commands and their progress.
 
 use std::sync::atomic::{AtomicU64, Ordering};

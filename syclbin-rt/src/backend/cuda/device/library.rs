@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The CUDA driver: loaded once, never unloaded.
 
 use std::ffi::{OsStr, c_int};
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_that_is_too_old_says_what_it_lacks() {
+    fn old_driver_error_names_missing_functions() {
         assert_eq!(
             LibraryError::TooOld(vec!["cuGraphCreate", "cuGraphLaunch"]).to_string(),
             "the driver is too old: it has no cuGraphCreate, cuGraphLaunch; install a newer one"
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_is_there_or_its_absence_is_told_in_words() {
+    fn driver_loads_once_or_says_why_not() {
         match Library::load() {
             Ok(library) => {
                 assert!(library.version > 0);

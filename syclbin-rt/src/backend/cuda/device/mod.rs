@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The devices of the driver, with everything a program asks of them read once.
 
 pub(super) mod library;
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compute_capability_names_the_architecture_and_decides_over_aspects() {
+    fn compute_capability_determines_architecture_and_aspects() {
         let told = |sm| Told {
             sm,
             managed: true,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Blocks: divides a range into work-groups of the same size.
 //!
 //! A CUDA launch is a number of work-groups of equal size, so its range is always a multiple of the work-group
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_cut_into_whole_warps_where_that_goes() {
+    fn range_is_divided_into_whole_warps() {
         assert_eq!(items(&[1 << 20]), Some([256, 1, 1]));
         assert_eq!(items(&[96]), Some([96, 1, 1]));
         assert_eq!(items(&[480]), Some([160, 1, 1]));
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_has_no_more_groups_than_the_driver_takes() {
+    fn group_count_stays_within_driver_limits() {
         // y and z have 65535 at most.
         assert_eq!(items(&[1, 1 << 20]), Some([1, 256, 1]));
         for global in [
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_was_given_is_kept_or_refused() {
+    fn explicit_size_is_kept_or_refused() {
         let with = |global: &[usize], local: &[usize]| blocks(global, Some(local), &BOUNDS);
         let taken = with(&[64, 48], &[8, 16]).unwrap();
         assert_eq!((taken.groups, taken.items), ([8, 3, 1], [8, 16, 1]));
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_takes_few_work_items_gets_few() {
+    fn kernel_limit_bounds_the_work_group_size() {
         let bounds = Bounds {
             all_items: 64,
             ..BOUNDS

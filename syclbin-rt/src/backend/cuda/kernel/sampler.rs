@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Samplers: there are none, as kernels for CUDA have no images.
 
 use std::sync::Arc;

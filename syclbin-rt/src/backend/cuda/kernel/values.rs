@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The arguments of a kernel as the driver takes them: bytes at their places, and how much memory
 //! each work-group gets.
 
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn work_group_memory_is_aligned_after_the_scratch_memory() {
+    fn local_memory_is_aligned_after_scratch_memory() {
         let mut values = values();
         let offsets = |values: &Values| {
             let first = u32::from_le_bytes(values.bytes[8..12].try_into().unwrap());

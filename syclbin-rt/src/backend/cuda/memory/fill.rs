@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fills: memory gets a pattern of any length from functions that fill with words of 1, 2 and 4 bytes.
 
 /// The largest pattern, in bytes: the same as in other backends.
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_says_the_same_again_is_one_call() {
+    fn repeated_patterns_are_filled_in_one_call() {
         let calls = |address, pattern: &[u8]| steps(address, 64, pattern).unwrap().count();
         assert_eq!(calls(4096, &[0; 64]), 1);
         assert_eq!(calls(4096, &[1, 2, 3, 4, 1, 2, 3, 4]), 1);
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_of_nothing_of_too_much_and_that_do_not_go_in_are_none() {
+    fn invalid_fill_patterns_are_refused() {
         assert!(steps(4096, 8, &[]).is_none());
         assert!(steps(4096, 129, &[1; 129]).is_none());
         assert!(steps(4096, 8, &[1, 2, 3]).is_none());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Views of the host: memory that it has an address of, or a copy.
 
 use std::ffi::c_void;

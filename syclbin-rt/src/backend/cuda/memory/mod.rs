@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory of a device: all of it has an address.
 
 pub(super) mod copy;

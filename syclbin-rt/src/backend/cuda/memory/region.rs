@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Places in memory of CUDA.
 
 use crate::backend::cuda::memory::Memory;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a queue copies to and from variables of programs.
 
 use std::ffi::CStr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The compiler in the driver: what it is told, and what it says.
 
 use std::ffi::{c_uint, c_void};
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_pairs_and_logs_end_with_a_zero_byte() {
+    fn options_are_paired_and_logs_terminated() {
         let plain = Jit::new(None);
         assert_eq!((plain.count(), plain.values.len()), (4, 4));
         let limited = Jit::new(Some(64));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linking: one native code of several modules.
 
 use std::ffi::{CString, c_void};

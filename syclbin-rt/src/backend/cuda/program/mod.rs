@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A program: a module that is loaded into a context.
 
 pub(super) mod jit;
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_passed_whole_and_text_with_an_end() {
+    fn ptx_is_terminated_and_binaries_are_padded() {
         assert_eq!(terminated(b".version"), b".version\0");
         assert_eq!(terminated(b".version\0more"), b".version\0");
         let bytes: Vec<u8> = (1..=11).collect();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Command buffers: commands that are recorded once and queued together, as a graph of CUDA.
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ends of commands: tasks that polled are woken.
 //!
 //! The driver can call back (`cuLaunchHostFunc`), but not after an error, and then a task would sleep

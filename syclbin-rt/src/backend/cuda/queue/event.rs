@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An event: the state of one command in a queue.
 
 use std::sync::Arc;

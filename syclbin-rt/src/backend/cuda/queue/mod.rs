@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A queue of commands, and how they wait for each other.
 
 pub(super) mod command_buffer;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How commands ended, told by one thread to another.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_waker_is_woken_once_with_how_it_ended() {
+    fn only_last_waker_is_woken() {
         let (first, unheard) = mpsc::channel();
         let (second, heard) = mpsc::channel();
         let told = Told::new(Waker::from(Arc::new(Bell(first))));

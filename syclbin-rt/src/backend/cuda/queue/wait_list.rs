@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Wait lists: events that a command waits for, without an allocation where they are few.
 
 use crate::backend::cuda::context::stream::Stream;

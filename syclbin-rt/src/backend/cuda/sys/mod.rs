@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The CUDA driver's interface, under the names of its C header: types, and a table of functions.
 //!
 //! Numbers that pass between the driver and this crate are integers, never Rust enumerations: a driver

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares the declarations with those of `cudarc`, which a tool made from NVIDIA's header.
 
 use std::ffi::c_int;

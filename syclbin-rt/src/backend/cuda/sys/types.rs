@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Handles, numbers and structures of the CUDA driver.
 //!
 //! Each group is a table that a macro expands: here to declarations, in the tests to a comparison.

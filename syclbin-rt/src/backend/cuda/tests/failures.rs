@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Failures of kernels and of the driver.
 
 use super::*;
@@ -7,7 +8,7 @@ const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
 // In a process of its own: others use the context of the device too.
 #[test]
-fn a_kernel_that_faults_ends_the_context_and_a_new_one_works() {
+fn new_context_works_after_a_kernel_fault() {
     if device().is_none() {
         return;
     }
@@ -73,7 +74,7 @@ fn a_child_loses_its_context() -> Tested {
 }
 
 #[test]
-fn code_that_the_driver_refuses_comes_with_its_words() -> Tested {
+fn refused_code_comes_with_the_drivers_log() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
@@ -98,7 +99,7 @@ fn code_that_the_driver_refuses_comes_with_its_words() -> Tested {
 const SIMULATION: &str = "SYCLBIN_SIMULATED_CUDA";
 
 #[test]
-fn whatever_call_fails_is_an_error_of_a_test_and_no_more() {
+fn failing_driver_calls_never_crash_the_process() {
     if std::env::var_os(SIMULATION).is_some() {
         return; // a child of the below
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels, and the variables of their programs.
 
 use super::*;
@@ -60,7 +61,7 @@ fn queues_wait_for_each_other() -> Tested {
 }
 
 #[test]
-fn work_group_memory_has_its_place_beside_other_memory() -> Tested {
+fn local_memory_is_separate_from_other_memory() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
@@ -86,7 +87,7 @@ fn work_group_memory_has_its_place_beside_other_memory() -> Tested {
 }
 
 #[test]
-fn what_does_not_fit_a_kernel_is_refused_before_the_driver_sees_it() -> Tested {
+fn bad_arguments_never_reach_the_driver() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
@@ -108,7 +109,7 @@ fn what_does_not_fit_a_kernel_is_refused_before_the_driver_sees_it() -> Tested {
 }
 
 #[test]
-fn parameters_are_asked_of_the_driver_where_nobody_knows_them() -> Tested {
+fn unknown_parameters_are_queried_from_the_driver() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the backend does on a device of CUDA, and on a driver that only simulates one.
 
 mod failures;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Commands of queues.
 
 use super::*;
@@ -72,7 +73,7 @@ fn transfers_end_with_their_events() -> Tested {
 }
 
 #[test]
-fn recorded_commands_run_one_after_the_other_each_time() -> Tested {
+fn recorded_commands_replay_in_order() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
@@ -105,7 +106,7 @@ fn recorded_commands_run_one_after_the_other_each_time() -> Tested {
 }
 
 #[test]
-fn a_profile_tells_when_commands_ran_one_after_the_other() -> Tested {
+fn profiles_order_commands_across_queues() -> Tested {
     let Some(bench) = bench_with(QueueOptions::new().profiling())? else {
         return Ok(());
     };
@@ -128,7 +129,7 @@ fn a_profile_tells_when_commands_ran_one_after_the_other() -> Tested {
 }
 
 #[test]
-fn who_polls_is_woken_when_a_command_has_ended() -> Tested {
+fn polling_task_is_woken_at_the_end() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };

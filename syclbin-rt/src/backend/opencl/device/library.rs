@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One loaded OpenCL library: loaded at most once per name, never unloaded.
 
 use std::ffi::OsStr;

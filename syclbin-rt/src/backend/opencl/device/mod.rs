@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The devices of a library, with everything a program asks of them read once.
 
 pub(super) mod library;
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_several_things_counts_as_the_first_of_gpu_accelerator_cpu() {
+    fn combined_device_type_counts_as_gpu_first() {
         assert_eq!(
             kind(CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU),
             DeviceKind::Gpu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parts of devices: made once for each way of dividing, and kept as long as the process.
 
 use std::sync::{Mutex, PoisonError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Extension functions of a platform: memory that has an address, and device globals.
 
 use std::ffi::{CStr, c_char, c_void};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reading what a `clGet*Info` function tells: ask for the size, then for the bytes.
 
 use std::ffi::c_void;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions of one OpenCL library, under the names of the specification.
 #![allow(
     non_snake_case,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel that several threads can launch: arguments are set and the launch is enqueued under one lock.
 
 pub(super) mod object;

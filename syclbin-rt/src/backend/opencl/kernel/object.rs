@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel objects: each holds the arguments of a kernel and is enqueued with them.
 
 use std::ffi::{CStr, c_void};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a driver says of good work-group sizes: `cl_khr_suggested_local_work_size`.
 
 use std::ptr::NonNull;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Commands that fill memory and copy it: to the host, from it, and on the device.
 
 use std::ffi::c_void;

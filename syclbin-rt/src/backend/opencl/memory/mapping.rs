@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Views of the host: buffer objects that are mapped, and memory that the host has an address of.
 
 use std::ffi::c_void;

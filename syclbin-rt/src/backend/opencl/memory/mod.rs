@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory of a device: buffer objects, and allocations that have an address.
 
 mod copy;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Places in memory of OpenCL.
 
 use crate::backend::failure::Failure;

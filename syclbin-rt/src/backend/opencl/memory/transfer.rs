@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Copies between a device and the host that go on by themselves.
 
 use std::ffi::c_void;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A program: code that the driver has built for one device, from SPIR-V or its own native code.
 
 use std::ffi::{CStr, CString};

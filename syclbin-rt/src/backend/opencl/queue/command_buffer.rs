@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Command buffers: commands that are recorded once and enqueued together (`cl_khr_command_buffer`).
 
 use std::ffi::c_void;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ends of commands: the driver reports them, and tasks that polled are woken.
 //!
 //! The driver calls back on a thread of its own, where OpenCL allows hardly a call (OpenCL 3.0,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An event: the state of one queued command.
 
 use opencl_sys::{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A command queue as the driver knows it, which is released once.
 
 use opencl3::types::cl_command_queue;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A command queue, and how its commands wait for each other.
 
 pub(super) mod command_buffer;

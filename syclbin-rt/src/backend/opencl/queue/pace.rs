@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far a queue may fall behind: a driver takes commands without end, and each costs it memory.
 //!
 //! Intel's CPU driver (2026.2) also returns from a wait for an event only when the whole queue is empty, so a thread that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! User events, for tests alone: commands that wait for one start, or fail, when the test says so.
 
 use std::os::raw::c_int;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Wait lists: events as enqueueing functions take them, without an allocation where they are few.
 
 use std::marker::PhantomData;

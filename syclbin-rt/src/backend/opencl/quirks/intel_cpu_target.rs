@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! CPU targets: which processors native code of Intel's CPU device is for, and which ones a process
 //! takes.
 //!
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_headers_of_intels_cpu_device_tell_a_target() {
+    fn partial_intel_cpu_header_has_no_target() {
         assert_eq!(CpuTarget::of(&code(6)), Some(CpuTarget(6)));
         for len in 0..52 {
             assert_eq!(CpuTarget::of(&code(6)[..len]), None);
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn code_for_another_target_than_what_was_seen_does_not_fit() {
+    fn code_for_other_target_does_not_fit() {
         let mut seen = Seen::NOTHING;
         assert!(seen.fits(&code(5)) && seen.fits(&code(6)));
         seen.own(&code(6));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Quirks: what one driver does otherwise than the specification has it, a file for each driver.
 
 pub(crate) mod intel_cpu_target;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The installed `syclbin-clang`, called as CMake or make would call `clang++`.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the tests share: the device, the compiler, and processes that run one test.
 
 pub(crate) mod clang;

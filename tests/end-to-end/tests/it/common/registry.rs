@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A local registry with the crates as they would be published, and with the crates that they depend on.
 //!
 //! It stays at the same path between runs, so that crates of others are compiled once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Build scripts with the real compiler: the cache, paths, and clang's own words.
 //!
 //! `Build` speaks on its standard output and reads the environment, so each build is this test program
@@ -163,7 +164,7 @@ fn changed_embedded_files_are_compiled_again() {
 }
 
 #[test]
-fn a_checkout_in_another_place_shares_what_was_compiled() {
+fn checkouts_in_different_directories_share_the_cache() {
     let (first, mut second) = (Package::new(), Package::new());
     let cache = first.path("cache");
     first.write("kernels/two.cpp", &KERNEL.replace("NAME", "two"));
@@ -193,7 +194,7 @@ fn an_include_cycle_is_an_error_of_clang() {
 }
 
 #[test]
-fn errors_of_several_sources_name_each_with_its_line_and_caret() {
+fn errors_of_several_sources_have_carets() {
     let package = Package::new();
     package.write("kernels/two.cpp", "int f() { return nothing; }\n");
     package.write("kernels/three.cpp", "int f() { return no_more; }\n");
@@ -211,7 +212,7 @@ fn errors_of_several_sources_name_each_with_its_line_and_caret() {
 }
 
 #[test]
-fn sources_in_folders_with_odd_names_are_compiled_and_their_headers_known() {
+fn sources_in_odd_directories_are_tracked() {
     for odd in ["it's \"q\"", "$HOME #1", "gr\u{fc}n \u{6838}"] {
         let package = Package::new();
         let source = format!("{odd}/one.cpp");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The installed `syclbin-clang`, called as CMake or make would call `clang++`.
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
 
@@ -34,7 +35,7 @@ fn compile_with(name: &str, state: &str, option: &str) -> Vec<u8> {
 }
 
 #[test]
-fn kernels_are_those_that_the_reference_runtime_finds_in_the_same_source() {
+fn kernels_match_those_of_reference_runtime() {
     for name in [
         "vector_ops",
         "structs",
@@ -72,7 +73,7 @@ fn kernels_are_those_that_the_reference_runtime_finds_in_the_same_source() {
 }
 
 #[test]
-fn a_pointer_that_is_only_read_is_known_from_the_code_alone() {
+fn code_alone_shows_read_only_pointers() {
     let bytes = compile("vector_ops", "executable");
     let file = syclbin::read::parse(&bytes).unwrap();
     assert_eq!(file.state(), Some(State::Executable));
@@ -90,7 +91,7 @@ fn a_pointer_that_is_only_read_is_known_from_the_code_alone() {
 }
 
 #[test]
-fn a_depfile_names_the_output_and_only_files_that_exist() {
+fn depfile_names_output_and_existing_files_only() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = "#include \"a b.hpp\"\n#include <sycl/ext/oneapi/free_function_queries.hpp>\n";
     std::fs::write(folder.path().join("k.cpp"), kernel).unwrap();
@@ -122,7 +123,7 @@ fn errors_are_clangs_and_nothing_is_written() {
 }
 
 #[test]
-fn code_that_would_end_a_driver_is_refused_by_name() {
+fn dangerous_code_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     for (source, state, expected) in [
         (
@@ -184,7 +185,7 @@ fn constants_are_lowered_in_unoptimized_code_too() {
 }
 
 #[test]
-fn every_option_that_the_help_names_has_an_effect() {
+fn every_documented_option_has_an_effect() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -232,7 +233,7 @@ fn every_option_that_the_help_names_has_an_effect() {
 }
 
 #[test]
-fn an_assert_in_a_kernel_names_the_way_out() {
+fn assert_error_names_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = "#include <cassert>\n#include <sycl/sycl.hpp>\n\
         namespace syclexp = sycl::ext::oneapi::experimental;\n\

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `syclbin-clang` says when a compiler crashes, and that its lines can be repeated by hand.
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -37,7 +38,7 @@ fn leftovers(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_crash_ends_with_254_or_by_its_signal_as_help_says() {
+fn crash_has_the_documented_exit_status() {
     let folder = folder();
     let alone = clang(&["-fsyclbin", "crash.cpp"], folder.path());
     assert!(alone.status.signal().is_some(), "{:?}", alone.status);
@@ -57,7 +58,7 @@ fn a_crash_ends_with_254_or_by_its_signal_as_help_says() {
 }
 
 #[test]
-fn a_crash_is_repeated_by_the_line_that_was_shown() {
+fn shown_line_repeats_a_crash() {
     let folder = folder();
     let line = ["-fsyclbin", "-MD", "crash.cpp", "k.cpp"];
     let output = clang(&line, folder.path());
@@ -78,7 +79,7 @@ fn a_crash_is_repeated_by_the_line_that_was_shown() {
 }
 
 #[test]
-fn the_code_that_a_native_compiler_crashed_on_stays() {
+fn input_of_crashed_native_compiler_is_kept() {
     let folder = folder();
     let folder = folder.path();
     let path = with_ocloc(folder, "kill -SEGV $$\n");
@@ -97,7 +98,7 @@ fn the_code_that_a_native_compiler_crashed_on_stays() {
 }
 
 #[test]
-fn shown_steps_make_the_file_when_a_shell_does_them() {
+fn shown_steps_work_in_a_shell() {
     let folder = folder();
     let folder = folder.path();
     std::fs::write(folder.join("l.cpp"), KERNEL.replace("k(int", "l(int")).unwrap();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `syclbin-clang` with several inputs, several targets, response files, and what is not right.
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
 
@@ -76,7 +77,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn several_sources_and_their_objects_linked_make_the_same_file_and_it_runs() {
+fn separate_and_joint_compiles_make_equal_files() {
     let folder = sources();
     let folder = folder.path();
     run(
@@ -126,7 +127,7 @@ fn several_sources_and_their_objects_linked_make_the_same_file_and_it_runs() {
 }
 
 #[test]
-fn functions_of_other_sources_stay_linkable_and_an_executable_has_them_all() {
+fn functions_stay_linkable_and_executables_need_all() {
     let folder = sources();
     let folder = folder.path();
     for state in ["input", "object", "executable"] {
@@ -158,7 +159,7 @@ fn functions_of_other_sources_stay_linkable_and_an_executable_has_them_all() {
 }
 
 #[test]
-fn a_kernel_or_function_of_two_sources_is_an_error_that_names_both() {
+fn duplicate_definition_error_names_both_sources() {
     let folder = sources();
     let folder = folder.path();
     std::fs::write(folder.join("again.cpp"), TWO).unwrap();
@@ -177,7 +178,7 @@ fn a_kernel_or_function_of_two_sources_is_an_error_that_names_both() {
 }
 
 #[test]
-fn errors_of_all_sources_appear_in_their_order_and_nothing_is_written() {
+fn errors_keep_the_order_of_sources() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["a", "b"] {
         let text = format!("int {name}() {{ return unknown_{name}; }}\n");
@@ -380,7 +381,7 @@ fn intel_gpus_are_compiled_for_by_ocloc() {
 }
 
 #[test]
-fn steps_are_shown_by_two_options_and_done_by_one() {
+fn steps_are_shown_and_optionally_run() {
     let folder = sources();
     let folder = folder.path();
     let before = contents(folder);
@@ -431,7 +432,7 @@ fn arguments_come_from_response_files_as_well() {
 }
 
 #[test]
-fn linkers_options_are_warned_of_and_have_no_effect() {
+fn linker_options_get_a_warning_without_effect() {
     let folder = sources();
     let folder = folder.path();
     run(folder, "-fsyclbin two.cpp -o plain.syclbin").unwrap();
@@ -456,7 +457,7 @@ fn linkers_options_are_warned_of_and_have_no_effect() {
 }
 
 #[test]
-fn what_is_not_right_is_named_and_no_file_changes() {
+fn mistakes_are_named_and_files_stay_unchanged() {
     let folder = sources();
     let folder = folder.path();
     run(folder, "-fsyclbin=object two.cpp -o object.syclbin").unwrap();

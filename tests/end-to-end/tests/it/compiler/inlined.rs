@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code for NVIDIA's GPUs does the same with its calls inlined as with the calls: kernels that are compiled
 //! both ways, run by the simulated driver, come to the same, which is what Rust comes to where it can.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
@@ -113,7 +114,7 @@ fn numbers() -> Vec<i32> {
 }
 
 #[test]
-fn kernels_come_to_the_same_with_and_without_calls() {
+fn kernels_compute_the_same_with_inlined_calls() {
     let Some([inlined, called]) = both() else {
         return;
     };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device functions across files: compiled each by itself, and linked when a program loads them.
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
 
@@ -131,7 +132,7 @@ SYCL_EXTERNAL __attribute__((noinline)) inline int scaled(int x) { return 3 * x 
 "#;
 
 #[test]
-fn an_inline_function_may_be_in_each_of_the_modules_that_are_linked() {
+fn linked_modules_may_share_inline_functions() {
     let Some(queue) = queue() else { return };
     let user = |name: &str| {
         compile(&format!(
@@ -171,7 +172,7 @@ fn an_inline_function_may_be_in_each_of_the_modules_that_are_linked() {
 }
 
 #[test]
-fn a_function_that_two_needed_modules_define_is_refused() {
+fn function_of_two_needed_modules_is_refused() {
     let Some(queue) = queue() else { return };
     let [kernel, scaled, other] = [KERNEL_AND_STEP, SCALED, OTHER_STEP].map(compile);
     // `scaled` finds the `step` that came along with the kernel.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `syclbin-clang` and build scripts do while the tests run. These tests need the toolchain and the
 //! sources.
 

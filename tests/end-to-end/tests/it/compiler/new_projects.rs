@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `cargo syclbin new` and `cargo syclbin init` create is built, and runs on the CPU.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code for NVIDIA's GPUs from source to files, as far as that goes without a GPU: PTX that `ptxas` takes,
 //! native code, and what the compiler library needs help with.
 
@@ -78,7 +79,7 @@ fn ptx<'m>(module: &'m AbstractModule<'_>) -> &'m str {
 }
 
 #[test]
-fn each_module_has_spirv_ptx_and_code_of_ptxas_for_two_gpus() {
+fn modules_have_spirv_ptx_and_native_images() {
     if component().is_none() {
         return;
     }
@@ -97,7 +98,7 @@ fn each_module_has_spirv_ptx_and_code_of_ptxas_for_two_gpus() {
 }
 
 #[test]
-fn a_module_that_wants_a_function_of_another_has_ptx_that_can_be_linked() {
+fn ptx_of_importing_module_can_be_linked() {
     let Some(component) = component() else { return };
     let bytes = built(IMPORTING);
     let file = syclbin::read::parse(&bytes).unwrap();
@@ -121,7 +122,7 @@ fn a_module_that_wants_a_function_of_another_has_ptx_that_can_be_linked() {
 }
 
 #[test]
-fn kernels_take_the_same_by_ptx_and_by_spirv() {
+fn ptx_and_spirv_kernels_have_equal_signatures() {
     if component().is_none() {
         return;
     }
@@ -183,7 +184,7 @@ fn well(arguments: &[&str], folder: &Path) -> Syclbin<'static> {
 
 /// Once this fails, `device_library.rs` of `syclbin-clang` can go.
 #[test]
-fn the_library_still_asks_the_file_system_for_its_device_library() {
+fn library_still_searches_for_device_library() {
     if component().is_none() {
         return;
     }
@@ -200,7 +201,7 @@ fn the_library_still_asks_the_file_system_for_its_device_library() {
 
 /// Once this fails, clang may be told the true GPU.
 #[test]
-fn the_library_still_crashes_on_a_struct_where_clang_knows_the_gpu() {
+fn library_still_crashes_with_known_gpu() {
     if component().is_none() {
         return;
     }
@@ -213,7 +214,7 @@ fn the_library_still_crashes_on_a_struct_where_clang_knows_the_gpu() {
 }
 
 #[test]
-fn the_gpu_that_is_hidden_from_clang_is_the_one_that_code_is_made_for() {
+fn hidden_gpu_determines_the_code() {
     if component().is_none() {
         return;
     }
@@ -234,7 +235,7 @@ fn the_gpu_that_is_hidden_from_clang_is_the_one_that_code_is_made_for() {
 }
 
 #[test]
-fn structs_by_value_compile_for_every_gpu_and_ptxas_takes_them() {
+fn structs_by_value_compile_for_every_gpu() {
     let Some(component) = component() else { return };
     let folder = folder(STRUCT);
     let gpus = "75 80 86 87 88 89 90 90a 100 100a 100f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f";
@@ -255,7 +256,7 @@ fn structs_by_value_compile_for_every_gpu_and_ptxas_takes_them() {
 }
 
 #[test]
-fn parameters_of_every_kind_compile_with_and_without_optimization() {
+fn all_parameter_kinds_compile() {
     if component().is_none() {
         return;
     }
@@ -292,7 +293,7 @@ KERNEL k(Four four, sycl::half h, sycl::float4 v, sycl::vec<int, 3> w, sycl::id<
 }
 
 #[test]
-fn sources_see_the_gpu_that_is_named_and_may_call_its_functions() {
+fn sources_may_use_the_named_gpu() {
     if component().is_none() {
         return;
     }
@@ -329,7 +330,7 @@ KERNEL k(__bf16 *x) {
 }
 
 #[test]
-fn what_both_compiles_say_of_a_source_is_said_once() {
+fn warning_of_both_compiles_is_shown_once() {
     if component().is_none() {
         return;
     }
@@ -360,7 +361,7 @@ fn what_both_compiles_say_of_a_source_is_said_once() {
 }
 
 #[test]
-fn headers_that_only_one_compile_reads_are_in_the_depfile() {
+fn depfile_has_headers_of_either_compile() {
     if component().is_none() {
         return;
     }
@@ -387,7 +388,7 @@ fn headers_that_only_one_compile_reads_are_in_the_depfile() {
 }
 
 #[test]
-fn objects_keep_their_ptx_and_get_native_code_when_they_are_linked() {
+fn linking_adds_native_code_to_objects() {
     if component().is_none() {
         return;
     }
@@ -428,7 +429,7 @@ fn objects_keep_their_ptx_and_get_native_code_when_they_are_linked() {
 }
 
 #[test]
-fn kernels_of_inputs_that_brought_no_ptx_are_named() {
+fn kernels_without_ptx_are_named() {
     if component().is_none() {
         return;
     }
@@ -471,7 +472,7 @@ KERNEL k(int *x) { sycl::ext::oneapi::experimental::printf(\"%d\\n\", *x); }
 }
 
 #[test]
-fn a_crash_on_the_way_to_ptx_names_source_and_target() {
+fn ptx_crash_names_source_and_target() {
     if component().is_none() {
         return;
     }
@@ -521,7 +522,7 @@ fn the_steps_are_shown_and_not_done() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_not_installed_is_named_with_the_command_that_installs_it() {
+fn missing_component_is_named_with_install_command() {
     let folder = folder(STRUCT);
     // Beside an installation without the component.
     let program = folder.path().join("syclbin-clang");

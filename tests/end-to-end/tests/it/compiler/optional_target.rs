@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Targets that a source may do without: `--optional-target`, by which builds compile to PTX by default.
 
 use std::path::Path;

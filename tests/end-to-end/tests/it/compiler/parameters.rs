@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels with parameters that no file of `tests/files/` has, compiled, loaded and launched.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
@@ -38,7 +39,7 @@ fn load_optimized(option: &str) -> Result<(Queue, Module)> {
 }
 
 #[test]
-fn accessors_of_two_and_three_dimensions_are_in_sycls_order() -> Result<()> {
+fn accessors_follow_sycl_dimension_order() -> Result<()> {
     let (queue, module) = load()?;
     let numbers: Vec<i32> = (0..6 * 16).collect();
     let input = queue.upload(&numbers)?;
@@ -66,7 +67,7 @@ fn accessors_of_two_and_three_dimensions_are_in_sycls_order() -> Result<()> {
 }
 
 #[test]
-fn a_local_accessor_of_two_dimensions_is_in_sycls_order() -> Result<()> {
+fn local_accessor_follows_sycl_dimension_order() -> Result<()> {
     let (queue, module) = load()?;
     let mut out = queue.zeroed::<i32>(32)?;
     let args = [Arg::local_accessor::<i32>([4, 8]), Arg::write(&mut out)];
@@ -78,7 +79,7 @@ fn a_local_accessor_of_two_dimensions_is_in_sycls_order() -> Result<()> {
 }
 
 #[test]
-fn a_half_and_a_vector_of_three_go_by_value() -> Result<()> {
+fn half_and_vector_are_passed_by_value() -> Result<()> {
     let (queue, module) = load()?;
     let mut out = queue.zeroed::<f32>(4)?;
     let args = [
@@ -158,7 +159,7 @@ fn a_sampler_is_passed_between_other_arguments() -> Result<()> {
 }
 
 #[test]
-fn a_kernel_handler_is_passed_to_free_functions_and_to_lambdas() -> Result<()> {
+fn kernel_handler_reaches_functions_and_lambdas() -> Result<()> {
     // Without optimization a lambda has an argument for it; with it, the compiler removes that.
     for option in ["-O0", "-O2"] {
         let (queue, module) = load_optimized(option)?;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Projects that make and CMake build with `syclbin-clang`: `examples/other-builds`, whose program runs
 //! the kernels.
 
@@ -115,7 +116,7 @@ fn follows_changes(folder: &Path, build: &dyn Fn()) {
 }
 
 #[test]
-fn make_builds_what_a_program_runs_and_follows_changes() {
+fn make_builds_and_follows_changes() {
     if !is_there("make") {
         return;
     }
@@ -126,7 +127,7 @@ fn make_builds_what_a_program_runs_and_follows_changes() {
 }
 
 #[test]
-fn cmake_builds_what_a_program_runs_and_follows_changes() {
+fn cmake_builds_and_follows_changes() {
     if !is_there("cmake") {
         return;
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The crates as they would be published. `user_crate` builds the README's program from the same archives.
 
 use std::path::Path;

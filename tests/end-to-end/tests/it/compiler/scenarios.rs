@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Scenarios of the reference runtime in which a compiler runs beside the program; the others, and a table
 //! of all, are in `device::scenarios`.
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
@@ -41,7 +42,7 @@ SYCLBIN_KERNEL(1) void compiled_now(int *out, int n) {
 "#;
 
 #[test]
-fn a_kernel_that_is_compiled_at_run_time_uses_an_embedded_file() {
+fn run_time_kernel_links_with_embedded_file() {
     let Some(queue) = queue() else { return };
     for (state, embedded) in [
         ("input", exporting_input::SYCLBIN),
@@ -65,7 +66,7 @@ SYCLBIN_KERNEL(1) void compiled_now(int *out, int n) {
 "#;
 
 #[test]
-fn kernels_are_found_on_both_sides_of_a_link() {
+fn linked_module_has_only_its_own_kernels() {
     let Some(queue) = queue() else { return };
     for (state, embedded) in [
         ("input", importing_input::SYCLBIN),
@@ -86,7 +87,7 @@ fn kernels_are_found_on_both_sides_of_a_link() {
 }
 
 #[test]
-fn native_code_of_what_is_still_to_be_linked_is_refused_when_it_is_made() {
+fn native_code_with_open_imports_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios/importing.cpp");
     let line = ["-fsyclbin=object", "-fsycl-targets=spir64_x86_64", source];
@@ -101,7 +102,7 @@ fn native_code_of_what_is_still_to_be_linked_is_refused_when_it_is_made() {
 }
 
 #[test]
-fn a_call_through_a_function_pointer_is_refused_by_the_compiler() {
+fn call_through_function_pointer_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let source = "#include <syclbin/kernel.hpp>\n\
         extern \"C\" SYCLBIN_PROPERTY(single_task_kernel)\n\

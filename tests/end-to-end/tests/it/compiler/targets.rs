@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native code in objects, and what becomes of it when `syclbin-clang` links them.
 
 use std::path::Path;
@@ -58,7 +59,7 @@ fn names(path: &Path) -> Vec<Vec<String>> {
 
 #[cfg(unix)]
 #[test]
-fn an_executable_has_gpu_code_that_is_linked_or_none() {
+fn executable_has_linked_gpu_code_or_none() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -97,7 +98,7 @@ fn an_executable_has_gpu_code_that_is_linked_or_none() {
 }
 
 #[test]
-fn a_processor_that_is_asked_for_replaces_that_of_an_object() {
+fn requested_processor_replaces_the_objects_processor() {
     if common::queue().is_none() {
         return; // the CPU device compiles for itself
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Crates outside of this workspace: the README's program, and a program that also uses `cudarc`.
 
 use std::path::{Path, PathBuf};
@@ -153,7 +154,7 @@ fn text(output: &Output) -> (bool, String) {
 
 /// One test, because the first build takes most of the time.
 #[test]
-fn the_readme_builds_runs_and_is_rebuilt_when_and_only_when_it_must() {
+fn readme_builds_runs_and_rebuilds_when_needed() {
     let user = UserCrate::of_the_readme();
     let (built, log) = user.build();
     assert!(built, "{log}");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Alignment: a safe launch gets no address that C++ says is none of the type.
 
 use syclbin_rt::{Aspect, DeviceArray, ErrorKind, LaunchProblem, Queue};

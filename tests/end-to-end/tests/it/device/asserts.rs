@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Asserts in kernels: what passes computes, and what fails ends the process, so that a child has to.
 #![allow(unsafe_code)] // a launch is unsafe
 
@@ -9,7 +10,7 @@ syclbin_rt::include_syclbin! { mod asserting = "asserting"; }
 
 /// Set in the child that fails.
 const CHILD: &str = "SYCLBIN_ASSERT_FAILS";
-const TEST: &str = "an_assert_that_fails_says_where_and_ends_the_process";
+const TEST: &str = "failing_assert_names_place_and_ends_process";
 
 #[test]
 fn an_assert_that_holds_is_not_noticed() {
@@ -32,7 +33,7 @@ fn says_so(queue: &syclbin_rt::Queue, error: &syclbin_rt::Error) -> bool {
 }
 
 #[test]
-fn an_assert_that_fails_says_where_and_ends_the_process() {
+fn failing_assert_names_place_and_ends_process() {
     let Some(queue) = spirv_queue() else { return };
     if !queue.device().has_extension("cl_intel_devicelib_assert") {
         common::say_skipped(&format!("{} has no asserts", queue.device()));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants from source to result: kernels compute with the defaults of C++, and with
 //! what Rust sets instead.
 #![allow(unsafe_code)] // a launch is unsafe
@@ -47,7 +48,7 @@ fn blur(queue: &Queue, kernels: &constants::Module) -> Vec<f32> {
 }
 
 #[test]
-fn constants_that_nobody_sets_have_the_defaults_of_cpp() {
+fn unset_constants_have_the_cpp_defaults() {
     let Some(queue) = queue() else { return };
     let kernels = constants::Module::load(&queue).unwrap();
     let expected = blurred(&input(), OFFSET, GAIN, STENCIL);
@@ -55,7 +56,7 @@ fn constants_that_nobody_sets_have_the_defaults_of_cpp() {
 }
 
 #[test]
-fn each_constant_is_set_by_its_name_and_alone() {
+fn each_constant_is_set_alone_by_name() {
     let Some(queue) = queue() else { return };
     let builder = || constants::Module::builder(&queue);
     let run = |kernels: constants::Builder<'_>| blur(&queue, &kernels.load().unwrap());
@@ -177,7 +178,7 @@ fn constants_are_told_apart_wherever_cpp_declares_them() {
 }
 
 #[test]
-fn vectors_arrays_and_structs_are_set_part_by_part() {
+fn composite_constants_are_set_by_part() {
     let Some(queue) = spirv_queue() else { return };
     let kernels = specialized::Module::load(&queue).unwrap();
     let [a, b, x] = [b'a', b'b', b'x'].map(f64::from);
@@ -250,7 +251,7 @@ fn vectors_arrays_and_structs_are_set_part_by_part() {
 }
 
 #[test]
-fn a_constant_that_two_kernels_read_is_set_in_both() {
+fn shared_constant_is_set_in_both_kernels() {
     let Some(queue) = spirv_queue() else { return };
     let kernels = specialized::Module::builder(&queue)
         .big(100)

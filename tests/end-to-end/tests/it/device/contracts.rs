@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contracts: launches that keep them run without `unsafe`, those that break them are errors.
 #![forbid(unsafe_code)]
 
@@ -22,7 +23,7 @@ fn ones(queue: &Queue, count: usize) -> Buffer<f32> {
 }
 
 #[test]
-fn a_launch_that_keeps_its_contract_runs_and_one_that_breaks_it_names_both_sides() {
+fn broken_contract_names_both_sides() {
     let Some(queue) = queue() else { return };
     let kernels = vector_ops::Module::load(&queue).unwrap();
     let (x, mut y) = (ones(&queue, 10), ones(&queue, 16));
@@ -42,7 +43,7 @@ fn a_launch_that_keeps_its_contract_runs_and_one_that_breaks_it_names_both_sides
 }
 
 #[test]
-fn a_condition_may_ask_for_the_range_and_for_a_value() {
+fn condition_may_use_range_and_values() {
     let Some(queue) = queue() else { return };
     let kernels = vector_ops::Module::load(&queue).unwrap();
     let mut data = queue.upload(&[1, 2, 3]).unwrap();
@@ -60,7 +61,7 @@ fn a_condition_may_ask_for_the_range_and_for_a_value() {
 }
 
 #[test]
-fn arithmetic_is_that_of_integers_and_dimensions_are_those_of_the_conditions() {
+fn conditions_use_integer_arithmetic_and_sycl_dimensions() {
     let Some(queue) = queue() else { return };
     let kernels = vector_ops::Module::load(&queue).unwrap();
     let mut out = ones(&queue, 5);
@@ -118,7 +119,7 @@ mod unsure {
 }
 
 #[test]
-fn a_number_whose_sign_is_not_known_must_not_be_negative() {
+fn numbers_of_unknown_sign_are_not_negative() {
     let Some(queue) = spirv_queue() else { return };
     let kernels = unsure::vector_ops::Module::load(&queue).unwrap();
     let (x, mut y) = (ones(&queue, 4), ones(&queue, 4));

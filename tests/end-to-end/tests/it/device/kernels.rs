@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels that this crate's build script compiled, on the device.
 #![allow(unsafe_code)] // a launch is unsafe
 
@@ -8,7 +9,7 @@ use syclbin_rt::{LocalMemory, NdRange};
 use crate::common::queue;
 
 #[test]
-fn saxpy_over_a_million_elements_is_what_rust_computes() {
+fn saxpy_over_a_million_elements_matches_rust() {
     let Some(queue) = queue() else { return };
     let kernels = vector_ops::Module::load(&queue).unwrap();
     let x: Vec<f32> = (0..1_000_000).map(|i| (i % 1000) as f32).collect();
@@ -36,7 +37,7 @@ fn a_kernel_in_a_namespace_runs() {
 }
 
 #[test]
-fn each_instance_of_a_template_has_its_own_types() {
+fn template_instances_have_their_own_types() {
     let Some(queue) = queue() else { return };
     let kernels = vector_ops::Module::load(&queue).unwrap();
     let mut ints = queue.upload(&[1i32, -2, 3]).unwrap();
@@ -51,14 +52,14 @@ fn each_instance_of_a_template_has_its_own_types() {
 }
 
 #[test]
-fn the_embedded_file_is_aligned_and_records_the_declarations() {
+fn embedded_file_is_aligned_with_recorded_declarations() {
     assert_eq!(vector_ops::SYCLBIN.as_ptr().align_offset(8), 0);
     let text = String::from_utf8_lossy(vector_ops::SYCLBIN);
     assert!(text.contains("[SYCLBIN-RS/kernel declarations]"));
 }
 
 #[test]
-fn work_group_memory_of_a_fixed_size_is_no_argument_of_the_stub() {
+fn fixed_local_memory_is_not_a_parameter() {
     let Some(queue) = queue() else { return };
     let kernels = work_group::Module::load(&queue).unwrap();
     let ones: Vec<i32> = (0..256).collect();
@@ -71,7 +72,7 @@ fn work_group_memory_of_a_fixed_size_is_no_argument_of_the_stub() {
 }
 
 #[test]
-fn functors_take_accessors_and_what_the_compiler_removed_is_passed_over() {
+fn functors_take_accessors_and_skip_removed_arguments() {
     let Some(queue) = queue() else { return };
     let kernels = functor::Module::load(&queue).unwrap();
     let mut data = queue.upload(&[1i32, 2, 3, 4]).unwrap();
@@ -113,7 +114,7 @@ fn numbers_of_every_kind_arrive() {
 }
 
 #[test]
-fn buffers_of_half_of_vectors_and_of_anything_are_what_the_kernel_sees() {
+fn half_vector_and_void_buffers_arrive() {
     let Some(queue) = queue() else { return };
     let kernels = numbers::Module::load(&queue).unwrap();
     let input = [0.25, -3.0, 1024.0].map(f16::from_f32);
@@ -143,7 +144,7 @@ fn buffers_of_half_of_vectors_and_of_anything_are_what_the_kernel_sees() {
 }
 
 #[test]
-fn work_group_memory_of_a_size_given_at_launch_is_an_argument() {
+fn launch_sized_local_memory_is_an_argument() {
     let Some(queue) = queue() else { return };
     let kernels = numbers::Module::load(&queue).unwrap();
     let mut out = queue.zeroed::<i32>(8).unwrap();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels that the build script compiled, and what their files say of them.
 //!
 //! All that these tests need is in this program, so it can be copied to another machine and run there

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels of rest.cpp by their stubs: samplers, kernel handlers, ids and ranges by value, parameters
 //! that the compiler removed, overloads, instances of templates, functors and lambdas.
 #![allow(unsafe_code)] // a launch is unsafe
@@ -22,7 +23,7 @@ macro_rules! load {
 }
 
 #[test]
-fn a_sampler_is_passed_where_the_device_has_them() {
+fn sampler_is_passed_where_supported() {
     load!(queue, kernels);
     let sampler = match Sampler::new(&queue, Addressing::Clamp, Filtering::Nearest, false) {
         Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
@@ -39,7 +40,7 @@ fn a_sampler_is_passed_where_the_device_has_them() {
 }
 
 #[test]
-fn a_kernel_handler_is_no_parameter_of_the_stub() {
+fn kernel_handler_is_not_a_stub_parameter() {
     load!(queue, kernels);
     let mut out = queue.zeroed::<i32>(2).unwrap();
     // SAFETY: two work-items, two elements.
@@ -58,7 +59,7 @@ fn ids_ranges_and_marrays_are_arrays() {
 }
 
 #[test]
-fn parameters_that_the_compiler_removed_are_taken_and_not_passed() {
+fn removed_parameters_are_accepted_but_not_passed() {
     load!(queue, kernels);
     let never = queue.zeroed::<f32>(1).unwrap();
     let mut out = queue.zeroed::<i32>(3).unwrap();
@@ -69,7 +70,7 @@ fn parameters_that_the_compiler_removed_are_taken_and_not_passed() {
 }
 
 #[test]
-fn dynamic_work_group_memory_has_the_size_of_the_launch() {
+fn dynamic_local_memory_has_the_launch_size() {
     load!(queue, kernels);
     let mut out = queue.zeroed::<i32>(8).unwrap();
     let launch = kernels.dynamic(LocalMemory::of(4), &mut out);
@@ -103,7 +104,7 @@ fn overloads_and_instances_have_names_of_their_own() {
 }
 
 #[test]
-fn functors_and_lambdas_take_what_they_hold_and_one_without_name_gets_one() {
+fn functors_and_lambdas_take_their_captures() {
     load!(queue, kernels);
     let mut out = queue.zeroed::<i32>(2).unwrap();
     // SAFETY: two work-items, two elements.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The hidden argument of kernels that call `get_work_group_scratch_memory`: one of the stub.
 #![allow(unsafe_code)] // a launch is unsafe
 
@@ -10,7 +11,7 @@ use crate::common::queue;
 syclbin_rt::include_syclbin! { mod scratch = "scratch"; }
 
 #[test]
-fn scratch_memory_is_the_last_argument_of_the_stub_and_has_the_bytes_of_the_launch() {
+fn scratch_memory_is_last_with_requested_size() {
     let Some(queue) = queue() else { return };
     let kernels = scratch::Module::load(&queue).unwrap();
     let mut out = queue.zeroed::<i32>(8).unwrap();
@@ -24,7 +25,7 @@ fn scratch_memory_is_the_last_argument_of_the_stub_and_has_the_bytes_of_the_laun
 }
 
 #[test]
-fn more_scratch_memory_than_there_is_never_reaches_the_driver() {
+fn excessive_scratch_memory_never_reaches_the_driver() {
     let Some(queue) = queue() else { return };
     let kernels = scratch::Module::load(&queue).unwrap();
     let mut out = queue.zeroed::<i32>(8).unwrap();
@@ -35,7 +36,7 @@ fn more_scratch_memory_than_there_is_never_reaches_the_driver() {
 }
 
 #[test]
-fn a_file_that_records_the_hidden_argument_wrongly_is_told() {
+fn wrongly_recorded_hidden_argument_is_reported() {
     let mut file = syclbin::read::parse(scratch::SYCLBIN).unwrap();
     let found = kernels(&file).unwrap();
     let parameters = found.kernels[0].parameters.as_ref().unwrap();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Signatures of real kernels, one of each kind of parameter, held against the C++ source.
 
 use syclbin::property::set;
@@ -154,7 +155,7 @@ fn structs_have_the_offsets_of_the_source() {
 }
 
 #[test]
-fn the_code_alone_has_the_same_sizes_and_alignments() {
+fn unrecorded_code_has_equal_sizes_and_alignments() {
     let (recorded, code) = (read(KINDS), unrecorded(KINDS));
     for name in ["Particle", "Deep", "Derived"] {
         let size = |file: &Signatures| {
@@ -192,7 +193,7 @@ fn the_code_alone_has_the_same_sizes_and_alignments() {
 }
 
 #[test]
-fn work_group_memory_has_its_size_or_is_given_one_at_launch() {
+fn local_memory_size_is_fixed_or_open() {
     let file = read(KINDS);
     let sizes = |file: &Signatures, kernel: &str| -> Vec<String> {
         let found = parameters(file, kernel);
@@ -310,7 +311,7 @@ fn device_globals_have_the_types_of_the_source() {
 }
 
 #[test]
-fn without_a_record_device_globals_have_the_sizes_of_their_code() {
+fn unrecorded_device_globals_have_sizes_from_code() {
     let file = unrecorded(VARIABLES);
     assert_eq!(
         globals(&file),

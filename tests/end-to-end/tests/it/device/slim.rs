@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The headers `<syclbin/...>`, from source to result: kernels that use each feature they promise, and
 //! none of `<sycl/sycl.hpp>`.
 #![allow(unsafe_code)] // a launch is unsafe
@@ -15,7 +16,7 @@ fn kernels() -> Option<(Queue, slim::Module)> {
 }
 
 #[test]
-fn work_items_know_where_they_are_in_one_two_and_three_dimensions() {
+fn work_items_know_ids_in_all_dimensions() {
     let Some((queue, kernels)) = kernels() else {
         return;
     };

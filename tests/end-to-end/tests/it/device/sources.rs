@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several sources in one file, compiled by the real compiler.
 #![allow(unsafe_code)] // launching a kernel is unsafe
 
@@ -30,7 +31,7 @@ const LINKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/linked.s
 const SEVERAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/several.syclbin"));
 
 #[test]
-fn a_function_of_another_source_stays_linkable_and_the_file_says_that_it_is_to_be_linked() {
+fn dependent_sources_make_an_object_to_link() {
     let file = syclbin::read::parse(LINKED).unwrap();
     assert_eq!(file.state(), Some(State::Object));
     let of = |set: &str| -> Vec<&str> {
@@ -48,7 +49,7 @@ fn a_function_of_another_source_stays_linkable_and_the_file_says_that_it_is_to_b
 }
 
 #[test]
-fn sources_that_need_nothing_of_each_other_make_a_file_to_execute() {
+fn independent_sources_make_an_executable() {
     let file = syclbin::read::parse(SEVERAL).unwrap();
     assert_eq!(file.state(), Some(State::Executable));
     let Some(queue) = spirv_queue() else { return };
@@ -61,7 +62,7 @@ fn sources_that_need_nothing_of_each_other_make_a_file_to_execute() {
 }
 
 #[test]
-fn a_kernel_that_calls_a_function_of_another_source_runs() {
+fn kernel_calls_a_function_of_another_source() {
     let Some(queue) = queue() else { return };
     let kernels = linked::Module::load(&queue).unwrap();
     let x: Vec<f32> = (0u8..64).map(f32::from).collect();
@@ -76,7 +77,7 @@ fn a_kernel_that_calls_a_function_of_another_source_runs() {
 }
 
 #[test]
-fn a_kernel_that_calls_a_function_of_another_file_runs_when_it_is_linked() {
+fn kernel_calls_a_function_of_linked_file() {
     let Some(queue) = queue() else { return };
     let x = queue.upload(&[3.0f32; 8]).unwrap();
     let mut y = queue.upload(&[0.0f32; 8]).unwrap();
@@ -94,7 +95,7 @@ fn a_kernel_that_calls_a_function_of_another_file_runs_when_it_is_linked() {
 }
 
 #[test]
-fn a_build_for_two_targets_has_native_code_with_the_types_of_the_source() {
+fn build_for_two_targets_has_native_code() {
     let file = syclbin::read::parse(native::SYCLBIN).unwrap();
     let images = file.modules.iter().map(|module| &module.images);
     let kinds: Vec<Vec<bool>> = images

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels of structs.cpp by their stubs: structs of every kind by value, by pointer and with
 //! pointers inside, accessors of more dimensions, required work-groups, device globals.
 #![allow(unsafe_code)] // a launch is unsafe
@@ -53,7 +54,7 @@ fn every_member_of_a_struct_by_value_arrives() {
 }
 
 #[test]
-fn structs_by_pointer_are_read_and_written_member_by_member() {
+fn structs_by_pointer_are_read_and_written() {
     load!(queue, kernels);
     let mut second = deep();
     second.mode = 0;
@@ -85,7 +86,7 @@ fn structs_by_pointer_are_read_and_written_member_by_member() {
 }
 
 #[test]
-fn pointers_inside_of_structs_reach_their_arrays_by_value_and_by_pointer() {
+fn pointers_inside_structs_reach_their_arrays() {
     load!(queue, kernels);
     let (Ok(a), Ok(b)) = (
         DeviceArray::<f32>::zeroed(&queue, 8),
@@ -114,7 +115,7 @@ fn pointers_inside_of_structs_reach_their_arrays_by_value_and_by_pointer() {
 }
 
 #[test]
-fn a_packed_struct_has_no_padding_on_either_side() {
+fn packed_struct_has_no_padding() {
     load!(queue, kernels);
     assert_eq!((size_of::<Packed>(), align_of::<Packed>()), (7, 1));
     let by = Packed {
@@ -133,7 +134,7 @@ fn a_packed_struct_has_no_padding_on_either_side() {
 }
 
 #[test]
-fn a_struct_that_is_aligned_more_than_its_members_has_the_size_of_that() {
+fn overaligned_struct_has_a_padded_size() {
     load!(queue, kernels);
     assert_eq!(size_of::<Aligned>(), 16);
     let by = Aligned {
@@ -159,7 +160,7 @@ fn an_empty_struct_is_one_byte() {
 }
 
 #[test]
-fn members_with_names_that_rust_reserves_are_raw_or_end_in_an_underscore() {
+fn members_with_reserved_names_are_renamed() {
     load!(queue, kernels);
     let by = Keywords {
         r#type: 1,
@@ -242,7 +243,7 @@ fn an_enumeration_with_a_scope_is_its_number() {
 }
 
 #[test]
-fn an_instance_of_a_template_in_a_namespace_is_a_struct() {
+fn template_instance_is_a_struct() {
     load!(queue, kernels);
     let pair = ns::Pair_int_2 { a: [1, 2], b: 3 };
     let mut to = queue.upload(&[pair]).unwrap();
@@ -253,7 +254,7 @@ fn an_instance_of_a_template_in_a_namespace_is_a_struct() {
 }
 
 #[test]
-fn work_group_memory_of_structs_has_as_many_as_the_launch_says() {
+fn local_memory_holds_requested_structs() {
     load!(queue, kernels);
     let mut out = queue.zeroed::<i32>(8).unwrap();
     let launch = kernels.shared_structs(LocalMemory::of(4), &mut out);
@@ -314,7 +315,7 @@ fn structs_that_may_overlap_are_copied() {
 }
 
 #[test]
-fn required_work_groups_of_each_dimension_are_constants_and_used() {
+fn required_work_groups_are_constants_and_used() {
     load!(queue, kernels);
     assert_eq!(structs::Module::GROUPS_OF_1_LOCAL_SIZE, [16]);
     assert_eq!(structs::Module::GROUPS_OF_2_LOCAL_SIZE, [2, 8]);
@@ -349,7 +350,7 @@ fn required_work_groups_of_each_dimension_are_constants_and_used() {
 }
 
 #[test]
-fn device_globals_of_arrays_numbers_and_structs_are_read_and_written() {
+fn device_globals_of_all_types_are_accessible() {
     load!(queue, kernels);
     let (table, bias) = (kernels.table().unwrap(), kernels.bias().unwrap());
     let shift = kernels.ns.shift().unwrap();
@@ -389,7 +390,7 @@ fn arrays_of_structs_are_members_of_a_functor() {
 }
 
 #[test]
-fn accessors_of_two_and_three_dimensions_take_a_buffer_and_its_shape() {
+fn accessors_take_a_buffer_and_its_shape() {
     load!(queue, kernels);
     let cells: Vec<_> = (0..4 * 8).map(|s| inner(s * 3, [0; 3])).collect();
     let input = queue.upload(&cells).unwrap();
@@ -410,7 +411,7 @@ fn accessors_of_two_and_three_dimensions_take_a_buffer_and_its_shape() {
 }
 
 #[test]
-fn a_local_accessor_of_two_dimensions_takes_its_shape() {
+fn local_accessor_takes_its_shape() {
     load!(queue, kernels);
     let mut out = queue.zeroed::<i32>(4 * 8).unwrap();
     let range = NdRange::new([4, 8]).local([4, 8]);

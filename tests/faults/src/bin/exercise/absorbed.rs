@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Failures that are no errors, each with its reason.
 
 /// Why a program need not hear of a failure of `call` in a step.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The ledger: what each step of a program did when a call in it failed, and what was wrong with it.
 
 use std::cell::RefCell;

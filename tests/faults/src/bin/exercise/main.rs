@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A program that does all that the runtime can, over the library that fails on request.
 //!
 //! It is started by `tests/`, which choose the library by the environment:

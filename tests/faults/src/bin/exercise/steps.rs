@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A program that does all that the runtime can, in steps that can each be done again.
 
 use std::future::IntoFuture as _;

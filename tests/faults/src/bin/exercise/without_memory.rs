@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! There is no memory on the device: each call that needs some fails, and goes on failing.
 
 use faults::Control;

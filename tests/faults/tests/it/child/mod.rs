@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Children: the program `exercise` over the library that fails, each with a limit of time.
 #![allow(clippy::panic, reason = "what is missing here fails the test")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The OpenCL functions that the sources of the runtime name.
 #![allow(clippy::panic, reason = "what is missing here fails the test")]
 

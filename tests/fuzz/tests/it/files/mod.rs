@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The test files: those of the reference runtime, and containers that LLVM's tools made.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The comparisons find what they are for.
 
 use random_kernels_run::{agree, same, values};

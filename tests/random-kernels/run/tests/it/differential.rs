@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each kernel computes what Rust does, bit for bit, on whichever device the test runs on.
 #![allow(unsafe_code, reason = "a launch is unsafe")]
 

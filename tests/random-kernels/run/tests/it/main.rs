@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls random kernels by their stubs. `cargo xtask signatures` runs this with other seeds.
 
 #![allow(clippy::panic, reason = "tests fail so")]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each kernel receives random values of its parameters' types, and sends back every byte.
 #![allow(unsafe_code, reason = "a launch is unsafe")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The driver as a program has it: a context, and errors as results.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Two constants, each of which could be taken for the other.
 
 use crate::common::spirv_queue;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals: read and written from both sides, and each module has its own.
 
 use syclbin_rt::{ErrorKind, Module, Queue};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linking: a kernel of one file, and a function of another.
 
 use syclbin_rt::Module;
@@ -36,7 +37,7 @@ macro_rules! check {
 }
 
 #[test]
-fn a_function_is_found_in_a_file_of_each_kind() {
+fn function_is_found_in_every_file_kind() {
     let Some(queue) = spirv_queue() else { return };
     macro_rules! pairs {
         ($importing:ident: $($exporting:ident)*) => { $(
@@ -84,7 +85,7 @@ fn files_that_the_compiler_linked_run() {
 }
 
 #[test]
-fn native_objects_load_and_run_and_those_that_import_keep_their_spirv() {
+fn native_objects_load_and_imports_use_spirv() {
     let Some(queue) = spirv_queue() else { return };
     // SAFETY: a compiler made it.
     let module = unsafe { Module::load(&queue, super::load::basic_both::SYCLBIN) }.unwrap();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loading: one kernel from files of every state, and what a device must have for it.
 
 use syclbin::{ImageKind, IrType, State};
@@ -30,7 +31,7 @@ macro_rules! written {
 }
 
 #[test]
-fn a_kernel_runs_from_a_file_of_each_state_and_from_native_code() {
+fn kernel_runs_from_every_kind_of_file() {
     let Some(queue) = spirv_queue() else { return };
     for (file, written) in [
         ("input", written!(queue, basic_input, iota(2.25))),
@@ -46,7 +47,7 @@ fn a_kernel_runs_from_a_file_of_each_state_and_from_native_code() {
 }
 
 #[test]
-fn an_argument_that_is_never_read_is_given_all_the_same() {
+fn unread_argument_must_still_be_given() {
     let Some(queue) = spirv_queue() else { return };
     let expected: Vec<f32> = (0u16..1024).map(f32::from).collect();
     assert_eq!(written!(queue, basic_input, indices(9.5)), expected);
@@ -99,7 +100,7 @@ fn check_optional(queue: &Queue, file: &str, whole: Ten, halved: Ten, of_gpus: T
 }
 
 #[test]
-fn a_kernel_is_there_exactly_where_the_device_has_what_it_needs() {
+fn kernel_is_missing_without_its_aspects() {
     let Some(queue) = spirv_queue() else { return };
     macro_rules! check {
         ($file:ident) => {
@@ -117,7 +118,7 @@ fn a_kernel_is_there_exactly_where_the_device_has_what_it_needs() {
 }
 
 #[test]
-fn a_file_says_its_state_and_has_one_image_for_each_module() {
+fn file_has_its_state_and_one_image() {
     for (bytes, state, native) in [
         (basic_input::SYCLBIN, State::Input, false),
         (basic_object::SYCLBIN, State::Object, false),

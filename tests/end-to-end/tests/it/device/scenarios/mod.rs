@@ -1,22 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The scenarios that the format's reference runtime is tested with, on the CPU device and through
 //! stubs. Kernels and names are ours; what is shown is the same.
 //!
 //! | scenario of the reference | here |
 //! |---|---|
-//! | basic: input, object, executable, ahead of time | `load::a_kernel_runs_from_a_file_of_each_state_and_from_native_code` |
-//! | dae: an argument that the kernel never reads | `load::an_argument_that_is_never_read_is_given_all_the_same`; removed ones: `device::rest` |
+//! | basic: input, object, executable, ahead of time | `load::kernel_runs_from_every_kind_of_file` |
+//! | dae: an argument that the kernel never reads | `load::unread_argument_must_still_be_given`; removed ones: `device::rest` |
 //! | dg: device globals | `globals::*` |
-//! | optional kernel features | `load::a_kernel_is_there_exactly_where_the_device_has_what_it_needs` |
-//! | link: input and object, plain and with native code | `link::a_function_is_found_in_a_file_of_each_kind` |
+//! | optional kernel features | `load::kernel_is_missing_without_its_aspects` |
+//! | link: input and object, plain and with native code | `link::function_is_found_in_every_file_kind` |
 //! | link with mixed levels of optimization | `link::code_of_different_levels_of_optimization_is_linked` |
-//! | link with code that is compiled at run time | `compiler::scenarios::a_kernel_that_is_compiled_at_run_time_uses_an_embedded_file` |
-//! | the same in both directions | `compiler::scenarios::kernels_are_found_on_both_sides_of_a_link` |
+//! | link with code that is compiled at run time | `compiler::scenarios::run_time_kernel_links_with_embedded_file` |
+//! | the same in both directions | `compiler::scenarios::linked_module_has_only_its_own_kernels` |
 //! | link of files by the compiler | `link::files_that_the_compiler_linked_run`; with other options: `compiler::driver` |
 //! | content: round trip, of several targets, native code of compiled SPIR-V | `save::*` |
 //! | content: architecture, kernels without names, specialization constants | `save::*` |
 //! | collision of specialization constants | `constants::*` |
 //! | native objects without imports; native objects that import, loaded only | `link::*`, `load::*` |
-//! | what a dump says of a simple kernel | `load::a_file_says_its_state_and_has_one_image_for_each_module` |
+//! | what a dump says of a simple kernel | `load::file_has_its_state_and_one_image` |
 //! | indirect access | `compiler::parameters` and `device::structs`: pointers inside of structs |
 //! | exceptions: bytes, states, devices | `refused::*`; damaged files: `syclbin-rt/tests/it/module/loading.rs` |
 //! | errors of compiling and linking | `compiler::linking`, `compiler::clang`, `syclbin-rt/tests/it/module/link.rs` |
@@ -28,7 +29,7 @@
 //!   no form of a program without it. Such an object is refused by name (`compiler::scenarios`).
 //! - Sources that are compiled inside of the running program: `syclbin-clang`, a process, does it.
 //! - Function pointers (`function_pointer_case`, `link_sycl_inline`): see
-//!   `compiler::scenarios::a_call_through_a_function_pointer_is_refused_by_the_compiler`.
+//!   `compiler::scenarios::call_through_function_pointer_is_refused`.
 //! - Several devices in one bundle, and states as types: a module is loaded for one device, and made
 //!   executable whatever the state of its file.
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is refused, and in which words.
 
 use syclbin::Container;
@@ -14,7 +15,7 @@ fn load(queue: &Queue, bytes: &[u8]) -> syclbin_rt::Result<Module> {
 }
 
 #[test]
-fn bytes_that_are_no_file_of_this_format_are_refused_with_the_reason() {
+fn bytes_of_another_format_are_refused() {
     let Some(queue) = queue() else { return };
     let good = basic_object::SYCLBIN;
     let mut foreign = good.to_vec();
@@ -28,7 +29,7 @@ fn bytes_that_are_no_file_of_this_format_are_refused_with_the_reason() {
 }
 
 #[test]
-fn a_state_that_is_wrong_or_missing_is_told_and_stands_in_no_kernels_way() {
+fn wrong_state_does_not_prevent_loading() {
     let Some(queue) = spirv_queue() else { return };
     let mut file = syclbin::read::parse(basic_object::SYCLBIN).unwrap();
     for state in [Some(7), None] {
@@ -53,7 +54,7 @@ fn a_state_that_is_wrong_or_missing_is_told_and_stands_in_no_kernels_way() {
 }
 
 #[test]
-fn a_file_that_is_not_linked_names_what_it_lacks() {
+fn unlinked_file_error_names_the_missing_function() {
     let Some(queue) = spirv_queue() else { return };
     let text = load(&queue, importing_object::SYCLBIN)
         .unwrap_err()

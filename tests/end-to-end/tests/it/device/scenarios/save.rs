@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Saving: what was loaded becomes a file, and that is loaded and saved again.
 
 use syclbin::metadata::ModuleMetadata;
@@ -45,7 +46,7 @@ fn architectures(bytes: &[u8]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn a_saved_module_runs_when_it_is_loaded_and_when_it_is_saved_again() {
+fn saved_module_can_be_saved_again() {
     let Some(queue) = spirv_queue() else { return };
     let first = load(&queue, basic_executable::SYCLBIN)
         .to_syclbin()
@@ -61,14 +62,14 @@ fn a_saved_module_runs_when_it_is_loaded_and_when_it_is_saved_again() {
 }
 
 #[test]
-fn a_module_of_several_targets_is_saved_with_the_code_of_its_device() {
+fn multi_target_module_is_saved() {
     let Some(queue) = spirv_queue() else { return };
     let saved = load(&queue, basic_both::SYCLBIN).to_syclbin().unwrap();
     check_iota(&queue, &load(&queue, &saved));
 }
 
 #[test]
-fn spirv_that_the_driver_compiled_is_saved_as_native_code_alone() {
+fn driver_compiled_spirv_is_saved_as_native() {
     let Some(queue) = spirv_queue() else { return };
     let saved = load(&queue, basic_input::SYCLBIN).to_syclbin().unwrap();
     let images = architectures(&saved);
@@ -77,7 +78,7 @@ fn spirv_that_the_driver_compiled_is_saved_as_native_code_alone() {
 }
 
 #[test]
-fn the_architecture_of_saved_code_is_there_however_often_it_is_saved() {
+fn saved_architecture_survives_another_save() {
     let Some(queue) = spirv_queue() else { return };
     let first = load(&queue, lambda::SYCLBIN).to_syclbin().unwrap();
     let second = load(&queue, &first).to_syclbin().unwrap();
@@ -89,7 +90,7 @@ fn the_architecture_of_saved_code_is_there_however_often_it_is_saved() {
 }
 
 #[test]
-fn a_kernel_without_a_name_of_its_own_is_in_a_saved_module() {
+fn unnamed_kernel_is_in_a_saved_module() {
     let Some(queue) = spirv_queue() else { return };
     let module = load(&queue, lambda::SYCLBIN);
     let again = load(&queue, &module.to_syclbin().unwrap());
@@ -105,7 +106,7 @@ fn a_kernel_without_a_name_of_its_own_is_in_a_saved_module() {
 }
 
 #[test]
-fn values_of_specialization_constants_are_in_a_saved_module() {
+fn constant_values_are_in_a_saved_module() {
     let Some(queue) = spirv_queue() else { return };
     let embedded = read(constants::SYCLBIN);
     let metadata = ModuleMetadata::read(&embedded.modules[0].metadata).unwrap();
