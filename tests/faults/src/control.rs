@@ -155,7 +155,7 @@ pub struct Report {
 }
 
 impl Control {
-    /// The library at `path`, which a program that uses it has loaded or will load.
+    /// Opens the library at `path`, which a program that uses it has loaded or will load.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl Control {
         unsafe { (self.arm)(std::ptr::null()) };
     }
 
-    /// What happened.
+    /// Returns what happened.
     #[must_use]
     pub fn report(&self) -> Report {
         let mut text = vec![0; 1 << 16];

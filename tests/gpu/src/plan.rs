@@ -82,7 +82,7 @@ impl Plan {
 }
 
 impl Step {
-    /// A step without arguments.
+    /// Creates a step without arguments.
     #[must_use]
     pub fn new(name: &str, kind: Kind, program: &str, seconds: u64) -> Self {
         Self {

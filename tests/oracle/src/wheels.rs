@@ -107,7 +107,7 @@ impl Wheels<'_> {
     }
 }
 
-/// The sentence for a `file` that could not be read or written.
+/// Returns the sentence for a `file` that could not be read or written.
 pub fn at(file: &Path, error: &dyn std::fmt::Display) -> String {
     format!("{}: {error}", file.display())
 }
