@@ -163,7 +163,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     ///
     /// # Errors
     ///
-    /// When there is no kernel.
+    /// When the kernel is missing.
     pub(crate) fn call(&self) -> Result<Invocation<'_>> {
         Ok(Invocation {
             kernel: self.kernel.as_ref().map_err(Error::clone)?,

@@ -30,7 +30,7 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 /// How many calls were failed.
 static FIRED: AtomicU64 = AtomicU64::new(0);
 
-/// The plan; at first that of the environment.
+/// The plan; at first the environment's.
 fn plan() -> MutexGuard<'static, Option<Plan>> {
     static READ: OnceLock<()> = OnceLock::new();
     let mut plan = PLAN.lock().unwrap_or_else(PoisonError::into_inner);

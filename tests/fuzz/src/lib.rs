@@ -75,7 +75,7 @@ fn code(bytes: &[u8]) {
     match ptx::Module::parse(bytes) {
         Ok(module) => {
             let names: usize = module.kernels.iter().map(|kernel| kernel.name.len()).sum();
-            // A byte that is no text becomes three.
+            // A byte that is not text becomes three.
             assert!(names <= 3 * bytes.len(), "kernels share names");
         }
         Err(error) => check(&error, bytes),

@@ -297,7 +297,7 @@ pub(crate) fn restated(mut file: Syclbin<'_>, state: State) -> Syclbin<'_> {
     file
 }
 
-/// `file` with each IR image made unusable: its first word is no longer that of SPIR-V.
+/// `file` with each IR image made unusable: its first word is not SPIR-V's any more.
 pub(crate) fn damaged(mut file: Syclbin<'_>) -> Syclbin<'_> {
     let images = file
         .modules

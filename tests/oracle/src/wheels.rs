@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Wheels that are fetched by the user's pip, checked against their pins and unpacked, once a target folder.
+//! Wheels that are fetched by the user's pip, checked against their pins and unpacked, once a target directory.
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Wheels<'a> {
 }
 
 impl Wheels<'_> {
-    /// Unpacks into `folder`, which lies in `home` and appears whole.
+    /// Unpacks into a directory, which lies in `home` and appears whole.
     ///
     /// # Errors
     ///

@@ -49,7 +49,7 @@ impl Kernel {
         let Some(get) = get else {
             return Ok(None);
         };
-        // SAFETY: the platform is that of the device; the name is NUL-terminated.
+        // SAFETY: the platform is the device's; the name is NUL-terminated.
         let address = unsafe {
             (get.pass())(
                 device.platform,
