@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Plan`]: what a pack holds and in which order it runs.
 //!
-//! `cargo xtask gpu pack` writes it to `pack.json`, and the runner reads it. In arguments and
-//! environment variables `{pack}` stands for the directory of the pack, `{work}` for the directory
-//! that the steps run in, and `{figures}` for the file that a benchmark writes.
+//! `cargo xtask gpu pack` writes it to `pack.json`, and the runner reads it. Arguments and
+//! environment variables hold placeholders: `{pack}` stands for the directory of the pack, and `{work}`
+//! for the directory that the steps run in. `{figures}` stands for the file that a benchmark writes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

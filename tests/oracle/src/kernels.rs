@@ -210,7 +210,7 @@ pub(crate) fn compile_native(
 
 /// Gives kernels that the runtime could not look up a name under which it does.
 ///
-/// Names stand as they are in the text of property sets and, padded, in the words of SPIR-V, so a
+/// Names stand as they are in the text of property sets and, padded, in the words of SPIR-V. So a
 /// name of the same length can replace them throughout the file: nothing else moves.
 fn with_aliases(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();

@@ -15,7 +15,7 @@ use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND, Install
 use crate::Result;
 use crate::wheels::{Wheels, at};
 
-/// The library, below the data directory of the wheel and below the runtime's own directory.
+/// The library, below the data directory of the wheel and below the directory of a [`Runtime`].
 const LIBRARY: &str = "lib/libsycl.so.9";
 const HEADERS: &str = "include/";
 

@@ -223,8 +223,8 @@ impl KernelObject {
         launch: Launch<'_>,
     ) -> Result<(), Failure> {
         let Blocks { groups, items } = launch.blocks;
-        // SAFETY: the kernel is alive; there is a pointer for each of its parameters to as many bytes
-        // as it has, which the driver copies before it returns; the rest is as the caller says.
+        // SAFETY: the kernel is alive. There is a pointer for each of its parameters to as many bytes
+        // as it has, which the driver copies before it returns. The rest is as the caller says.
         self.context.check(LAUNCH, unsafe {
             (functions.cuLaunchKernel.pass())(
                 launch.function,
