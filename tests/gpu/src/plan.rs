@@ -2,7 +2,7 @@
 //! [`Plan`]: what a pack holds and in which order it runs.
 //!
 //! `cargo xtask gpu pack` writes it to `pack.json`, and the runner reads it. Arguments and
-//! environment variables hold placeholders: `{pack}` stands for the directory of the pack, and `{work}`
+//! environment variables may hold placeholders: `{pack}` stands for the directory of the pack, and `{work}`
 //! for the directory that the steps run in. `{figures}` stands for the file that a benchmark writes.
 
 use std::collections::BTreeMap;
