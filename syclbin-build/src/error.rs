@@ -179,7 +179,7 @@ pub enum Error {
     PrebuiltMissing {
         /// The file.
         path: PathBuf,
-        /// Why there is no compiler.
+        /// Why no compiler was found.
         compiler: Box<Error>,
     },
     /// Two sources define a kernel of the same name.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native images: files of the reference runtime run, and what is not for this device is passed over.
+//! Native images: files of the reference runtime run, and what is not for this device is skipped.
 //!
 //! In a binary of its own: native code for a lesser processor lowers the CPU driver for the whole process.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
@@ -374,7 +374,7 @@ fn unsuitable_native_image_leaves_the_spirv() -> Result<()> {
 fn refused_native_image_leaves_the_spirv() -> Result<()> {
     let Some(queue) = queue() else { return Ok(()) };
     let good = natives();
-    // A whole ELF file of another kind: its type is that of a core dump.
+    // A whole ELF file of another kind: its type is a core dump's.
     let refused = |index: usize| {
         let mut bytes = good[index].bytes.to_vec();
         bytes[16..18].copy_from_slice(&4u16.to_le_bytes());

@@ -72,7 +72,7 @@ fn has_nvidia() -> bool {
     println!("cargo::rerun-if-env-changed={HOME_VARIABLE}");
     let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).expect("a home folder");
     let versions = home.versions(Component::Nvidia);
-    // A folder that is not there would have this run each time.
+    // A directory that is not there would have this run each time.
     let watched = [versions.as_path(), home.path()];
     if let Some(watched) = watched.into_iter().find(|folder| folder.is_dir()) {
         println!("cargo::rerun-if-changed={}", watched.display());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo xtask bench build`: how long builds of kernels take, as a table, measured in one run.
 //!
-//! A package of kernels, ten if not told otherwise, is built by Cargo as a user's would be, with each way to get at SYCL.
+//! A package of kernels, ten by default, is built by Cargo as a user's would be, with each way to get at SYCL.
 //! Figures are wall time of the whole `cargo build`, so ratios count, not seconds.
 
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::steps::{Result, cargo, install_toolchain, target_folder};
 
-/// How many kernels there are if not told otherwise, each in a source of its own.
+/// How many kernels there are by default, each in a source of its own.
 const KERNELS: usize = 10;
 /// How often a build with nothing to do is measured; the fastest counts.
 const TURNS: usize = 21;

@@ -70,8 +70,8 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
-/// Runs all examples on a machine that has an NVIDIA GPU, which is a simulation, beside the CPU device:
-/// with PTX in their files, with a GPU that is too old for that PTX, and without PTX.
+/// Runs all examples on a machine that has an NVIDIA GPU, which is a simulation, beside the CPU device.
+/// Runs them with PTX in their files, with a GPU that is too old for that PTX, and without PTX.
 pub(crate) fn run_on_simulated_cuda() -> Result<()> {
     let gpu = "Simulated CUDA device (gpu";
     let cpu = "(cpu";

@@ -15,9 +15,9 @@ use crate::steps::{Result, target_folder};
 const TARGET: &str = "nvptx64-nvidia-cuda";
 const USAGE: &str = "usage: cargo xtask nvidia-files [--ptx FOLDER] [--cuda FOLDER]";
 
-/// Makes the files anew. `--ptx` names a folder of SYCLBIN files with the PTX of each source, which else
-/// the installed `syclbin-clang` compiles; `--cuda` the folder of ptxas and fatbinary, without which the
-/// files with native code stay as they are.
+/// Makes the files anew. `--ptx` names a directory of SYCLBIN files with the PTX of each source, which else
+/// the installed `syclbin-clang` compiles. `--cuda` names the directory of ptxas and fatbinary, without which
+/// the files with native code stay as they are.
 pub(crate) fn files(arguments: &[String]) -> Result<()> {
     let (mut ptx, mut cuda) = (None, None);
     let mut arguments = arguments.iter();

@@ -177,7 +177,7 @@ fn lint_sources() -> Result<()> {
 /// A target without a standard library: what compiles for it needs none.
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
-/// Libraries without their features, and the format where there is no standard library.
+/// Libraries without their features, and the format without a standard library.
 fn lint_libraries() -> Result<()> {
     let command = "clippy --package syclbin --all-targets -- --deny warnings";
     step("lints of syclbin alone", cargo().args(command.split(' ')))?;
@@ -263,7 +263,7 @@ pub(crate) fn target_folder() -> Result<PathBuf> {
         .map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// The cargo that runs this, in the folder of the workspace.
+/// The cargo that runs this, in the directory of the workspace.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));

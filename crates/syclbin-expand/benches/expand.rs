@@ -2,7 +2,7 @@
 //! How long `include_syclbin!` takes to write the module of a file with 1,000 kernels, and of the
 //! test files.
 //!
-//! The peer is the same tokens read by `syn`, which is what any macro pays that gets them: a ratio
+//! The peer is the same tokens read by `syn`, which is what any macro pays that gets them. A ratio
 //! below 1 says that writing the code takes less than reading it once.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a program for people to read
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A PNG, blurred with specialization constants: how far, and by which weights.
 //!
-//! `blur [FROM [TO]]`: before.png of this folder and after.png in the current one, if none are named.
+//! `blur [FROM [TO]]`: before.png of this directory and after.png in the current one, if none are named.
 
 use std::error::Error;
 use std::fs::File;
@@ -18,7 +18,7 @@ syclbin_rt::include_syclbin! {
     safe fn blur where from.len() >= range.items(), to.len() >= range.items(), range.dimensions() == 2;
 }
 
-/// The constants that the kernel has if nobody sets them.
+/// The constants that the kernel has if they are not set.
 const DEFAULT: Blur = Blur {
     radius: 1,
     weights: [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A valley of the Mandelbrot set over a range of two dimensions, written as a PNG.
 //!
-//! `mandelbrot [FILE]`: the file is mandelbrot.png in the current folder if none is named.
+//! `mandelbrot [FILE]`: the file is mandelbrot.png in the current directory if none is named.
 
 use std::error::Error;
 use std::fs::File;

@@ -82,7 +82,7 @@ fn run() -> Result<bool> {
     let apart = moved.iter().zip(&particles);
     let apart = apart.map(|(device, rust)| (device.position - rust.position).length());
     let apart = apart.fold(0.0, f32::max);
-    // Written so that what is no number is wrong.
+    // Written so that NaN counts as wrong.
     let right = apart < TOLERANCE && (after - before).abs() < before / 100.0;
     if right {
         println!("positions  as in Rust, to {apart:.0e}");

@@ -55,7 +55,7 @@ fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
         .chain(whole)
 }
 
-/// Returns each file that exists under one of `names` in one of `folders`. Each directory is listed once,
+/// Returns each file that exists under one of `names` in one of the directories. Each of them is listed once,
 /// because asking for every name would take thousands of calls.
 fn existing(
     folders: &BTreeSet<&str>,

@@ -16,7 +16,7 @@ pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 pub const LIMIT: u64 = 1 << 30;
 
 /// Returns the directory of the cache: the directory in [`SYCLBIN_CACHE`](CACHE_VARIABLE), else a directory
-/// of the toolchain. Returns `None` if there is no cache.
+/// of the toolchain. Returns `None` without a cache.
 ///
 /// # Errors
 ///

@@ -48,7 +48,7 @@ impl Files {
         self.state(path).is_some()
     }
 
-    /// Returns the names in `folder`, or `None` if it exists and cannot be listed.
+    /// Returns the names in a directory, or `None` if it exists and cannot be listed.
     pub(crate) fn listing(&mut self, folder: &Path) -> Option<Rc<BTreeSet<OsString>>> {
         let list = || {
             // The directory of `a.cpp` has no name.

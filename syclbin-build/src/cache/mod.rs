@@ -75,7 +75,7 @@ pub(crate) struct Pending {
 }
 
 impl Cache {
-    /// Opens the cache for sources that `compiler` compiles with `flags`. Returns `None` if there is no
+    /// Opens the cache for sources that `compiler` compiles with `flags`. Returns `None` without a
     /// cache, or if the result depends on more than this crate can see.
     pub(crate) fn open(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
         // A build with the cache turned off must compile, so Cargo has to know the variable.

@@ -151,7 +151,7 @@ fn field(hash: &mut Sha256, bytes: &[u8]) {
 const RELEASED: [&str; 2] = [".cargo-ok", ".cargo-checksum.json"];
 
 /// Returns a hash that changes when the code of crates changes. A released crate adds nothing, because its
-/// version identifies its code. Returns `None` if there is no code.
+/// version identifies its code. Returns `None` if one has no code.
 fn code(crates: &[&Path]) -> Option<[u8; 32]> {
     let mut hash = Sha256::new();
     for folder in crates {
@@ -171,7 +171,7 @@ fn code(crates: &[&Path]) -> Option<[u8; 32]> {
     Some(hash.finalize())
 }
 
-/// Returns the paths of all entries in `folder`, down to a depth.
+/// Returns the paths of all entries in a directory, down to a depth.
 fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     if depth > 0 {

@@ -14,7 +14,7 @@ pub(crate) struct Task {
     pub(crate) only_with: Option<usize>,
 }
 
-/// The outcome of a task: its diagnostics, or why there is no output. `None` if the task was skipped.
+/// The outcome of a task: its diagnostics, or why it has no output. `None` if the task was skipped.
 pub(crate) type JobResult = Option<Result<String>>;
 
 /// The longest pause between two checks: a hundredth of a short compile.

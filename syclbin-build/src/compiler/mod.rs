@@ -58,7 +58,7 @@ pub(crate) struct Compiler {
 
 impl Compiler {
     /// Returns the compiler that `forced` names, else the first that [`Search`] finds. Caches the answers of
-    /// compilers in `folder`. Cargo then tracks what the choice depends on.
+    /// compilers in the given directory. Cargo then tracks what the choice depends on.
     pub(crate) fn find(forced: Option<&Path>, folder: &Path) -> Result<Self> {
         for variable in variables() {
             cargo::env(variable);

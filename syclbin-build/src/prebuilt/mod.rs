@@ -221,7 +221,7 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     text.replace(['\n', '\r'], " ")
 }
 
-/// Replaces each path to `folder` or into it by `name`. `/p` is neither in `/p2` nor in `/home/p`.
+/// Replaces each path to a directory or into it by `name`. `/p` is neither in `/p2` nor in `/home/p`.
 fn replaced(text: &str, folder: &str, name: &str) -> String {
     let folder = folder.trim_end_matches(std::path::is_separator);
     if folder.is_empty() {

@@ -59,7 +59,7 @@ pub enum Outcome {
 }
 
 impl Orders {
-    /// Writes the orders to `folder`.
+    /// Writes the orders to a directory.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Orders {
 }
 
 impl Report {
-    /// Writes the report to `folder`.
+    /// Writes the report to a directory.
     pub(crate) fn leave(&self, folder: &Path) -> io::Result<()> {
         let (word, reason) = match &self.outcome {
             Outcome::Written => ("written", ""),
@@ -115,7 +115,7 @@ impl Report {
         file::replace(&folder.join(format!("{REPORT}{name}")), text.as_bytes())
     }
 
-    /// Reads all reports in `folder`, sorted by package and file.
+    /// Reads all reports in a directory, sorted by package and file.
     ///
     /// # Errors
     ///

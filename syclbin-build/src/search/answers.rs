@@ -22,7 +22,7 @@ const QUESTIONS: &str = "syclbin-build 1";
 pub struct Answers(Option<PathBuf>);
 
 impl Answers {
-    /// Caches answers in `folder`.
+    /// Caches answers in a directory.
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self(Some(folder.to_owned()))

@@ -12,7 +12,7 @@ use crate::process::{self, Ended, Process};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There is no such file.
+    /// The file does not exist.
     NotFound,
     /// It could not be started.
     Start(String),

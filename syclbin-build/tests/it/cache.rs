@@ -241,7 +241,7 @@ fn arguments_environment_and_compiler_each_matter() {
 #[test]
 fn configuration_files_and_intel_variables_matter() {
     let cached = Cached::new();
-    // The folder of the one that all tests share is not to be written to.
+    // The directory of the one that all tests share is not to be written to.
     let text = fs::read_to_string(script::fake_clang_program()).unwrap();
     let program = cached.package.write("tools/icpx", &text);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -299,7 +299,7 @@ fn new_header_that_shadows_another_is_noticed() {
     };
     assert_eq!(build(), 2);
     assert_eq!(build(), 0);
-    // In the folder of who includes, in an include folder, and one that was only asked for.
+    // In the directory of the including file, in an include directory, and one that was only asked for.
     for new in ["kernels/a.hpp", "first/a.hpp", "first/maybe.hpp"] {
         let path = cached.write(new, "int other;\n");
         assert_eq!(build(), 2, "{new}");

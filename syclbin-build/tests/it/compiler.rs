@@ -31,7 +31,7 @@ fn arguments_reach_the_compiler_in_order() {
         "-O2",
     ];
     expected.extend(given);
-    // Behind every folder of the user.
+    // Behind every directory of the user.
     expected.extend(["-isystem", "include"]);
     expected.extend(["-MD", "-MF", "code.d", "-o", "code.syclbin"]);
     expected.push("kernels/vector_ops.cpp");
@@ -195,7 +195,7 @@ fn installed_compiler_is_the_default() {
         .env("SYCLBIN_HOME", package.path("home"));
     let ran = script.run().succeeded();
     let library = installed.join("lib/libsycl-jit.so");
-    // The folder of all versions, because a newer one would be used instead.
+    // The directory of all versions, because a newer one would be used instead.
     let versions = package.path("home/compiler");
     for part in [versions, program, library] {
         assert!(

@@ -84,7 +84,7 @@ fn crash_names_signal_source_and_repeat_command() {
         ),
         "{message}"
     );
-    // From another folder, after the build's own temporary files are gone.
+    // From another directory, after the build's own temporary files are gone.
     let command = message.lines().last().unwrap();
     let recorded = package.recorded("vector_ops");
     let repeated = Command::new("/bin/sh")
@@ -358,7 +358,7 @@ fn file_on_full_disk_is_named_and_removed() {
     let before = fs::read(package.made("vector_ops")).unwrap();
     package.write("kernels/work_group.cpp", "");
     let steps = "source kernels/vector_ops.cpp\nsource kernels/work_group.cpp\ncompile vector_ops";
-    // A link is no write, so it is the build helper that meets the limit.
+    // A link is not a write, so it is the build helper that meets the limit.
     let script = package
         .script(
             steps,

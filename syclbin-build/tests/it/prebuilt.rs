@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files that are kept beside their sources: written, checked, and taken where there is no compiler.
+//! Files that are kept beside their sources: written, checked, and used without a compiler.
 
 use std::fs;
 

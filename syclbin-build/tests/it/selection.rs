@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which compiler is taken, which is passed over, and what a build hears of it.
+//! Which compiler is taken, which is skipped, and what a build hears of it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -44,7 +44,7 @@ fn install(package: &Package) -> std::path::PathBuf {
     package.compiler("home/compiler/2026.2.0/bin/syclbin-clang")
 }
 
-/// `PATH` with a folder in front.
+/// `PATH` with a directory in front.
 fn path_with(folder: &Path) -> String {
     let path = std::env::var("PATH").unwrap();
     format!("{}:{path}", folder.display())
@@ -289,7 +289,7 @@ fn children_of_hanging_compiler_are_stopped() {
         .env("FAKE_CLANG_PROBE", probe);
     assert!(script.run().failed().contains("and was stopped"));
     let started = fs::read_to_string(list).unwrap();
-    // One that is dead and not yet collected by whoever adopted it counts as gone.
+    // One that is dead and not yet collected by its adopter counts as gone.
     let is_gone = || {
         let status = fs::read_to_string(format!("/proc/{}/stat", started.trim()));
         status.map_or(true, |text| text.contains(") Z "))

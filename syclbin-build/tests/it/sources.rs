@@ -74,7 +74,7 @@ fn with_jobserver(tokens: &str, count: usize) {
         let compile = format!("{COUNT}; {}; {COMPILE}", wait_for(count));
         let script: Script = package.script(&steps, &compile).env("NUM_JOBS", "64");
         let script = if is_named {
-            // No blank can be in it, so the folder of the test is left out by a relative path.
+            // No blank can be in it, so the directory of the test is left out by a relative path.
             script.env("CARGO_MAKEFLAGS", "-j --jobserver-auth=fifo:jobserver")
         } else {
             script

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The macro as rustc runs it: what compiles, and the errors of what does not.
 //!
-//! trybuild compiles each program in a crate of its own, whose folder paths are relative to; the
+//! trybuild compiles each program in a crate of its own, whose directory paths are relative to; the
 //! files that the programs embed are put there first. `TRYBUILD=overwrite` writes the expected
 //! errors anew.
 
@@ -30,7 +30,7 @@ fn programs_compile_or_fail_as_expected() {
     }
 }
 
-/// Where trybuild puts its crate: in the target folder, which has this one beside it.
+/// Where trybuild puts its crate: in the target directory, which has this one beside it.
 fn crate_of_trybuild() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("../tests/trybuild")

@@ -47,7 +47,7 @@ pub(crate) fn has_errors_of_rustc(path: &Path) -> bool {
 /// An error of a lint of rustc.
 const UNUSED: &str = "error: unused ";
 
-/// The errors of all `include_syclbin!` in a program. The files that it embeds are in `folder`.
+/// The errors of all `include_syclbin!` in a program. The files that it embeds are in the given directory.
 fn errors_of(program: &Path, folder: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(program).unwrap();
     let tokens: TokenStream = text.parse().unwrap();

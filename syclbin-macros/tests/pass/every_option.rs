@@ -60,7 +60,7 @@ pub struct Arguments {
     pairs: Buffer<kernels::ns::Pair>,
 }
 
-/// Every kernel under the name it was given, and what else there is.
+/// Calls every kernel under the name it was given, and uses what else there is.
 pub fn calls(queue: &Queue, with: &mut Arguments) -> Result<()> {
     let kernels = kernels::Module::builder(queue)
         .radius(3)

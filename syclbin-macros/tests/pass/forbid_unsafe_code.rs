@@ -11,7 +11,7 @@ syclbin_rt::include_syclbin! {
     safe fn saxpy where x.len() >= n, y.len() >= n;
 }
 
-/// A launch.
+/// Launches a kernel.
 pub fn call(queue: &Queue, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<()> {
     let kernels = kernels::Module::load(queue)?;
     kernels.saxpy(2.0, x, y, 3).launch(3)?.wait()

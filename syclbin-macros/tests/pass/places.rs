@@ -57,7 +57,7 @@ syclbin_rt::include_syclbin! {
     mod never_either = "declared.syclbin";
 }
 
-/// In a function, with a generic parameter.
+/// Embeds the file in a function, with a generic parameter.
 pub fn function<T>(queue: &Queue, _: T) -> Result<()> {
     syclbin_rt::include_syclbin! {
         mod kernels = "declared.syclbin";

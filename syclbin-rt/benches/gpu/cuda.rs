@@ -14,7 +14,7 @@ pub(crate) const MODULES: [&str; 2] = ["kernels", "saxpy"];
 /// The file with the version of the compiler, in a directory of compiled modules.
 const VERSION: &str = "version.txt";
 
-/// Compiles all modules into `folder`, whose `sources` are there.
+/// Compiles all modules into a directory, whose `sources` are there.
 pub(crate) fn compile(nvcc: &Nvcc, sources: &Path, folder: &Path, archs: &[String]) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     nvcc.compile(sources, folder, archs)?;

@@ -32,7 +32,7 @@ struct Case<'b> {
     code: &'static str,
     ours: &'b Path,
     theirs: Option<&'b Path>,
-    /// Whether the caches have what an earlier run left there: that of `syclbin-rt`, and CUDA's.
+    /// Whether the caches have what an earlier run left there: the cache of `syclbin-rt`, and CUDA's.
     is_cached: bool,
 }
 

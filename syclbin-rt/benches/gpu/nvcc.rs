@@ -47,7 +47,7 @@ impl Nvcc {
         }))
     }
 
-    /// Compiles the sources in `sources` into `folder`: PTX for the first of `archs`, and a cubin for each.
+    /// Compiles the sources in `sources` into a directory: PTX for the first of `archs`, and a cubin for each.
     pub(crate) fn compile(&self, sources: &Path, folder: &Path, archs: &[String]) -> Result<()> {
         let mut running = Vec::new();
         for module in MODULES {

@@ -184,8 +184,8 @@ impl Theirs {
 impl Contestant for Theirs {
     fn launch(&mut self) -> Result<()> {
         let (blocks, threads) = (self.blocks, self.threads);
-        // SAFETY: the function and the stream are alive; there is a pointer for each parameter of the
-        // kernel, to a value of its type; and the kernel of a problem stays inside of its memory.
+        // SAFETY: the function and the stream are alive. There is a pointer for each parameter of the
+        // kernel, to a value of its type. The kernel of a problem stays inside of its memory.
         let launched = unsafe {
             cuLaunchKernel(
                 self.function,

@@ -108,7 +108,7 @@ fn take_turns(rows: &mut [Row]) -> Result<(), String> {
         for (index, arguments) in Arguments::ALL.into_iter().enumerate() {
             let mut taken: Vec<Option<Taken>> = rows.iter().map(|_| None).collect();
             let mut order: Vec<usize> = (0..rows.len()).collect();
-            // Nobody is always behind the same one.
+            // No row is always behind the same one.
             let middle = round % order.len().max(1);
             order.rotate_left(middle);
             if round % 2 == 1 {

@@ -56,8 +56,8 @@ impl Queue {
             return self.nothing_later(data, after);
         }
         let to = bytes.as_mut_ptr().cast();
-        // SAFETY: nobody touches or frees the bytes before the command has ended, which `Lent` sees
-        // to.
+        // SAFETY: nothing touches or frees the bytes before the command has ended, which `Lent`
+        // ensures.
         let started = unsafe { self.start_read(region, to, after) };
         self.lend(data, started)
     }

@@ -46,7 +46,7 @@ pub(crate) struct LibraryLookup {
     pub(crate) library: Result<Library, LookupError>,
 }
 
-/// The reason why there is no library at one place.
+/// The reason why one place has no library.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LookupError {
     #[error(transparent)]

@@ -139,17 +139,17 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     ///
     /// - each argument has the type of the kernel's parameter ([`Arg`] has a table of them), with
     ///   elements and structs laid out like those the kernel sees;
-    /// - pointers are aligned as their types in C++: a part of an array may begin at any byte, and a buffer
+    /// - pointers are aligned as their types in C++. A part of an array may begin at any byte, and a buffer
     ///   of a type with `alignas` has the alignment that its driver gives to all memory;
     /// - pointers, also those inside values, buffers and device globals, are of memory on this device that
-    ///   lives until the kernel has finished; a [`DeviceArray`](crate::DeviceArray) guarantees this on every
+    ///   lives until the kernel has finished. A [`DeviceArray`](crate::DeviceArray) guarantees this on every
     ///   queue of its device;
     /// - work-group memory and accessors reach as far as the kernel does;
     /// - the kernel stays inside the buffers, with these arguments, over this range;
     /// - buffers passed with [`Arg::read`] are only read;
-    /// - the work-items do not race with each other, and nothing on another queue, or on this one if
-    ///   it is out of order, uses a buffer that this kernel writes, nor writes one that it reads,
-    ///   while it runs.
+    /// - the work-items do not race with each other;
+    /// - while the kernel runs, nothing on another queue uses a buffer that this kernel writes, nor writes one
+    ///   that it reads. This also holds for commands on this queue if it is out of order.
     #[allow(
         unsafe_code,
         reason = "what a kernel does is beyond every check; the duty is the caller's"
@@ -163,7 +163,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     ///
     /// # Errors
     ///
-    /// When there is no kernel.
+    /// When the kernel is missing.
     pub(crate) fn call(&self) -> Result<Invocation<'_>> {
         Ok(Invocation {
             kernel: self.kernel.as_ref().map_err(Error::clone)?,

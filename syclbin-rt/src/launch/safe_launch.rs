@@ -35,7 +35,7 @@ use crate::queue::event::Event;
 ///
 /// - every value of an argument that the contract does not bound;
 /// - whatever the buffers and device globals hold, also if another launch or another work-item writes
-///   them while the kernel runs. A race may leave any numbers in a buffer, but not lead out of it: a
+///   them while the kernel runs. A race may leave any numbers in a buffer, but not lead out of it. A
 ///   kernel reads an index from a buffer once, and then checks what it has read;
 /// - every value of a specialization constant;
 /// - every definition of the functions that the kernel imports, since callers choose the files that
@@ -50,7 +50,7 @@ use crate::queue::event::Event;
 ///
 /// - kernels that follow a pointer from a value, a buffer or a device global, since a
 ///   [`DevicePointer`](crate::DevicePointer) is any number;
-/// - kernels that read a `bool` from a buffer or a device global, where Rust has a byte that may be neither 0
+/// - kernels that read a `bool` from a buffer or a device global. Rust has a byte there that may be neither 0
 ///   nor 1 (a `bool` in a value is checked);
 /// - kernels that write through a pointer to `const`.
 #[derive(Debug)]

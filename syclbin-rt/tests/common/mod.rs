@@ -9,7 +9,7 @@ use syclbin_rt::{Device, ErrorKind, Kernel, Module, Queue, QueueOptions, Result}
 
 /// A queue of the best device.
 ///
-/// Where there is no device the skip is printed and the test should return; with
+/// Without a device the skip is printed and the test should return; with
 /// `SYCLBIN_REQUIRE_DEVICE=1` that is a failure.
 pub(crate) fn queue() -> Option<Queue> {
     let required = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").is_some_and(|value| value == "1");

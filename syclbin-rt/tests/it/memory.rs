@@ -9,7 +9,7 @@ use syclbin_rt::{
 
 use crate::common;
 
-/// The queue of a test, which ends where there is no device.
+/// The queue of a test, which ends if no device is found.
 macro_rules! queue {
     () => {
         match common::queue() {

@@ -30,7 +30,7 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 /// How many calls were failed.
 static FIRED: AtomicU64 = AtomicU64::new(0);
 
-/// The plan; at first that of the environment.
+/// The plan; at first the environment's.
 fn plan() -> MutexGuard<'static, Option<Plan>> {
     static READ: OnceLock<()> = OnceLock::new();
     let mut plan = PLAN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,7 +155,7 @@ pub struct Report {
 }
 
 impl Control {
-    /// The library at `path`, which a program that uses it has loaded or will load.
+    /// Opens the library at `path`, which a program that uses it has loaded or will load.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl Control {
         unsafe { (self.arm)(std::ptr::null()) };
     }
 
-    /// What happened.
+    /// Returns what happened.
     #[must_use]
     pub fn report(&self) -> Report {
         let mut text = vec![0; 1 << 16];

@@ -13,7 +13,7 @@ pub(crate) fn symbol(name: &str) -> *mut c_void {
     let Some(driver) = DRIVER.get_or_init(load) else {
         return std::ptr::null_mut();
     };
-    // SAFETY: the symbol is only looked up here; whoever calls it knows its type by its name.
+    // SAFETY: the symbol is only looked up here; the caller knows its type by its name.
     let symbol = unsafe { driver.get::<*mut c_void>(name.as_bytes()) };
     symbol.map_or(std::ptr::null_mut(), |symbol| *symbol)
 }
@@ -30,8 +30,8 @@ fn load() -> Option<Library> {
     let Some(path) = std::env::var_os(crate::DRIVER_VARIABLE) else {
         return failed("not set; it names the OpenCL library to pass calls on to");
     };
-    // SAFETY: loading runs the initializers of the library, which is taken on trust from whoever
-    // set the variable.
+    // SAFETY: loading runs the initializers of the library, which is taken on trust from the
+    // user who set the variable.
     match unsafe { Library::new(&path) } {
         Ok(library) => Some(library),
         Err(error) => failed(&format!("{}: {error}", path.to_string_lossy())),

@@ -34,12 +34,12 @@ pub const DRIVER_VARIABLE: &str = "SYCLBIN_FAULTS_DRIVER";
 /// The call that fails: a [`Plan`]. Empty or unset: none.
 pub const FAULT_VARIABLE: &str = "SYCLBIN_FAULT";
 
-/// The names of all functions that it can fail.
+/// Returns the names of all functions that it can fail.
 pub fn names() -> impl Iterator<Item = &'static str> {
     slot::all().map(|entry| entry.slot.name())
 }
 
-/// Whether a function of this name gives an object.
+/// Returns whether a function of this name gives an object.
 #[must_use]
 pub fn gives_handle(name: &str) -> bool {
     name.starts_with("clCreate") || name == "clLinkProgram" || name.contains("MemAllocINTEL")

@@ -21,7 +21,7 @@ pub const TARGETS: [(&str, Target); 3] = [
     ("property", property),
 ];
 
-/// Everything that reads: the view, the model, the wrapper, signatures, verification.
+/// Runs everything that reads: the view, the model, the wrapper, signatures, verification.
 pub fn read(bytes: &[u8]) {
     let parsed = read::parse(bytes);
     match &parsed {
@@ -75,7 +75,7 @@ fn code(bytes: &[u8]) {
     match ptx::Module::parse(bytes) {
         Ok(module) => {
             let names: usize = module.kernels.iter().map(|kernel| kernel.name.len()).sum();
-            // A byte that is no text becomes three.
+            // A byte that is not text becomes three.
             assert!(names <= 3 * bytes.len(), "kernels share names");
         }
         Err(error) => check(&error, bytes),
@@ -98,7 +98,7 @@ fn code(bytes: &[u8]) {
     }
 }
 
-/// What was read is written to every container that can hold it, and read again.
+/// Writes what was read to every container that can hold it, and reads it again.
 pub fn round_trip(bytes: &[u8]) {
     let Ok(file) = read::parse(bytes) else { return };
     for container in Container::ALL {
@@ -133,7 +133,7 @@ fn views(sets: &PropertySets<'_>) {
     }
 }
 
-/// Property sets: what was read is written and read again, twice the same.
+/// Writes property sets that were read, and reads them again: the sets and the text stay the same.
 pub fn property(bytes: &[u8]) {
     let sets = match PropertySets::parse(bytes) {
         Ok(sets) => sets,

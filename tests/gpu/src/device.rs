@@ -42,7 +42,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// The device that a program takes, by `SYCLBIN_DEVICE` or the best one.
+    /// Returns the device that a program takes, by `SYCLBIN_DEVICE` or the best one.
     ///
     /// A driver may crash, so this belongs into a process of its own.
     ///

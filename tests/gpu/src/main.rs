@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `gpu-report run`: runs a pack and reports; `run.sh` in a pack calls it. See the library.
 //!
-//! It ends with 0 if all passed, 1 if not, and 2 if there is no report.
+//! It ends with 0 if all passed, 1 if not, and 2 without a report.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;

@@ -186,8 +186,8 @@ const COLUMNS: [&str; 9] = [
     "goal",
 ];
 
-/// The rows of a benchmark as a table: an array of objects in `rows`. What it left out and what
-/// failed follows.
+/// Returns the rows of a benchmark as a table: an array of objects in `rows`. What it left out and
+/// what failed follows.
 #[must_use]
 pub fn figures_table(figures: &Value) -> String {
     let empty = Vec::new();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Plan`]: what a pack holds and in which order it runs.
 //!
-//! `cargo xtask gpu pack` writes it to `pack.json`, and the runner reads it. In arguments and
-//! environment variables `{pack}` stands for the directory of the pack, `{work}` for the directory
-//! that the steps run in, and `{figures}` for the file that a benchmark writes.
+//! `cargo xtask gpu pack` writes it to `pack.json`, and the runner reads it. Arguments and
+//! environment variables may hold placeholders: `{pack}` stands for the directory of the pack, and `{work}`
+//! for the directory that the steps run in. `{figures}` stands for the file that a benchmark writes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -82,7 +82,7 @@ impl Plan {
 }
 
 impl Step {
-    /// A step without arguments.
+    /// Creates a step without arguments.
     #[must_use]
     pub fn new(name: &str, kind: Kind, program: &str, seconds: u64) -> Self {
         Self {

@@ -152,13 +152,13 @@ impl StepReport {
 }
 
 impl Outcome {
-    /// Whether nothing is wrong.
+    /// Returns whether nothing is wrong.
     #[must_use]
     pub fn is_good(self) -> bool {
         matches!(self, Self::Passed | Self::Skipped)
     }
 
-    /// The word for it in a report.
+    /// Returns the word for it in a report.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -173,7 +173,7 @@ impl Outcome {
 }
 
 impl Counts {
-    /// The outcomes of `tests`, counted.
+    /// Counts the outcomes of `tests`.
     #[must_use]
     pub fn of(tests: &[TestReport]) -> Self {
         let mut counts = Self::default();
@@ -194,7 +194,7 @@ impl Counts {
         } += 1;
     }
 
-    /// Each number that is not zero, with its word.
+    /// Lists each number that is not zero, with its word.
     #[must_use]
     pub fn words(&self) -> String {
         let counts = [

@@ -35,7 +35,7 @@ pub struct Options {
     pub pack: PathBuf,
     /// The directory for `report.json` and `report.md`.
     pub out: PathBuf,
-    /// The value of `SYCLBIN_DEVICE`; by default that of the environment, or else the best device.
+    /// The value of `SYCLBIN_DEVICE`; by default the environment's, or else the best device.
     pub device: Option<String>,
     /// The time limit of the whole run.
     pub limit: Duration,

@@ -17,7 +17,7 @@ const SOURCE: &str = include_str!("../programs/judge.cpp");
 pub(crate) struct Judge<'r> {
     runtime: &'r Runtime,
     program: PathBuf,
-    /// Where files go, ours and those of the runtime; they stay, for whoever looks into a failure.
+    /// Where files go, ours and those of the runtime; they stay, to look into a failure.
     files: PathBuf,
 }
 

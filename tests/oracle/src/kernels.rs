@@ -210,7 +210,7 @@ pub(crate) fn compile_native(
 
 /// Gives kernels that the runtime could not look up a name under which it does.
 ///
-/// Names stand as they are in the text of property sets and, padded, in the words of SPIR-V, so a
+/// Names stand as they are in the text of property sets and, padded, in the words of SPIR-V. So a
 /// name of the same length can replace them throughout the file: nothing else moves.
 fn with_aliases(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
@@ -297,7 +297,7 @@ pub(crate) fn restated(mut file: Syclbin<'_>, state: State) -> Syclbin<'_> {
     file
 }
 
-/// `file` with each IR image made unusable: its first word is no longer that of SPIR-V.
+/// `file` with each IR image made unusable: its first word is not SPIR-V's any more.
 pub(crate) fn damaged(mut file: Syclbin<'_>) -> Syclbin<'_> {
     let images = file
         .modules

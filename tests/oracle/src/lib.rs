@@ -35,7 +35,7 @@ use wheels::at;
 /// A value, or the sentence that says what failed.
 pub type Result<T> = std::result::Result<T, String>;
 
-/// Runs all checks. `target` is Cargo's target folder.
+/// Runs all checks. `target` is Cargo's target directory.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reference SYCL runtime on this machine: `libsycl` and its headers, once a target folder.
+//! The reference SYCL runtime on this machine: `libsycl` and its headers, once a target directory.
 //!
 //! It is a part of the wheel that the compiler component is installed from, so the pin is the same
 //! and so is the code that fetches and checks it. It needs no other file of a wheel: it reaches
@@ -15,7 +15,7 @@ use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND, Install
 use crate::Result;
 use crate::wheels::{Wheels, at};
 
-/// The library, below the data folder of the wheel and below [`Runtime::folder`].
+/// The library, below the data directory of the wheel and below the directory of a [`Runtime`].
 const LIBRARY: &str = "lib/libsycl.so.9";
 const HEADERS: &str = "include/";
 
@@ -63,7 +63,7 @@ impl Runtime {
         self.folder.join(LIBRARY)
     }
 
-    /// The folder for `#include <sycl/sycl.hpp>`.
+    /// The directory for `#include <sycl/sycl.hpp>`.
     pub(crate) fn headers(&self) -> PathBuf {
         self.folder.join(HEADERS)
     }

@@ -9,7 +9,7 @@ use crate::runtime::Runtime;
 use crate::wheels::at;
 
 /// Builds `programs/submit.cpp`, and prints its path and then what its environment has to have, a
-/// `NAME=VALUE` a line. `target` is Cargo's target folder.
+/// `NAME=VALUE` a line. `target` is Cargo's target directory.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Wheels that are fetched by the user's pip, checked against their pins and unpacked, once a target folder.
+//! Wheels that are fetched by the user's pip, checked against their pins and unpacked, once a target directory.
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Wheels<'a> {
 }
 
 impl Wheels<'_> {
-    /// Unpacks into `folder`, which lies in `home` and appears whole.
+    /// Unpacks into a directory, which lies in `home` and appears whole.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Wheels<'_> {
     }
 }
 
-/// The sentence for a `file` that could not be read or written.
+/// Returns the sentence for a `file` that could not be read or written.
 pub fn at(file: &Path, error: &dyn std::fmt::Display) -> String {
     format!("{}: {error}", file.display())
 }

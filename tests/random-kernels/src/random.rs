@@ -6,7 +6,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence that belongs to `seed` and `index`.
+    /// Creates the sequence that belongs to `seed` and `index`.
     #[must_use]
     pub fn new(seed: u64, index: u64) -> Self {
         let mut random = Self(seed);
@@ -14,7 +14,7 @@ impl Random {
         Self(start)
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[allow(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -24,12 +24,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end.max(1) as u64).unwrap_or(0)
     }
 
-    /// A number from `first` to `last`.
+    /// Returns a number from `first` to `last`.
     pub fn between(&mut self, first: usize, last: usize) -> usize {
         first + self.below(last - first + 1)
     }
@@ -39,7 +39,7 @@ impl Random {
         self.below(100) < times
     }
 
-    /// One of `items`.
+    /// Returns one of `items`.
     ///
     /// # Panics
     ///

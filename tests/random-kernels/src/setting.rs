@@ -44,7 +44,7 @@ impl Setting {
         Ok(setting)
     }
 
-    /// Whether a parameter is generated.
+    /// Returns whether a parameter is generated.
     #[must_use]
     pub fn keeps(&self, parameter: usize) -> bool {
         let keep = self.keep.as_ref();

@@ -58,7 +58,7 @@ impl Counter {
 
     /// How many of the sums are not what `count` additions come to.
     fn lost(&self, queue: &Queue, count: usize) -> Result<usize> {
-        // Floats count that far without a gap: nobody asks for more than a million.
+        // Floats count that far without a gap: no caller asks for more than a million.
         let expected = count as f32;
         let sums = queue.download(&self.sum)?;
         Ok(sums.iter().filter(|sum| **sum != expected).count())

@@ -191,7 +191,7 @@ fn attempt_on(kind: &Kind, on_simulated_cuda: bool, setting: &Setting) -> Result
     command.env(kind.variable, setting.to_string());
     command.env(kind.other, "count=0");
     command.env("SYCLBIN_REQUIRE_DEVICE", "1");
-    // Thousands of kernels that nobody compiles again.
+    // Thousands of kernels that are never compiled again.
     command.env("SYCLBIN_CACHE", "off");
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("cargo test: {error}"))?;

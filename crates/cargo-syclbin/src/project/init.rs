@@ -27,7 +27,7 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// When there is no crate, when a file exists, when there is no such checkout, when Cargo cannot add a dependency, or
+/// When the crate or the checkout does not exist, when a file exists, when Cargo cannot add a dependency, or
 /// when a file cannot be written. Then the crate is as it was.
 pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let checkout = options.source.checkout(current)?;

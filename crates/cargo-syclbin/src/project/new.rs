@@ -28,8 +28,8 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// When the directory exists, when Cargo refuses the name, when there is no such checkout, or when a file cannot be
-/// written. Then there is no new directory.
+/// When the directory exists, when Cargo refuses the name, when the checkout does not exist, or when a file cannot be
+/// written. Then no new directory is left.
 pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let name = options.name.as_str();
     let checkout = options.source.checkout(current)?;

@@ -29,7 +29,7 @@ fn words(name: &str, default: &str) -> Vec<String> {
 }
 
 impl Program {
-    /// Compiles the program into `folder`.
+    /// Compiles the program into a directory.
     ///
     /// # Errors
     ///

@@ -7,12 +7,13 @@ use super::value::malformed::Malformed;
 use super::value::named::{Named, without_run_prefix};
 use crate::property::PropertySets;
 
-/// Names of which a set says that something is true: the sets
-/// [`KERNEL_NAMES`](crate::property::set::KERNEL_NAMES),
-/// [`EXPORTED_SYMBOLS`](crate::property::set::EXPORTED_SYMBOLS),
-/// [`IMPORTED_SYMBOLS`](crate::property::set::IMPORTED_SYMBOLS),
-/// [`ASSERT_USED`](crate::property::set::ASSERT_USED) and
-/// [`DYNAMIC_LOCAL_MEMORY`](crate::property::set::DYNAMIC_LOCAL_MEMORY).
+/// Names of which a set says that something is true. The sets are:
+///
+/// - [`KERNEL_NAMES`](crate::property::set::KERNEL_NAMES),
+/// - [`EXPORTED_SYMBOLS`](crate::property::set::EXPORTED_SYMBOLS),
+/// - [`IMPORTED_SYMBOLS`](crate::property::set::IMPORTED_SYMBOLS),
+/// - [`ASSERT_USED`](crate::property::set::ASSERT_USED),
+/// - [`DYNAMIC_LOCAL_MEMORY`](crate::property::set::DYNAMIC_LOCAL_MEMORY).
 ///
 /// The value of each is 1. A 0 means that it is not true: the name is kept but not counted. Another number is
 /// kept as well, and counts.

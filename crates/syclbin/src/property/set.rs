@@ -55,7 +55,7 @@ pub const REGISTERED_KERNELS: &str = "SYCL/registered kernels";
 /// a file that has it loads everywhere.
 pub const DECLARATIONS: &str = "SYCLBIN-RS/kernel declarations";
 /// Structs and enumerations that kernels take, with the offset of each member. The key is the qualified
-/// name in C++. The value is a byte array of UTF-8 text, such as
+/// name in C++. The value is a byte array of UTF-8 text. For example:
 /// `struct Pair { int a[2]; /* 0 */ int b; /* 8 */ } /* size 12, align 4 */`.
 ///
 /// This project defines this set too.

@@ -4,7 +4,7 @@
 //! Four sources are merged, each for what it knows best:
 //!
 //! 1. the recorded C++ [declaration](Declaration) (set [`DECLARATIONS`](crate::property::set::DECLARATIONS)): names
-//!    and signed or unsigned; and the recorded definitions of the structs and
+//!    and signed or unsigned. Also the recorded definitions of the structs and
 //!    enumerations it names (set [`LAYOUTS`](crate::property::set::LAYOUTS)),
 //! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
 //! 3. the code. SPIR-V: what is really passed, the layout of structs, and which pointers are never

@@ -396,7 +396,7 @@ fn the_longest_claim_so_far_is_compared() {
     let bytes = test_files::read("work_group.object.syclbin");
     let file = read::parse(&bytes).unwrap();
     let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
-    // The second of three modules claims two images, and so that of the third.
+    // The second of three modules claims two images, and so the image of the third.
     bytes[56 + 32 + 16..56 + 32 + 20].copy_from_slice(&2u32.to_le_bytes());
     bytes_must_say(
         &bytes,
@@ -425,7 +425,7 @@ fn shared_and_unclaimed_images_are_found() {
     let bytes = test_files::read("work_group.object.syclbin");
     let file = read::parse(&bytes).unwrap();
     let mut bytes = write::to_vec(&file, Container::Bare).unwrap();
-    // The second module claims the image of the first, and nobody the second one.
+    // The second module claims the image of the first, and no module the second one.
     bytes[56 + 32 + 20..56 + 32 + 24].copy_from_slice(&0u32.to_le_bytes());
     bytes_must_say(
         &bytes,

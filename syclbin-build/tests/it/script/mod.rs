@@ -77,7 +77,7 @@ fn runs_as_a_build_script() {
 /// What Cargo compiles for in these tests, and on.
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// A crate in a folder of its own, whose path has a space.
+/// A crate in a directory of its own, whose path has a space.
 pub(crate) struct Package {
     root: tempfile::TempDir,
 }
@@ -161,13 +161,13 @@ impl Package {
             .env_remove("SYCLBIN_HOME")
             .env_remove("DOCS_RS")
             .env_remove("SYCLBIN_PREBUILT_ORDERS")
-            // Each test compiles; those of the cache name a folder of their own.
+            // Each test compiles; those of the cache name a directory of their own.
             .env("SYCLBIN_CACHE", "off")
             .env_remove("SYCLBIN_CACHE_SIZE")
             .env("CARGO_MANIFEST_DIR", self.path(""))
             .env_remove("CC_KNOWN_WRAPPER_CUSTOM")
             .env_remove("CMPLR_ROOT")
-            // A folder that is set and empty hides what this machine may have.
+            // A directory that is set and empty hides what this machine may have.
             .env("ONEAPI_ROOT", self.path("no oneapi"))
             .env("TARGET", TARGET)
             .env("HOST", TARGET)

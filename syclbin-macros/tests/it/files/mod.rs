@@ -18,7 +18,7 @@ use syclbin::property::{key, set};
 use syclbin::signature::Declaration;
 use syclbin::{AbstractModule, Container, State, Syclbin};
 
-/// Puts all of them into `folder`.
+/// Puts all of them into a directory.
 pub(super) fn write_all(folder: &Path) {
     for (name, bytes) in test_files::reference() {
         fs::write(folder.join(name), bytes).unwrap();

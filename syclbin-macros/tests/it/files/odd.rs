@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels and all they take, called like something in Rust or in the generated code, or in ways that
-//! nobody would.
+//! Kernels and all they take, called like something in Rust or in the generated code, or in
+//! unlikely ways.
 
 use super::Module;
 

@@ -132,7 +132,7 @@ impl<F: Copy> Gated<F> {
     /// `F` is the type of the function at `address`, a pointer to a function.
     pub(in crate::backend) unsafe fn at(address: NonNull<c_void>) -> Self {
         const { assert!(size_of::<F>() == size_of::<NonNull<c_void>>()) };
-        // SAFETY: as the caller says; the size is that of a pointer.
+        // SAFETY: as the caller says; the size is a pointer's.
         Self(unsafe { std::mem::transmute_copy(&address) })
     }
 
@@ -264,8 +264,8 @@ pub(in crate::backend) fn close_at_exit<T>(driver: *const T, stage: Stage) {
     if STATE.load(Ordering::Relaxed) == FENCED && system::prepare_barriers() {
         let _ = STATE.compare_exchange(FENCED, OPEN, Ordering::SeqCst, Ordering::SeqCst);
     }
-    // SAFETY: a function of the C standard library; the handler can be called at any time. It fails when there
-    // is no memory for one more, and then an earlier one does.
+    // SAFETY: a function of the C standard library; the handler can be called at any time. It fails when
+    // memory for one more is missing, and then an earlier one does.
     unsafe { atexit(close) };
 }
 

@@ -238,7 +238,7 @@ fn library_without_opencl_is_skipped() {
         return report(Device::best());
     }
     let Some(queue) = common::queue() else { return };
-    // Every Linux system has this one; elsewhere it does not load, which is passed over too.
+    // Every Linux system has this one; elsewhere it does not load, which is skipped too.
     let variables = [("OPENCL_DYLIB_PATH", "libm.so.6;/dev/null")];
     let printed = in_child("library_without_opencl_is_skipped", &variables);
     let name = queue.device().name();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bad input: each mistake is an error, and the queue works on as if nobody had made it.
+//! Bad input: each mistake is an error, and the queue works on as if it had not been made.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 #![allow(
     clippy::panic,

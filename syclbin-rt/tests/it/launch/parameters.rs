@@ -109,7 +109,7 @@ fn block_sum(
     scratch: Arg<'_>,
 ) -> Result<Event> {
     let args = [Arg::read(input), Arg::write(out), scratch];
-    // SAFETY: one work-item per element of `input`, and a sum for every 64 of them; all tests here
+    // SAFETY: one work-item per element of `input`, and a sum for every 64 of them. All tests here
     // give less than 64 numbers of scratch memory only where the launch is refused.
     unsafe { Launch::new(kernel, &["in", "out", "scratch"], args).launch(input.len()) }
 }

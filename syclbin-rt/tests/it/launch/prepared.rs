@@ -10,7 +10,7 @@ use syclbin_rt::{
 
 use crate::common;
 
-/// The queue of a test, which ends where there is no device.
+/// The queue of a test, which ends if no device is found.
 macro_rules! queue {
     () => {
         match common::queue() {
@@ -290,8 +290,8 @@ fn is_intels_cpu(queue: &Queue) -> bool {
     device.platform() == "Intel(R) OpenCL" && device.kind() == DeviceKind::Cpu
 }
 
-/// Records steps whose result only comes out right in their order, and replays them; in one call where
-/// the device can, also if that is slower, or as it is done for users.
+/// Records steps whose result only comes out right in their order, and replays them. It does so in one call
+/// where the device can, also if that is slower, or as it is done for users.
 fn replays(queue: &Queue, in_one_call: bool) -> Result<()> {
     let kernel = kernel(queue, "saxpy");
     let mut x = queue.upload(&[1.0f32; 1 << 12])?;

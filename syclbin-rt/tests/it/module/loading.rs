@@ -78,7 +78,7 @@ fn removed_argument_is_not_passed_on() -> Result<()> {
     let symbol = "_Z19__sycl_kernel_scaleIiEvPT_S0_";
     let bytes = common::testfile(VECTOR_OPS);
     let mut file = syclbin::read::parse(&bytes).expect("a good file");
-    // The kernel has two arguments; this says that of five the numbers 0, 2 and 4 were removed.
+    // The kernel has two arguments; this says that numbers 0, 2 and 4 of five were removed.
     let mask = Value::Bytes {
         bits: 5,
         data: vec![0b10101],
@@ -193,7 +193,7 @@ fn unsuitable_module_leaves_the_others_usable() -> Result<()> {
     let input = queue.upload(&[1.0f32])?;
     let mut out = queue.upload(&[0.0f32])?;
     let args = [Arg::read(&input), Arg::write(&mut out)];
-    // SAFETY: there is no kernel to run.
+    // SAFETY: no kernel runs.
     let launched = unsafe { Launch::new(&apply, &["in", "out"], args).launch(1) };
     let error = launched.unwrap_err();
     assert!(

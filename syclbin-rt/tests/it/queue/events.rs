@@ -377,7 +377,7 @@ fn future_wakes_its_task_once_when_ready() -> Result<()> {
     assert!(matches!(pending.poll(), Poll::Ready(Ok(()))));
     queue.wait()?;
     assert_eq!(pending.bell.rung(), 1);
-    // A command that has finished wakes nobody.
+    // A command that has finished wakes no task.
     let event = queue.barrier(&[])?;
     event.wait()?;
     let (bell, waker, _rang) = Bell::new();

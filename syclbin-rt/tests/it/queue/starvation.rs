@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A thread that launches without end keeps nobody from waiting, and fills no memory.
+//! A thread that launches without end does not keep others from waiting, and fills no memory.
 #![allow(unsafe_code, reason = "launching without a contract is unsafe")]
 
 use std::sync::atomic::{AtomicBool, Ordering};

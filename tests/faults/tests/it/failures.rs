@@ -3,7 +3,7 @@
 //!
 //! Children do it, as the library is chosen for a whole process. They end with an error where a
 //! failure goes unnoticed or does not name the call, where something does not work afterwards, and
-//! where an object is left; and here where they die or hang.
+//! where an object is left. A test here fails where they die or hang.
 
 use std::sync::Mutex;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every truncation and every change of a byte of every test file: each is read or gives
+//! Every truncation and every change of a byte of every test file. Each is read or gives
 //! an error that points into the file, and none takes memory by a size that the file claims.
 //!
 //! Eight values a byte are tried, and with `SYCLBIN_CORRUPT=full` all of them (`cargo xtask corrupt

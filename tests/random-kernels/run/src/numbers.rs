@@ -6,7 +6,7 @@ use syclbin_rt::bytemuck::{self, Pod};
 use crate::{Outcome, Values};
 
 impl Values {
-    /// A random integer; a third of them are small.
+    /// Returns a random integer; a third of them are small.
     pub fn integer<T: Pod>(&mut self) -> T {
         let mut value: T = self.value();
         if self.value::<u8>().is_multiple_of(3) {
@@ -15,7 +15,7 @@ impl Values {
         value
     }
 
-    /// A number with few digits: any type holds it without rounding.
+    /// Returns a number with few digits: any type holds it without rounding.
     pub fn float<T: Tame>(&mut self) -> T {
         T::of(f32::from(self.value::<i16>()) / 64.0)
     }

@@ -35,13 +35,13 @@ impl Report {
         }
     }
 
-    /// How many kernels ran.
+    /// Returns how many kernels ran.
     #[must_use]
     pub fn ran(&self) -> usize {
         self.ran
     }
 
-    /// A line for each kernel that failed: `failed: kernel 7: ` and why.
+    /// Returns a line for each kernel that failed: `failed: kernel 7: ` and why.
     #[must_use]
     pub fn failures(&self) -> &[String] {
         &self.failures

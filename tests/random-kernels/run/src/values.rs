@@ -14,7 +14,7 @@ pub struct Values {
     log: Vec<u8>,
 }
 
-/// For kernel `number`: what it sends back, what it is given to write, and what it does not look at.
+/// Returns for kernel `number` what it sends back, what it is given to write, and what it does not look at.
 #[must_use]
 pub fn values(number: u64) -> [Values; 3] {
     [0, 1, 2].map(|kind| Values {
@@ -24,28 +24,28 @@ pub fn values(number: u64) -> [Values; 3] {
 }
 
 impl Values {
-    /// A value of random bytes.
+    /// Returns a value of random bytes.
     pub fn value<T: Pod>(&mut self) -> T {
         self.draw(|byte| byte)
     }
 
-    /// A value whose bytes are all 0 or 1.
+    /// Returns a value whose bytes are all 0 or 1.
     pub fn truths<T: Pod>(&mut self) -> T {
         self.draw(|byte| byte & 1)
     }
 
-    /// A `bool`.
+    /// Returns a `bool`.
     pub fn truth(&mut self) -> bool {
         self.truths::<u8>() == 1
     }
 
-    /// A vector of three, which has the size of four.
+    /// Returns a vector of three, which has the size of four.
     pub fn three<T: Pod>(&mut self) -> [T; 4] {
         let [a, b, c] = self.value::<[T; 3]>();
         [a, b, c, T::zeroed()]
     }
 
-    /// A bit-field of a type of `size` bytes: sets its bits in `bytes`.
+    /// Sets the bits of a bit-field in `bytes`; its type has `size` bytes.
     pub fn bits(
         &mut self,
         bytes: &mut [u8],
@@ -70,7 +70,7 @@ impl Values {
         self.log.extend(&extended.to_le_bytes()[..size]);
     }
 
-    /// What the kernel says of the size of a struct.
+    /// Notes what the kernel says of the size of a struct.
     pub fn size_of<T>(&mut self) {
         let size = u32::try_from(size_of::<T>()).unwrap_or(0);
         self.log.extend(size.to_le_bytes());
@@ -81,19 +81,19 @@ impl Values {
         self.log.extend(&other.log[start..]);
     }
 
-    /// The number of bytes that were noted.
+    /// Returns the number of bytes that were noted.
     #[must_use]
     pub fn len(&self) -> usize {
         self.log.len()
     }
 
-    /// Whether nothing was noted.
+    /// Returns whether nothing was noted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.log.is_empty()
     }
 
-    /// The bytes that were noted, and one more, as a buffer cannot be empty.
+    /// Returns the bytes that were noted, and one more, as a buffer cannot be empty.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.log.clone();
@@ -101,7 +101,7 @@ impl Values {
         bytes
     }
 
-    /// Room for the bytes, with other bytes in it, and some behind.
+    /// Returns memory for the bytes, with other bytes in it, and some behind.
     #[must_use]
     pub fn place(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.log.iter().map(|byte| !byte).collect();

@@ -41,14 +41,14 @@ template <class T, class Work> void atomically(T &total, Work work) {
 }
 ";
 
-/// The numbers of the statements of a kernel.
+/// Returns the numbers of the statements of a kernel.
 #[must_use]
 pub fn statements(setting: &Setting, number: usize) -> Vec<usize> {
     let (_, _, statements) = kernel(setting, number);
     (0..statements).filter(|at| setting.keeps(*at)).collect()
 }
 
-/// The program for `setting`.
+/// Returns the program for `setting`.
 #[must_use]
 pub fn program(setting: &Setting) -> Program {
     let numbers: Vec<usize> = (setting.first..setting.first + setting.count).collect();

@@ -28,7 +28,7 @@ use kernel::Kernel;
 /// So many kernels are in one source.
 const IN_A_SOURCE: usize = 50;
 
-/// How many parameters a kernel has.
+/// Returns the numbers of the parameters of a kernel.
 #[must_use]
 pub fn parameters(setting: &Setting, number: usize) -> Vec<usize> {
     let kernel = generate::kernel(setting, number);
@@ -39,7 +39,7 @@ pub fn parameters(setting: &Setting, number: usize) -> Vec<usize> {
         .collect()
 }
 
-/// The program for `setting`.
+/// Returns the program for `setting`.
 #[must_use]
 pub fn program(setting: &Setting) -> Program {
     let numbers = setting.first..setting.first + setting.count;

@@ -5,7 +5,7 @@ use super::kernel::Kernel;
 use super::names;
 use super::types::Type;
 
-/// A type in C++, if it is no array.
+/// A type in C++, if it is not an array.
 pub(crate) fn spelled(kernel: &Kernel, ty: &Type) -> String {
     match ty {
         Type::Scalar { of, alias: true } => of.alias.to_owned(),

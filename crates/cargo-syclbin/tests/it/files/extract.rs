@@ -11,7 +11,7 @@ use syclbin::{State, read};
 use super::schema::check;
 use super::{answer, command, complaint, run, run_with, stderr, stdout, word};
 
-/// The names of the files in a folder, sorted.
+/// The names of the files in a directory, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

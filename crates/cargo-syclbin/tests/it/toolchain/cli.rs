@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the program with a home folder and no search path.
+/// Runs the program with a home directory and no search path.
 fn syclbin(home: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"))
         .args(words)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A home folder that cannot be written, or not to the end.
+//! A home directory that cannot be written, or not to the end.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use super::world::World;
 #[test]
 fn impossible_home_is_named_with_bytes_needed() {
     let world = World::new();
-    // A file where the home folder should be: even root cannot write below that.
+    // A file where the home directory should be: even root cannot write below that.
     fs::write(world.home.path(), "").unwrap();
     let error = world.install().unwrap_err();
     let text = error.to_string();

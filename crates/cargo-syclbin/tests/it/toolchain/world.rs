@@ -19,7 +19,7 @@ use zip::write::SimpleFileOptions;
 /// A file of a wheel: its path and its content.
 type Content<'a> = (&'a str, &'a [u8]);
 
-/// The wheels: name, members below `data/`. Each also has a licence, and a member nobody wants.
+/// The wheels: name, members below `data/`. Each also has a licence, and an unwanted member.
 const WHEELS: [(&str, &[Content<'static>]); 3] = [
     (
         "fake-sycl",
@@ -104,7 +104,7 @@ impl World {
         self.home.folder(component, VERSION)
     }
 
-    /// Installs both components from the folder of wheels.
+    /// Installs both components from the directory of wheels.
     pub(crate) fn install(&self) -> Result<Vec<Outcome>> {
         self.install_from(&Source::Folder(self.wheels()), false, &Silent)
     }
@@ -130,7 +130,7 @@ impl World {
         Source::Folder(self.root.join("nowhere"))
     }
 
-    /// What lies in the home folder but the lock file; nothing, if there is no home.
+    /// What lies in the home directory but the lock file; nothing, if the home does not exist.
     pub(crate) fn in_home(&self) -> Vec<String> {
         let entries = fs::read_dir(self.home.path())
             .into_iter()

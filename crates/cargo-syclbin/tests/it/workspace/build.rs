@@ -35,7 +35,7 @@ fn kernel_packages_build_in_a_separate_directory() {
 fn check_lists_files_and_fails_if_stale() {
     let world = World::new();
     let reports = "report one k/a.syclbin fresh ''; report two k/b.syclbin stale 'k/b.cpp changed'";
-    // What rustc says of kernels that are not there is no news.
+    // What rustc says of missing kernels is not news.
     let script = format!("{reports}; echo 'error: rustc' >&2; exit 101");
     let output = world.run(&["syclbin", "build", "--check"], &script);
     assert_eq!(output.status.code(), Some(1));

@@ -50,7 +50,7 @@ impl World {
     }
 
     /// Runs the program; `script` is what Cargo does when it is told to compile. `$orders` is the
-    /// folder with the orders, and `report PACKAGE FILE WORD REASON` leaves a report there.
+    /// directory with the orders, and `report PACKAGE FILE WORD REASON` leaves a report there.
     fn run(&self, words: &[&str], script: &str) -> Output {
         let text = format!(
             "#!/bin/sh\n[ \"$1\" = metadata ] && exec cargo \"$@\"\n\

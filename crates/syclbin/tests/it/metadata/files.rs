@@ -99,7 +99,7 @@ fn masks_symbols_and_aspects_match_the_sources() {
     let functor = module("functor.executable.syclbin", "_ZTS5Triad");
     let triad = functor.argument_masks.get("_ZTS5Triad").unwrap();
     // A local accessor of which the pointer is used, two accessors of which pointer and offset are,
-    // and a number: 13 arguments, and the mask of the reference runtime is rounded up to bytes.
+    // and a number: 13 arguments. The mask of the reference runtime is rounded up to bytes.
     assert_eq!(triad.removed.len(), 16);
     let kept = (0..13).filter(|index| !triad.is_removed(*index));
     assert!(kept.eq([0, 4, 7, 8, 11, 12]));

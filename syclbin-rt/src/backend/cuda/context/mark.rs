@@ -58,7 +58,7 @@ impl Mark {
             handle: Self::take(context, functions, timed)?,
             timed,
         };
-        // SAFETY: event and stream are alive and of this context; nobody else has the event.
+        // SAFETY: event and stream are alive and of this context; nothing else has the event.
         let code = unsafe { (functions.cuEventRecord.pass())(mark.handle, stream) };
         context.check("cuEventRecord", code)?;
         Ok(mark)

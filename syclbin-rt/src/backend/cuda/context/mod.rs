@@ -76,7 +76,7 @@ impl Context {
                 return Err(*failure);
             }
             // SAFETY: the device is one of the driver. Nothing of the context is left but the handle
-            // here, which nobody else gets while the list is locked: all that is made in it keeps it.
+            // here, which nothing else gets while the list is locked: all that is made in it keeps it.
             check("cuDevicePrimaryCtxReset", unsafe {
                 (device.functions.cuDevicePrimaryCtxReset_v2.pass())(device.device)
             })?;

@@ -41,7 +41,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// When there is no driver, or this crate cannot use it. The failure is not remembered: a
+    /// When the driver is missing, or this crate cannot use it. The failure is not remembered: a
     /// driver may be installed later.
     pub(crate) fn load() -> Result<&'static Self, LibraryError> {
         let _passage = Passage::new();

@@ -123,7 +123,7 @@ impl Told {
     fn of(functions: &Functions, device: CUdevice) -> Result<Self, Failure> {
         let mut bytes = [0u8; 256];
         let mut memory = 0usize;
-        // SAFETY: the device is one of the driver; the name is written to as many bytes as there
+        // SAFETY: the device is one of the driver. The name is written to as many bytes as there
         // are, with a zero at its end, and the size to one number.
         unsafe {
             let name = bytes.as_mut_ptr().cast();

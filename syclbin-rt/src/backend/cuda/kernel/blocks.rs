@@ -76,7 +76,7 @@ fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
 }
 
 /// Returns a good work-group size for `global`: whole warps in x where the range has such a divisor, and at
-/// most as many groups as a launch may have. `None` if there is no such size.
+/// most as many groups as a launch may have. `None` if such a size does not exist.
 pub(in crate::backend::cuda) fn local_size(
     global: [usize; 3],
     bounds: &Bounds,

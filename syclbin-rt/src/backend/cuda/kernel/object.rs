@@ -144,7 +144,7 @@ impl KernelObject {
         self.is_for(queue)?;
         self.prepare(grid, |launch| {
             queue.submit(LAUNCH, after, |functions, stream| {
-                // SAFETY: the context is current and that of the stream; the rest is as the caller says.
+                // SAFETY: the context is current and the stream belongs to it; the rest is as the caller says.
                 unsafe { self.put(functions, stream, launch) }
             })
         })
@@ -165,7 +165,7 @@ impl KernelObject {
         self.is_for(queue)?;
         self.prepare(grid, |launch| {
             queue.submit_without_event(after, |functions, stream| {
-                // SAFETY: the context is current and that of the stream; the rest is as the caller says.
+                // SAFETY: the context is current and the stream belongs to it; the rest is as the caller says.
                 unsafe { self.put(functions, stream, launch) }
             })
         })
@@ -223,8 +223,8 @@ impl KernelObject {
         launch: Launch<'_>,
     ) -> Result<(), Failure> {
         let Blocks { groups, items } = launch.blocks;
-        // SAFETY: the kernel is alive; there is a pointer for each of its parameters to as many bytes
-        // as it has, which the driver copies before it returns; the rest is as the caller says.
+        // SAFETY: the kernel is alive. There is a pointer for each of its parameters to as many bytes
+        // as it has, which the driver copies before it returns. The rest is as the caller says.
         self.context.check(LAUNCH, unsafe {
             (functions.cuLaunchKernel.pass())(
                 launch.function,
@@ -259,7 +259,7 @@ impl KernelObject {
             .into_iter()
             .flatten()
         {
-            // SAFETY: the kernel is alive. Always the same number, so that nobody takes away from others
+            // SAFETY: the kernel is alive. Always the same number, so that no caller takes from others
             // what they need.
             let code = unsafe { (functions.cuFuncSetAttribute.pass())(function, attribute, most) };
             self.context.check("cuFuncSetAttribute", code)?;

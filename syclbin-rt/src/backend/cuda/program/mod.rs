@@ -132,8 +132,8 @@ impl Program {
             Code::Ptx(text) => aligned(text),
             Code::Binary(binary) => aligned(binary),
         };
-        // SAFETY: the context is current; code begins at a multiple of eight, text ends with a zero
-        // byte, and what else the driver reads says itself how long it is; there are as many options
+        // SAFETY: the context is current. Code begins at a multiple of eight, text ends with a zero
+        // byte, and what else the driver reads says itself how long it is. There are as many options
         // and values as it says, and the logs that they name are alive.
         let loaded = context.check("cuModuleLoadDataEx", unsafe {
             (functions.cuModuleLoadDataEx.pass())(

@@ -33,7 +33,7 @@ pub(crate) struct CommandBuffer {
 }
 
 // SAFETY: graphs may be used from every thread, by one at a time (CUDA driver API, "Graph object thread
-// safety"): recording takes `&mut self`, and what can be queued is behind a lock.
+// safety"). Recording takes `&mut self`, and what can be queued is behind a lock.
 unsafe impl Send for CommandBuffer {}
 // SAFETY: as for Send.
 unsafe impl Sync for CommandBuffer {}
@@ -93,7 +93,7 @@ impl CommandBuffer {
                     function: "cuGraphAddKernelNode_v2",
                     needs: "a driver of CUDA 12.0",
                 })?;
-                // SAFETY: graph and kernel are alive and of the current context; there is a pointer for
+                // SAFETY: graph and kernel are alive and of the current context. There is a pointer for
                 // each parameter, and the driver copies the arguments before it returns (CUDA driver
                 // API, cuGraphAddKernelNode).
                 Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node) })

@@ -135,7 +135,7 @@ macro_rules! declare {
                 let mut missing = Vec::new();
                 $(
                     let name = concat!(stringify!($name), "\0").as_bytes();
-                    // SAFETY: the caller vouches for the function. Its type is that of the header, which
+                    // SAFETY: the caller vouches for the function. Its type is the header's, which
                     // the tests check; an enumeration of four bytes is returned as an `int` is.
                     let $name = unsafe {
                         library.get::<unsafe extern "C" fn($($arg),*) -> c_int>(name)

@@ -57,7 +57,7 @@ fn a_child_loses_its_context() -> Tested {
     let device = queue.context().device();
     drop((object, event));
     drop(bench);
-    // While an object of the old context is left, there is no new context: the old context might be in use.
+    // While an object of the old context is left, no new context is made: the old context might be in use.
     let refused = Context::shared(device).err();
     assert_eq!(refused.map(Failure::code), Some(fault.code()));
     drop(out);

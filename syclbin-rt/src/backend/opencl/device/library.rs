@@ -37,7 +37,7 @@ impl Library {
             return Ok(library);
         }
         // SAFETY: loading runs the initializers of the library, and the OpenCL functions then have
-        // the types of the OpenCL headers. Both are taken on trust from whoever named the library:
+        // the types of the OpenCL headers. Both are taken on trust from what named the library:
         // the system, the user's environment, or an installed component.
         let library = unsafe { loader::load(name) }?;
         // SAFETY: as above.

@@ -93,7 +93,7 @@ impl DriverDevice {
                 }
                 Err(failure) => {
                     for id in ids {
-                        // SAFETY: all of them were just made, and nobody has one yet.
+                        // SAFETY: all of them were just made, and nothing else has one yet.
                         unsafe { (self.functions.clReleaseDevice.pass())(id) };
                     }
                     return Err(failure);

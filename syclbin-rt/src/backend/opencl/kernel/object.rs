@@ -174,8 +174,8 @@ impl Arguments for PassedObject<'_> {
                 function: call,
                 needs: USM,
             })?;
-            // SAFETY: `&mut self` says that nobody else uses the object. What the kernel does with
-            // the address is a duty of whoever launches it.
+            // SAFETY: `&mut self` says that nothing else uses the object. What the kernel does with
+            // the address is a duty of the caller who launches it.
             check(call, unsafe {
                 (usm.set_kernel_arg_mem_pointer.within(self.passage))(kernel, number, address)
             })
@@ -233,7 +233,7 @@ impl PassedObject<'_> {
         pointer: *const c_void,
     ) -> Result<(), Failure> {
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
-        // SAFETY: `&mut self` says that nobody else uses the object; the driver copies the bytes before
+        // SAFETY: `&mut self` says that nothing else uses the object; the driver copies the bytes before
         // it returns (OpenCL 3.0, clSetKernelArg); the rest is as the caller says.
         check("clSetKernelArg", unsafe {
             (self.object.functions.clSetKernelArg.within(self.passage))(

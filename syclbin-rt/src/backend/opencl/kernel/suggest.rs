@@ -49,7 +49,7 @@ impl Kernel {
         let Some(get) = get else {
             return Ok(None);
         };
-        // SAFETY: the platform is that of the device; the name is NUL-terminated.
+        // SAFETY: the platform is the device's; the name is NUL-terminated.
         let address = unsafe {
             (get.pass())(
                 device.platform,
@@ -70,8 +70,8 @@ impl Kernel {
         }
         let mut local = [1; 3];
         let dimensions = global.len().min(local.len());
-        // SAFETY: queue and kernel share a context and are alive; what was set is borrowed until after
-        // the call; both lists have as many elements as there are dimensions, and without offsets the
+        // SAFETY: queue and kernel share a context and are alive. What was set is borrowed until after
+        // the call. Both lists have as many elements as there are dimensions, and without offsets the
         // range begins at 0.
         let code = unsafe {
             (get.pass())(

@@ -134,7 +134,7 @@ impl Memory {
             size,
         };
         let mut code = 0;
-        // SAFETY: the object is alive and no part itself; the region is what this kind of part is
+        // SAFETY: the object is alive and no part itself. The region is what this kind of part is
         // described by, and the driver refuses one that is not inside of the object.
         let handle = unsafe {
             (self.context.functions().clCreateSubBuffer.pass())(

@@ -97,7 +97,7 @@ impl Queue {
         self.in_order()?;
         let mut event = std::ptr::null_mut();
         // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver
-        // refuses names and sizes that it does not know; the caller vouches for the bytes of the
+        // refuses names and sizes that it does not know. The caller vouches for the bytes of the
         // host, with which the call is done when it returns: it blocks.
         let code = unsafe {
             (function.pass())(

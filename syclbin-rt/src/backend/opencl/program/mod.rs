@@ -110,7 +110,7 @@ impl Program {
         let call = "clCreateProgramWithBinary";
         let (size, mut start) = (binary.len(), binary.as_ptr());
         let (mut status, mut code) = (0, 0);
-        // SAFETY: there is one device, that of the context, and so one size, one pointer to as many
+        // SAFETY: there is one device, the context's, and so one size, one pointer to as many
         // bytes, which the driver copies before it returns, and one status.
         let handle = unsafe {
             (context.functions().clCreateProgramWithBinary.pass())(
@@ -238,9 +238,9 @@ impl Program {
         let handles: Vec<cl_program> = objects.iter().map(|object| object.handle).collect();
         let count = cl_uint::try_from(handles.len()).unwrap_or(cl_uint::MAX);
         let mut code = 0;
-        // SAFETY: the device is the one of the context, and so is that of the programs, all of them
-        // compiled and alive; the options are NUL-terminated, and without a callback the call
-        // returns when it is done.
+        // SAFETY: the device is the one of the context and of the programs, which are all compiled and
+        // alive. The options are NUL-terminated, and without a callback the call returns when it is
+        // done.
         let handle = unsafe {
             (context.functions().clLinkProgram.pass())(
                 context.handle,

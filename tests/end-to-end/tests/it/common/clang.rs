@@ -15,7 +15,7 @@ pub(crate) fn program() -> PathBuf {
         .entry()
 }
 
-/// Runs it in `folder`.
+/// Runs it in a directory.
 pub(crate) fn clang(arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(program());
     command.args(arguments).current_dir(folder);

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use syclbin_rt::{Device, Queue};
 
-/// A queue, or `None` where there is no device; with SYCLBIN_REQUIRE_DEVICE=1 that is a failure.
+/// A queue, or `None` without a device; with SYCLBIN_REQUIRE_DEVICE=1 that is a failure.
 pub(crate) fn queue() -> Option<Queue> {
     match Device::best().and_then(|device| device.queue()) {
         Ok(queue) => Some(queue),

@@ -57,7 +57,7 @@ impl Package {
         let program = installed
             .expect("the tests need `cargo xtask toolchain`")
             .entry();
-        // Its version is asked with one argument, and is no compile.
+        // Its version is asked with one argument, and is not a compile.
         let script = format!(
             "#!/bin/sh\n[ $# -lt 2 ] || echo x >>'{}'\nexec '{}' \"$@\"\n",
             package.runs.display(),
@@ -83,7 +83,7 @@ impl Package {
         let file = std::fs::File::options().append(true).open(&path).unwrap();
         let before = SystemTime::now() - Duration::from_secs(3600);
         file.set_modified(before).unwrap();
-        // When it came to its place is a time that nobody can set.
+        // The time when it came to its place cannot be set.
         std::thread::sleep(Duration::from_millis(30));
         path
     }

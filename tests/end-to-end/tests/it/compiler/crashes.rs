@@ -28,7 +28,7 @@ fn shell(line: &str, folder: &Path) -> Output {
     shell.output().unwrap()
 }
 
-/// The folders and files of this program in the folder for such.
+/// The temporary directories and files of this program in the directory for temporary files.
 fn leftovers(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -30,7 +30,7 @@ KERNEL void other(int *p) { *p = 3; }
 const TWO: &str = "#include \"h.hpp\"\nKERNEL void two(int *p) { *p = 2; }\n";
 const IMPORTS: &str = "#include \"h.hpp\"\nKERNEL void four(int *p) { *p = twice(2); }\n";
 
-/// A folder with those sources.
+/// A directory with those sources.
 fn sources() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [
@@ -44,7 +44,7 @@ fn sources() -> tempfile::TempDir {
     folder
 }
 
-/// Runs the program in `folder`, with arguments that have no blanks.
+/// Runs the program in a directory, with arguments that have no blanks.
 fn run(folder: &Path, line: &str) -> Result<String, String> {
     let arguments: Vec<&str> = line.split_whitespace().collect();
     let output = clang(&arguments, folder);
@@ -64,7 +64,7 @@ fn parsed(folder: &Path, name: &str) -> Syclbin<'static> {
     file.into_owned()
 }
 
-/// All files of a folder and what they hold.
+/// All files of a directory and what they hold.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap());
     let files = files.filter(|file| file.file_type().unwrap().is_file());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Code for NVIDIA's GPUs does the same with its calls inlined as with the calls: kernels that are compiled
-//! both ways, run by the simulated driver, come to the same, which is what Rust comes to where it can.
+//! Code for NVIDIA's GPUs does the same with its calls inlined as with the calls. Kernels that are compiled
+//! both ways, and run by the simulated driver, give the same result. Where Rust can compute it too, it agrees.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 
 #[allow(dead_code, reason = "the tests of simulated-cuda use the rest")]

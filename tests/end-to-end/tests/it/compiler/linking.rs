@@ -193,7 +193,7 @@ fn function_of_two_needed_modules_is_refused() {
         message.contains("step(int) [_Z4stepi] is defined by module 0"),
         "{message}"
     );
-    // One that nobody asks for does not matter.
+    // One that is not asked for does not matter.
     let builder = Module::builder(&queue).link(&scaled).link(&other);
     // SAFETY: as above.
     let module = unsafe { builder.load(&kernel) }.unwrap();

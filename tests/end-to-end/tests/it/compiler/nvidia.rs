@@ -24,7 +24,7 @@ const WHOLE: [&str; 7] = [
 ];
 const IMPORTING: &str = "import_side";
 
-/// The folder of the component, or `None` where it is not installed; with SYCLBIN_REQUIRE_DEVICE=1 that
+/// The directory of the component, or `None` where it is not installed; with SYCLBIN_REQUIRE_DEVICE=1 that
 /// is a failure.
 fn component() -> Option<PathBuf> {
     let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
@@ -167,7 +167,7 @@ const STRUCT: &str = "struct Four { int of[4]; };
 KERNEL k(Four four, int *to) { *to = four.of[1]; }
 ";
 
-/// A folder with the source `k.cpp`.
+/// A directory with the source `k.cpp`.
 fn folder(source: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("k.cpp"), format!("{HEAD}{source}")).unwrap();

@@ -15,7 +15,7 @@ const CRATES: [&str; 5] = [
     "syclbin-rt",
 ];
 
-/// A crate in a temporary folder.
+/// A crate in a temporary directory.
 struct UserCrate {
     folder: tempfile::TempDir,
     /// Where its dependencies come from. Without a registry, the manifest names paths.

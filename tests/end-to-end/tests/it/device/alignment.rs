@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Alignment: a safe launch gets no address that C++ says is none of the type.
+//! Alignment: a safe launch gets only addresses that C++ allows for the type.
 
 use syclbin_rt::{Aspect, DeviceArray, ErrorKind, LaunchProblem, Queue};
 

@@ -343,7 +343,7 @@ fn required_work_groups_are_constants_and_used() {
         .collect();
     assert_eq!(queue.download(&out).unwrap(), expected);
 
-    // What is no multiple of the work-group is an error.
+    // What is not a multiple of the work-group is an error.
     let launch = kernels.groups_of_1(&mut out);
     // SAFETY: as above; and nothing runs.
     unsafe { launch.launch(40) }.unwrap_err();

@@ -31,7 +31,7 @@ pub(crate) fn left(call: &str, kind: &str) -> u64 {
     u64::from(of_call == kind)
 }
 
-/// Whether objects of a kind are kept where nobody can wait for what may use them.
+/// Whether objects of a kind are kept where no thread can wait for what may use them.
 pub(crate) fn is_kept(kind: &str) -> bool {
     matches!(kind, "UsmAllocation" | "Queue" | "CommandBuffer")
 }

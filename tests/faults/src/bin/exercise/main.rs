@@ -7,7 +7,7 @@
 //! - `exercise fail FUNCTION...`: fails calls of each in all ways, one at a time, in one process;
 //! - `exercise vanish [PLACE...]`: the device is gone from one call on, for calls all over the
 //!   program, or the ones that are told;
-//! - `exercise memory`: there is no memory on the device;
+//! - `exercise memory`: the device is out of memory;
 //! - `exercise drop`: nothing waits for the queue when memory with an address goes;
 //! - `exercise divide`: a device is divided, and each call of that fails once;
 //! - `exercise devices`: looks for devices, where the environment says what fails.
@@ -68,7 +68,7 @@ fn ended(wrong: Vec<String>) -> ExitCode {
     }
 }
 
-/// One line for whoever started this.
+/// Prints one line for the process that started this.
 fn say(line: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stdout(), "{line}");

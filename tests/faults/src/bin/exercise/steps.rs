@@ -59,7 +59,7 @@ fn load_bytes(queue: &Queue, bytes: &[u8]) -> Result<Module> {
     unsafe { Module::load(queue, bytes) }
 }
 
-/// The module, if all its kernels can be had: a part that does not load only matters to whoever asks
+/// The module, if all its kernels can be had: a part that does not load only matters to a step that asks
 /// for a kernel of it.
 fn whole(module: Module) -> Result<Module> {
     for name in module.kernel_names() {
@@ -120,7 +120,7 @@ fn launches(ledger: &Ledger<'_>, queue: &Queue, kernel: &Result<Kernel>) -> Opti
 }
 
 /// Starts a command and waits for it, as a step: one that has failed is started again, but not one
-/// that was started and that nobody could tell of.
+/// that was started and whose outcome is unknown.
 fn once(ledger: &Ledger<'_>, name: &str, mut start: impl FnMut() -> Result<Event>) -> Option<()> {
     let mut running = None;
     ledger.step(name, || {
@@ -349,7 +349,7 @@ fn two_queues(queue: &Queue) -> Result<()> {
     // What waits for a command that failed fails too, and the first of them says why.
     let waited = [second.wait(), done.wait(), here.wait()];
     if let Err(error) = first.wait() {
-        // Not if it is only that nobody can tell.
+        // Not if only the outcome is unknown.
         if error.to_string().starts_with("clEnqueueNDRangeKernel") {
             assert!(waited.iter().all(Result::is_err), "{waited:?}");
         }
@@ -361,7 +361,7 @@ fn two_queues(queue: &Queue) -> Result<()> {
     other.wait()
 }
 
-/// Copies that nobody waits for at once.
+/// Copies that are not waited for at once.
 fn transfers(queue: &Queue) -> Result<()> {
     let data: Vec<u32> = (0..1000).collect();
     let mut buffer = queue.zeroed::<u32>(1000)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! There is no memory on the device: each call that needs some fails, and goes on failing.
+//! The device is out of memory: each call that needs some fails, and goes on failing.
 
 use faults::Control;
 use syclbin_rt::{

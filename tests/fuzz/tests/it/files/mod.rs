@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Each file in `tests/files` that is no source, with its bytes, in the order of the paths.
+/// Each file in `tests/files` that is not a source, with its bytes, in the order of the paths.
 pub(crate) fn files() -> Vec<(PathBuf, Vec<u8>)> {
     let folder = test_files::directory();
     let folders = [

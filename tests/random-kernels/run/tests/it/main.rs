@@ -10,7 +10,7 @@ mod signatures;
 use random_kernels_run::Report;
 use syclbin_rt::{Device, Queue};
 
-/// A queue, or `None` where there is no device; with SYCLBIN_REQUIRE_DEVICE=1 that is a failure.
+/// A queue, or `None` without a device; with SYCLBIN_REQUIRE_DEVICE=1 that is a failure.
 fn queue() -> Option<Queue> {
     match Device::best().and_then(|device| device.queue()) {
         Ok(queue) => Some(queue),

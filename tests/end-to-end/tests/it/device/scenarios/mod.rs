@@ -25,8 +25,8 @@
 //!
 //! Not here:
 //!
-//! - `fast_link`, and native objects that are linked: no OpenCL driver links native code, and there is
-//!   no form of a program without it. Such an object is refused by name (`compiler::scenarios`).
+//! - `fast_link`, and native objects that are linked: no OpenCL driver links native code, and every
+//!   form of a program has it. Such an object is refused by name (`compiler::scenarios`).
 //! - Sources that are compiled inside of the running program: `syclbin-clang`, a process, does it.
 //! - Function pointers (`function_pointer_case`, `link_sycl_inline`): see
 //!   `compiler::scenarios::call_through_function_pointer_is_refused`.
