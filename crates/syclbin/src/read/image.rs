@@ -9,7 +9,7 @@ use crate::offload::Strings;
 use crate::property::PropertySets;
 use crate::raw::offload_binary;
 
-/// An image of a [`File`].
+/// An image of a [`File`](super::File).
 #[derive(Clone, Debug)]
 pub struct Image<'a> {
     pub(super) native: bool,

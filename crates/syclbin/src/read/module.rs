@@ -8,7 +8,7 @@ use super::{v1, v2};
 use crate::error::Error;
 use crate::offload::Strings;
 
-/// An abstract module of a [`File`].
+/// An abstract module of a [`File`](super::File).
 #[derive(Clone, Debug)]
 pub struct AbstractModule<'f, 'a> {
     pub(super) index: usize,
