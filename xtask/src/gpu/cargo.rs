@@ -34,27 +34,8 @@ pub(super) enum Kind {
     Benchmark,
 }
 
-/// What a pack is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// To be sent to a machine with a GPU: small executables, and figures that count.
-    Measuring,
-    /// To see that a pack runs elsewhere: executables that are soon built.
-    Checking,
-}
-
-impl Purpose {
-    /// Cargo's options.
-    fn options(self) -> &'static [&'static str] {
-        match self {
-            Self::Measuring => &["--profile", "gpu"],
-            Self::Checking => &["--config", "profile.dev.debug=false"],
-        }
-    }
-}
-
 /// Builds all executables.
-pub(super) fn build(zig: &Zig, purpose: Purpose) -> Result<Vec<Executable>> {
+pub(super) fn build(zig: &Zig) -> Result<Vec<Executable>> {
     let tests = "test --no-run --package syclbin-rt --package end-to-end --tests --bench gpu";
     let mut programs = String::from(
         "build --package cargo-syclbin --bin cargo-syclbin --package gpu-report --bin gpu-report \
@@ -65,7 +46,7 @@ pub(super) fn build(zig: &Zig, purpose: Purpose) -> Result<Vec<Executable>> {
     }
     let mut executables = Vec::new();
     for (arguments, targets) in [(tests, None), (&programs, Some(TARGETS))] {
-        let built = artifacts(zig, purpose, arguments, targets)?;
+        let built = artifacts(zig, arguments, targets)?;
         executables.extend(built.iter().filter_map(executable));
     }
     // Cargo builds them in any order.
@@ -74,28 +55,18 @@ pub(super) fn build(zig: &Zig, purpose: Purpose) -> Result<Vec<Executable>> {
 }
 
 /// What one run of Cargo builds, with kernels for `targets` or for the default ones.
-fn artifacts(
-    zig: &Zig,
-    purpose: Purpose,
-    arguments: &str,
-    targets: Option<&str>,
-) -> Result<Vec<Artifact>> {
+fn artifacts(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifact>> {
     timed(&format!("cargo {arguments}"), || {
-        built(zig, purpose, arguments, targets)
+        built(zig, arguments, targets)
     })
 }
 
-fn built(
-    zig: &Zig,
-    purpose: Purpose,
-    arguments: &str,
-    targets: Option<&str>,
-) -> Result<Vec<Artifact>> {
+fn built(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifact>> {
     let mut command = zig.cargo();
     command
         .args(arguments.split_whitespace())
-        .args(purpose.options())
-        .args(["--quiet", "--message-format", "json-render-diagnostics"])
+        .args(["--profile", "gpu", "--quiet", "--message-format"])
+        .arg("json-render-diagnostics")
         .arg(format!("--target={TRIPLE}.{}.{}", GLIBC.0, GLIBC.1))
         .stdout(Stdio::piped());
     if let Some(targets) = targets {

@@ -11,7 +11,6 @@ use std::process::{Command, Stdio};
 use gpu_report::Report;
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
-use super::cargo::Purpose;
 use super::pack::SCRIPT;
 use super::{at, pack};
 use crate::simulated_cuda;
@@ -22,7 +21,7 @@ const UNSHARE: &str = "/usr/bin/unshare";
 
 /// Builds a pack in `directory` and runs a copy of it.
 pub(super) fn run(directory: &Path) -> Result<()> {
-    pack::build(directory, Purpose::Checking)?;
+    pack::build(directory)?;
     simulated_cuda::build()?;
     let work = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     // A name that shells and programs may stumble over.

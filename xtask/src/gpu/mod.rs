@@ -19,7 +19,6 @@ mod zig;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use self::cargo::Purpose;
 use crate::steps::{Result, step, target_folder};
 
 const USAGE: &str = "\
@@ -32,11 +31,11 @@ usage: cargo xtask gpu pack [-o DIR]     build a directory that runs on any mach
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["pack"] => pack::build(&default_directory()?, Purpose::Measuring),
-        ["pack", "-o", directory] => pack::build(Path::new(directory), Purpose::Measuring),
+        ["pack"] => pack::build(&default_directory()?),
+        ["pack", "-o", directory] => pack::build(Path::new(directory)),
         ["run", ..] => {
             let directory = default_directory()?;
-            pack::build(&directory, Purpose::Measuring)?;
+            pack::build(&directory)?;
             let mut command = Command::new(directory.join(pack::SCRIPT));
             step("the pack", command.args(&arguments[1..]))
         }

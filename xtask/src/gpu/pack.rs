@@ -10,7 +10,7 @@ use std::time::Instant;
 use cargo_syclbin::ui::Size;
 use gpu_report::plan::FILE;
 
-use super::cargo::{self, Executable, Kind, Purpose};
+use super::cargo::{self, Executable, Kind};
 use super::zig::Zig;
 use super::{at, elf, plan};
 use crate::nvcc::nvcc;
@@ -22,12 +22,12 @@ pub(super) const SCRIPT: &str = "run.sh";
 const LARGEST: u64 = 50_000_000;
 
 /// Builds a pack in `directory`, and prints its size.
-pub(super) fn build(directory: &Path, purpose: Purpose) -> Result<()> {
+pub(super) fn build(directory: &Path) -> Result<()> {
     let start = Instant::now();
     clear(directory)?;
     install_toolchain()?;
     let zig = Zig::get(&target_folder()?)?;
-    let executables = cargo::build(&zig, purpose)?;
+    let executables = cargo::build(&zig)?;
     for executable in &executables {
         copy(
             executable.path.as_std_path(),
@@ -56,7 +56,7 @@ pub(super) fn build(directory: &Path, purpose: Purpose) -> Result<()> {
         Size(size),
         start.elapsed()
     );
-    if purpose == Purpose::Measuring && size > LARGEST {
+    if size > LARGEST {
         return Err(format!(
             "the pack has {}, more than {}: make it smaller",
             Size(size),
