@@ -16,7 +16,7 @@ pub enum Problem {
     NotFound,
     /// It could not be started.
     Start(String),
-    /// There is no place for temporary files.
+    /// No temporary file can be made.
     NoTemporary(String),
     /// It did not end in time.
     Hangs {

@@ -31,7 +31,7 @@ pub(super) fn render(report: &Report) -> String {
     let path = Escaped(&report.path);
     if let Some(device) = &report.device {
         let name = Escaped(&device.name);
-        let driver = format!("{} {}", device.platform, device.driver_version);
+        let driver = format!("{}, {}", device.platform, device.driver_version);
         let (driver, reason) = (Escaped(&driver), Escaped(&device.reason));
         put(&mut text, 0, &format!("{path} on {name} ({driver})"));
         put(&mut text, 2, &format!("chosen: {reason}"));

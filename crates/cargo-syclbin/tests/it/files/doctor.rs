@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{complaint, run, run_with, schema, stderr, stdout};
 
-/// The report of a run; `None` where there is no device.
+/// The report of a run; `None` without a device.
 fn report(output: &Output) -> Option<Value> {
     assert_eq!(stderr(output), "");
     let report = schema::check("doctor", &stdout(output));
