@@ -166,7 +166,7 @@ mod tests {
         let ended = run(command, b"input\n".to_vec(), limit, |line| {
             lines.push(line.to_owned());
         });
-        (lines, ended.unwrap())
+        (lines, ended.expect("a shell runs"))
     }
 
     const LONG: Duration = Duration::from_secs(60);
