@@ -218,6 +218,7 @@ pub use module::Module;
 pub use module::builder::{Embedded, ModuleBuilder};
 pub use module::global::Global;
 pub use module::kernel::Kernel;
+pub use module::kernel_info::KernelInfo;
 pub use queue::Queue;
 pub use queue::copy::After;
 pub use queue::event::Event;

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use syclbin_toolchain::{Component, INSTALL_COMMAND, NoHome};
+use syclbin_toolchain::{Component, INSTALL_COMMAND, NoHome, UnsuitableDirectory};
 
 use crate::ui::Size;
 
@@ -17,6 +17,21 @@ pub enum Error {
     /// The home directory is unknown.
     #[error(transparent)]
     NoHome(#[from] NoHome),
+
+    /// A component does not work in the home directory.
+    #[error(transparent)]
+    Unsuitable(#[from] UnsuitableDirectory),
+
+    /// Programs in the home directory may not be executed.
+    #[error(
+        "programs in {} may not be executed, probably because its file system is mounted noexec; set SYCLBIN_HOME to \
+         a directory on another file system",
+        home.display()
+    )]
+    NotExecutable {
+        /// The home directory.
+        home: PathBuf,
+    },
 
     /// The pinned wheels contain programs for another platform.
     #[error(
@@ -49,6 +64,13 @@ pub enum Error {
          its full path"
     )]
     NoProgram {
+        /// The system's error.
+        cause: io::Error,
+    },
+
+    /// No child process could be started.
+    #[error("cannot start this program again for a trial: {cause}; free memory and processes")]
+    Child {
         /// The system's error.
         cause: io::Error,
     },

@@ -6,6 +6,7 @@
 //! ```text
 //! cargo syclbin toolchain install     the SYCL compiler and an OpenCL device for the CPU
 //! cargo syclbin doctor                what this machine can compile and run, and what is missing
+//! cargo syclbin doctor FILE           what a driver says of the kernels of a file
 //! cargo syclbin new NAME              a program with a kernel
 //! cargo syclbin init                  a kernel in the crate of this directory
 //! cargo syclbin build --commit        compiled files that are kept beside their sources, written or checked
@@ -19,7 +20,7 @@
 //! | module | noun |
 //! |---|---|
 //! | [`toolchain`] | installed components: pins, wheels, the manifest, install, list, remove |
-//! | [`doctor`] | the machine: facts, and the report on them |
+//! | [`doctor`] | the machine: facts, and the report on them; a driver's answers about a file |
 //! | [`inspect`] | a report on a file: text for people, JSON for programs |
 //! | [`verify`], [`convert`], [`expand`], [`extract`] | the other commands about files |
 //! | [`build`] | compiled files stored beside their sources, written by the build scripts of a workspace |

@@ -6,22 +6,25 @@
 //! It ends with 0 on success, 1 on failure, and 2 for wrong arguments. Answers go to standard output, everything else
 //! to standard error.
 
+mod probe;
 mod trial;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+use cargo_syclbin::doctor::file::Position;
 use cargo_syclbin::error::{Error, Result};
 use cargo_syclbin::project::{init, new};
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, machine, pins, remove};
-use cargo_syclbin::ui::{Terminal, answer, complain};
+use cargo_syclbin::ui::{Format, Terminal, answer, complain};
 use cargo_syclbin::{build, convert, doctor, expand, extract, inspect, list as files, verify};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
@@ -38,10 +41,10 @@ enum Command {
     /// Install, list or remove the SYCL compiler, the CPU device and the tools for NVIDIA GPUs
     #[command(subcommand)]
     Toolchain(Toolchain),
-    /// Report what this machine can compile and run, and what to do about the rest
+    /// Report what this machine can compile and run, or what a driver says of the kernels of a file
     ///
-    /// Compiles a small kernel and runs it on the device that a program would get. Ends with 0 when both
-    /// work, with 1 when not.
+    /// Without a file, it compiles a small kernel and runs it on the device that a program would get. Ends with 0
+    /// when both work, with 1 when not.
     Doctor(Doctor),
     /// Create a program with a kernel, a build script and a workflow for GitHub Actions
     ///
@@ -81,10 +84,26 @@ enum Command {
 
 #[derive(Args)]
 struct Doctor {
-    /// Run the trial kernel in this file and print what came of it: for the doctor itself, as a driver may end
-    /// the process
-    #[arg(long, hide = true, value_name = "FILE")]
-    trial: Option<PathBuf>,
+    /// Load this SYCLBIN file instead; `-` is standard input
+    ///
+    /// The driver builds each module and makes each kernel in a separate process, but runs none. Ends with 1 when a
+    /// kernel cannot be used, and when the driver crashes or hangs.
+    file: Option<PathBuf>,
+    /// The device to load it on, in the form of SYCLBIN_DEVICE [default: the device that a program would get]
+    #[arg(long, value_name = "DEVICE", requires = "file")]
+    device: Option<String>,
+    /// How long the driver may take for a module or a kernel
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "file")]
+    timeout: u32,
+    /// How to show the report
+    #[arg(long, value_enum, default_value_t, requires = "file")]
+    format: Format,
+    /// Run the trial kernel in the file on standard input: for the doctor itself, as a driver may end the process
+    #[arg(long, hide = true)]
+    trial: bool,
+    /// Load the file on standard input from this module and kernel on: for the doctor itself
+    #[arg(long, hide = true, value_name = "MODULE:KERNEL")]
+    probe: Option<Position>,
 }
 
 #[derive(Subcommand)]
@@ -177,13 +196,7 @@ fn run(command: Command) -> Result<ExitCode> {
             remove::remove(&home()?, components, &Terminal::default())?;
         }
         Command::Doctor(options) => {
-            if let Some(file) = options.trial {
-                answer(&trial::run(&file))?;
-                return Ok(ExitCode::SUCCESS);
-            }
-            let report = doctor::Report::of(&doctor::Facts::gather());
-            answer(&report.to_string())?;
-            return Ok(code(report.is_well()));
+            return diagnose(&options);
         }
         Command::New(options) => new::run(&options, &current()?)?.print()?,
         Command::Init(options) => init::run(&options, &current()?)?.print()?,
@@ -196,6 +209,28 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Extract(options) => return Ok(code(extract::run(&options)?)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn diagnose(options: &Doctor) -> Result<ExitCode> {
+    if options.trial {
+        answer(&trial::run())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(start) = options.probe {
+        probe::run(start)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = &options.file {
+        return Ok(code(doctor::file::run(&doctor::file::Options {
+            file,
+            device: options.device.as_deref(),
+            limit: Duration::from_secs(options.timeout.into()),
+            format: options.format,
+        })?));
+    }
+    let report = doctor::Report::of(&doctor::Facts::gather());
+    answer(&report.to_string())?;
+    Ok(code(report.is_well()))
 }
 
 fn code(good: bool) -> ExitCode {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs the doctor's trial kernel in a separate process, because a driver may crash or hang.
 
-use std::path::Path;
+use std::io::Read as _;
 
 use cargo_syclbin::doctor::{KERNEL, Ran, VALUE};
 use syclbin_rt::{Arg, Device, Launch, Module};
 
-/// Runs the trial kernel of a SYCLBIN file on the device that a program with this file would get. Returns the
-/// answer that the doctor parses with [`Ran::read`].
-pub(crate) fn run(file: &Path) -> String {
-    let outcome = std::fs::read(file)
-        .map_err(|error| format!("{}: {error}", file.display()))
-        .and_then(|bytes| launch(&bytes).map_err(|error| error.to_string()));
+/// Runs the trial kernel of the SYCLBIN file on standard input, on the device that a program with this file would
+/// get. Returns the answer that the doctor parses with [`Ran::read`].
+pub(crate) fn run() -> String {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    let outcome = read
+        .map_err(|error| error.to_string())
+        .and_then(|_| launch(&bytes).map_err(|error| error.to_string()));
     Ran::answer(&outcome)
 }
 

@@ -33,6 +33,9 @@ pub mod file;
 pub mod store;
 #[doc(hidden)]
 pub mod trust;
+mod unsuitable;
+
+pub use unsuitable::UnsuitableDirectory;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

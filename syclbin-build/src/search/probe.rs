@@ -16,6 +16,8 @@ pub enum Problem {
     NotFound,
     /// It could not be started.
     Start(String),
+    /// No temporary file can be made.
+    NoTemporary(String),
     /// It did not end in time.
     Hangs {
         /// The command that it was asked.
@@ -47,7 +49,13 @@ impl fmt::Display for Problem {
             Self::NotFound => f.write_str("not found"),
             Self::Start(reason) => write!(
                 f,
-                "could not be started: {reason}; name a program of this machine, and see that it may be executed"
+                "could not be started: {reason}; name a program of this machine that may be executed, on a file system \
+                 that is not mounted noexec"
+            ),
+            Self::NoTemporary(reason) => write!(
+                f,
+                "could not be asked, as no temporary file can be made: {reason}; set TMPDIR to a directory that can \
+                 be written"
             ),
             Self::Hangs { question, limit } => write!(
                 f,
@@ -120,9 +128,10 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     if version.starts_with("syclbin-clang ") {
         return Ok(answer(true));
     }
-    let folder = tempfile::tempdir().map_err(|error| Problem::Start(error.to_string()))?;
+    let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
+    let folder = tempfile::tempdir().map_err(unwritten)?;
     let source = folder.path().join("probe.cpp");
-    std::fs::write(&source, "").map_err(|error| Problem::Start(error.to_string()))?;
+    std::fs::write(&source, "").map_err(unwritten)?;
     let mut command = candidate.command();
     // With `-###`, the driver parses its command line and runs nothing.
     command
@@ -167,8 +176,10 @@ impl Said {
 /// Runs a program to its end or its limit. At the limit, stops it and the processes that it started.
 fn run(command: Command, question: &'static str, limit: Duration) -> Result<Said, Problem> {
     let lost = |error: std::io::Error| Problem::Start(error.to_string());
-    let mut stdout = tempfile::tempfile().map_err(lost)?;
-    let stderr = tempfile::tempfile().map_err(lost)?;
+    let temporary =
+        || tempfile::tempfile().map_err(|error| Problem::NoTemporary(error.to_string()));
+    let mut stdout = temporary()?;
+    let stderr = temporary()?;
     let copy = stdout.try_clone().map_err(lost)?;
     let mut process = Process::start(command, copy, stderr).map_err(lost)?;
     let mut pause = Duration::from_micros(500);

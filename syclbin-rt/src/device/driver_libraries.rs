@@ -10,7 +10,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use syclbin_toolchain::trust::is_trusted;
-use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND, NoHome};
+use syclbin_toolchain::{
+    Component, HOME_VARIABLE, Home, INSTALL_COMMAND, NoHome, UnsuitableDirectory,
+};
 
 use crate::backend::dispatch::device::Library;
 use crate::backend::library_error::LibraryError;
@@ -53,6 +55,8 @@ pub(crate) enum LookupError {
     Library(#[from] LibraryError),
     #[error(transparent)]
     NotInstalled(#[from] NotInstalled),
+    #[error(transparent)]
+    Unsuitable(#[from] UnsuitableDirectory),
     #[error("{missing}, nor in {built_with}, which this program was built with")]
     NorBuiltWith {
         missing: NotInstalled,
@@ -132,6 +136,12 @@ pub(crate) fn installed() -> LibraryLookup {
 }
 
 fn installed_path() -> Result<PathBuf, LookupError> {
+    let path = found_path()?;
+    Component::CpuDevice.check_directory(&path)?;
+    Ok(path)
+}
+
+fn found_path() -> Result<PathBuf, LookupError> {
     let explicit = env::var_os(HOME_VARIABLE).filter(|home| !home.is_empty());
     let missing = match Home::locate(explicit.as_deref()) {
         Ok(home) => match home.newest(Component::CpuDevice) {

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::launch::parameter_kinds::{Kinds, Takes};
 use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
+use crate::module::kernel_info::KernelInfo;
 use crate::queue::Queue;
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
@@ -140,6 +141,34 @@ impl Kernel {
     #[must_use]
     pub fn required_local_size(&self) -> Option<&[usize]> {
         self.0.required_local.as_deref()
+    }
+
+    /// Asks the driver about the compiled kernel: its registers, memory and sub-groups.
+    ///
+    /// ```no_run
+    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
+    /// # // SAFETY: a compiler made the file.
+    /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
+    /// let info = module.kernel("saxpy")?.info()?;
+    /// if info.spill_memory_bytes.is_some_and(|bytes| bytes > 0) {
+    ///     eprintln!("saxpy needs more registers than the device has");
+    /// }
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not answer a query that every driver must answer.
+    pub fn info(&self) -> Result<KernelInfo> {
+        let info = self.raw().info().map_err(|failure| {
+            let action = format!("asking about kernel {}", self.name());
+            Error::driver(failure, action, self.queue().device())
+        })?;
+        Ok(KernelInfo {
+            max_work_group_size: self.limits().max_items,
+            ..info
+        })
     }
 
     /// Returns the name for messages: the C++ name, or the symbol if it cannot be demangled.

@@ -4,6 +4,7 @@
 pub(crate) mod builder;
 pub(crate) mod global;
 pub(crate) mod kernel;
+pub(crate) mod kernel_info;
 pub(crate) mod save;
 pub(crate) mod specialization;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The trial: a small kernel is compiled and run, since parts may all be present and still not work.
 
-use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use syclbin_build::default_targets;
 use syclbin_build::search::Detected;
 use syclbin_rt::DeviceChoice;
+
+use super::child;
 
 /// A kernel that includes headers of both SYCL and the C++ standard library.
 const SOURCE: &str = include_str!("trial.cpp");
@@ -118,43 +119,22 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
 ///
 /// What prevented a result.
 pub(super) fn run(compiled: Option<&Compiled>) -> Result<Ran, String> {
-    let folder = directory()?;
-    let file = folder.path().join("trial.syclbin");
-    std::fs::write(&file, compiled.map_or(SHIPPED, |compiled| &compiled.file))
-        .map_err(|error| format!("{}: {error}", file.display()))?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    run_by(&program, &file, LIMIT)
+    let file = compiled.map_or(SHIPPED, |compiled| &compiled.file);
+    run_by(&program, file, LIMIT)
 }
 
-fn run_by(program: &Path, file: &Path, limit: Duration) -> Result<Ran, String> {
+fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
     let mut command = Command::new(program);
-    command.args(["doctor", "--trial"]).arg(file);
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if start.elapsed() < limit => std::thread::sleep(Duration::from_millis(5)),
-            Ok(None) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("it did not end within {} s", limit.as_secs()));
-            }
-            Err(error) => return Err(error.to_string()),
-        }
-    };
-    let mut answer = String::new();
-    if let Some(mut stdout) = child.stdout.take() {
-        // The answer of a crashed process is empty.
-        let _ = stdout.read_to_string(&mut answer);
-    }
-    if status.success() {
-        Ran::read(answer.trim())
-    } else {
-        Err(format!("the driver ended the process: {status}"))
+    command.args(["doctor", "--trial"]);
+    let mut answer = None;
+    let ended = child::run(command, file.to_vec(), limit, |line| {
+        answer = Some(Ran::read(line));
+    });
+    let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;
+    match answer {
+        Some(answer) if ended.is_success() => answer,
+        _ => Err(ended.to_string()),
     }
 }
 
@@ -202,7 +182,7 @@ mod tests {
         let run = |script: &str| {
             std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
             std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-            run_by(&program, Path::new("file"), Duration::from_millis(500))
+            run_by(&program, b"file", Duration::from_millis(500))
         };
         let crashed = run("kill -SEGV $$").unwrap_err();
         assert!(
@@ -211,7 +191,7 @@ mod tests {
         );
         assert_eq!(
             run("exec sleep 60").unwrap_err(),
-            "it did not end within 0 s"
+            "the driver did not answer within 0 s"
         );
         assert_eq!(
             run("echo nonsense").unwrap_err(),

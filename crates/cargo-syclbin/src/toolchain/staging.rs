@@ -75,6 +75,29 @@ impl Staging {
         failed(self.purpose, &self.home, file, cause)
     }
 
+    /// Checks that programs in the home directory may be executed, before anything is fetched.
+    ///
+    /// # Errors
+    ///
+    /// When they may not, as on a file system mounted `noexec`.
+    #[cfg(unix)]
+    pub fn check_executable(&self) -> Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let script = self.path().join("probe");
+        std::fs::write(&script, "#!/bin/sh\n")
+            .and_then(|()| std::fs::set_permissions(&script, PermissionsExt::from_mode(0o700)))
+            .map_err(|cause| self.failed(&script, cause))?;
+        match std::process::Command::new(&script).status() {
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+                Err(Error::NotExecutable {
+                    home: self.home.clone(),
+                })
+            }
+            // Other failures are about the shell, which no component needs.
+            _ => Ok(()),
+        }
+    }
+
     /// Creates a directory and its parents.
     ///
     /// # Errors

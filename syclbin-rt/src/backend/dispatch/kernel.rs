@@ -12,6 +12,7 @@ use crate::backend::failure::Failure;
 use crate::backend::slot::Slot;
 use crate::backend::{cuda, opencl};
 use crate::launch::range::Grid;
+use crate::module::kernel_info::KernelInfo;
 
 either! {
     /// A kernel that several threads can launch.
@@ -75,6 +76,11 @@ impl Kernel {
     /// Returns a number that should divide the number of work-items in a work-group.
     pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
         each!(Self, self, kernel => kernel.preferred_multiple())
+    }
+
+    /// Returns the driver's answers about the compiled code.
+    pub(crate) fn info(&self) -> Result<KernelInfo, Failure> {
+        each!(Self, self, kernel => kernel.info())
     }
 
     /// Returns the work-group size that the driver would choose for `global`, in its order, x first; `None`

@@ -5,6 +5,7 @@ mod ahead_of_time;
 mod cache;
 mod constants;
 mod globals;
+mod kernel_info;
 mod link;
 mod loading;
 mod save;

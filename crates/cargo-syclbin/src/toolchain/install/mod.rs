@@ -63,16 +63,21 @@ impl Installer<'_> {
     ///
     /// # Errors
     ///
-    /// When wheels cannot be fetched, are not the pinned ones, or cannot be unpacked. A component that was complete
-    /// before is complete afterwards, with one exception. Two renames replace it, and a process killed between them
-    /// leaves it missing; it must then be installed again.
+    /// When a component does not work in the home directory. Also when wheels cannot be fetched, are not the pinned
+    /// ones, or cannot be unpacked. A component that was complete before is complete afterwards, with one exception.
+    /// Two renames replace it, and a process killed between them leaves it missing; it must then be installed again.
     pub fn run(&self, pins: &[ComponentPin]) -> Result<Vec<Outcome>> {
+        for pin in pins {
+            pin.component.check_directory(self.home.path())?;
+        }
         let mut steps = self.plan(pins);
         if steps.iter().any(|step| *step != Step::Keep) {
             self.check_driver(pins, &steps)?;
             let needed = self.needed(pins, &steps);
             let purpose = Purpose::Install { needed };
             let staging = Staging::open(self.home.path(), purpose, self.progress)?;
+            #[cfg(unix)]
+            staging.check_executable()?;
             // Plans again: the previous holder of the lock may have done all the work.
             steps = self.plan(pins);
             self.refresh_all(pins, &steps, &staging)?;

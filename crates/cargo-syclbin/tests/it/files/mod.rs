@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The commands about files, as users run them: `inspect`, `verify`, `convert`, `extract`, `expand`.
+//! The commands about files, as users run them: `doctor`, `inspect`, `verify`, `convert`, `extract`, `expand`.
 
 mod convert;
+mod doctor;
 mod expand;
 mod extract;
 mod inspect;

@@ -78,3 +78,52 @@ fn full_disk_leaves_nothing_and_names_size() {
     );
     assert_eq!(world.in_home(), [""; 0]);
 }
+
+#[cfg(unix)]
+#[test]
+fn white_space_in_home_is_refused_with_remedy() {
+    let mut world = World::new();
+    let home = world.root().join("a home");
+    world.home = syclbin_toolchain::Home::locate(Some(home.as_os_str())).unwrap();
+    let error = world.install().unwrap_err();
+    assert!(matches!(error, Error::Unsuitable(_)), "{error}");
+    assert!(error.to_string().contains("SYCLBIN_HOME"), "{error}");
+    assert!(!home.exists());
+}
+
+/// The mount is in a namespace of the child process only.
+#[cfg(target_os = "linux")]
+#[test]
+fn home_mounted_noexec_is_refused() {
+    use std::process::Command;
+    let world = World::new();
+    fs::create_dir(world.home.path()).unwrap();
+    let install = super::interrupted::command(&world, u64::MAX);
+    let mount = "mount -t tmpfs -o noexec tmpfs \"$0\"";
+    let unshare = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-c", script]);
+        command.arg(world.home.path());
+        command
+    };
+    if !unshare(mount)
+        .output()
+        .is_ok_and(|tried| tried.status.success())
+    {
+        let _ = writeln!(std::io::stderr(), "skipped: this user may not mount"); // not kept back
+        return;
+    }
+    let mut mounted = unshare(&format!("{mount} && exec \"$@\""));
+    mounted.arg(install.get_program()).args(install.get_args());
+    mounted.envs(
+        install
+            .get_envs()
+            .filter_map(|(key, value)| Some((key, value?))),
+    );
+    let output = mounted.output().unwrap();
+    let text = [output.stderr, output.stdout].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(!output.status.success());
+    assert!(text.contains("NotExecutable"), "{text}");
+    assert_eq!(world.in_home(), [""; 0]);
+}

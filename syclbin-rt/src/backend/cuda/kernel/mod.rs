@@ -24,6 +24,7 @@ use crate::backend::failure::{Code, Failure};
 use crate::backend::process::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
+use crate::module::kernel_info::KernelInfo;
 
 /// The driver function that enqueues a kernel.
 const LAUNCH: &str = "cuLaunchKernel";
@@ -162,6 +163,24 @@ impl Kernel {
     /// Returns a number that should divide the number of work-items in a work-group.
     pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
         Ok(WARP)
+    }
+
+    /// Returns the driver's answers about the compiled code.
+    pub(crate) fn info(&self) -> Result<KernelInfo, Failure> {
+        let (context, function) = (self.program.context(), self.handles.plain);
+        let number = |attribute| attribute_of(context, function, attribute);
+        let private = number(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
+        let registers = number(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
+        Ok(KernelInfo {
+            max_work_group_size: self.max_local(),
+            preferred_work_group_size_multiple: WARP,
+            local_memory_bytes: self.local_memory(),
+            private_memory_bytes: Some(private as u64),
+            spill_memory_bytes: None,
+            registers: u32::try_from(registers).ok(),
+            max_sub_group_size: Some(WARP),
+            required_sub_group_size: None,
+        })
     }
 }
 

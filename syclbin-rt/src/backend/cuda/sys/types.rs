@@ -66,6 +66,8 @@ macro_rules! for_each_enumeration {
             CUfunction_attribute {
                 CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0;
                 CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1;
+                CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3;
+                CU_FUNC_ATTRIBUTE_NUM_REGS = 4;
                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
             }
             CUjitInputType {

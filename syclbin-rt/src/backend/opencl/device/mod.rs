@@ -298,7 +298,7 @@ fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture>
 }
 
 /// Returns whether `version`, of the form `OpenCL 3.0 anything`, is `wanted` or later.
-fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
+pub(in crate::backend::opencl) fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
     let number = version.split_whitespace().nth(1).unwrap_or_default();
     let Some((major, minor)) = number.split_once('.') else {
         return false;

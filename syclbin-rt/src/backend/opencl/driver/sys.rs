@@ -110,6 +110,7 @@ functions! {
     optional {
         clCreateProgramWithIL: clCreateProgramWithIL_fn,
         clSetKernelExecInfo: clSetKernelExecInfo_fn,
+        clGetKernelSubGroupInfo: clGetKernelSubGroupInfo_fn,
         clSetProgramSpecializationConstant: clSetProgramSpecializationConstant_fn,
         clGetExtensionFunctionAddressForPlatform: clGetExtensionFunctionAddressForPlatform_fn,
     }

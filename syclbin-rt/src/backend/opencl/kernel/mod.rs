@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel that several threads can launch: arguments are set and the launch is enqueued under one lock.
 
+mod answers;
 pub(super) mod object;
 pub(super) mod sampler;
 mod suggest;

@@ -4,16 +4,13 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use opencl_sys::{
-    CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, clGetKernelSuggestedLocalWorkSizeKHR_t,
-};
+use opencl_sys::clGetKernelSuggestedLocalWorkSizeKHR_t;
 use opencl3::error_codes::CL_INVALID_KERNEL_ARGS;
 use opencl3::types::cl_uint;
 
 use crate::backend::argument::{Argument, Arguments as _};
 use crate::backend::failure::Failure;
 use crate::backend::opencl::check;
-use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::EntryPoint;
 use crate::backend::opencl::kernel::Kernel;
 use crate::backend::opencl::queue::Queue;
@@ -88,18 +85,5 @@ impl Kernel {
         }
         check(call, code)?;
         Ok(Some(local))
-    }
-
-    /// Returns a number that should divide the number of work-items in a work-group.
-    pub(crate) fn preferred_multiple(&self) -> Result<usize, Failure> {
-        let context = self.context();
-        let object = self.object()?;
-        let name = CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE;
-        let device = context.device().id;
-        let query = context.functions().clGetKernelWorkGroupInfo;
-        info::value("clGetKernelWorkGroupInfo", &|size, value, returned| {
-            // SAFETY: the kernel was built for `device`; `value` is null or holds `size` bytes.
-            unsafe { (query.pass())(object.handle, device, name, size, value, returned) }
-        })
     }
 }

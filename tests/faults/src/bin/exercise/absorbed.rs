@@ -87,6 +87,16 @@ const ABSORBED: &[Absorbed] = &[
         "where the command has ended meanwhile, its event tells how",
     ),
     (
+        "clGetKernelWorkGroupInfo",
+        &["ask about a kernel"],
+        "memory that a driver does not report is unknown",
+    ),
+    (
+        "clGetKernelSubGroupInfo",
+        &["ask about a kernel"],
+        "a device may have no sub-groups",
+    ),
+    (
         "clGetProgramBuildInfo",
         &["load code that does not build"],
         "without the log, the failure itself is told",

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The child process of `cargo syclbin doctor FILE`: it loads a file, module by module, and a driver may end it.
+
+use std::io::{self, Read as _, Write as _};
+
+use cargo_syclbin::doctor::file::{Answers, DeviceReport, ImageReport, Position, Step};
+use syclbin::read::File;
+use syclbin::{AbstractModule, Syclbin};
+use syclbin_rt::{Device, ErrorKind, Module, Queue};
+
+/// Loads the file on standard input from `start` on, and writes each [`Step`] to standard output.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub(crate) fn run(start: Position) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    match probe(&bytes, start) {
+        Err(Stop::Output(error)) => Err(error),
+        Err(Stop::Failed(reason)) => say(&Step::Failed(reason)),
+        Ok(()) => say(&Step::Done),
+    }
+}
+
+/// Why a trial stops early.
+enum Stop {
+    Output(io::Error),
+    Failed(String),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+fn failed(reason: impl ToString) -> Stop {
+    Stop::Failed(reason.to_string())
+}
+
+fn probe(bytes: &[u8], start: Position) -> Result<(), Stop> {
+    let file = File::parse(bytes).map_err(failed)?;
+    let model = file.to_model().map_err(failed)?;
+    let choice = Device::choose_for(bytes).map_err(failed)?;
+    say(&Step::Device(DeviceReport::new(&choice)))?;
+    let queue = choice.device().queue().map_err(failed)?;
+    for index in start.module..model.modules.len() {
+        let behind = if index == start.module {
+            start.kernel
+        } else {
+            0
+        };
+        let written = |model| syclbin::write::to_vec(&model, file.container()).map_err(failed);
+        let (module, others) = divided(&model, index);
+        say(&Step::Building(index))?;
+        match load(&queue, &written(module)?, &written(others)?) {
+            Ok(module) => kernels(&module, index, behind)?,
+            Err(error) => say(&Step::Refused(reason(&error, index)))?,
+        }
+    }
+    Ok(())
+}
+
+#[allow(unsafe_code, reason = "loading code is unsafe")]
+fn load(queue: &Queue, module: &[u8], others: &[u8]) -> syclbin_rt::Result<Module> {
+    let builder = Module::builder(queue).link(others);
+    // SAFETY: this process exists to find out what a driver does with code that may be bad. It launches no kernel,
+    // holds nothing of the user's, and its parent expects it to crash.
+    unsafe { builder.load(module) }
+}
+
+/// Divides a file: the module alone, and all others to link with. Both keep the indices, with empty modules in between.
+fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
+    let only = |keep: &dyn Fn(usize) -> bool| {
+        let modules = file.modules.iter().enumerate();
+        let module = |(index, module): (usize, &AbstractModule<'a>)| {
+            if keep(index) {
+                module.clone()
+            } else {
+                AbstractModule::default()
+            }
+        };
+        Syclbin {
+            modules: modules.map(module).collect(),
+            ..file.clone()
+        }
+    };
+    (only(&|other| other == index), only(&|other| other != index))
+}
+
+fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
+    let choice = module.images().find(|choice| choice.module() == index);
+    say(&Step::Built(
+        choice.map(ImageReport::all).unwrap_or_default(),
+    ))?;
+    for symbol in module.kernel_names().skip(behind) {
+        say(&Step::Making(symbol.to_owned()))?;
+        let kernel = module.kernel(symbol);
+        let answers = kernel.and_then(|kernel| {
+            let info = kernel.info()?;
+            Ok(Answers::new(&info, kernel.required_local_size()))
+        });
+        say(&match answers {
+            Ok(answers) => Step::Made(answers),
+            Err(error) => Step::Refused(error.to_string()),
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns why module `index` cannot be used, without what the error says of the empty modules.
+fn reason(error: &syclbin_rt::Error, index: usize) -> String {
+    let ErrorKind::NoImage { reasons, .. } = error.kind() else {
+        return error.to_string();
+    };
+    let module = format!("module {index} ");
+    let reasons = reasons.iter().filter(|reason| reason.starts_with(&module));
+    reasons.map(String::as_str).collect::<Vec<_>>().join("\n")
+}
+
+/// Writes a step. It begins on a line of its own, as drivers may write to standard output too.
+fn say(step: &Step) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    write!(output, "\n{}\n", step.line())?;
+    output.flush()
+}

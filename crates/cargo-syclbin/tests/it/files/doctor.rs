@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `doctor FILE`, with the driver of the device that a program would get.
+
+use std::io::Write as _;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use super::{complaint, run, run_with, schema, stderr, stdout};
+
+/// The report of a run; `None` without a device.
+fn report(output: &Output) -> Option<Value> {
+    assert_eq!(stderr(output), "");
+    let report = schema::check("doctor", &stdout(output));
+    let code = i32::from(report["passed"] == json!(false));
+    assert_eq!(output.status.code(), Some(code));
+    let required = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").is_some_and(|value| value == "1");
+    if report["device"].is_null() && !required {
+        let _ = writeln!(std::io::stderr(), "skipped: {}", report["problem"]); // not kept back
+        return None;
+    }
+    Some(report)
+}
+
+fn count(report: &Value, key: &str) -> u64 {
+    report[key].as_u64().unwrap()
+}
+
+#[test]
+fn driver_reports_each_kernel() {
+    let name = "vector_ops.object.syclbin";
+    let Some(report) = report(&run(&["doctor", name, "--format", "json"])) else {
+        return;
+    };
+    assert_eq!(report["problem"], Value::Null);
+    if count(&report, "usable_kernels") == 3 {
+        // scale<double> is in a module of its own.
+        let _ = writeln!(std::io::stderr(), "skipped a part: fp64"); // not kept back
+        return;
+    }
+    assert_eq!(report["passed"], json!(true));
+    assert_eq!(count(&report, "usable_kernels"), 4);
+    let kernel = &report["modules"][0]["kernels"][0];
+    assert_eq!(kernel["name"], json!("saxpy"));
+    assert!(count(&kernel["answers"], "max_work_group_size") >= 1);
+    assert!(count(&kernel["answers"], "preferred_work_group_size_multiple") >= 1);
+    let text = stdout(&run(&["doctor", name]));
+    assert!(text.contains("kernel      work-group  multiple"), "{text}");
+    assert!(
+        text.ends_with(": good, 4 of 4 kernels can be used\n"),
+        "{text}"
+    );
+}
+
+/// Returns a file whose first module has an instruction that does not exist. Intel's CPU driver (2026.2) ends the
+/// process on it.
+fn with_unknown_instruction() -> Vec<u8> {
+    const ADD: u32 = 129;
+    const UNKNOWN: u32 = 4999;
+    let bytes = test_files::read("vector_ops.object.syclbin");
+    let mut file = syclbin::read::parse(&bytes).unwrap();
+    let code = file.modules[0].images[0].bytes.to_mut();
+    let mut at = 20;
+    loop {
+        let word = &mut code[at..at + 4];
+        let value = u32::from_le_bytes((&*word).try_into().unwrap());
+        if value & 0xffff == ADD {
+            word.copy_from_slice(&(value - ADD + UNKNOWN).to_le_bytes());
+            break;
+        }
+        at += (value >> 16) as usize * 4;
+    }
+    syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap()
+}
+
+#[test]
+fn crashing_driver_is_an_ordinary_error() {
+    let output = run_with(
+        &["doctor", "-", "--format", "json"],
+        &with_unknown_instruction(),
+    );
+    let Some(report) = report(&output) else {
+        return;
+    };
+    assert_eq!(report["passed"], json!(false));
+    assert_ne!(report["modules"][0]["outcome"], json!("usable"));
+    assert!(report["modules"][0]["reason"].is_string());
+    assert_eq!(
+        report["modules"][1]["index"],
+        json!(1),
+        "the trial goes on behind the crash"
+    );
+}
+
+#[test]
+fn unresolved_import_is_refused_with_reason() {
+    let name = "import_side.object.syclbin";
+    let Some(report) = report(&run(&["doctor", name, "--format", "json"])) else {
+        return;
+    };
+    assert_eq!(report["passed"], json!(false));
+    assert_eq!(count(&report, "kernels"), 1);
+    let reason = report["modules"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("module 0 "), "{reason}");
+}
+
+#[test]
+fn unknown_device_is_named() {
+    let name = "vector_ops.object.syclbin";
+    let output = run(&["doctor", name, "--device", "no such device"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    assert!(text.contains("no such device"), "{text}");
+}
+
+#[test]
+fn damaged_file_reaches_no_driver() {
+    let output = run_with(&["doctor", "-"], b"SYBI");
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    assert!(text.contains("not a SYCLBIN file"), "{text}");
+    assert!(complaint(&["doctor", "no-such-file"]).contains("no-such-file"));
+}

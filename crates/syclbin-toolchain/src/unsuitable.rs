@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Directories in which a component does not work.
+
+use std::path::{Path, PathBuf};
+
+use crate::{Component, HOME_VARIABLE};
+
+/// A directory in which a component does not work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{} does not work at {}: the path has white space, where Intel's driver cuts it and looks for its libraries in \
+     the wrong directory; set {HOME_VARIABLE} to a path without white space and install it there",
+    component.name(), path.display()
+)]
+pub struct UnsuitableDirectory {
+    /// The component.
+    pub component: Component,
+    /// The directory, with links resolved.
+    pub path: PathBuf,
+}
+
+impl Component {
+    /// Checks whether this component works in `directory`, which need not exist.
+    ///
+    /// Intel's CPU driver (2026.2) reads its own path in `/proc/self/maps`, up to the first white space. It then
+    /// loads libraries from the parent directory of that part, which others may be able to write to. The path there
+    /// is the resolved path, so a link does not help.
+    ///
+    /// # Errors
+    ///
+    /// When the component does not work there.
+    pub fn check_directory(self, directory: &Path) -> Result<(), UnsuitableDirectory> {
+        let path = resolved(directory);
+        let bytes = path.as_os_str().as_encoded_bytes();
+        // The white space of C's `isspace`.
+        let has_white_space = bytes.iter().any(|byte| matches!(byte, b' ' | 9..=13));
+        if self == Self::CpuDevice && has_white_space {
+            return Err(UnsuitableDirectory {
+                component: self,
+                path,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Returns the path without links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        if let (Ok(mut resolved), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing))
+        {
+            resolved.extend(rest);
+            return resolved;
+        }
+    }
+    path.to_owned()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_refused_for_the_driver() {
+        for path in ["/nowhere/a b/home", "/nowhere/tab\t", "/nowhere/\u{b}/x"] {
+            let error = Component::CpuDevice.check_directory(Path::new(path));
+            let text = error.unwrap_err().to_string();
+            assert!(
+                text.contains(path) && text.contains(HOME_VARIABLE),
+                "{text}"
+            );
+            assert_eq!(Component::Compiler.check_directory(Path::new(path)), Ok(()));
+        }
+        for path in ["/nowhere/ümläut", "/nowhere/a\u{a0}b", "/nowhere/a;b\"c"] {
+            assert_eq!(
+                Component::CpuDevice.check_directory(Path::new(path)),
+                Ok(())
+            );
+        }
+    }
+
+    #[test]
+    fn links_are_resolved_before_the_check() {
+        let parent = tempfile::tempdir().unwrap();
+        let check = |path: &Path| Component::CpuDevice.check_directory(path);
+        let [spaced, plain] = ["a b", "ab"].map(|name| parent.path().join(name));
+        std::fs::create_dir(&spaced).unwrap();
+        std::os::unix::fs::symlink(&spaced, &plain).unwrap();
+        let error = check(&plain.join("home")).unwrap_err();
+        assert_eq!(error.path, spaced.canonicalize().unwrap().join("home"));
+        std::fs::remove_dir(&spaced).unwrap();
+        std::fs::remove_file(&plain).unwrap();
+        std::fs::create_dir(&plain).unwrap();
+        std::os::unix::fs::symlink(&plain, &spaced).unwrap();
+        assert_eq!(check(&spaced.join("home")), Ok(()));
+    }
+}
