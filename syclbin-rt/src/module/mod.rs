@@ -3,6 +3,8 @@
 
 pub(crate) mod builder;
 pub(crate) mod global;
+#[cfg(test)]
+mod hidden_arguments_tests;
 pub(crate) mod kernel;
 pub(crate) mod save;
 pub(crate) mod specialization;
