@@ -102,7 +102,7 @@ pub mod __private {
 
         /// Rewriting for drivers that take less.
         pub mod portable {
-            pub use crate::portable::{Reader, Unfit, Version, check, lift, rewrite};
+            pub use crate::portable::{Reader, Unfit, Version, check, lift, rewrite, specialize};
         }
 
         /// Instructions and their words.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::__private::spirv::portable::lift::{Global, Layout, lift};
+use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::metadata::{IdRange, without_run_prefix};
 use syclbin::property::PropertySets;
 
@@ -67,6 +67,9 @@ struct Compiled<'l> {
     /// The images of the program, starting with this image.
     members: Vec<ImageIndex>,
 }
+
+/// The code of a program's images, and the hidden arguments of its kernels.
+type Codes<'l> = (Vec<Cow<'l, [u8]>>, Option<Layout>);
 
 /// The kernels and variables that native code has been built for.
 #[derive(Default)]
@@ -253,10 +256,7 @@ impl<'l> Builder<'l> {
 
     /// Returns the code of a program's images in the form that the driver takes, and the hidden arguments of
     /// its kernels.
-    fn codes(
-        &self,
-        members: &[ImageIndex],
-    ) -> Result<(Vec<Cow<'l, [u8]>>, Option<Layout>), Refusal> {
+    fn codes(&self, members: &[ImageIndex]) -> Result<Codes<'l>, Refusal> {
         let facts = self.files.facts();
         let codes = members.iter().map(|index| self.bytes(*index));
         let codes = codes.collect::<Result<Vec<&[u8]>, _>>()?;
@@ -277,7 +277,9 @@ impl<'l> Builder<'l> {
             None
         };
         let (codes, layout) = match lifted {
-            Some((codes, layout)) => (codes.into_iter().map(Cow::Owned).collect(), Some(layout)),
+            Some(Lifted { modules, layout }) => {
+                (modules.into_iter().map(Cow::Owned).collect(), Some(layout))
+            }
             None => (
                 codes.into_iter().map(Cow::Borrowed).collect::<Vec<_>>(),
                 None,
@@ -314,14 +316,18 @@ impl<'l> Builder<'l> {
         };
         let facts = self.files.facts();
         let constants = &unit.metadata.specialization;
+        let (constants, code) = if facts.ptx.is_some() {
+            let variables = specialization::variables(self.constants, constants)?;
+            (Constants::Named(variables), code)
+        } else if native {
+            (Constants::Numbered(Vec::new()), code)
+        } else {
+            let settings = specialization::settings(self.constants, constants, &code)?;
+            let code = specialization::as_defaults(&settings, code).map_err(Refusal::Unfit)?;
+            (Constants::Numbered(settings), code)
+        };
         Ok(Source {
-            constants: if facts.ptx.is_some() {
-                Constants::Named(specialization::variables(self.constants, constants)?)
-            } else if native {
-                Constants::Numbered(Vec::new())
-            } else {
-                Constants::Numbered(specialization::settings(self.constants, constants, &code)?)
-            },
+            constants,
             options: BuildOptions::of(&unit.metadata.misc, facts),
             code,
         })

@@ -5,7 +5,7 @@
 #![allow(clippy::panic, clippy::missing_panics_doc)] // to panic is what these are for
 
 use syclbin::__private::spirv::Module;
-use syclbin::__private::spirv::portable::lift::{Global, Layout, lift};
+use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::__private::spirv::portable::{Reader, Version, rewrite};
 use syclbin::extract::DeviceImage;
 use syclbin::metadata::ModuleMetadata;
@@ -87,9 +87,9 @@ fn portable(bytes: &[u8]) {
         id: "_Z5table",
         holds_value: false,
     }];
-    if let Ok(Some((lifted, layout))) = lift(&[bytes], &globals) {
+    if let Ok(Some(Lifted { modules, layout })) = lift(&[bytes], &globals) {
         assert!(
-            lifted.iter().all(|module| Module::parse(module).is_ok()),
+            modules.iter().all(|module| Module::parse(module).is_ok()),
             "lifting breaks it"
         );
         assert_eq!(Layout::of_text(&layout.to_text()), Some(layout));

@@ -6,12 +6,14 @@
 
 pub mod lift;
 mod lower;
+mod specialize;
 #[cfg(test)]
 mod tests;
 mod version;
 
 use alloc::vec::Vec;
 
+pub use specialize::specialize;
 pub use version::{Unfit, Version};
 
 use crate::error::Error;

@@ -180,3 +180,30 @@ fn malformed_modules_are_errors() {
         Err(Unfit::Malformed(_))
     ));
 }
+
+#[test]
+fn values_of_constants_become_defaults() {
+    let decorations: &[(u16, &[u32])] = &[
+        (op::DECORATE, &[10, 1, 5]),
+        (op::DECORATE, &[11, 1, 6]),
+        (op::DECORATE, &[12, 1, 7]),
+    ];
+    let code = |first: u32, second: &[u32], third: u16| {
+        let second = [&[2, 11], second].concat();
+        let constants: &[(u16, &[u32])] = &[
+            (op::SPEC_CONSTANT, &[1, 10, first]),
+            (op::SPEC_CONSTANT, &second),
+            (third, &[3, 12]),
+            (op::SPEC_CONSTANT, &[1, 13, 90]),
+        ];
+        module(Version::new(1, 2), &[decorations, constants].concat())
+    };
+    let before = code(70, &[80, 0], op::SPEC_CONSTANT_TRUE);
+    let wide = [1, 0, 0, 0, 2, 0, 0, 0];
+    let values = [(5, &[0xff][..]), (6, &wide), (7, &[0]), (8, &[1])].into();
+    let after = code(0xff, &[1, 2], op::SPEC_CONSTANT_FALSE);
+    assert_eq!(specialize(&before, &values), Ok(after));
+    // A value of another size.
+    let values = [(5, &wide[..])].into();
+    assert_eq!(specialize(&before, &values), Ok(before));
+}

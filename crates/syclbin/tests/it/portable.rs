@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use syclbin::__private::spirv::portable::lift::{Global, Layout, Slot, lift};
+use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, Slot, lift};
 use syclbin::__private::spirv::portable::{Reader, Version, rewrite};
 use syclbin::__private::spirv::words::{Instruction, instructions, op, string, words};
 use syclbin::__private::spirv::{Module, ParameterType};
@@ -54,8 +54,8 @@ fn assert_valid(spirv: &[u8], version: &str) {
 
 fn lifted(name: &str) -> (Vec<u8>, Layout) {
     let module = modules(name).remove(0);
-    let (mut modules, layout) = lift(&[&module], &GLOBALS).unwrap().unwrap();
-    (modules.remove(0), layout)
+    let mut lifted = lift(&[&module], &GLOBALS).unwrap().unwrap();
+    (lifted.modules.remove(0), lifted.layout)
 }
 
 #[test]
@@ -120,9 +120,9 @@ fn functions_of_linked_modules_take_the_arguments() {
         .map(|name| modules(&format!("{name}.object.syclbin")).remove(0))
         .collect();
     let borrowed: Vec<&[u8]> = modules.iter().map(Vec::as_slice).collect();
-    let (lifted, layout) = lift(&borrowed, &GLOBALS).unwrap().unwrap();
+    let Lifted { modules, layout } = lift(&borrowed, &GLOBALS).unwrap().unwrap();
     assert_eq!(layout.modules, 3);
-    for (number, module) in (0..).zip(&lifted) {
+    for (number, module) in (0..).zip(&modules) {
         let parsed = Module::parse(module).unwrap();
         assert!(
             parsed
@@ -158,8 +158,8 @@ fn compilers_modules_become_valid_earlier_ones() {
         "export_side",
     ] {
         for mut module in modules(&format!("{name}.object.syclbin")) {
-            if let Ok(Some((mut lifted, _))) = lift(&[&module], &GLOBALS) {
-                module = lifted.remove(0);
+            if let Ok(Some(mut lifted)) = lift(&[&module], &GLOBALS) {
+                module = lifted.modules.remove(0);
             }
             for minor in [0, 2, 3] {
                 let versions = takes(minor);

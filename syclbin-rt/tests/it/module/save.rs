@@ -56,6 +56,13 @@ fn saved_reference_objects_load_again() -> Result<()> {
         "export_side",
     ] {
         let module = common::load(&queue, &common::testfile(&format!("{name}.object.syclbin")))?;
+        let refused = module
+            .kernel_names()
+            .find_map(|kernel| module.kernel(kernel).err());
+        if let Some(error) = refused {
+            common::say_skipped(&error.to_string());
+            continue;
+        }
         let again = reloaded(&queue, &module)?;
         assert_eq!(names(&module), names(&again));
         // Native code of native code is the same kernels still.

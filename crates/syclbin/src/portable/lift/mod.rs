@@ -10,9 +10,12 @@
 //! In each module, one added kernel copies the initial values to the arena.
 
 mod declarations;
+mod direct;
+mod host;
 mod module;
 mod operands;
 mod scan;
+mod setup;
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -59,6 +62,15 @@ pub struct Layout {
     pub slots: BTreeMap<String, Slot>,
     /// The identifiers of the variables with buffers of their own, which are the other hidden arguments.
     pub buffers: Vec<String>,
+}
+
+/// A program without variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lifted {
+    /// Its modules, in the order that they were given in.
+    pub modules: Vec<Vec<u8>>,
+    /// The hidden arguments of its kernels.
+    pub layout: Layout,
 }
 
 impl Layout {
@@ -125,10 +137,7 @@ impl Layout {
 /// # Errors
 ///
 /// When a module is not SPIR-V, and when a variable is used in a way that has no equivalent.
-pub fn lift(
-    modules: &[&[u8]],
-    globals: &[Global<'_>],
-) -> Result<Option<(Vec<Vec<u8>>, Layout)>, Unfit> {
+pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>, Unfit> {
     let words: Vec<Vec<u32>> = modules
         .iter()
         .map(|module| words::words(module))
@@ -148,7 +157,8 @@ pub fn lift(
         let words = module::lifted(scan, &layout, &exported, &setup)?;
         lifted.push(words.into_iter().flat_map(u32::to_le_bytes).collect());
     }
-    Ok(Some((lifted, layout)))
+    let modules = lifted;
+    Ok(Some(Lifted { modules, layout }))
 }
 
 /// Gives each variable a slot. Variables of one name are the same.

@@ -5,29 +5,18 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::version::V1_4;
-use super::super::{Unfit, literal, put};
+use super::super::{Unfit, put};
 use super::declarations::Declarations;
+use super::direct::DirectLoads;
+use super::host::only_tells_the_host;
 use super::operands::{COMPOSITE_CONSTRUCT, pointers};
-use super::scan::{Scan, Variable};
+use super::scan::{Scan, functions};
 use super::{Layout, Slot};
 use crate::signature::spirv::STORAGE_CROSS_WORKGROUP;
-use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL};
 use crate::signature::spirv::words::{HEADER_WORDS, Instruction, op, string};
 
-const STORAGE_UNIFORM_CONSTANT: u32 = 0;
 /// Memory operands: a multiple of 8 bytes.
 const ALIGNED_TO_8: [u32; 2] = [2, 8];
-
-/// Capabilities of Intel's extensions for variables. They change nothing for kernels.
-const HOST_CAPABILITIES: [u32; 3] = [6146, 6187, 6189];
-/// Their other decorations: `InitModeINTEL` and `ImplementInRegisterMapINTEL`, in both numberings.
-const HOST_DECORATIONS: [u32; 4] = [6148, 6149, 6190, 6191];
-const HOST_EXTENSIONS: [&str; 3] = [
-    "SPV_INTEL_global_variable_decorations",
-    "SPV_INTEL_global_variable_host_access",
-    "SPV_INTEL_global_variable_fpga_decorations",
-];
 
 /// Rewrites a module. `exported` is the functions that the modules of the program define for each other, and
 /// `setup` the name of the kernel that sets initial values.
@@ -41,7 +30,7 @@ pub(super) fn lifted(
     let mut declarations = Declarations::new(&scan.declarations, bound);
     let byte = declarations.ty(op::TYPE_INT, &[8, 0])?;
     let pointer = declarations.ty(op::TYPE_POINTER, &[STORAGE_CROSS_WORKGROUP, byte])?;
-    let mut module = Lifted {
+    let mut module = Lifting {
         scan,
         layout,
         declarations,
@@ -54,13 +43,6 @@ pub(super) fn lifted(
     }
     let listed = module.setup_kernel()?;
     Ok(module.finish(setup, &listed))
-}
-
-/// Splits instructions at the end of each function.
-fn functions<'i, 'w>(
-    instructions: &'i [Instruction<'w>],
-) -> impl Iterator<Item = &'i [Instruction<'w>]> {
-    instructions.split_inclusive(|instruction| instruction.opcode == op::FUNCTION_END)
 }
 
 /// Returns the functions that take the hidden arguments: all that this program defines.
@@ -78,21 +60,21 @@ fn functions_taking(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u3
     functions(&scan.functions).filter_map(taking).collect()
 }
 
-struct Lifted<'m, 'w> {
-    scan: &'m Scan<'w>,
-    layout: &'m Layout,
-    declarations: Declarations,
+pub(super) struct Lifting<'m, 'w> {
+    pub(super) scan: &'m Scan<'w>,
+    pub(super) layout: &'m Layout,
+    pub(super) declarations: Declarations,
     /// The type of hidden arguments: a pointer to bytes.
-    pointer: u32,
-    taking: BTreeSet<u32>,
+    pub(super) pointer: u32,
+    pub(super) taking: BTreeSet<u32>,
     /// The functions.
-    out: Vec<u32>,
+    pub(super) out: Vec<u32>,
 }
 
 /// The hidden arguments of a function, and what stands for variables in it.
-struct Frame {
-    arguments: Vec<u32>,
-    local: BTreeMap<u32, u32>,
+pub(super) struct Frame {
+    pub(super) arguments: Vec<u32>,
+    pub(super) local: BTreeMap<u32, u32>,
 }
 
 impl Frame {
@@ -101,7 +83,7 @@ impl Frame {
     }
 }
 
-impl Lifted<'_, '_> {
+impl Lifting<'_, '_> {
     /// Writes a function with the hidden arguments.
     fn function(&mut self, function: &[Instruction<'_>]) -> Result<(), Unfit> {
         let Some([_, id, ..]) = function.first().map(|first| first.operands) else {
@@ -115,6 +97,7 @@ impl Lifted<'_, '_> {
         }
         let mut frame = self.frame()?;
         let used = self.used(function)?;
+        let direct = DirectLoads::of(function, self.scan, self.layout);
         let (mut has_arguments, mut in_entry, mut is_set_up) = (false, false, false);
         for instruction in function {
             let (opcode, operands) = (instruction.opcode, instruction.operands);
@@ -123,7 +106,7 @@ impl Lifted<'_, '_> {
                 has_arguments = true;
             }
             if in_entry && !is_set_up && !matches!(opcode, op::VARIABLE | op::LINE | op::NO_LINE) {
-                if self.scan.entry_points.contains(id) {
+                if self.scan.entry_points.contains(id) && direct.needs_slots {
                     self.point_slots(&frame)?;
                 }
                 self.materialize(&used, &mut frame)?;
@@ -135,13 +118,27 @@ impl Lifted<'_, '_> {
                     let ty = self.function_type(*ty)?;
                     put(&mut self.out, opcode, &[&[*result, *id, *control, ty]]);
                 }
+                (op::LOAD, [ty, id, place, ..]) if direct.buffers.contains_key(place) => {
+                    let argument = direct.buffers.get(place).copied().unwrap_or_default();
+                    let buffer = frame
+                        .arguments
+                        .get(argument + 1)
+                        .copied()
+                        .unwrap_or_default();
+                    let opcode = if *ty == self.pointer {
+                        op::COPY_OBJECT
+                    } else {
+                        op::BITCAST
+                    };
+                    put(&mut self.out, opcode, &[&[*ty, *id, buffer]]);
+                }
                 _ => self.instruction(instruction, &frame),
             }
         }
         Ok(())
     }
 
-    fn frame(&mut self) -> Result<Frame, Unfit> {
+    pub(super) fn frame(&mut self) -> Result<Frame, Unfit> {
         let arguments = (0..self.layout.arguments()).map(|_| self.declarations.new_id());
         Ok(Frame {
             arguments: arguments.collect::<Result<_, _>>()?,
@@ -149,7 +146,7 @@ impl Lifted<'_, '_> {
         })
     }
 
-    fn put_arguments(&mut self, frame: &Frame) {
+    pub(super) fn put_arguments(&mut self, frame: &Frame) {
         for argument in &frame.arguments {
             put(
                 &mut self.out,
@@ -216,7 +213,7 @@ impl Lifted<'_, '_> {
     }
 
     /// Computes an address in the arena as a pointer of type `ty`.
-    fn address(&mut self, ty: u32, offset: u64, frame: &Frame) -> Result<u32, Unfit> {
+    pub(super) fn address(&mut self, ty: u32, offset: u64, frame: &Frame) -> Result<u32, Unfit> {
         let arena = frame.arguments.first().copied().unwrap_or_default();
         let offset = self.declarations.number(offset)?;
         let place = self.declarations.new_id()?;
@@ -287,59 +284,6 @@ impl Lifted<'_, '_> {
         put(&mut self.out, instruction.opcode, &[&operands]);
     }
 
-    /// Adds the kernel that sets initial values, and returns the ids of its entry point and what that lists.
-    fn setup_kernel(&mut self) -> Result<Vec<u32>, Unfit> {
-        let scan = self.scan;
-        let void = self.declarations.ty(op::TYPE_VOID, &[])?;
-        let mut ty = [void].to_vec();
-        ty.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
-        let ty = self.declarations.ty(op::TYPE_FUNCTION, &ty)?;
-        let frame = self.frame()?;
-        let [kernel, label] = [self.declarations.new_id()?, self.declarations.new_id()?];
-        put(&mut self.out, op::FUNCTION, &[&[void, kernel, 0, ty]]);
-        self.put_arguments(&frame);
-        put(&mut self.out, op::LABEL, &[&[label]]);
-        let mut listed = [kernel].to_vec();
-        for variable in scan.variables.values() {
-            if let Some(initializer) = variable.initializer {
-                listed.push(self.set_initial(variable, initializer, &frame)?);
-            }
-        }
-        put(&mut self.out, op::RETURN, &[]);
-        put(&mut self.out, op::FUNCTION_END, &[]);
-        Ok(listed)
-    }
-
-    /// Copies an initial value to a slot, and returns the constant variable that holds the value.
-    fn set_initial(
-        &mut self,
-        variable: &Variable,
-        initializer: u32,
-        frame: &Frame,
-    ) -> Result<u32, Unfit> {
-        let mut declared = self.scan.declarations.iter();
-        let pointee = declared.find_map(|i| match (i.opcode, i.operands) {
-            (op::TYPE_POINTER, [id, _, pointee]) if *id == variable.ty => Some(*pointee),
-            _ => None,
-        });
-        let pointee = pointee.unwrap_or_default();
-        let ty = [STORAGE_UNIFORM_CONSTANT, pointee];
-        let ty = self.declarations.ty(op::TYPE_POINTER, &ty)?;
-        let value = self.declarations.new_id()?;
-        let operands = [ty, value, STORAGE_UNIFORM_CONSTANT, initializer];
-        put(&mut self.declarations.added, op::VARIABLE, &[&operands]);
-        let place = self.address(variable.ty, variable.offset.unwrap_or_default(), frame)?;
-        let bytes = self
-            .declarations
-            .number(variable.bytes.unwrap_or_default())?;
-        put(
-            &mut self.out,
-            op::COPY_MEMORY_SIZED,
-            &[&[place, value, bytes]],
-        );
-        Ok(value)
-    }
-
     /// Joins the parts. `listed` is what the entry point `setup` lists, itself first.
     fn finish(self, setup: &str, listed: &[u32]) -> Vec<u32> {
         let mut out = self
@@ -385,41 +329,20 @@ impl Lifted<'_, '_> {
         out
     }
 
-    fn entry_point(&self, setup: &str, listed: &[u32]) -> Vec<u32> {
-        let mut words = Vec::new();
-        let (kernel, constants) = listed.split_first().unwrap_or((&0, &[]));
-        // Since 1.4, the list also has constants.
-        let constants = if self.scan.version >= V1_4 {
-            constants
-        } else {
-            &[]
-        };
-        let head = [EXECUTION_MODEL_KERNEL, *kernel];
-        put(
-            &mut words,
-            op::ENTRY_POINT,
-            &[&head, &literal(setup), constants],
-        );
-        words
-    }
-
     /// Returns whether an instruction before the functions stays.
     fn keeps(&self, instruction: &Instruction<'_>) -> bool {
-        let operand = |index: usize| instruction.operands.get(index).copied().unwrap_or_default();
+        let is_lifted = |index: usize| {
+            let id = instruction.operands.get(index);
+            id.is_some_and(|id| self.scan.is_lifted(*id))
+        };
         match instruction.opcode {
-            op::CAPABILITY => !HOST_CAPABILITIES.contains(&operand(0)),
-            op::EXTENSION => !HOST_EXTENSIONS.contains(&&*string(instruction.operands).0),
-            op::NAME => !self.scan.is_lifted(operand(0)),
-            op::DECORATE => {
-                let decoration = operand(1);
-                let only_for_hosts = DECORATIONS_HOST_ACCESS.contains(&decoration)
-                    || HOST_DECORATIONS.contains(&decoration);
-                !only_for_hosts && !self.scan.is_lifted(operand(0))
-            }
+            op::NAME => !is_lifted(0),
+            op::DECORATE => !is_lifted(0) && !only_tells_the_host(instruction),
+            op::CAPABILITY | op::EXTENSION => !only_tells_the_host(instruction),
             op::VARIABLE
             | op::SPEC_CONSTANT_OP
             | op::CONSTANT_COMPOSITE
-            | op::SPEC_CONSTANT_COMPOSITE => !self.scan.is_lifted(operand(1)),
+            | op::SPEC_CONSTANT_COMPOSITE => !is_lifted(1),
             _ => true,
         }
     }

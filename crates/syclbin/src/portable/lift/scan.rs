@@ -191,3 +191,10 @@ impl<'w> Scan<'w> {
         self.links.values().filter_map(defines)
     }
 }
+
+/// Splits instructions at the end of each function.
+pub(super) fn functions<'i, 'w>(
+    instructions: &'i [Instruction<'w>],
+) -> impl Iterator<Item = &'i [Instruction<'w>]> {
+    instructions.split_inclusive(|instruction| instruction.opcode == op::FUNCTION_END)
+}

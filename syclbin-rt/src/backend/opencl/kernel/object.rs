@@ -7,15 +7,14 @@ use std::sync::Arc;
 use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
     CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
-    CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL, CL_KERNEL_NUM_ARGS,
+    CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
 use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use crate::backend::argument::{Argument, Arguments};
-use crate::backend::failure::{Failure, Rejection};
+use crate::backend::failure::Failure;
 use crate::backend::opencl::driver::extensions::USM;
-use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::memory::region::memory_of;
 use crate::backend::opencl::memory::{Handle, Memory};
@@ -95,46 +94,6 @@ impl KernelObject {
         }
         object.set_hidden_arguments(program)?;
         Ok(object)
-    }
-
-    /// Sets the last arguments, which stay for all launches, if the program has hidden ones.
-    fn set_hidden_arguments(&mut self, program: &Program) -> Result<(), Failure> {
-        let Some(hidden) = program.hidden.get() else {
-            return Ok(());
-        };
-        let first = self.count()?.checked_sub(hidden.count());
-        let first = first.ok_or(Failure::Rejected(Rejection::NoVariable))?;
-        let buffers = hidden.buffers();
-        let buffers = buffers.iter().map(|buffer| buffer.as_ref()?.raw().opencl());
-        for (index, memory) in (first..).zip(std::iter::once(Some(&hidden.arena)).chain(buffers)) {
-            let object = memory.and_then(|memory| match memory.handle {
-                Handle::Object(object) => Some(object),
-                Handle::Address { .. } => None,
-            });
-            let object: cl_mem = object.unwrap_or(std::ptr::null_mut());
-            let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
-            // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments
-            // last, as pointers to global memory, and the program keeps their buffers alive.
-            check("clSetKernelArg", unsafe {
-                (self.functions.clSetKernelArg.pass())(
-                    self.handle,
-                    number,
-                    size_of_val(&object),
-                    (&raw const object).cast(),
-                )
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Returns how many arguments the kernel takes, with the hidden ones.
-    pub(super) fn count(&self) -> Result<usize, Failure> {
-        let query = self.functions.clGetKernelInfo;
-        let count: cl_uint = info::value("clGetKernelInfo", &|size, value, returned| {
-            // SAFETY: the kernel is alive; `value` is null or holds `size` bytes.
-            unsafe { (query.pass())(self.handle, CL_KERNEL_NUM_ARGS, size, value, returned) }
-        })?;
-        Ok(count as usize)
     }
 
     pub(in crate::backend::opencl) fn context(&self) -> &Arc<crate::backend::opencl::Context> {

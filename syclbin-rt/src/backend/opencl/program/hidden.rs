@@ -4,12 +4,16 @@
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use opencl_sys::CL_KERNEL_NUM_ARGS;
+use opencl3::types::{cl_mem, cl_uint};
 use syclbin::__private::spirv::portable::lift::{Layout, Slot};
 
 use crate::backend::dispatch::memory::Memory as AnyMemory;
 use crate::backend::failure::{Failure, Rejection};
+use crate::backend::opencl::check;
+use crate::backend::opencl::driver::info;
 use crate::backend::opencl::kernel::object::KernelObject;
-use crate::backend::opencl::memory::Memory;
+use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::wait_list::WaitList;
@@ -87,11 +91,56 @@ impl Queue {
             // The code has a kernel of this name only if it was made with this layout.
             let kernel = KernelObject::new(program, &name)?;
             let one = NdRange::new(1).grid(None);
-            // SAFETY: the kernel takes nothing but the hidden arguments, which are set, and copies initial values
-            // into the slots of the arena, which has the size that the code was made for.
+            // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
+            // arena, which has the size that the code was made for.
             let event = unsafe { kernel.enqueue(self, &one, &WaitList::empty()) }?;
             event.wait()?;
         }
         Ok(())
+    }
+}
+
+impl KernelObject {
+    /// Sets the last arguments, which stay for all launches, if the program has hidden ones.
+    pub(in crate::backend::opencl) fn set_hidden_arguments(
+        &mut self,
+        program: &Program,
+    ) -> Result<(), Failure> {
+        let Some(hidden) = program.hidden.get() else {
+            return Ok(());
+        };
+        let first = self.count()?.checked_sub(hidden.count());
+        let first = first.ok_or(Failure::Rejected(Rejection::NoVariable))?;
+        let buffers = hidden.buffers();
+        let buffers = buffers.iter().map(|buffer| buffer.as_ref()?.raw().opencl());
+        for (index, memory) in (first..).zip(std::iter::once(Some(&hidden.arena)).chain(buffers)) {
+            let object = memory.and_then(|memory| match memory.handle {
+                Handle::Object(object) => Some(object),
+                Handle::Address { .. } => None,
+            });
+            let object: cl_mem = object.unwrap_or(std::ptr::null_mut());
+            let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
+            // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments
+            // last, as pointers to global memory, and the program keeps their buffers alive.
+            check("clSetKernelArg", unsafe {
+                (self.context().functions().clSetKernelArg.pass())(
+                    self.handle,
+                    number,
+                    size_of_val(&object),
+                    (&raw const object).cast(),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns how many arguments the kernel takes, with the hidden ones.
+    pub(in crate::backend::opencl) fn count(&self) -> Result<usize, Failure> {
+        let query = self.context().functions().clGetKernelInfo;
+        let count: cl_uint = info::value("clGetKernelInfo", &|size, value, returned| {
+            // SAFETY: the kernel is alive; `value` is null or holds `size` bytes.
+            unsafe { (query.pass())(self.handle, CL_KERNEL_NUM_ARGS, size, value, returned) }
+        })?;
+        Ok(count as usize)
     }
 }

@@ -385,7 +385,6 @@ impl Context {
     }
 }
 
-/// Options as a driver takes them.
 fn terminated(call: &'static str, options: &str) -> Result<CString, Failure> {
     CString::new(options).map_err(|_| {
         let code = CL_INVALID_BUILD_OPTIONS; // a zero byte ends them
