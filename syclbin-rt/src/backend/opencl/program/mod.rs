@@ -179,7 +179,7 @@ impl Program {
             });
         };
         // In the file the module may lie at any address; drivers read it by the word.
-        let words: Vec<u32> = bytemuck::pod_collect_to_vec(&*module.code);
+        let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         let mut code = 0;
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle = unsafe {
