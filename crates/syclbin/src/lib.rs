@@ -55,6 +55,7 @@ pub mod extract;
 pub mod metadata;
 mod model;
 pub mod offload;
+mod portable;
 pub mod property;
 pub mod ptx;
 mod raw;
@@ -98,6 +99,11 @@ pub mod __private {
             ASSERT_FAIL, Import, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId, is_target,
             unresolved_imports,
         };
+
+        /// Rewriting for drivers that take less.
+        pub mod portable {
+            pub use crate::portable::{Reader, Unfit, Version, check, lift, rewrite, specialize};
+        }
 
         /// Instructions and their words.
         pub mod words {

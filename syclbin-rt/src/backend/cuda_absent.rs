@@ -105,7 +105,6 @@ absent! {
         [unsafe] fn start_write(
             self: &Self, region: &Region<[()]>, from: *const c_void, after: &WaitList<'_>
         ) -> Result<Event, Unstarted>;
-        fn reaches_variables(self: &Self) -> bool;
         fn names_variables_as_code(self: &Self) -> bool;
         fn point_variable(
             self: &Self, program: &Program, name: &CStr, memory: &Arc<AnyMemory>

@@ -54,6 +54,9 @@ pub(crate) enum Rejection {
     /// An offset that kernels cannot take.
     #[error("the offset of the range exceeds the 32 bits that code for CUDA takes")]
     OffsetTooLarge,
+    /// The code of a program lacks a variable, or has a smaller one.
+    #[error("the code has no such variable of this size")]
+    NoVariable,
     /// The device has no samplers.
     #[error("the device has no samplers")]
     NoSamplers,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sources of programs: code of a module, and its settings for the build.
 
+use std::borrow::Cow;
+
 use crate::load::build_options::BuildOptions;
 use crate::module::specialization::Setting;
 
 /// Code of a module, and its settings for the build.
 pub(crate) struct Source<'s> {
-    pub(crate) code: &'s [u8],
+    pub(crate) code: Cow<'s, [u8]>,
     pub(crate) constants: Constants,
     pub(crate) options: BuildOptions,
 }

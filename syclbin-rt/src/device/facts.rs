@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use syclbin::__private::spirv::portable::Version;
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
@@ -36,9 +37,14 @@ pub(crate) struct Facts {
     pub(crate) driver_version: String,
     pub(crate) kind: DeviceKind,
     pub(crate) takes_spirv: bool,
+    /// The versions of SPIR-V that it takes, where the driver lists them.
+    pub(crate) spirv_versions: Vec<Version>,
     /// The code that a CUDA device takes; `None` for all other devices.
     pub(crate) ptx: Option<PtxFacts>,
     pub(crate) sets_constants: bool,
+    /// Whether device globals become arguments of kernels, because the driver has no functions that read and
+    /// write variables.
+    pub(crate) lifts_variables: bool,
     pub(crate) memory_bytes: u64,
     pub(crate) local_memory_bytes: u64,
     pub(crate) images: bool,

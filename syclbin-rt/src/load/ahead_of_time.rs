@@ -79,7 +79,7 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     let context = Context::shared(device.driver_device())
         .map_err(|failure| Error::driver(failure, "creating a context", device))?;
     let source = Source {
-        code: spirv,
+        code: image::portable(spirv.into(), device.facts()).map_err(refused)?,
         constants: Constants::Numbered(Vec::new()),
         options: BuildOptions {
             compile: options.to_owned(),

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Building: the driver gets the selected images of each module, until it has built one of them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::metadata::IdRange;
+use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
+use syclbin::metadata::{IdRange, without_run_prefix};
 use syclbin::property::PropertySets;
 
 use crate::backend::dispatch::program::Program;
+use crate::backend::failure::BuildError;
 use crate::backend::source::{Constants, Source};
 use crate::load::build_options::BuildOptions;
 use crate::load::device_code::Code;
 use crate::load::files::{Files, ImageIndex};
-use crate::load::link;
 use crate::load::selection::{Form, SelectedImage, Selection};
 use crate::load::unit::Unit;
 use crate::load::verdict::{Chosen, Refusal, Verdict};
+use crate::load::{image, link};
 use crate::module::global::{self, Variable};
 use crate::module::kernel::max_range;
 use crate::module::{save, specialization};
@@ -59,9 +62,14 @@ struct Compiled<'l> {
     program: Program,
     origin: Origin,
     code: Option<&'l Code>,
+    /// The hidden arguments of its kernels.
+    hidden: Option<Layout>,
     /// The images of the program, starting with this image.
     members: Vec<ImageIndex>,
 }
+
+/// The code of a program's images, and the hidden arguments of its kernels.
+type Codes<'l> = (Vec<Cow<'l, [u8]>>, Option<Layout>);
 
 /// The kernels and variables that native code has been built for.
 #[derive(Default)]
@@ -154,12 +162,20 @@ impl<'l> Builder<'l> {
             program,
             origin,
             code,
+            hidden,
             members,
         } = match form.map_err(Refusal::Unfit)? {
             Form::Native => self.compile_native(index, unit)?,
             Form::Code(code) => self.compile(index, code)?,
         };
         let units: Vec<&Unit<'_>> = self.units(&members).collect();
+        if let Some(layout) = &hidden {
+            let added = self
+                .queue
+                .raw()
+                .add_hidden_arguments(&program, layout.clone());
+            added.map_err(BuildError::from)?;
+        }
         // A program that fails halfway has no variables, so only complete programs count.
         let mut variables = self.variables.clone();
         for unit in &units {
@@ -183,7 +199,13 @@ impl<'l> Builder<'l> {
             program,
             code,
             id_range,
-            properties: save::properties(unit, linked_units, self.constants, id_range),
+            properties: save::properties(
+                unit,
+                linked_units,
+                self.constants,
+                id_range,
+                hidden.as_ref(),
+            ),
         };
         Ok((built, chosen))
     }
@@ -194,8 +216,10 @@ impl<'l> Builder<'l> {
         index: ImageIndex,
         unit: &'l Unit<'l>,
     ) -> Result<Compiled<'l>, Refusal> {
-        let source = self.source(index, true)?;
+        let code = self.bytes(index)?;
+        let source = self.source(index, Cow::Borrowed(code), true)?;
         Ok(Compiled {
+            hidden: save::hidden_arguments(&unit.module.metadata),
             program: Program::from_file(&self.queue.raw().context(), &source)?,
             origin: Origin::Built,
             // All images are made from the same source, so they take the same parameters.
@@ -207,7 +231,9 @@ impl<'l> Builder<'l> {
     /// Compiles code with the driver, or takes what it has compiled before.
     fn compile(&self, index: ImageIndex, code: &'l Code) -> Result<Compiled<'l>, Refusal> {
         let members = link::closure(self.files, index)?;
-        let sources = members.iter().map(|index| self.source(*index, false));
+        let (codes, hidden) = self.codes(&members)?;
+        let sources = members.iter().zip(codes);
+        let sources = sources.map(|(index, code)| self.source(*index, code, false));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
         // Each module has its own variables, as each bundle of SYCL does.
         let has_globals = |unit: &Unit<'_>| !unit.metadata.device_globals.is_empty();
@@ -223,8 +249,50 @@ impl<'l> Builder<'l> {
             program,
             origin,
             code: Some(code),
+            hidden,
             members,
         })
+    }
+
+    /// Returns the code of a program's images in the form that the driver takes, and the hidden arguments of
+    /// its kernels.
+    fn codes(&self, members: &[ImageIndex]) -> Result<Codes<'l>, Refusal> {
+        let facts = self.files.facts();
+        let codes = members.iter().map(|index| self.bytes(*index));
+        let codes = codes.collect::<Result<Vec<&[u8]>, _>>()?;
+        if facts.ptx.is_some() {
+            return Ok((codes.into_iter().map(Cow::Borrowed).collect(), None));
+        }
+        let globals = self
+            .units(members)
+            .flat_map(|unit| unit.metadata.device_globals.iter());
+        let globals = globals.map(|(name, global)| Global {
+            id: without_run_prefix(name),
+            holds_value: global.image_scope,
+        });
+        let globals: Vec<Global<'_>> = globals.collect();
+        let lifted = if facts.lifts_variables && !globals.is_empty() {
+            lift(&codes, &globals).map_err(|unfit| Refusal::Unfit(unfit.to_string()))?
+        } else {
+            None
+        };
+        let (codes, layout) = match lifted {
+            Some(Lifted { modules, layout }) => {
+                (modules.into_iter().map(Cow::Owned).collect(), Some(layout))
+            }
+            None => (
+                codes.into_iter().map(Cow::Borrowed).collect::<Vec<_>>(),
+                None,
+            ),
+        };
+        let codes = codes.into_iter().map(|code| image::portable(code, facts));
+        let codes = codes.collect::<Result<_, _>>().map_err(Refusal::Unfit)?;
+        Ok((codes, layout))
+    }
+
+    fn bytes(&self, index: ImageIndex) -> Result<&'l [u8], Refusal> {
+        let bytes = self.files.bytes(index);
+        bytes.ok_or_else(|| Refusal::Unfit("there is no such image".to_owned()))
     }
 
     fn units<'m>(
@@ -235,24 +303,33 @@ impl<'l> Builder<'l> {
         members.iter().filter_map(|index| files.unit(*index))
     }
 
-    /// Returns the source of an image for a driver. Native code of SPIR-V has the values of its constants
-    /// compiled in.
-    fn source(&self, index: ImageIndex, native: bool) -> Result<Source<'l>, Refusal> {
-        let (Some(unit), Some(code)) = (self.files.unit(index), self.files.bytes(index)) else {
+    /// Returns the source of an image for a driver; `code` is its bytes in the form that the driver takes.
+    /// Native code of SPIR-V has the values of its constants compiled in.
+    fn source(
+        &self,
+        index: ImageIndex,
+        code: Cow<'l, [u8]>,
+        native: bool,
+    ) -> Result<Source<'l>, Refusal> {
+        let Some(unit) = self.files.unit(index) else {
             return Err(Refusal::Unfit("there is no such image".to_owned()));
         };
         let facts = self.files.facts();
         let constants = &unit.metadata.specialization;
+        let (constants, code) = if facts.ptx.is_some() {
+            let variables = specialization::variables(self.constants, constants)?;
+            (Constants::Named(variables), code)
+        } else if native {
+            (Constants::Numbered(Vec::new()), code)
+        } else {
+            let settings = specialization::settings(self.constants, constants, &code)?;
+            let code = specialization::as_defaults(&settings, code).map_err(Refusal::Unfit)?;
+            (Constants::Numbered(settings), code)
+        };
         Ok(Source {
-            code,
-            constants: if facts.ptx.is_some() {
-                Constants::Named(specialization::variables(self.constants, constants)?)
-            } else if native {
-                Constants::Numbered(Vec::new())
-            } else {
-                Constants::Numbered(specialization::settings(self.constants, constants, code)?)
-            },
+            constants,
             options: BuildOptions::of(&unit.metadata.misc, facts),
+            code,
         })
     }
 }

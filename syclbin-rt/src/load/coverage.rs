@@ -2,6 +2,7 @@
 //! Coverage: how much of a file a device has code for, determined before any driver sees the file.
 
 use syclbin::metadata::ModuleMetadata;
+use syclbin::property::PropertySets;
 use syclbin::{AbstractModule, Image, Syclbin};
 
 use crate::device::facts::Facts;
@@ -83,7 +84,7 @@ fn code(
 ) -> Result<(), Vec<String>> {
     let mut reasons = Vec::new();
     for (number, image) in module.images.iter().enumerate() {
-        let Err(reason) = check(image, metadata, facts) else {
+        let Err(reason) = check(image, metadata, &module.metadata, facts) else {
             return Ok(());
         };
         let image = image::describe(image);
@@ -97,9 +98,14 @@ fn code(
     Err(reasons)
 }
 
-fn check(image: &Image<'_>, metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
+fn check(
+    image: &Image<'_>,
+    metadata: &ModuleMetadata,
+    sets: &PropertySets<'_>,
+    facts: &Facts,
+) -> Result<(), String> {
     if native::is_native(image, facts) {
-        native::check(image, metadata, &[], facts)
+        native::check(image, metadata, sets, &[], facts)
     } else {
         image::code(image, facts).map(drop)
     }

@@ -4,7 +4,10 @@
 //! All decisions here use only the file and the driver's answers about the device. No driver sees an image
 //! before it has passed, because some drivers end the process on code that they do not accept.
 
+use std::borrow::Cow;
+
 use syclbin::__private::spirv as code;
+use syclbin::__private::spirv::portable::{self, Reader};
 use syclbin::ptx;
 use syclbin::{Content, Image, ImageKind, IrType};
 
@@ -109,7 +112,24 @@ pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, St
     if !facts.takes_spirv {
         return Err("the device takes no SPIR-V".to_owned());
     }
-    code::Module::parse(bytes).map_err(|error| error.to_string())
+    let module = code::Module::parse(bytes).map_err(|error| error.to_string())?;
+    portable::check(bytes, &reader(facts)).map_err(|unfit| unfit.to_string())?;
+    Ok(module)
+}
+
+/// Returns SPIR-V that [`spirv`] has accepted in a form that the driver takes.
+pub(crate) fn portable<'c>(code: Cow<'c, [u8]>, facts: &Facts) -> Result<Cow<'c, [u8]>, String> {
+    match portable::rewrite(&code, &reader(facts)) {
+        Ok(rewritten) => Ok(rewritten.map_or(code, Cow::Owned)),
+        Err(unfit) => Err(unfit.to_string()),
+    }
+}
+
+fn reader(facts: &Facts) -> Reader<'_> {
+    Reader {
+        versions: &facts.spirv_versions,
+        extensions: &facts.extensions,
+    }
 }
 
 /// Describes `image` for messages.

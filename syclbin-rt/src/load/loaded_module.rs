@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loaded modules: the result of loading an abstract module of a file on a device.
 
+use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
 use syclbin::property::PropertySets;
 
 use crate::backend::dispatch::program::Program;
@@ -111,6 +112,7 @@ fn symbols(files: &Files<'_>, unit: &Unit<'_>, built: &BuiltProgram<'_>) -> Vec<
             let kernels = built.code.into_iter().flat_map(Code::kernels);
             kernels.map(str::to_owned).collect()
         });
+        names.retain(|name| !name.starts_with(OWN_KERNELS));
     }
     let symbol = |name: String| {
         let mask = metadata.argument_masks.get(&name);

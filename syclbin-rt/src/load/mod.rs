@@ -19,6 +19,7 @@ pub(crate) mod image;
 pub(crate) mod image_choice;
 pub(crate) mod link;
 pub(crate) mod loaded_module;
+pub(crate) mod made_for;
 pub(crate) mod native;
 pub(crate) mod requirements;
 pub(crate) mod selection;

@@ -11,13 +11,18 @@ use syclbin::Image;
 use syclbin::ImageKind;
 use syclbin::architecture::{Architecture, Family};
 use syclbin::metadata::{ModuleMetadata, Target};
+use syclbin::property::PropertySets;
 
 use crate::device::facts::{DeviceKind, Facts};
+use crate::load::made_for::MadeFor;
 use crate::load::{cubin, image, requirements};
 
 /// `e_machine` of ELF files: x86-64, and Intel GPUs.
 const EM_X86_64: u16 = 62;
 const EM_INTELGT: u16 = 205;
+
+/// The first bytes of an ELF file.
+const ELF: &[u8] = b"\x7fELF";
 
 /// An archive of binaries for several Intel GPUs.
 const ARCHIVE: &[u8] = b"!<arch>\n";
@@ -30,7 +35,7 @@ pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
 
 /// Checks whether a native image may be passed to the driver of the device.
 ///
-/// `constants` are the requested values of specialization constants.
+/// `sets` are the properties of its module, and `constants` the requested values of specialization constants.
 ///
 /// # Errors
 ///
@@ -38,6 +43,7 @@ pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
+    sets: &PropertySets<'_>,
     constants: &[(String, Vec<u8>)],
     facts: &Facts,
 ) -> Result<(), String> {
@@ -57,7 +63,22 @@ pub(crate) fn check(
         ));
     }
     check_constants(target, metadata, constants)?;
-    check_binary(&image.bytes, facts)
+    match (MadeFor::read(sets), MadeFor::of(facts)) {
+        // Only its driver can check code that is not an ELF file.
+        (Some(made_for), device) if made_for == device => match elf_machine(&image.bytes) {
+            Err(damaged) if image.bytes.starts_with(ELF) => Err(damaged),
+            _ => Ok(()),
+        },
+        // Drivers recognize their own ELF files, also those of another version or for a lesser device.
+        (Some(made_for), device)
+            if made_for.platform != device.platform || !image.bytes.starts_with(ELF) =>
+        {
+            Err(format!(
+                "it was saved on {made_for}, and the device is {device}"
+            ))
+        }
+        _ => check_binary(&image.bytes, facts),
+    }
 }
 
 fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
@@ -166,7 +187,7 @@ fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
 /// Returns the machine of a complete ELF file: its sections lie inside it.
 fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
     let damaged = |what: &str| format!("it is a damaged ELF file: {what}");
-    let Some(rest) = bytes.strip_prefix(b"\x7fELF") else {
+    let Some(rest) = bytes.strip_prefix(ELF) else {
         return Err("it is stored as native code, but is not an ELF file".to_owned());
     };
     if !rest.starts_with(&[2, 1]) {
@@ -226,7 +247,13 @@ mod tests {
     }
 
     fn checked(image: &Image<'_>, facts: &Facts) -> Result<(), String> {
-        check(image, &ModuleMetadata::default(), &[], facts)
+        check(
+            image,
+            &ModuleMetadata::default(),
+            &PropertySets::default(),
+            &[],
+            facts,
+        )
     }
 
     fn native(arch: &str, target: &str) -> Image<'static> {
@@ -292,7 +319,13 @@ mod tests {
         };
         let with = |metadata: &ModuleMetadata, value: u8| {
             let constants = [("radius".to_owned(), vec![value])];
-            check(&image(), metadata, &constants, &cpu())
+            check(
+                &image(),
+                metadata,
+                &PropertySets::default(),
+                &constants,
+                &cpu(),
+            )
         };
         assert_eq!(with(&metadata, 5), Ok(()));
         let message = with(&metadata, 3).unwrap_err();
@@ -303,13 +336,17 @@ mod tests {
         metadata.misc.specialized_with_defaults = Some(true);
         assert_eq!(with(&metadata, 3), Ok(()));
         // The value in the file is not the default, and nothing requested the default.
-        let refused = check(&image(), &metadata, &[], &cpu()).unwrap_err();
+        let refused =
+            check(&image(), &metadata, &PropertySets::default(), &[], &cpu()).unwrap_err();
         assert!(refused.ends_with("constant radius"), "{refused}");
         metadata.specialization.set_values = Some(vec![3]);
-        assert_eq!(check(&image(), &metadata, &[], &cpu()), Ok(()));
+        assert_eq!(
+            check(&image(), &metadata, &PropertySets::default(), &[], &cpu()),
+            Ok(())
+        );
         metadata.misc.specialized_with_defaults = None;
         let image = native("corei7", "spir64_x86_64-unknown-unknown");
-        let message = check(&image, &metadata, &[], &cpu()).unwrap_err();
+        let message = check(&image, &metadata, &PropertySets::default(), &[], &cpu()).unwrap_err();
         assert!(message.contains("a hidden argument"), "{message}");
     }
 
@@ -317,7 +354,36 @@ mod tests {
     fn imports_of_native_code_are_not_linked() {
         let mut metadata = ModuleMetadata::default();
         metadata.imported_symbols.add("_Z5shapef");
-        let message = check(&image(), &metadata, &[], &cpu()).unwrap_err();
+        let message =
+            check(&image(), &metadata, &PropertySets::default(), &[], &cpu()).unwrap_err();
         assert!(message.starts_with("it imports _Z5shapef"), "{message}");
+    }
+
+    #[test]
+    fn saved_code_is_for_its_device_and_driver() {
+        let facts = |platform: &str, version: &str| Facts {
+            platform: platform.to_owned(),
+            name: "a processor".to_owned(),
+            driver_version: version.to_owned(),
+            ..cpu()
+        };
+        let own = facts("Portable", "6.0");
+        let mut sets = PropertySets::default();
+        MadeFor::of(&own).write(&mut sets);
+        let taken = |code: &[u8], facts: &Facts| {
+            let image = Image::native("x86_64", "spir64-unknown-unknown", code.to_vec());
+            check(&image, &ModuleMetadata::default(), &sets, &[], facts)
+        };
+        assert_eq!(taken(b"pocl", &own), Ok(()));
+        assert_eq!(taken(&image().bytes, &own), Ok(()));
+        assert!(taken(&image().bytes[..100], &own).is_err());
+        assert_eq!(
+            taken(b"pocl", &facts("Portable", "7.1")).unwrap_err(),
+            "it was saved on a processor (Portable, driver 6.0), and the device is a processor (Portable, \
+             driver 7.1)"
+        );
+        // Intel's driver takes code of other versions and for lesser processors.
+        assert_eq!(taken(&image().bytes, &facts("Portable", "7.1")), Ok(()));
+        assert!(taken(&image().bytes, &facts("Intel", "6.0")).is_err());
     }
 }

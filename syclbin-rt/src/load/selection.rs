@@ -72,7 +72,13 @@ fn form<'l>(
     let facts = files.facts();
     if native::is_native(image, facts) {
         requirements::check(&unit.metadata, facts)?;
-        native::check(image, &unit.metadata, constants, facts)?;
+        native::check(
+            image,
+            &unit.metadata,
+            &unit.module.metadata,
+            constants,
+            facts,
+        )?;
         return Ok(Form::Native);
     }
     files.code(index).map(Form::Code)

@@ -55,10 +55,7 @@ enum Unconnected {
     NameWithNul,
     #[error("two modules describe it differently")]
     DescribedTwice,
-    #[error(
-        "the device lacks unified shared memory (cl_intel_unified_shared_memory) or \
-         clEnqueueWriteGlobalVariableINTEL"
-    )]
+    #[error("the device lacks unified shared memory (cl_intel_unified_shared_memory)")]
     NoAddresses,
     #[error(transparent)]
     Driver(#[from] Failure),
@@ -82,9 +79,6 @@ impl<T: Pod> Global<T> {
                 given: bytes,
             }
             .into());
-        }
-        if matches!(variable.storage, Storage::Programs(_)) && !queue.raw().reaches_variables() {
-            return Err(unsupported(queue));
         }
         Ok(Self {
             queue: queue.clone(),
@@ -204,10 +198,13 @@ pub(crate) fn connect(
                     Storage::Programs(Vec::new())
                 } else {
                     let raw = queue.raw();
-                    if !raw.has_addresses() || !raw.reaches_variables() {
+                    let memory = if queue.device().facts().lifts_variables {
+                        raw.zeroed(size)
+                    } else if raw.has_addresses() {
+                        raw.zeroed_at_address(Reach::Device, size)
+                    } else {
                         return Err(fail(Unconnected::NoAddresses));
-                    }
-                    let memory = raw.zeroed_at_address(Reach::Device, size);
+                    };
                     let memory = memory.map_err(|failure| fail(failure.into()))?;
                     Storage::Memory(Arc::new(memory))
                 };
@@ -246,15 +243,6 @@ impl Variable {
     fn is_in_programs(&self) -> bool {
         matches!(self.storage, Storage::Programs(_))
     }
-}
-
-fn unsupported(queue: &Queue) -> Error {
-    ErrorKind::Unsupported {
-        what: "device globals",
-        needs: "clEnqueueReadGlobalVariableINTEL and clEnqueueWriteGlobalVariableINTEL",
-        device: queue.device().to_string(),
-    }
-    .into()
 }
 
 impl<T> Clone for Global<T> {

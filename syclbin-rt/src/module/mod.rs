@@ -3,6 +3,8 @@
 
 pub(crate) mod builder;
 pub(crate) mod global;
+#[cfg(test)]
+mod hidden_arguments_tests;
 pub(crate) mod kernel;
 pub(crate) mod kernel_info;
 pub(crate) mod save;
@@ -175,8 +177,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When this device has no such variable, when `T` has another size, and when the driver has no functions
-    /// for it.
+    /// When this device has no such variable, and when `T` has another size.
     pub fn global<T: Pod>(&self, name: &str) -> Result<Global<T>> {
         let mut variables = self.0.variables.iter();
         let Some(variable) = variables.find(|variable| variable.is_called(name)) else {
@@ -217,8 +218,8 @@ impl Module {
     /// has made. So the next load compiles nothing. The reference runtime can load the file too.
     ///
     /// Linked code and the values of specialization constants are compiled in: other values are refused when
-    /// the file is loaded. Modules of the file that do not fit this device are left out. Another device or
-    /// another version of the driver may refuse the file, so keep the original file.
+    /// the file is loaded. Modules of the file that do not fit this device are left out. The file names the device
+    /// and the driver, which may be the only ones to take it, so keep the original file.
     ///
     /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles
     /// for the processor it runs on, until a process loads code for a lesser processor. From then on it

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Saving: a loaded module as a file of state executable, with the native code of its device.
 
+use syclbin::__private::spirv::portable::lift::Layout;
 use syclbin::metadata::{IdRange, MiscProperties, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
@@ -9,6 +10,7 @@ use crate::backend::dispatch::program::Program;
 use crate::device::facts::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::loaded_module::LoadedModule;
+use crate::load::made_for::MadeFor;
 use crate::load::unit::Unit;
 use crate::queue::Queue;
 
@@ -19,13 +21,23 @@ const TARGET: &str = "spir64-unknown-unknown";
 /// The target that compilers give to native code for CUDA.
 const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 
+/// The only key of the set of hidden arguments.
+const LAYOUT: &str = "layout";
+
+/// Returns the hidden arguments of the kernels in saved native code, if it has any.
+pub(crate) fn hidden_arguments(sets: &PropertySets<'_>) -> Option<Layout> {
+    let text = sets.get(set::HIDDEN_ARGUMENTS, LAYOUT)?.as_str()?;
+    Layout::of_text(text)
+}
+
 /// Returns the properties of a program that is built from `unit` and `linked`, with the values `constants`;
-/// `id_range` is the smallest range of all of them.
+/// `id_range` is the smallest range of all of them. `hidden` are the hidden arguments of its kernels.
 pub(crate) fn properties(
     unit: &Unit<'_>,
     linked: &[&Unit<'_>],
     constants: &[(String, Vec<u8>)],
     id_range: Option<IdRange>,
+    hidden: Option<&Layout>,
 ) -> PropertySets<'static> {
     let metadata = &unit.metadata;
     let mut sets = unit.module.metadata.clone().into_owned();
@@ -38,6 +50,10 @@ pub(crate) fn properties(
     }
     // Every import has been resolved.
     sets.remove_set(set::IMPORTED_SYMBOLS);
+    sets.remove_set(set::HIDDEN_ARGUMENTS);
+    if let Some(layout) = hidden {
+        sets.insert(set::HIDDEN_ARGUMENTS, LAYOUT, Value::from(layout.to_text()));
+    }
     // The program contains the variables of all of them.
     for other in linked {
         for name in [set::DEVICE_GLOBALS, set::PROGRAM_METADATA, set::VARIABLES] {
@@ -157,8 +173,13 @@ pub(crate) fn to_vec(
                 return Err(ErrorKind::MixedCode { modules }.into());
             }
         }
+        let mut metadata = module.properties.clone();
+        // NVIDIA's code says itself what it is for.
+        if facts.ptx.is_none() {
+            MadeFor::of(facts).write(&mut metadata);
+        }
         file.modules.push(AbstractModule {
-            metadata: module.properties.clone(),
+            metadata,
             images: vec![native(facts, code)],
             ..AbstractModule::default()
         });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants: values that are chosen after compilation and before the build.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use syclbin::__private::spirv::portable::specialize;
 use syclbin::metadata::{Malformed, ModuleMetadata, SpecConstantLayout, SpecializationConstants};
 use syclbin::ptx;
 
@@ -81,6 +83,28 @@ pub(crate) fn settings(
         }
     }
     Ok(settings)
+}
+
+/// Makes `settings` the defaults in SPIR-V. The driver gets them as values too, and checks them. But rusticl (Mesa
+/// 25.0) leaves the values out of the native code that it returns, so that code would have the old defaults.
+///
+/// # Errors
+///
+/// Says in words why not.
+pub(crate) fn as_defaults<'c>(
+    settings: &[Setting],
+    spirv: Cow<'c, [u8]>,
+) -> Result<Cow<'c, [u8]>, String> {
+    if settings.is_empty() {
+        return Ok(spirv);
+    }
+    let values = settings
+        .iter()
+        .map(|setting| (setting.id, setting.bytes.as_slice()));
+    let specialized = specialize(&spirv, &values.collect());
+    specialized
+        .map(Cow::Owned)
+        .map_err(|error| error.to_string())
 }
 
 /// Returns the values for the constant variables of PTX and of code made from it, by the names of the

@@ -196,7 +196,7 @@ fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_
     }
     add(b"end");
     for module in modules {
-        add(module.code);
+        add(&module.code);
         add(module.options.compile.as_bytes());
         add(module.options.link.as_bytes());
         match &module.constants {

@@ -31,7 +31,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn of(spirv: &[u8]) -> Source<'_> {
     Source {
-        code: spirv,
+        code: spirv.into(),
         constants: Constants::Numbered(Vec::new()),
         options: BuildOptions::default(),
     }

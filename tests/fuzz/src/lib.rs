@@ -4,6 +4,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, clippy::missing_panics_doc)] // to panic is what these are for
 
+use syclbin::__private::spirv::Module;
+use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
+use syclbin::__private::spirv::portable::{Reader, Version, rewrite};
 use syclbin::extract::DeviceImage;
 use syclbin::metadata::ModuleMetadata;
 use syclbin::verify::{Severity, verify};
@@ -70,8 +73,32 @@ pub fn read(bytes: &[u8]) {
     );
 }
 
+/// SPIR-V, rewritten for drivers that take less: what comes out is SPIR-V.
+fn portable(bytes: &[u8]) {
+    let versions = [Version::new(1, 0), Version::new(1, 3)];
+    let reader = Reader {
+        versions: &versions,
+        ..Reader::default()
+    };
+    if let Ok(Some(rewritten)) = rewrite(bytes, &reader) {
+        assert!(Module::parse(&rewritten).is_ok(), "rewriting breaks it");
+    }
+    let globals = [Global {
+        id: "_Z5table",
+        holds_value: false,
+    }];
+    if let Ok(Some(Lifted { modules, layout })) = lift(&[bytes], &globals) {
+        assert!(
+            modules.iter().all(|module| Module::parse(module).is_ok()),
+            "lifting breaks it"
+        );
+        assert_eq!(Layout::of_text(&layout.to_text()), Some(layout));
+    }
+}
+
 /// NVIDIA's code, if it is some: an error points into it, and entries share no bytes.
 fn code(bytes: &[u8]) {
+    portable(bytes);
     match ptx::Module::parse(bytes) {
         Ok(module) => {
             let names: usize = module.kernels.iter().map(|kernel| kernel.name.len()).sum();

@@ -70,6 +70,15 @@ pub const VARIABLES: &str = "SYCLBIN-RS/variable types";
 ///
 /// This project defines this set too.
 pub const SOURCES: &str = "SYCLBIN-RS/sources";
+/// The device and the driver that made the native code of a module: platform, name and version, each a byte
+/// array of UTF-8 text. Only that driver knows the form of such code.
+///
+/// This project defines this set too.
+pub const NATIVE_CODE: &str = "SYCLBIN-RS/native code";
+/// The hidden arguments of kernels in native code whose device globals are arguments; one property, `layout`.
+///
+/// This project defines this set too.
+pub const HIDDEN_ARGUMENTS: &str = "SYCLBIN-RS/hidden arguments";
 /// Marks a placeholder for a file that was not compiled, as on docs.rs, where a compiler is missing. It
 /// is in the properties of a file. A request for any kernel of such a file is valid.
 ///

@@ -10,6 +10,7 @@ mod extract;
 mod files;
 mod metadata;
 mod nvidia;
+mod portable;
 mod ptx;
 mod signatures;
 mod variables;

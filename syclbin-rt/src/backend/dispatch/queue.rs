@@ -4,6 +4,8 @@
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
+use syclbin::__private::spirv::portable::lift::Layout;
+
 use crate::backend::dispatch::context::Context;
 use crate::backend::dispatch::event::{Event, WaitList};
 use crate::backend::dispatch::memory::{Memory, Raw};
@@ -187,9 +189,18 @@ impl Queue {
         each!(Self, self, queue => unsafe { queue.start_write(region, from, after.narrow()?) }.map(Event::from))
     }
 
-    /// Returns whether the driver has functions that read and write variables.
-    pub(crate) fn reaches_variables(&self) -> bool {
-        each!(Self, self, queue => queue.reaches_variables())
+    /// Gives the kernels of `program` their hidden arguments, which hold its variables.
+    pub(crate) fn add_hidden_arguments(
+        &self,
+        program: &Program,
+        layout: Layout,
+    ) -> Result<(), Failure> {
+        match (self, program) {
+            (Self::OpenCl(queue), Program::OpenCl(program)) => {
+                queue.add_hidden_arguments(program, layout)
+            }
+            _ => Err(Failure::foreign("passing hidden arguments")),
+        }
     }
 
     /// Returns whether the driver identifies variables by their names in the code, and not by their unique

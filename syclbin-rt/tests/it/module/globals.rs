@@ -278,12 +278,12 @@ fn wrong_variable_description_is_an_error() -> Result<()> {
     let bias = module.global::<[f32; 16]>("_Z4bias")?;
     let message = bias.read().unwrap_err().to_string();
     assert!(
-        message.contains("while reading device global _Z4bias"),
+        message.contains("reading device global _Z4bias"),
         "{message}"
     );
     let message = bias.write(&[1.0; 16]).unwrap_err().to_string();
     assert!(
-        message.contains("while writing device global _Z4bias"),
+        message.contains("writing device global _Z4bias"),
         "{message}"
     );
     // Not in the program, and too small for a pointer.

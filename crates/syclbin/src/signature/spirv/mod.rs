@@ -5,7 +5,7 @@
 
 mod imports;
 mod parameter;
-mod parse;
+pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
 pub(crate) mod types;
@@ -31,7 +31,7 @@ const ATTRIBUTE_NO_WRITE: u32 = 6;
 
 /// Storage classes.
 const STORAGE_WORKGROUP: u32 = 4;
-const STORAGE_CROSS_WORKGROUP: u32 = 5;
+pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
 
 /// A module, reduced to what signatures need.
 #[derive(Debug, Default)]
@@ -163,6 +163,14 @@ impl Module {
         let ty = self.variables.get(self.host_names.get(name)?)?;
         match self.types.get(*ty)? {
             Record::Pointer { pointee, .. } => Some(TypeId(*pointee)),
+            _ => None,
+        }
+    }
+
+    /// Returns the bytes that a pointer of type `ty` points to, where they are known.
+    pub(crate) fn pointee_bytes(&self, ty: u32) -> Option<u64> {
+        match self.types.get(ty)? {
+            Record::Pointer { pointee, .. } => self.types.size(*pointee).map(|(bytes, _)| bytes),
             _ => None,
         }
     }

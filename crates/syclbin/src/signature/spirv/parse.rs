@@ -11,14 +11,14 @@ use super::words::{
 use super::{ATTRIBUTE_BY_VAL, Extended, Module};
 use crate::error::Error;
 
-pub(super) const EXECUTION_MODEL_KERNEL: u32 = 6;
+pub(crate) const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
 pub(super) const DECORATION_BUILT_IN: u32 = 11;
 pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 /// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
-const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
+pub(crate) const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
 /// `LinkOnceODR`, of `SPV_KHR_linkonce_odr`.
-pub(super) const LINKAGE_LINK_ONCE: u32 = 2;
+pub(crate) const LINKAGE_LINK_ONCE: u32 = 2;
 
 impl Module {
     /// Reads a module.

@@ -48,6 +48,8 @@ pub mod op {
     pub const VARIABLE: u16 = 59;
     pub const LOAD: u16 = 61;
     pub const STORE: u16 = 62;
+    pub const COPY_MEMORY: u16 = 63;
+    pub const COPY_MEMORY_SIZED: u16 = 64;
     pub const ACCESS_CHAIN: u16 = 65;
     pub const IN_BOUNDS_ACCESS_CHAIN: u16 = 66;
     pub const PTR_ACCESS_CHAIN: u16 = 67;
@@ -59,7 +61,9 @@ pub mod op {
     pub const PTR_CAST_TO_GENERIC: u16 = 121;
     pub const GENERIC_CAST_TO_PTR: u16 = 122;
     pub const BITCAST: u16 = 124;
+    pub const SELECT: u16 = 169;
     pub const PHI: u16 = 245;
+    pub const LOOP_MERGE: u16 = 246;
     pub const LABEL: u16 = 248;
     pub const RETURN: u16 = 253;
     pub const LIFETIME_START: u16 = 256;

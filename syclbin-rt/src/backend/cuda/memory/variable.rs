@@ -14,11 +14,6 @@ use crate::backend::failure::Failure;
 const FIND: &str = "cuModuleGetGlobal";
 
 impl Queue {
-    /// Returns whether the driver has functions that read and write variables.
-    pub(crate) fn reaches_variables(&self) -> bool {
-        true
-    }
-
     /// Returns whether the driver identifies variables by their names in the code, and not by their unique
     /// identifiers.
     pub(crate) fn names_variables_as_code(&self) -> bool {

@@ -56,7 +56,7 @@ pub(in crate::backend::cuda) struct Module<'m> {
 impl<'m> Module<'m> {
     fn new(source: &'m Source<'_>, kind: Kind) -> Self {
         Self {
-            code: source.code,
+            code: &source.code,
             kind,
             settings: match &source.constants {
                 Constants::Named(settings) => settings,

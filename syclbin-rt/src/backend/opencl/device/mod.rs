@@ -11,6 +11,7 @@ use opencl3::device::{
 use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
 use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulong};
 
+use syclbin::__private::spirv::portable::Version;
 use syclbin::architecture::Architecture;
 
 use crate::backend::failure::{Code, Failure};
@@ -74,6 +75,21 @@ impl DriverDevice {
             part: Some(part),
             ..*part.parent
         }
+    }
+}
+
+#[cfg(test)]
+impl DriverDevice {
+    /// Returns the same device as another driver would offer it, without functions for variables.
+    pub(crate) fn without_globals(&'static self) -> Result<&'static Self, Failure> {
+        let (mut facts, mut extensions) = facts(self.functions, self.platform, self.id)?;
+        facts.lifts_variables = true;
+        extensions.globals = None;
+        Ok(Box::leak(Box::new(Self {
+            facts,
+            extensions,
+            ..*self
+        })))
     }
 }
 
@@ -196,7 +212,9 @@ pub(super) fn facts(
     let hardware = has("cl_intel_device_attribute_query")
         .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
         .flatten();
-    let facts = Facts {
+    // Fails on devices that know no intermediate language at all.
+    let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
+    let mut facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,
         vendor,
         platform: info::text("clGetPlatformInfo", &|size, value, returned| {
@@ -209,10 +227,11 @@ pub(super) fn facts(
         ptx: None,
         takes_spirv: functions.clCreateProgramWithIL.is_some()
             && version_at_least(&version, (2, 1))
-            // Fails on devices that know no intermediate language at all.
-            && text(cl::CL_DEVICE_IL_VERSION).is_ok_and(|languages| languages.contains("SPIR-V")),
+            && languages.contains("SPIR-V"),
+        spirv_versions: Version::list(&languages),
         sets_constants: functions.clSetProgramSpecializationConstant.is_some()
             && version_at_least(&version, (2, 2)),
+        lifts_variables: false,
         version,
         memory_bytes: info::value::<cl_ulong>(
             "clGetDeviceInfo",
@@ -264,6 +283,7 @@ pub(super) fn facts(
     } else {
         Extensions::default()
     };
+    facts.lifts_variables = extensions.globals.is_none();
     Ok((facts, extensions))
 }
 

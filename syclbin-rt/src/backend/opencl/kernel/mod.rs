@@ -10,16 +10,16 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{
-    CL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_NUM_ARGS,
-    CL_KERNEL_WORK_GROUP_SIZE,
+    CL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_WORK_GROUP_SIZE,
 };
-use opencl3::types::{cl_uint, cl_ulong};
+use opencl3::types::cl_ulong;
 
 use crate::backend::argument::Values;
 use crate::backend::failure::Failure;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::kernel::object::{KernelObject, PassedObject};
 use crate::backend::opencl::program::Program;
+use crate::backend::opencl::program::hidden::Hidden;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::wait_list::WaitList;
@@ -48,18 +48,8 @@ impl Kernel {
         let functions = program.context().functions();
         let object = KernelObject::new(program, &symbol)?;
         let handle = object.handle;
-        let arguments: cl_uint = info::value("clGetKernelInfo", &|size, value, returned| {
-            // SAFETY: the kernel is alive; `value` is null or holds `size` bytes.
-            unsafe {
-                (functions.clGetKernelInfo.pass())(
-                    handle,
-                    CL_KERNEL_NUM_ARGS,
-                    size,
-                    value,
-                    returned,
-                )
-            }
-        })?;
+        let hidden = program.hidden.get().map_or(0, Hidden::count);
+        let arguments = object.count()?.saturating_sub(hidden);
         let device = program.context().device().id;
         let work_group = |name| {
             move |size, value, returned| {
@@ -81,7 +71,7 @@ impl Kernel {
             object: Mutex::new(object),
             program: Arc::clone(program),
             symbol,
-            arguments: arguments as usize,
+            arguments,
             required_local: (required != [0; 3]).then_some(required),
             max_local,
             local_memory,

@@ -62,7 +62,7 @@ impl KernelObject {
         };
         let handle = check_handle("clCreateKernel", handle, code)?;
         // From here on, Drop releases it.
-        let object = Self {
+        let mut object = Self {
             functions,
             context: Arc::clone(program.context()),
             handle,
@@ -92,6 +92,7 @@ impl KernelObject {
                 })?;
             }
         }
+        object.set_hidden_arguments(program)?;
         Ok(object)
     }
 

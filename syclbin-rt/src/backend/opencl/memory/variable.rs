@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a queue copies to and from variables of programs.
+//! What a queue copies to and from variables of programs. Where variables are hidden arguments, it copies to
+//! and from their buffers.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -21,11 +22,6 @@ impl Queue {
         false
     }
 
-    /// Returns whether the driver has functions that read and write variables.
-    pub(crate) fn reaches_variables(&self) -> bool {
-        self.context().device().extensions.globals.is_some()
-    }
-
     /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
     /// memory from then on.
     pub(crate) fn point_variable(
@@ -34,6 +30,9 @@ impl Queue {
         name: &CStr,
         memory: &Arc<Memory>,
     ) -> Result<(), Failure> {
+        if let Some(hidden) = program.hidden.get() {
+            return hidden.point(&name.to_string_lossy(), memory);
+        }
         let of = memory.raw().opencl().map(super::Memory::context);
         if !of.is_some_and(|context| Arc::ptr_eq(context, program.context())) {
             let call = "clEnqueueWriteGlobalVariableINTEL";
@@ -55,6 +54,10 @@ impl Queue {
         name: &CStr,
         bytes: &[u8],
     ) -> Result<(), Failure> {
+        if let Some(hidden) = program.hidden.get() {
+            let offset = hidden.place(&name.to_string_lossy(), bytes.len())?;
+            return self.write(&hidden.arena, offset, bytes);
+        }
         let call = "clEnqueueWriteGlobalVariableINTEL";
         let write = self.globals(call, program)?.enqueue_write;
         let from = bytes.as_ptr().cast();
@@ -69,6 +72,10 @@ impl Queue {
         name: &CStr,
         bytes: &mut [u8],
     ) -> Result<(), Failure> {
+        if let Some(hidden) = program.hidden.get() {
+            let offset = hidden.place(&name.to_string_lossy(), bytes.len())?;
+            return self.read(&hidden.arena, offset, bytes);
+        }
         let call = "clEnqueueReadGlobalVariableINTEL";
         let read = self.globals(call, program)?.enqueue_read;
         let to = bytes.as_mut_ptr().cast();

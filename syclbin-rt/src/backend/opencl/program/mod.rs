@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A program: code that the driver has built for one device, from SPIR-V or its own native code.
 
+pub(in crate::backend::opencl) mod hidden;
+
 use std::ffi::{CStr, CString};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use opencl_sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
@@ -14,6 +16,7 @@ use crate::backend::dispatch::memory::Memory;
 use crate::backend::failure::{BuildError, Code, Failure};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::driver::info;
+use crate::backend::opencl::program::hidden::Hidden;
 use crate::backend::opencl::quirks::intel_cpu_target::{BEST_FIRST, CpuTarget, Seen};
 use crate::backend::opencl::{check, check_handle};
 use crate::backend::process::gate::{self, Passage, Stage};
@@ -27,6 +30,8 @@ pub(crate) struct Program {
     pub(super) handle: cl_program,
     /// The memory that its variables point to.
     memory: Mutex<Vec<Arc<Memory>>>,
+    /// The hidden arguments of its kernels, if they have any.
+    pub(super) hidden: OnceLock<Hidden>,
 }
 
 /// The native code that this process has seen. It is read while a driver compiles, and written while native
@@ -78,14 +83,14 @@ impl Program {
     ) -> Result<Self, BuildError> {
         let _passage = Passage::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
-        let program = Self::from_binary(context, source.code).map_err(|mut error| {
+        let program = Self::from_binary(context, &source.code).map_err(|mut error| {
             let invalid = error.failure.code() == Some(Code::OpenCl(CL_INVALID_BINARY));
-            if invalid && seen.of_file().is_some() && !seen.fits(source.code) {
+            if invalid && seen.of_file().is_some() && !seen.fits(&source.code) {
                 error.advice = Some(BEST_FIRST);
             }
             error
         })?;
-        seen.file(source.code);
+        seen.file(&source.code);
         Ok(program)
     }
 
@@ -174,7 +179,7 @@ impl Program {
             });
         };
         // In the file the module may lie at any address; drivers read it by the word.
-        let words: Vec<u32> = bytemuck::pod_collect_to_vec(module.code);
+        let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         let mut code = 0;
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle = unsafe {
@@ -199,6 +204,7 @@ impl Program {
             context: Arc::clone(context),
             handle,
             memory: Mutex::default(),
+            hidden: OnceLock::new(),
         }
     }
 
@@ -379,7 +385,6 @@ impl Context {
     }
 }
 
-/// Options as a driver takes them.
 fn terminated(call: &'static str, options: &str) -> Result<CString, Failure> {
     CString::new(options).map_err(|_| {
         let code = CL_INVALID_BUILD_OPTIONS; // a zero byte ends them

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lifting: variables in global memory become arguments of kernels.
+//!
+//! Few drivers have variables that live between launches, and OpenCL has no functions that read or write them.
+//! So a program without such variables is made: every function takes pointers to buffers as its last arguments,
+//! and finds the variables there. The first buffer, the *arena*, has a slot for each variable. A variable whose
+//! value the host allocates (without `device_image_scope`) has a buffer of its own. Its slot is a pointer, which
+//! each kernel sets to that buffer when it starts.
+//!
+//! In each module, one added kernel copies the initial values to the arena.
+
+mod declarations;
+mod direct;
+mod host;
+mod module;
+mod operands;
+mod scan;
+mod setup;
+
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Unfit;
+use crate::signature::spirv::words;
+use scan::Scan;
+
+/// The first characters of all kernels that are added here.
+pub const OWN_KERNELS: &str = "__syclbin_";
+
+/// Slots begin at multiples of this, which suits every type of OpenCL.
+const SLOT_ALIGN: u64 = 128;
+
+/// A device global of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Global<'g> {
+    /// The unique identifier: the name in the variable's decoration.
+    pub id: &'g str,
+    /// Whether the variable is the value itself (`device_image_scope`), and not a pointer to it.
+    pub holds_value: bool,
+}
+
+/// The part of the arena that is a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// In bytes, from the start of the arena.
+    pub offset: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The hidden arguments of a program's kernels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The bytes of the arena, which is the first hidden argument.
+    pub size: u64,
+    /// How many modules there are: each has a kernel that sets initial values.
+    pub modules: u32,
+    /// The variables that the host knows, by their identifiers.
+    pub slots: BTreeMap<String, Slot>,
+    /// The identifiers of the variables with buffers of their own, which are the other hidden arguments.
+    pub buffers: Vec<String>,
+}
+
+/// A program without variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lifted {
+    /// Its modules, in the order that they were given in.
+    pub modules: Vec<Vec<u8>>,
+    /// The hidden arguments of its kernels.
+    pub layout: Layout,
+}
+
+impl Layout {
+    /// Returns how many hidden arguments there are.
+    #[must_use]
+    pub fn arguments(&self) -> usize {
+        1 + self.buffers.len()
+    }
+
+    /// Returns the name of the kernel that sets the initial values of a module. Its only arguments are the
+    /// hidden ones. A program has it only if it was made with this layout.
+    #[must_use]
+    pub fn setup_kernel(&self, module: u32) -> String {
+        // FNV-1a of 64 bits.
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in self.to_text().bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        format!("{OWN_KERNELS}set_up_{hash:016x}_{module}")
+    }
+
+    /// Returns the layout as a text, which [`Self::of_text`] reads.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{} {}\n", self.size, self.modules);
+        for (id, Slot { offset, bytes }) in &self.slots {
+            text += &format!("{offset} {bytes} {id}\n");
+        }
+        text += "\n";
+        for id in &self.buffers {
+            text += &format!("{id}\n");
+        }
+        text
+    }
+
+    /// Reads a text; `None` if it is malformed, or a slot is not inside the arena.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let (size, modules) = lines.next()?.split_once(' ')?;
+        let mut layout = Self {
+            size: size.parse().ok()?,
+            modules: modules.parse().ok()?,
+            ..Self::default()
+        };
+        for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+            let mut parts = line.splitn(3, ' ');
+            let offset = parts.next()?.parse::<u64>().ok()?;
+            let bytes = parts.next()?.parse().ok()?;
+            if offset.checked_add(bytes)? > layout.size {
+                return None;
+            }
+            let id = parts.next()?.to_owned();
+            layout.slots.insert(id, Slot { offset, bytes });
+        }
+        layout.buffers = lines.map(str::to_owned).collect();
+        let known = |id: &String| layout.slots.contains_key(id);
+        layout.buffers.iter().all(known).then_some(layout)
+    }
+}
+
+/// Lifts the variables of a program, whose modules are linked to each other. Returns `None` if it has none.
+///
+/// # Errors
+///
+/// When a module is not SPIR-V, and when a variable is used in a way that has no equivalent.
+pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>, Unfit> {
+    let words: Vec<Vec<u32>> = modules
+        .iter()
+        .map(|module| words::words(module))
+        .collect::<Result<_, _>>()?;
+    let mut scans = Vec::new();
+    for (module, words) in modules.iter().zip(&words) {
+        scans.push(Scan::new(module, words)?);
+    }
+    if scans.iter().all(|scan| scan.variables.is_empty()) {
+        return Ok(None);
+    }
+    let layout = place(&mut scans, globals)?;
+    let exported: BTreeSet<String> = scans.iter().flat_map(Scan::exported).collect();
+    let mut lifted = Vec::new();
+    for (number, scan) in (0..).zip(&scans) {
+        let setup = layout.setup_kernel(number);
+        let words = module::lifted(scan, &layout, &exported, &setup)?;
+        lifted.push(words.into_iter().flat_map(u32::to_le_bytes).collect());
+    }
+    let modules = lifted;
+    Ok(Some(Lifted { modules, layout }))
+}
+
+/// Gives each variable a slot. Variables of one name are the same.
+fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unfit> {
+    let mut layout = Layout {
+        modules: u32::try_from(scans.len()).unwrap_or(u32::MAX),
+        ..Layout::default()
+    };
+    let mut by_link: BTreeMap<String, u64> = BTreeMap::new();
+    for scan in &mut *scans {
+        for variable in scan.variables.values_mut().filter(|known| !known.imported) {
+            let Some(bytes) = variable.bytes else {
+                return Err(Unfit::Variable(
+                    "a program-scope variable has an unknown size",
+                ));
+            };
+            let shared = variable.link.as_ref().and_then(|link| by_link.get(link));
+            let offset = match shared {
+                Some(offset) => *offset,
+                None => {
+                    let offset = layout.size;
+                    let end = offset.checked_add(bytes);
+                    let end = end.and_then(|end| end.checked_next_multiple_of(SLOT_ALIGN));
+                    layout.size = end.ok_or(Unfit::Variable("its variables are too large"))?;
+                    offset
+                }
+            };
+            variable.offset = Some(offset);
+            if let Some(link) = &variable.link {
+                by_link.entry(link.clone()).or_insert(offset);
+            }
+            if let Some(host) = &variable.host {
+                let slot = Slot { offset, bytes };
+                layout.slots.entry(host.clone()).or_insert(slot);
+            }
+        }
+    }
+    for variable in scans
+        .iter_mut()
+        .flat_map(|scan| scan.variables.values_mut())
+    {
+        if variable.offset.is_none() {
+            let link = variable.link.as_ref();
+            variable.offset = link.and_then(|link| by_link.get(link)).copied();
+        }
+        if variable.offset.is_none() {
+            return Err(Unfit::Variable(
+                "it imports a variable that no module defines",
+            ));
+        }
+    }
+    let pointers: BTreeSet<&str> = globals
+        .iter()
+        .filter(|global| !global.holds_value)
+        .map(|global| global.id)
+        .filter(|id| layout.slots.get(*id).is_some_and(|slot| slot.bytes >= 8))
+        .collect();
+    layout.buffers = pointers.into_iter().map(str::to_owned).collect();
+    Ok(layout)
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A lifted module: its functions take the hidden arguments, and find variables in the arena.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::{Unfit, put};
+use super::declarations::Declarations;
+use super::direct::DirectLoads;
+use super::host::only_tells_the_host;
+use super::operands::{COMPOSITE_CONSTRUCT, pointers};
+use super::scan::{Scan, functions};
+use super::{Layout, Slot};
+use crate::signature::spirv::STORAGE_CROSS_WORKGROUP;
+use crate::signature::spirv::words::{HEADER_WORDS, Instruction, op, string};
+
+/// Memory operands: a multiple of 8 bytes.
+const ALIGNED_TO_8: [u32; 2] = [2, 8];
+
+/// Rewrites a module. `exported` is the functions that the modules of the program define for each other, and
+/// `setup` the name of the kernel that sets initial values.
+pub(super) fn lifted(
+    scan: &Scan<'_>,
+    layout: &Layout,
+    exported: &BTreeSet<String>,
+    setup: &str,
+) -> Result<Vec<u32>, Unfit> {
+    let bound = scan.header.get(3).copied().unwrap_or_default();
+    let mut declarations = Declarations::new(&scan.declarations, bound);
+    let byte = declarations.ty(op::TYPE_INT, &[8, 0])?;
+    let pointer = declarations.ty(op::TYPE_POINTER, &[STORAGE_CROSS_WORKGROUP, byte])?;
+    let mut module = Lifting {
+        scan,
+        layout,
+        declarations,
+        pointer,
+        taking: functions_taking(scan, exported),
+        out: Vec::new(),
+    };
+    for function in functions(&scan.functions) {
+        module.function(function)?;
+    }
+    let listed = module.setup_kernel()?;
+    Ok(module.finish(setup, &listed))
+}
+
+/// Returns the functions that take the hidden arguments: all that this program defines.
+fn functions_taking(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u32> {
+    let taking = |function: &[Instruction<'_>]| {
+        let id = *function.first()?.operands.get(1)?;
+        let has_body = function.iter().any(|i| i.opcode == op::LABEL);
+        let is_of_program = || {
+            scan.links
+                .get(&id)
+                .is_some_and(|(name, _)| exported.contains(name))
+        };
+        (has_body || is_of_program()).then_some(id)
+    };
+    functions(&scan.functions).filter_map(taking).collect()
+}
+
+pub(super) struct Lifting<'m, 'w> {
+    pub(super) scan: &'m Scan<'w>,
+    pub(super) layout: &'m Layout,
+    pub(super) declarations: Declarations,
+    /// The type of hidden arguments: a pointer to bytes.
+    pub(super) pointer: u32,
+    pub(super) taking: BTreeSet<u32>,
+    /// The functions.
+    pub(super) out: Vec<u32>,
+}
+
+/// The hidden arguments of a function, and what stands for variables in it.
+pub(super) struct Frame {
+    pub(super) arguments: Vec<u32>,
+    pub(super) local: BTreeMap<u32, u32>,
+}
+
+impl Frame {
+    fn map(&self, id: u32) -> u32 {
+        self.local.get(&id).copied().unwrap_or(id)
+    }
+}
+
+impl Lifting<'_, '_> {
+    /// Writes a function with the hidden arguments.
+    fn function(&mut self, function: &[Instruction<'_>]) -> Result<(), Unfit> {
+        let Some([_, id, ..]) = function.first().map(|first| first.operands) else {
+            return Ok(());
+        };
+        if !self.taking.contains(id) {
+            for instruction in function {
+                put(&mut self.out, instruction.opcode, &[instruction.operands]);
+            }
+            return Ok(());
+        }
+        let mut frame = self.frame()?;
+        let used = self.used(function)?;
+        let direct = DirectLoads::of(function, self.scan, self.layout);
+        let (mut has_arguments, mut in_entry, mut is_set_up) = (false, false, false);
+        for instruction in function {
+            let (opcode, operands) = (instruction.opcode, instruction.operands);
+            if !has_arguments && matches!(opcode, op::LABEL | op::FUNCTION_END) {
+                self.put_arguments(&frame);
+                has_arguments = true;
+            }
+            if in_entry && !is_set_up && !matches!(opcode, op::VARIABLE | op::LINE | op::NO_LINE) {
+                if self.scan.entry_points.contains(id) && direct.needs_slots {
+                    self.point_slots(&frame)?;
+                }
+                self.materialize(&used, &mut frame)?;
+                is_set_up = true;
+            }
+            in_entry |= opcode == op::LABEL;
+            match (opcode, operands) {
+                (op::FUNCTION, [result, id, control, ty]) => {
+                    let ty = self.function_type(*ty)?;
+                    put(&mut self.out, opcode, &[&[*result, *id, *control, ty]]);
+                }
+                (op::LOAD, [ty, id, place, ..]) if direct.buffers.contains_key(place) => {
+                    let argument = direct.buffers.get(place).copied().unwrap_or_default();
+                    let buffer = frame
+                        .arguments
+                        .get(argument + 1)
+                        .copied()
+                        .unwrap_or_default();
+                    let opcode = if *ty == self.pointer {
+                        op::COPY_OBJECT
+                    } else {
+                        op::BITCAST
+                    };
+                    put(&mut self.out, opcode, &[&[*ty, *id, buffer]]);
+                }
+                _ => self.instruction(instruction, &frame),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn frame(&mut self) -> Result<Frame, Unfit> {
+        let arguments = (0..self.layout.arguments()).map(|_| self.declarations.new_id());
+        Ok(Frame {
+            arguments: arguments.collect::<Result<_, _>>()?,
+            local: BTreeMap::new(),
+        })
+    }
+
+    pub(super) fn put_arguments(&mut self, frame: &Frame) {
+        for argument in &frame.arguments {
+            put(
+                &mut self.out,
+                op::FUNCTION_PARAMETER,
+                &[&[self.pointer, *argument]],
+            );
+        }
+    }
+
+    /// Returns the type of a function with the hidden arguments.
+    fn function_type(&mut self, ty: u32) -> Result<u32, Unfit> {
+        let known = self.declarations.functions.get(&ty);
+        let mut operands = known.cloned().unwrap_or_default();
+        operands.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
+        self.declarations.ty(op::TYPE_FUNCTION, &operands)
+    }
+
+    /// Returns the variables and their dependents that a function uses, directly or through others.
+    fn used(&self, function: &[Instruction<'_>]) -> Result<BTreeSet<u32>, Unfit> {
+        let is_lifted = |id: &&u32| self.scan.is_lifted(**id);
+        let mut used = BTreeSet::new();
+        for instruction in function {
+            match pointers(instruction) {
+                Some(range) => {
+                    used.extend(
+                        instruction.operands[range]
+                            .iter()
+                            .filter(is_lifted)
+                            .copied(),
+                    );
+                }
+                None if instruction.operands.iter().any(|id| is_lifted(&id)) => {
+                    return Err(Unfit::Variable("an unknown instruction may use a variable"));
+                }
+                None => {}
+            }
+        }
+        for dependent in self.scan.dependents.iter().rev() {
+            if let [_, id, parts @ ..] = dependent.operands
+                && used.contains(id)
+            {
+                used.extend(parts.iter().filter(is_lifted).copied());
+            }
+        }
+        Ok(used)
+    }
+
+    /// Lets the slots of variables with buffers of their own point to these buffers.
+    fn point_slots(&mut self, frame: &Frame) -> Result<(), Unfit> {
+        let slots = self.layout.buffers.iter();
+        let slots: Vec<Option<&Slot>> = slots.map(|id| self.layout.slots.get(id)).collect();
+        for (slot, buffer) in slots.into_iter().zip(frame.arguments.iter().skip(1)) {
+            let Some(slot) = slot else { continue };
+            let ty = [STORAGE_CROSS_WORKGROUP, self.pointer];
+            let ty = self.declarations.ty(op::TYPE_POINTER, &ty)?;
+            let place = self.address(ty, slot.offset, frame)?;
+            put(
+                &mut self.out,
+                op::STORE,
+                &[&[place, *buffer], &ALIGNED_TO_8],
+            );
+        }
+        Ok(())
+    }
+
+    /// Computes an address in the arena as a pointer of type `ty`.
+    pub(super) fn address(&mut self, ty: u32, offset: u64, frame: &Frame) -> Result<u32, Unfit> {
+        let arena = frame.arguments.first().copied().unwrap_or_default();
+        let offset = self.declarations.number(offset)?;
+        let place = self.declarations.new_id()?;
+        let operands = [self.pointer, place, arena, offset];
+        put(&mut self.out, op::IN_BOUNDS_PTR_ACCESS_CHAIN, &[&operands]);
+        if ty == self.pointer {
+            return Ok(place);
+        }
+        let cast = self.declarations.new_id()?;
+        put(&mut self.out, op::BITCAST, &[&[ty, cast, place]]);
+        Ok(cast)
+    }
+
+    /// Computes the addresses of variables, and the constants that depend on them.
+    fn materialize(&mut self, used: &BTreeSet<u32>, frame: &mut Frame) -> Result<(), Unfit> {
+        let scan = self.scan;
+        for id in used {
+            if let Some(variable) = scan.variables.get(id) {
+                let offset = variable.offset.unwrap_or_default();
+                let local = self.address(variable.ty, offset, frame)?;
+                frame.local.insert(*id, local);
+            }
+        }
+        for dependent in &scan.dependents {
+            let [ty, id, parts @ ..] = dependent.operands else {
+                continue;
+            };
+            if !used.contains(id) {
+                continue;
+            }
+            let (opcode, parts) = match (dependent.opcode, parts) {
+                (op::SPEC_CONSTANT_OP, [opcode, parts @ ..]) => {
+                    let opcode = u16::try_from(*opcode).ok().filter(|opcode| {
+                        let expression = Instruction {
+                            at: dependent.at,
+                            opcode: *opcode,
+                            operands: &dependent.operands[1..],
+                        };
+                        pointers(&expression) == Some(2..expression.operands.len())
+                    });
+                    let unknown = "a constant computes with the address of a variable";
+                    (opcode.ok_or(Unfit::Variable(unknown))?, parts)
+                }
+                _ => (COMPOSITE_CONSTRUCT, parts),
+            };
+            let local = self.declarations.new_id()?;
+            let parts: Vec<u32> = parts.iter().map(|part| frame.map(*part)).collect();
+            put(&mut self.out, opcode, &[&[*ty, local], &parts]);
+            frame.local.insert(*id, local);
+        }
+        Ok(())
+    }
+
+    /// Writes an instruction of a function that takes the hidden arguments.
+    fn instruction(&mut self, instruction: &Instruction<'_>, frame: &Frame) {
+        let mut operands = instruction.operands.to_vec();
+        let range = pointers(instruction).unwrap_or_default();
+        for operand in operands.get_mut(range).unwrap_or_default() {
+            *operand = frame.map(*operand);
+        }
+        if instruction.opcode == op::FUNCTION_CALL
+            && operands
+                .get(2)
+                .is_some_and(|callee| self.taking.contains(callee))
+        {
+            operands.extend(&frame.arguments);
+        }
+        put(&mut self.out, instruction.opcode, &[&operands]);
+    }
+
+    /// Joins the parts. `listed` is what the entry point `setup` lists, itself first.
+    fn finish(self, setup: &str, listed: &[u32]) -> Vec<u32> {
+        let mut out = self
+            .scan
+            .header
+            .get(..HEADER_WORDS)
+            .unwrap_or_default()
+            .to_vec();
+        if let Some(bound) = out.get_mut(3) {
+            *bound = self.declarations.bound;
+        }
+        let mut capabilities = Some(self.declarations.capabilities());
+        let mut entry_point = Some(self.entry_point(setup, listed));
+        for instruction in &self.scan.declarations {
+            let (opcode, operands) = (instruction.opcode, instruction.operands);
+            if opcode != op::CAPABILITY {
+                out.extend(capabilities.take().into_iter().flatten());
+            }
+            let before_entry_points = matches!(
+                opcode,
+                op::CAPABILITY
+                    | op::EXTENSION
+                    | op::EXT_INST_IMPORT
+                    | op::MEMORY_MODEL
+                    | op::ENTRY_POINT
+            );
+            if !before_entry_points {
+                out.extend(entry_point.take().into_iter().flatten());
+            }
+            if opcode == op::ENTRY_POINT {
+                let interface = string(operands.get(2..).unwrap_or_default()).1;
+                let head = &operands[..operands.len() - interface.len()];
+                let kept = interface.iter().copied();
+                let kept: Vec<u32> = kept.filter(|id| !self.scan.is_lifted(*id)).collect();
+                put(&mut out, opcode, &[head, &kept]);
+            } else if self.keeps(instruction) {
+                put(&mut out, opcode, &[operands]);
+            }
+        }
+        out.extend(entry_point.into_iter().flatten());
+        out.extend(&self.declarations.added);
+        out.extend(&self.out);
+        out
+    }
+
+    /// Returns whether an instruction before the functions stays.
+    fn keeps(&self, instruction: &Instruction<'_>) -> bool {
+        let is_lifted = |index: usize| {
+            let id = instruction.operands.get(index);
+            id.is_some_and(|id| self.scan.is_lifted(*id))
+        };
+        match instruction.opcode {
+            op::NAME => !is_lifted(0),
+            op::DECORATE => !is_lifted(0) && !only_tells_the_host(instruction),
+            op::CAPABILITY | op::EXTENSION => !only_tells_the_host(instruction),
+            op::VARIABLE
+            | op::SPEC_CONSTANT_OP
+            | op::CONSTANT_COMPOSITE
+            | op::SPEC_CONSTANT_COMPOSITE => !is_lifted(1),
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Scans: the facts of a module that decide how its variables are lifted.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::{Unfit, Version, collect};
+use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, LINKAGE_LINK_ONCE};
+use crate::signature::spirv::words::{
+    DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
+};
+use crate::signature::spirv::{Module, STORAGE_CROSS_WORKGROUP};
+
+/// Capabilities of code whose calls cannot be found.
+const INDIRECT_CALLS: [u32; 2] = [19, 5603];
+
+/// A variable in global memory.
+pub(super) struct Variable {
+    /// Its type: a pointer.
+    pub(super) ty: u32,
+    pub(super) bytes: Option<u64>,
+    pub(super) initializer: Option<u32>,
+    /// The name for other modules.
+    pub(super) link: Option<String>,
+    /// The name for the host.
+    pub(super) host: Option<String>,
+    pub(super) imported: bool,
+    /// Its place in the arena.
+    pub(super) offset: Option<u64>,
+}
+
+/// A module whose variables are lifted.
+pub(super) struct Scan<'w> {
+    pub(super) version: Version,
+    pub(super) header: &'w [u32],
+    /// The instructions before the first function.
+    pub(super) declarations: Vec<Instruction<'w>>,
+    pub(super) functions: Vec<Instruction<'w>>,
+    pub(super) variables: BTreeMap<u32, Variable>,
+    /// The constants that are computed from the address of a variable, in the order of the module.
+    pub(super) dependents: Vec<Instruction<'w>>,
+    pub(super) dependent_ids: BTreeSet<u32>,
+    /// The constants whose bytes are all zero.
+    pub(super) zeros: BTreeSet<u32>,
+    pub(super) entry_points: BTreeSet<u32>,
+    /// The names of functions and variables for other modules, with the kind of linkage.
+    pub(super) links: BTreeMap<u32, (String, u32)>,
+}
+
+impl<'w> Scan<'w> {
+    pub(super) fn new(bytes: &[u8], words: &'w [u32]) -> Result<Self, Unfit> {
+        let parsed = Module::parse(bytes)?;
+        let mut declarations = collect(words)?;
+        let first = declarations.iter().position(|i| i.opcode == op::FUNCTION);
+        let functions = declarations.split_off(first.unwrap_or(declarations.len()));
+        let mut scan = Self {
+            version: Version::of_header(words),
+            header: words,
+            declarations,
+            functions,
+            variables: BTreeMap::new(),
+            dependents: Vec::new(),
+            dependent_ids: BTreeSet::new(),
+            zeros: BTreeSet::new(),
+            entry_points: BTreeSet::new(),
+            links: BTreeMap::new(),
+        };
+        let mut hosts = BTreeMap::new();
+        for instruction in scan.declarations.clone() {
+            scan.declaration(&parsed, &instruction, &mut hosts)?;
+        }
+        for (id, name) in hosts {
+            if let Some(variable) = scan.variables.get_mut(&id) {
+                variable.host = Some(name);
+            }
+        }
+        Ok(scan)
+    }
+
+    fn declaration(
+        &mut self,
+        parsed: &Module,
+        instruction: &Instruction<'w>,
+        hosts: &mut BTreeMap<u32, String>,
+    ) -> Result<(), Unfit> {
+        match (instruction.opcode, instruction.operands) {
+            (op::CAPABILITY, [capability]) if INDIRECT_CALLS.contains(capability) => {
+                return Err(Unfit::Variable(
+                    "it uses function pointers beside device globals",
+                ));
+            }
+            (op::ENTRY_POINT, [_, function, ..]) => {
+                self.entry_points.insert(*function);
+            }
+            (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..]) => {
+                let (name, rest) = string(rest);
+                if let Some(kind) = rest.first() {
+                    self.links.insert(*target, (name, *kind));
+                }
+            }
+            (op::DECORATE, [target, decoration, _, name @ ..])
+                if DECORATIONS_HOST_ACCESS.contains(decoration) =>
+            {
+                hosts.entry(*target).or_insert_with(|| string(name).0);
+            }
+            (op::VARIABLE, [ty, id, STORAGE_CROSS_WORKGROUP, initializer @ ..]) => {
+                self.variable(parsed, *ty, *id, initializer.first().copied())?;
+            }
+            (op::VARIABLE, [_, _, _, initializer]) if self.is_lifted(*initializer) => {
+                return Err(Unfit::Variable(
+                    "an initial value is the address of a variable",
+                ));
+            }
+            _ => self.constant(instruction),
+        }
+        Ok(())
+    }
+
+    fn variable(
+        &mut self,
+        parsed: &Module,
+        ty: u32,
+        id: u32,
+        initializer: Option<u32>,
+    ) -> Result<(), Unfit> {
+        if initializer.is_some_and(|initializer| self.is_lifted(initializer)) {
+            return Err(Unfit::Variable(
+                "an initial value is the address of a variable",
+            ));
+        }
+        let link = self.links.get(&id);
+        let variable = Variable {
+            ty,
+            bytes: parsed.pointee_bytes(ty),
+            initializer: initializer.filter(|initializer| !self.zeros.contains(initializer)),
+            link: link.map(|(name, _)| name.clone()),
+            host: None,
+            imported: link.is_some_and(|(_, kind)| *kind == LINKAGE_IMPORT),
+            offset: None,
+        };
+        self.variables.insert(id, variable);
+        Ok(())
+    }
+
+    /// Records constants that are zero, or computed from the address of a variable.
+    fn constant(&mut self, instruction: &Instruction<'w>) {
+        let (opcode, operands) = (instruction.opcode, instruction.operands);
+        let Some((_, [id, parts @ ..])) = operands.split_first() else {
+            return;
+        };
+        let all_zero = |ids: &[u32]| ids.iter().all(|id| self.zeros.contains(id));
+        let (is_zero, parts) = match (opcode, parts) {
+            (op::CONSTANT_NULL | op::UNDEF, _) => (true, &[][..]),
+            (op::CONSTANT, value) => (value.iter().all(|word| *word == 0), &[][..]),
+            (op::CONSTANT_COMPOSITE | op::SPEC_CONSTANT_COMPOSITE, parts) => {
+                (all_zero(parts), parts)
+            }
+            (op::SPEC_CONSTANT_OP, [cast, parts @ ..]) => {
+                let casts = [
+                    op::PTR_CAST_TO_GENERIC,
+                    op::GENERIC_CAST_TO_PTR,
+                    op::BITCAST,
+                ];
+                let is_cast = casts.iter().any(|known| u32::from(*known) == *cast);
+                (is_cast && all_zero(parts), parts)
+            }
+            _ => return,
+        };
+        if is_zero {
+            self.zeros.insert(*id);
+        }
+        if parts.iter().any(|part| self.is_lifted(*part)) {
+            self.dependent_ids.insert(*id);
+            self.dependents.push(*instruction);
+        }
+    }
+
+    /// Returns whether `id` is a variable, or computed from the address of a variable.
+    pub(super) fn is_lifted(&self, id: u32) -> bool {
+        self.variables.contains_key(&id) || self.dependent_ids.contains(&id)
+    }
+
+    /// Returns the names that the module defines for others.
+    pub(super) fn exported(&self) -> impl Iterator<Item = String> {
+        let defines = |(name, kind): &(String, u32)| {
+            [LINKAGE_EXPORT, LINKAGE_LINK_ONCE]
+                .contains(kind)
+                .then(|| name.clone())
+        };
+        self.links.values().filter_map(defines)
+    }
+}
+
+/// Splits instructions at the end of each function.
+pub(super) fn functions<'i, 'w>(
+    instructions: &'i [Instruction<'w>],
+) -> impl Iterator<Item = &'i [Instruction<'w>]> {
+    instructions.split_inclusive(|instruction| instruction.opcode == op::FUNCTION_END)
+}

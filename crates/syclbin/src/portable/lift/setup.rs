@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel that sets the initial values of a module's variables.
+
+use alloc::vec::Vec;
+
+use super::super::version::V1_4;
+use super::super::{Unfit, literal, put};
+use super::module::{Frame, Lifting};
+use super::scan::Variable;
+use crate::signature::spirv::parse::EXECUTION_MODEL_KERNEL;
+use crate::signature::spirv::words::op;
+
+const STORAGE_UNIFORM_CONSTANT: u32 = 0;
+
+impl Lifting<'_, '_> {
+    /// Adds the kernel that sets initial values, and returns the ids of its entry point and what that lists.
+    pub(super) fn setup_kernel(&mut self) -> Result<Vec<u32>, Unfit> {
+        let scan = self.scan;
+        let void = self.declarations.ty(op::TYPE_VOID, &[])?;
+        let mut ty = [void].to_vec();
+        ty.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
+        let ty = self.declarations.ty(op::TYPE_FUNCTION, &ty)?;
+        let frame = self.frame()?;
+        let [kernel, label] = [self.declarations.new_id()?, self.declarations.new_id()?];
+        put(&mut self.out, op::FUNCTION, &[&[void, kernel, 0, ty]]);
+        self.put_arguments(&frame);
+        put(&mut self.out, op::LABEL, &[&[label]]);
+        let mut listed = [kernel].to_vec();
+        for variable in scan.variables.values() {
+            if let Some(initializer) = variable.initializer {
+                listed.push(self.set_initial(variable, initializer, &frame)?);
+            }
+        }
+        put(&mut self.out, op::RETURN, &[]);
+        put(&mut self.out, op::FUNCTION_END, &[]);
+        Ok(listed)
+    }
+
+    /// Copies an initial value to a slot, and returns the constant variable that holds the value.
+    fn set_initial(
+        &mut self,
+        variable: &Variable,
+        initializer: u32,
+        frame: &Frame,
+    ) -> Result<u32, Unfit> {
+        let mut declared = self.scan.declarations.iter();
+        let pointee = declared.find_map(|i| match (i.opcode, i.operands) {
+            (op::TYPE_POINTER, [id, _, pointee]) if *id == variable.ty => Some(*pointee),
+            _ => None,
+        });
+        let pointee = pointee.unwrap_or_default();
+        let ty = [STORAGE_UNIFORM_CONSTANT, pointee];
+        let ty = self.declarations.ty(op::TYPE_POINTER, &ty)?;
+        let value = self.declarations.new_id()?;
+        let operands = [ty, value, STORAGE_UNIFORM_CONSTANT, initializer];
+        put(&mut self.declarations.added, op::VARIABLE, &[&operands]);
+        let place = self.address(variable.ty, variable.offset.unwrap_or_default(), frame)?;
+        let bytes = self
+            .declarations
+            .number(variable.bytes.unwrap_or_default())?;
+        put(
+            &mut self.out,
+            op::COPY_MEMORY_SIZED,
+            &[&[place, value, bytes]],
+        );
+        Ok(value)
+    }
+
+    /// Returns the entry point `setup`. `listed` is what it lists, itself first.
+    pub(super) fn entry_point(&self, setup: &str, listed: &[u32]) -> Vec<u32> {
+        let mut words = Vec::new();
+        let (kernel, constants) = listed.split_first().unwrap_or((&0, &[]));
+        // Since 1.4, the list also has constants.
+        let constants = if self.scan.version >= V1_4 {
+            constants
+        } else {
+            &[]
+        };
+        let head = [EXECUTION_MODEL_KERNEL, *kernel];
+        put(
+            &mut words,
+            op::ENTRY_POINT,
+            &[&head, &literal(setup), constants],
+        );
+        words
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lowering: instructions of later versions, as earlier versions have them.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::version::{V1_1, V1_4, Version};
+use super::{literal, put};
+use crate::signature::spirv::words::{Instruction, op, string};
+
+/// Decorations that an extension has, and every version since 1.4.
+const NO_WRAP: [u32; 2] = [4469, 4470];
+const NO_WRAP_EXTENSION: &str = "SPV_KHR_no_integer_wrap_decoration";
+
+const STORAGE_INPUT: u32 = 1;
+const STORAGE_OUTPUT: u32 = 3;
+
+/// The bits of memory operands that every version has.
+const VOLATILE: u32 = 1;
+const ALIGNED: u32 = 2;
+const NONTEMPORAL: u32 = 4;
+
+/// What is needed of a whole module to lower its instructions.
+pub(super) struct Lowering {
+    to: Version,
+    /// The storage classes of variables.
+    storage: BTreeMap<u32, u32>,
+    needs_extension: bool,
+}
+
+impl Lowering {
+    pub(super) fn new(instructions: &[Instruction<'_>], to: Version) -> Self {
+        let of = |opcode: u16| instructions.iter().filter(move |i| i.opcode == opcode);
+        let variable = |i: &Instruction<'_>| Some((*i.operands.get(1)?, *i.operands.get(2)?));
+        let no_wrap = |i: &Instruction<'_>| i.operands.get(1).is_some_and(|d| NO_WRAP.contains(d));
+        let declared = |i: &Instruction<'_>| string(i.operands).0 == NO_WRAP_EXTENSION;
+        Self {
+            to,
+            storage: of(op::VARIABLE).filter_map(variable).collect(),
+            needs_extension: to < V1_4
+                && of(op::DECORATE).any(no_wrap)
+                && !of(op::EXTENSION).any(declared),
+        }
+    }
+
+    /// Returns the declaration of an extension that the lowered module needs.
+    pub(super) fn extension(&self) -> Option<Vec<u32>> {
+        self.needs_extension.then(|| {
+            let mut words = Vec::new();
+            put(&mut words, op::EXTENSION, &[&literal(NO_WRAP_EXTENSION)]);
+            words
+        })
+    }
+
+    /// Writes an instruction as the version has it.
+    pub(super) fn write(&self, instruction: &Instruction<'_>, out: &mut Vec<u32>) {
+        let Instruction {
+            opcode, operands, ..
+        } = *instruction;
+        match opcode {
+            op::MODULE_PROCESSED if self.to < V1_1 => {}
+            op::ENTRY_POINT if self.to < V1_4 => {
+                let name = operands.get(2..).unwrap_or_default();
+                let interface = string(name).1;
+                let (head, _) = operands.split_at(operands.len() - interface.len());
+                let is_listed = |id: &u32| {
+                    let class = self.storage.get(id);
+                    matches!(class, Some(&(STORAGE_INPUT | STORAGE_OUTPUT)))
+                };
+                let interface = interface.iter().copied().filter(is_listed);
+                put(out, opcode, &[head, &interface.collect::<Vec<_>>()]);
+            }
+            op::LOOP_MERGE => put(out, opcode, &[&self.loop_merge(operands)]),
+            op::COPY_MEMORY | op::COPY_MEMORY_SIZED if self.to < V1_4 => {
+                let head = operands.len().min(operands_of_copy(opcode));
+                let mask = memory_operands(instruction).unwrap_or_default();
+                put(out, opcode, &[&operands[..head], &mask]);
+            }
+            _ => put(out, opcode, &[operands]),
+        }
+    }
+
+    /// Returns the operands of `OpLoopMerge` without the hints that the version lacks.
+    fn loop_merge(&self, operands: &[u32]) -> Vec<u32> {
+        const DEPENDENCY_INFINITE: u32 = 4;
+        const DEPENDENCY_LENGTH: u32 = 8;
+        let [merge, next, control, parameters @ ..] = operands else {
+            return operands.to_vec();
+        };
+        if self.to >= V1_4 {
+            return operands.to_vec();
+        }
+        let mut known = 3;
+        if self.to >= V1_1 {
+            known |= DEPENDENCY_INFINITE | DEPENDENCY_LENGTH;
+        }
+        let control = control & known;
+        // Each bit from the length of a dependency on has a parameter, in the order of the bits.
+        let has_length = control & DEPENDENCY_LENGTH != 0;
+        let length = parameters.iter().take(usize::from(has_length));
+        [*merge, *next, control]
+            .iter()
+            .chain(length)
+            .copied()
+            .collect()
+    }
+}
+
+/// Returns how many operands a copy has before its memory operands.
+fn operands_of_copy(opcode: u16) -> usize {
+    if opcode == op::COPY_MEMORY { 2 } else { 3 }
+}
+
+/// Returns the memory operands of a copy, for source and target together as versions before 1.4 have them;
+/// `None` where these versions cannot express them.
+pub(super) fn memory_operands(copy: &Instruction<'_>) -> Option<Vec<u32>> {
+    let given = copy.operands.get(operands_of_copy(copy.opcode)..)?;
+    let (target, rest) = operand_set(given)?;
+    if rest.is_empty() {
+        return Some(given.to_vec());
+    }
+    let (source, _) = operand_set(rest)?;
+    let ((target, at_target), (source, at_source)) = (target, source);
+    let mut mask = (target | source) & VOLATILE | target & source & NONTEMPORAL;
+    match (at_target, at_source) {
+        (Some(one), Some(other)) => {
+            mask |= ALIGNED;
+            Some([mask, one.min(other)].to_vec())
+        }
+        _ => Some([mask].to_vec()),
+    }
+}
+
+/// A mask of memory operands with the alignment.
+type OperandSet = (u32, Option<u32>);
+
+/// Splits off a mask of memory operands; `None` where it has bits of later versions.
+fn operand_set(words: &[u32]) -> Option<(OperandSet, &[u32])> {
+    let Some((mask, rest)) = words.split_first() else {
+        return Some(((0, None), words));
+    };
+    if mask & !(VOLATILE | ALIGNED | NONTEMPORAL) != 0 {
+        return None;
+    }
+    if mask & ALIGNED == 0 {
+        return Some(((*mask, None), rest));
+    }
+    let (alignment, rest) = rest.split_first()?;
+    Some(((*mask, Some(*alignment)), rest))
+}

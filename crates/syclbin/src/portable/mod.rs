@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Portable SPIR-V: rewrites a module for a driver that takes less than the compiler assumed.
+//!
+//! The rewritten module computes the same. It has the lowest version that its code needs, if the driver does
+//! not take the version of the header.
+
+pub mod lift;
+mod lower;
+mod specialize;
+#[cfg(test)]
+mod tests;
+mod version;
+
+use alloc::vec::Vec;
+
+pub use specialize::specialize;
+pub use version::{Unfit, Version};
+
+use crate::error::Error;
+use crate::signature::spirv::words::{self, HEADER_WORDS, Instruction, op};
+
+/// What a driver takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reader<'r> {
+    /// The versions of SPIR-V. An empty list means any version.
+    pub versions: &'r [Version],
+    /// The names of OpenCL extensions, with spaces between.
+    pub extensions: &'r str,
+}
+
+/// Checks whether a module can be rewritten for `reader`.
+///
+/// # Errors
+///
+/// When `spirv` is not SPIR-V, and when its code needs a later version than the driver takes.
+pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
+    let words = words::words(spirv)?;
+    if version::takes(&words, reader) {
+        return Ok(());
+    }
+    version::lowest(&collect(&words)?, reader).map(drop)
+}
+
+/// Rewrites a module for `reader`. Returns `None` if the driver takes it as it is.
+///
+/// # Errors
+///
+/// As for [`check`].
+pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unfit> {
+    let words = words::words(spirv)?;
+    if version::takes(&words, reader) {
+        return Ok(None);
+    }
+    let instructions = collect(&words)?;
+    let version = version::lowest(&instructions, reader)?;
+    let lowering = lower::Lowering::new(&instructions, version);
+    let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
+    if let Some(place) = out.get_mut(1) {
+        *place = version.header();
+    }
+    let mut extension = lowering.extension();
+    for instruction in instructions {
+        // Extensions follow the capabilities.
+        if instruction.opcode != op::CAPABILITY {
+            out.extend(extension.take().into_iter().flatten());
+        }
+        lowering.write(&instruction, &mut out);
+    }
+    Ok(Some(out.into_iter().flat_map(u32::to_le_bytes).collect()))
+}
+
+fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {
+    words::instructions(words).collect()
+}
+
+/// Adds an instruction. Its operands are few: they come from one instruction of a module or are made here.
+fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
+    let count = 1 + operands.iter().map(|part| part.len()).sum::<usize>();
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    out.push(count << 16 | u32::from(opcode));
+    out.extend(operands.iter().copied().flatten());
+}
+
+/// Returns a literal string: four bytes a word, closed by a zero byte.
+fn literal(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    let (words, _) = bytes.as_chunks();
+    words.iter().copied().map(u32::from_le_bytes).collect()
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+use crate::signature::spirv::parse::EXECUTION_MODEL_KERNEL;
+use crate::signature::spirv::words::instructions;
+
+const TO_1_2: &[Version] = &[Version::new(1, 2), Version::new(1, 1), Version::new(1, 0)];
+
+fn module(version: Version, instructions: &[(u16, &[u32])]) -> Vec<u8> {
+    let mut words = vec![0x0723_0203, version.header(), 0, 100, 0];
+    for (opcode, operands) in instructions {
+        put(&mut words, *opcode, &[operands]);
+    }
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+fn for_versions<'r>(versions: &'r [Version]) -> Reader<'r> {
+    Reader {
+        versions,
+        ..Reader::default()
+    }
+}
+
+/// Returns the version and the instructions of what a module of 1.4 becomes for drivers of `versions`.
+fn lowered(versions: &[Version], code: &[(u16, &[u32])]) -> (Version, Vec<(u16, Vec<u32>)>) {
+    let bytes = module(Version::new(1, 4), code);
+    let rewritten = rewrite(&bytes, &for_versions(versions)).unwrap().unwrap();
+    let words = words::words(&rewritten).unwrap();
+    let found = instructions(&words).map(|found| {
+        let found = found.unwrap();
+        (found.opcode, found.operands.to_vec())
+    });
+    (Version::of_header(&words), found.collect())
+}
+
+#[test]
+fn versions_are_read_from_a_list() {
+    let list = Version::list("SPIR-V_1.2 SPIR-V_1.1 OTHER_3.0 SPIR-V_x");
+    assert_eq!(list, [Version::new(1, 2), Version::new(1, 1)]);
+}
+
+#[test]
+fn accepted_versions_are_not_rewritten() {
+    let bytes = module(Version::new(1, 2), &[(op::CAPABILITY, &[6])]);
+    assert_eq!(rewrite(&bytes, &for_versions(TO_1_2)), Ok(None));
+    assert_eq!(rewrite(&bytes, &Reader::default()), Ok(None));
+}
+
+#[test]
+fn the_lowest_version_that_suffices_is_written() {
+    let (version, _) = lowered(TO_1_2, &[(op::CAPABILITY, &[6])]);
+    assert_eq!(version, Version::new(1, 0));
+    let (version, _) = lowered(TO_1_2, &[(op::CAPABILITY, &[58])]);
+    assert_eq!(version, Version::new(1, 1));
+}
+
+#[test]
+fn early_entry_points_list_inputs_and_outputs_only() {
+    let name = u32::from_le_bytes(*b"k\0\0\0");
+    let (_, code) = lowered(
+        TO_1_2,
+        &[
+            (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name, 10, 11]),
+            (op::VARIABLE, &[2, 10, 1]),
+            (op::VARIABLE, &[3, 11, 5]),
+        ],
+    );
+    let expected = vec![EXECUTION_MODEL_KERNEL, 1, name, 10];
+    assert_eq!(code[0], (op::ENTRY_POINT, expected));
+}
+
+#[test]
+fn early_modules_declare_the_no_wrap_extension() {
+    let code: &[(u16, &[u32])] = &[
+        (op::CAPABILITY, &[6]),
+        (op::MEMORY_MODEL, &[2, 2]),
+        (op::DECORATE, &[7, 4469]),
+    ];
+    let (_, lower) = lowered(TO_1_2, code);
+    let opcodes: Vec<u16> = lower.iter().map(|(opcode, _)| *opcode).collect();
+    assert_eq!(
+        opcodes,
+        [
+            op::CAPABILITY,
+            op::EXTENSION,
+            op::MEMORY_MODEL,
+            op::DECORATE
+        ]
+    );
+    assert_eq!(
+        words::string(&lower[1].1).0,
+        "SPV_KHR_no_integer_wrap_decoration"
+    );
+}
+
+#[test]
+fn copies_get_one_set_of_memory_operands() {
+    let (_, code) = lowered(
+        TO_1_2,
+        &[
+            (op::COPY_MEMORY_SIZED, &[1, 2, 3, 2, 16, 2, 8]),
+            (op::COPY_MEMORY_SIZED, &[1, 2, 3, 2, 16, 0]),
+            (op::COPY_MEMORY, &[1, 2, 3, 4]),
+            (op::COPY_MEMORY, &[1, 2]),
+        ],
+    );
+    let operands: Vec<&[u32]> = code.iter().map(|(_, operands)| &operands[..]).collect();
+    let expected: [&[u32]; 4] = [&[1, 2, 3, 2, 8], &[1, 2, 3, 0], &[1, 2, 3, 4], &[1, 2]];
+    assert_eq!(operands, expected);
+}
+
+#[test]
+fn loop_hints_of_later_versions_are_dropped() {
+    // Unrolled, a dependency length of 3, and a peel count of 5.
+    let code: &[(u16, &[u32])] = &[(op::LOOP_MERGE, &[1, 2, 0x89, 3, 5])];
+    assert_eq!(lowered(TO_1_2, code).1[0].1, [1, 2, 1]);
+    assert_eq!(lowered(&[Version::new(1, 2)], code).1[0].1, [1, 2, 9, 3]);
+}
+
+#[test]
+fn what_needs_a_later_version_is_named() {
+    let refused = |code: &[(u16, &[u32])]| {
+        let bytes = module(Version::new(1, 4), code);
+        check(&bytes, &for_versions(TO_1_2))
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        refused(&[(op::CAPABILITY, &[65])]),
+        "its capability GroupNonUniformShuffle needs SPIR-V 1.3, and the device takes SPIR-V 1.2, 1.1, 1.0"
+    );
+    let message = refused(&[(401, &[1, 2, 3, 4])]);
+    assert!(
+        message.starts_with("its instruction OpPtrEqual needs SPIR-V 1.4"),
+        "{message}"
+    );
+    let message = refused(&[(op::TYPE_STRUCT, &[9]), (op::SELECT, &[9, 1, 2, 3, 4])]);
+    assert!(
+        message.contains("OpSelect of a struct or array"),
+        "{message}"
+    );
+}
+
+#[test]
+fn extensions_allow_what_a_version_lacks() {
+    let shuffle = module(Version::new(1, 4), &[(op::CAPABILITY, &[65])]);
+    let reader = Reader {
+        versions: TO_1_2,
+        extensions: "cl_khr_fp64 cl_khr_subgroup_shuffle",
+    };
+    let rewritten = rewrite(&shuffle, &reader).unwrap().unwrap();
+    assert_eq!(
+        Version::of_header(&words::words(&rewritten).unwrap()),
+        Version::new(1, 3)
+    );
+    let name = literal("SPV_KHR_integer_dot_product");
+    let dot = module(
+        Version::new(1, 6),
+        &[(op::CAPABILITY, &[6019]), (op::EXTENSION, &name)],
+    );
+    assert_eq!(check(&dot, &for_versions(TO_1_2)), Ok(()));
+}
+
+#[test]
+fn malformed_modules_are_errors() {
+    let whole = module(
+        Version::new(1, 4),
+        &[(op::ENTRY_POINT, &[6]), (op::LOOP_MERGE, &[])],
+    );
+    assert!(rewrite(&whole, &for_versions(TO_1_2)).is_ok());
+    for len in 0..whole.len() {
+        // A truncation is refused, or ends between two instructions.
+        let _ = rewrite(&whole[..len], &for_versions(TO_1_2));
+    }
+    assert!(matches!(
+        rewrite(b"text", &for_versions(TO_1_2)),
+        Err(Unfit::Malformed(_))
+    ));
+}
+
+#[test]
+fn values_of_constants_become_defaults() {
+    let decorations: &[(u16, &[u32])] = &[
+        (op::DECORATE, &[10, 1, 5]),
+        (op::DECORATE, &[11, 1, 6]),
+        (op::DECORATE, &[12, 1, 7]),
+    ];
+    let code = |first: u32, second: &[u32], third: u16| {
+        let second = [&[2, 11], second].concat();
+        let constants: &[(u16, &[u32])] = &[
+            (op::SPEC_CONSTANT, &[1, 10, first]),
+            (op::SPEC_CONSTANT, &second),
+            (third, &[3, 12]),
+            (op::SPEC_CONSTANT, &[1, 13, 90]),
+        ];
+        module(Version::new(1, 2), &[decorations, constants].concat())
+    };
+    let before = code(70, &[80, 0], op::SPEC_CONSTANT_TRUE);
+    let wide = [1, 0, 0, 0, 2, 0, 0, 0];
+    let values = [(5, &[0xff][..]), (6, &wide), (7, &[0]), (8, &[1])].into();
+    let after = code(0xff, &[1, 2], op::SPEC_CONSTANT_FALSE);
+    assert_eq!(specialize(&before, &values), Ok(after));
+    // A value of another size.
+    let values = [(5, &wide[..])].into();
+    assert_eq!(specialize(&before, &values), Ok(before));
+}

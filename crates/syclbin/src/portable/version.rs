@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Versions of SPIR-V: which one the code of a module needs. The numbers are those of the SPIR-V
+//! specification, section 3, as far as OpenCL kernels use them.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::Reader;
+use super::lower::memory_operands;
+use crate::error::Error;
+use crate::signature::spirv::words::{Instruction, op, string};
+
+/// A version of SPIR-V.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// The number before the dot.
+    pub major: u8,
+    /// The number after the dot.
+    pub minor: u8,
+}
+
+/// A module that a driver does not take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// It is not SPIR-V.
+    #[error(transparent)]
+    Malformed(#[from] Error),
+    /// Its variables cannot become arguments.
+    #[error("the device has no program-scope variables, and the module cannot do without: {0}")]
+    Variable(&'static str),
+    /// Its code needs a later version.
+    #[error("its {what} needs SPIR-V {needs}, and the device takes SPIR-V {takes}")]
+    Version {
+        /// The capability or instruction that needs the version.
+        what: String,
+        /// The lowest version that has it.
+        needs: Version,
+        /// The versions that the driver takes.
+        takes: String,
+    },
+}
+
+pub(super) const V1_0: Version = Version::new(1, 0);
+pub(super) const V1_1: Version = Version::new(1, 1);
+const V1_2: Version = Version::new(1, 2);
+const V1_3: Version = Version::new(1, 3);
+pub(super) const V1_4: Version = Version::new(1, 4);
+const V1_6: Version = Version::new(1, 6);
+
+/// A part of SPIR-V that an early version lacks.
+struct Later {
+    number: u32,
+    name: &'static str,
+    since: Version,
+    /// Extensions that add it to earlier versions: of SPIR-V, or of OpenCL.
+    extension: &'static str,
+}
+
+const fn later(number: u32, name: &'static str, since: Version) -> Later {
+    with(number, name, since, "")
+}
+
+const fn with(number: u32, name: &'static str, since: Version, extension: &'static str) -> Later {
+    Later {
+        number,
+        name,
+        since,
+        extension,
+    }
+}
+
+const DOT: &str = "SPV_KHR_integer_dot_product";
+const CAPABILITIES: &[Later] = &[
+    later(58, "SubgroupDispatch", V1_1),
+    later(59, "NamedBarrier", V1_1),
+    later(60, "PipeStorage", V1_1),
+    with(
+        61,
+        "GroupNonUniform",
+        V1_3,
+        "cl_khr_subgroup_non_uniform_vote cl_khr_subgroup_ballot cl_khr_subgroup_shuffle cl_khr_subgroup_shuffle_relative cl_khr_subgroup_non_uniform_arithmetic cl_khr_subgroup_clustered_reduce",
+    ),
+    with(
+        62,
+        "GroupNonUniformVote",
+        V1_3,
+        "cl_khr_subgroup_non_uniform_vote",
+    ),
+    with(
+        63,
+        "GroupNonUniformArithmetic",
+        V1_3,
+        "cl_khr_subgroup_non_uniform_arithmetic",
+    ),
+    with(64, "GroupNonUniformBallot", V1_3, "cl_khr_subgroup_ballot"),
+    with(
+        65,
+        "GroupNonUniformShuffle",
+        V1_3,
+        "cl_khr_subgroup_shuffle",
+    ),
+    with(
+        66,
+        "GroupNonUniformShuffleRelative",
+        V1_3,
+        "cl_khr_subgroup_shuffle_relative",
+    ),
+    with(
+        67,
+        "GroupNonUniformClustered",
+        V1_3,
+        "cl_khr_subgroup_clustered_reduce",
+    ),
+    later(68, "GroupNonUniformQuad", V1_3),
+    with(6016, "DotProductInputAll", V1_6, DOT),
+    with(6017, "DotProductInput4x8Bit", V1_6, DOT),
+    with(6018, "DotProductInput4x8BitPacked", V1_6, DOT),
+    with(6019, "DotProduct", V1_6, DOT),
+];
+const INSTRUCTIONS: &[Later] = &[
+    later(321, "OpSizeOf", V1_1),
+    later(325, "OpGetKernelLocalSizeForSubgroupCount", V1_1),
+    later(326, "OpGetKernelMaxNumSubgroups", V1_1),
+    later(331, "OpExecutionModeId", V1_2),
+    later(332, "OpDecorateId", V1_2),
+    later(400, "OpCopyLogical", V1_4),
+    later(401, "OpPtrEqual", V1_4),
+    later(402, "OpPtrNotEqual", V1_4),
+    later(403, "OpPtrDiff", V1_4),
+    with(5632, "OpDecorateString", V1_4, "SPV_GOOGLE_decorate_string"),
+    with(
+        5633,
+        "OpMemberDecorateString",
+        V1_4,
+        "SPV_GOOGLE_decorate_string",
+    ),
+];
+const EXECUTION_MODES: &[Later] = &[
+    later(33, "Initializer", V1_1),
+    later(34, "Finalizer", V1_1),
+    later(35, "SubgroupSize", V1_1),
+    later(36, "SubgroupsPerWorkgroup", V1_1),
+];
+const DECORATIONS: &[Later] = &[later(45, "MaxByteOffset", V1_1)];
+
+impl Version {
+    /// Returns the version `major.minor`.
+    #[must_use]
+    pub const fn new(major: u8, minor: u8) -> Self {
+        Self { major, minor }
+    }
+
+    /// Reads the versions in a list of OpenCL, such as `SPIR-V_1.0 SPIR-V_1.2`. Other languages are left out.
+    #[must_use]
+    pub fn list(languages: &str) -> Vec<Self> {
+        let version = |language: &str| {
+            let (major, minor) = language.strip_prefix("SPIR-V_")?.split_once('.')?;
+            Some(Self::new(major.parse().ok()?, minor.parse().ok()?))
+        };
+        languages.split_whitespace().filter_map(version).collect()
+    }
+
+    pub(super) fn of_header(words: &[u32]) -> Self {
+        let [_, minor, major, _] = words.get(1).copied().unwrap_or_default().to_le_bytes();
+        Self::new(major, minor)
+    }
+
+    pub(super) const fn header(self) -> u32 {
+        u32::from_le_bytes([0, self.minor, self.major, 0])
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Returns whether the driver takes the version of the module's header.
+pub(super) fn takes(words: &[u32], reader: &Reader<'_>) -> bool {
+    reader.versions.is_empty() || reader.versions.contains(&Version::of_header(words))
+}
+
+/// Returns the lowest version of the driver that has everything that the code needs.
+pub(super) fn lowest(
+    instructions: &[Instruction<'_>],
+    reader: &Reader<'_>,
+) -> Result<Version, Unfit> {
+    let extensions = instructions.iter().filter(|i| i.opcode == op::EXTENSION);
+    let extensions: BTreeSet<String> = extensions.map(|i| string(i.operands).0).collect();
+    let driver: BTreeSet<&str> = reader.extensions.split_whitespace().collect();
+    let has = |name: &str| extensions.contains(name) || driver.contains(name);
+    let composites: BTreeSet<u32> = (instructions.iter())
+        .filter(|i| matches!(i.opcode, op::TYPE_ARRAY | op::TYPE_STRUCT))
+        .filter_map(|i| i.operands.first().copied())
+        .collect();
+    let (mut lowest, mut added) = (V1_0, V1_0);
+    let mut what = String::new();
+    for instruction in instructions {
+        let Some((name, since, extension)) = need(instruction, &composites) else {
+            continue;
+        };
+        if extension.split_whitespace().any(has) {
+            // The driver takes it in a version that it does not list.
+            added = added.max(if extension.starts_with("cl_") {
+                since
+            } else {
+                V1_0
+            });
+        } else if since > lowest {
+            (lowest, what) = (since, name);
+        }
+    }
+    let mut versions = reader.versions.iter().copied();
+    match versions.clone().filter(|version| *version >= lowest).min() {
+        Some(version) => Ok(version.max(added)),
+        None => Err(Unfit::Version {
+            what,
+            needs: lowest,
+            takes: list(&mut versions),
+        }),
+    }
+}
+
+fn list(versions: &mut dyn Iterator<Item = Version>) -> String {
+    let versions: Vec<String> = versions.map(|version| version.to_string()).collect();
+    versions.join(", ")
+}
+
+/// Returns the name of what an instruction needs, the version that has it, and the extensions that have it too.
+fn need(
+    instruction: &Instruction<'_>,
+    composites: &BTreeSet<u32>,
+) -> Option<(String, Version, &'static str)> {
+    let operands = instruction.operands;
+    let operand = |index: usize| operands.get(index).copied().unwrap_or(u32::MAX);
+    let among = |table: &'static [Later], number: u32, kind: &str| {
+        let found = table.iter().find(|later| later.number == number)?;
+        Some((
+            format!("{kind} {}", found.name),
+            found.since,
+            found.extension,
+        ))
+    };
+    let found = match instruction.opcode {
+        op::CAPABILITY => among(CAPABILITIES, operand(0), "capability"),
+        op::EXECUTION_MODE => among(EXECUTION_MODES, operand(1), "execution mode"),
+        op::DECORATE => among(DECORATIONS, operand(1), "decoration"),
+        op::SELECT if composites.contains(&operand(0)) => {
+            Some(("instruction OpSelect of a struct or array".into(), V1_4, ""))
+        }
+        op::COPY_MEMORY | op::COPY_MEMORY_SIZED if memory_operands(instruction).is_none() => {
+            Some(("copy with two memory models".into(), V1_4, ""))
+        }
+        _ => None,
+    };
+    found.or_else(|| among(INSTRUCTIONS, instruction.opcode.into(), "instruction"))
+}

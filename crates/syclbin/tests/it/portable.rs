@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Portable SPIR-V: what compilers wrote, rewritten for drivers that take less.
+
+use std::io::Write as _;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, Slot, lift};
+use syclbin::__private::spirv::portable::{Reader, Version, rewrite};
+use syclbin::__private::spirv::words::{Instruction, instructions, op, string, words};
+use syclbin::__private::spirv::{Module, ParameterType};
+
+const TABLE: &str = "_Z5table";
+const BIAS: &str = "_Z4bias";
+const GLOBALS: [Global<'_>; 2] = [
+    Global {
+        id: TABLE,
+        holds_value: false,
+    },
+    Global {
+        id: BIAS,
+        holds_value: true,
+    },
+];
+
+/// Returns the SPIR-V modules of a test file.
+fn modules(name: &str) -> Vec<Vec<u8>> {
+    let bytes = test_files::read(name);
+    let file = syclbin::read::parse(&bytes).unwrap();
+    let images = file.modules.iter().flat_map(|module| &module.images);
+    images.map(|image| image.bytes.to_vec()).collect()
+}
+
+/// Lets `spirv-val` judge a module, where it is installed.
+fn assert_valid(spirv: &[u8], version: &str) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let file = std::env::temp_dir().join(format!("syclbin-portable-{process}-{number}"));
+    std::fs::write(&file, spirv).unwrap();
+    let mut judge = Command::new("spirv-val");
+    let judged = judge.args(["--target-env", version]).arg(&file).output();
+    std::fs::remove_file(&file).unwrap();
+    match judged {
+        Ok(judged) => {
+            let said = String::from_utf8_lossy(&judged.stderr).into_owned();
+            assert!(judged.status.success(), "{said}");
+        }
+        Err(error) => {
+            let line = format!("skipped spirv-val: {error}\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
+    }
+}
+
+fn lifted(name: &str) -> (Vec<u8>, Layout) {
+    let module = modules(name).remove(0);
+    let mut lifted = lift(&[&module], &GLOBALS).unwrap().unwrap();
+    (lifted.modules.remove(0), lifted.layout)
+}
+
+#[test]
+fn variables_become_hidden_arguments() {
+    let before = modules("globals.object.syclbin").remove(0);
+    let (after, layout) = lifted("globals.object.syclbin");
+    let slot = |offset, bytes| Slot { offset, bytes };
+    assert_eq!(layout.slots.get(TABLE), Some(&slot(0, 24)));
+    assert_eq!(layout.slots.get(BIAS), Some(&slot(128, 4)));
+    assert_eq!(
+        (layout.size, layout.buffers.as_slice()),
+        (256, &[TABLE.to_owned()][..])
+    );
+    let (before, parsed) = (
+        Module::parse(&before).unwrap(),
+        Module::parse(&after).unwrap(),
+    );
+    for kernel in before.kernels() {
+        let (old, new) = (
+            before.parameters(kernel).unwrap(),
+            parsed.parameters(kernel).unwrap(),
+        );
+        assert_eq!(new.len(), old.len() + layout.arguments());
+        let hidden = |ty: &ParameterType| matches!(ty, ParameterType::GlobalPointer { .. });
+        assert!(
+            new[old.len()..]
+                .iter()
+                .all(|parameter| hidden(&parameter.ty))
+        );
+    }
+    let setup = layout.setup_kernel(0);
+    assert_eq!(parsed.parameters(&setup).unwrap().len(), layout.arguments());
+    assert_valid(&after, "spv1.4");
+}
+
+#[test]
+fn intels_extension_for_variables_is_stripped() {
+    let (after, _) = lifted("globals.object.syclbin");
+    let words = words(&after).unwrap();
+    for instruction in instructions(&words) {
+        let Instruction {
+            opcode, operands, ..
+        } = instruction.unwrap();
+        assert!(opcode != op::CAPABILITY || operands[0] != 6146);
+        assert!(opcode != op::DECORATE || operands[1] != 6147);
+        assert!(opcode != op::EXTENSION || !string(operands).0.contains("global_variable"));
+    }
+}
+
+#[test]
+fn modules_without_variables_are_not_lifted() {
+    for module in modules("vector_ops.object.syclbin") {
+        assert_eq!(lift(&[&module], &GLOBALS), Ok(None));
+    }
+}
+
+#[test]
+fn functions_of_linked_modules_take_the_arguments() {
+    let files = ["globals", "import_side", "export_side"];
+    let modules: Vec<Vec<u8>> = files
+        .iter()
+        .map(|name| modules(&format!("{name}.object.syclbin")).remove(0))
+        .collect();
+    let borrowed: Vec<&[u8]> = modules.iter().map(Vec::as_slice).collect();
+    let Lifted { modules, layout } = lift(&borrowed, &GLOBALS).unwrap().unwrap();
+    assert_eq!(layout.modules, 3);
+    for (number, module) in (0..).zip(&modules) {
+        let parsed = Module::parse(module).unwrap();
+        assert!(
+            parsed
+                .kernels()
+                .any(|kernel| kernel == layout.setup_kernel(number))
+        );
+        assert_valid(module, "spv1.4");
+    }
+}
+
+#[test]
+fn layouts_survive_as_text() {
+    let (_, layout) = lifted("globals.object.syclbin");
+    let text = layout.to_text();
+    assert_eq!(Layout::of_text(&text), Some(layout.clone()));
+    let mut other = layout.clone();
+    other.size += 1;
+    assert_ne!(other.setup_kernel(0), layout.setup_kernel(0));
+    for malformed in ["", "1", "8 1\n8 4 beyond\n", "8 1\n\nunknown\n"] {
+        assert_eq!(Layout::of_text(malformed), None, "{malformed:?}");
+    }
+}
+
+#[test]
+fn compilers_modules_become_valid_earlier_ones() {
+    let takes = |minor: u8| [Version::new(1, minor)];
+    for name in [
+        "globals",
+        "vector_ops",
+        "work_group",
+        "functor",
+        "structs",
+        "export_side",
+    ] {
+        for mut module in modules(&format!("{name}.object.syclbin")) {
+            if let Ok(Some(mut lifted)) = lift(&[&module], &GLOBALS) {
+                module = lifted.modules.remove(0);
+            }
+            for minor in [0, 2, 3] {
+                let versions = takes(minor);
+                let reader = Reader {
+                    versions: &versions,
+                    ..Reader::default()
+                };
+                let rewritten = rewrite(&module, &reader).unwrap();
+                let rewritten = rewritten.unwrap_or_else(|| module.clone());
+                assert_valid(&rewritten, &format!("spv1.{minor}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_modules_are_errors_or_lifted() {
+    let whole = modules("globals.object.syclbin").remove(0);
+    for at in (0..whole.len()).step_by(3) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0xff;
+        let _ = lift(&[&damaged], &GLOBALS);
+        let _ = lift(&[&whole[..at]], &GLOBALS);
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Hidden arguments: the buffers that hold a program's variables, where the driver has no functions for them.
+
+use std::ffi::CString;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opencl_sys::CL_KERNEL_NUM_ARGS;
+use opencl3::types::{cl_mem, cl_uint};
+use syclbin::__private::spirv::portable::lift::{Layout, Slot};
+
+use crate::backend::dispatch::memory::Memory as AnyMemory;
+use crate::backend::failure::{Failure, Rejection};
+use crate::backend::opencl::check;
+use crate::backend::opencl::driver::info;
+use crate::backend::opencl::kernel::object::KernelObject;
+use crate::backend::opencl::memory::{Handle, Memory};
+use crate::backend::opencl::program::Program;
+use crate::backend::opencl::queue::Queue;
+use crate::backend::opencl::queue::wait_list::WaitList;
+use crate::launch::range::NdRange;
+
+/// The hidden arguments of a program's kernels.
+pub(in crate::backend::opencl) struct Hidden {
+    layout: Layout,
+    /// The first argument, which has a slot for each variable.
+    pub(in crate::backend::opencl) arena: Memory,
+    /// The other arguments. Each is missing until the variable gets its memory.
+    buffers: Mutex<Vec<Option<Arc<AnyMemory>>>>,
+}
+
+impl Hidden {
+    /// Returns how many arguments there are.
+    pub(in crate::backend::opencl) fn count(&self) -> usize {
+        self.layout.arguments()
+    }
+
+    /// Returns the place of `bytes` bytes of a variable in the arena.
+    pub(in crate::backend::opencl) fn place(
+        &self,
+        name: &str,
+        bytes: usize,
+    ) -> Result<usize, Failure> {
+        let slot = self.layout.slots.get(name).copied();
+        let Slot { offset, bytes: has } = slot.ok_or(NO_VARIABLE)?;
+        if bytes as u64 > has {
+            return Err(NO_VARIABLE);
+        }
+        usize::try_from(offset).map_err(|_| NO_VARIABLE)
+    }
+
+    /// Makes `memory` the value of a variable, for kernels that are created later.
+    pub(in crate::backend::opencl) fn point(
+        &self,
+        name: &str,
+        memory: &Arc<AnyMemory>,
+    ) -> Result<(), Failure> {
+        let mut names = self.layout.buffers.iter();
+        let index = names.position(|known| known == name).ok_or(NO_VARIABLE)?;
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(buffer) = buffers.get_mut(index) {
+            *buffer = Some(Arc::clone(memory));
+        }
+        Ok(())
+    }
+
+    /// Returns the arguments after the arena.
+    pub(in crate::backend::opencl) fn buffers(&self) -> Vec<Option<Arc<AnyMemory>>> {
+        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.clone()
+    }
+}
+
+const NO_VARIABLE: Failure = Failure::Rejected(Rejection::NoVariable);
+
+impl Queue {
+    /// Allocates the hidden arguments of `program`, and gives the variables their initial values.
+    pub(crate) fn add_hidden_arguments(
+        &self,
+        program: &Arc<Program>,
+        layout: Layout,
+    ) -> Result<(), Failure> {
+        let size = usize::try_from(layout.size).map_err(|_| NO_VARIABLE)?;
+        let hidden = Hidden {
+            arena: self.zeroed(size)?,
+            buffers: Mutex::new(vec![None; layout.buffers.len()]),
+            layout,
+        };
+        let hidden = program.hidden.get_or_init(|| hidden);
+        for module in 0..hidden.layout.modules {
+            let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
+            // The code has a kernel of this name only if it was made with this layout.
+            let kernel = KernelObject::new(program, &name)?;
+            let one = NdRange::new(1).grid(None);
+            // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
+            // arena, which has the size that the code was made for.
+            let event = unsafe { kernel.enqueue(self, &one, &WaitList::empty()) }?;
+            event.wait()?;
+        }
+        Ok(())
+    }
+}
+
+impl KernelObject {
+    /// Sets the last arguments, which stay for all launches, if the program has hidden ones.
+    pub(in crate::backend::opencl) fn set_hidden_arguments(
+        &mut self,
+        program: &Program,
+    ) -> Result<(), Failure> {
+        let Some(hidden) = program.hidden.get() else {
+            return Ok(());
+        };
+        let first = self.count()?.checked_sub(hidden.count());
+        let first = first.ok_or(Failure::Rejected(Rejection::NoVariable))?;
+        let buffers = hidden.buffers();
+        let buffers = buffers.iter().map(|buffer| buffer.as_ref()?.raw().opencl());
+        for (index, memory) in (first..).zip(std::iter::once(Some(&hidden.arena)).chain(buffers)) {
+            let object = memory.and_then(|memory| match memory.handle {
+                Handle::Object(object) => Some(object),
+                Handle::Address { .. } => None,
+            });
+            let object: cl_mem = object.unwrap_or(std::ptr::null_mut());
+            let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
+            // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments
+            // last, as pointers to global memory, and the program keeps their buffers alive.
+            check("clSetKernelArg", unsafe {
+                (self.context().functions().clSetKernelArg.pass())(
+                    self.handle,
+                    number,
+                    size_of_val(&object),
+                    (&raw const object).cast(),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns how many arguments the kernel takes, with the hidden ones.
+    pub(in crate::backend::opencl) fn count(&self) -> Result<usize, Failure> {
+        let query = self.context().functions().clGetKernelInfo;
+        let count: cl_uint = info::value("clGetKernelInfo", &|size, value, returned| {
+            // SAFETY: the kernel is alive; `value` is null or holds `size` bytes.
+            unsafe { (query.pass())(self.handle, CL_KERNEL_NUM_ARGS, size, value, returned) }
+        })?;
+        Ok(count as usize)
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Device globals as hidden arguments, on every OpenCL device: also where the driver has functions for them.
+#![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
+
+use crate::backend::dispatch::device::DriverDevice;
+use crate::{Arg, Device, Launch, Module, Queue, Result};
+
+/// Returns a queue of the best device, as if its driver had no functions for variables.
+fn queue() -> Option<Queue> {
+    let device = Device::best().expect("a device");
+    let DriverDevice::OpenCl(device) = device.driver_device() else {
+        return None;
+    };
+    let device = device.without_globals().expect("the driver answers again");
+    let queue = Device::new(DriverDevice::OpenCl(device)).queue();
+    Some(queue.expect("a queue"))
+}
+
+fn load(queue: &Queue, bytes: &[u8]) -> Result<Module> {
+    // SAFETY: a compiler made the code.
+    unsafe { Module::load(queue, bytes) }
+}
+
+/// `table[index & 3] + bias` for the indices 0 to 3.
+fn lookup(module: &Module) -> Result<Vec<f32>> {
+    let queue = module.queue();
+    let index = queue.upload(&[0i32, 1, 2, 3])?;
+    let mut out = queue.zeroed::<f32>(4)?;
+    let args = [Arg::read(&index), Arg::write(&mut out)];
+    // SAFETY: one element of each buffer per work-item.
+    unsafe { Launch::new(&module.kernel("lookup"), &["index", "out"], args).launch(4)? };
+    queue.download(&out)
+}
+
+/// Uses the variables of `module` from both sides.
+fn assert_shared(module: &Module) -> Result<()> {
+    let table = module.global::<[i32; 4]>("table")?;
+    let bias = module.global::<f32>("bias")?;
+    assert_eq!((table.read()?, bias.read()?.to_bits()), ([0; 4], 0));
+    assert_eq!(lookup(module)?, [0.0; 4]);
+    bias.write(&0.5)?;
+    let args = [Arg::scalar(7i32)];
+    // SAFETY: it writes nothing but the variable.
+    unsafe { Launch::new(&module.kernel("store"), &["value"], args).launch(1)? };
+    assert_eq!(table.read()?, [0, 7, 14, 21]);
+    assert_eq!(lookup(module)?, [0.5, 7.5, 14.5, 21.5]);
+    table.write(&[4, 3, 2, 1])?;
+    assert_eq!(lookup(module)?, [4.5, 3.5, 2.5, 1.5]);
+    assert!(module.kernel_names().all(|name| !name.contains("syclbin")));
+    Ok(())
+}
+
+#[test]
+fn host_and_kernels_share_lifted_variables() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let bytes = test_files::read("globals.object.syclbin");
+    let (one, two) = (load(&queue, &bytes)?, load(&queue, &bytes)?);
+    assert_shared(&one)?;
+    assert_shared(&two)
+}
+
+#[test]
+fn saved_modules_keep_their_hidden_arguments() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let module = load(&queue, &test_files::read("globals.object.syclbin"))?;
+    let saved = module.to_syclbin()?;
+    let again = load(&queue, &saved)?;
+    let choices: Vec<String> = again.images().map(ToString::to_string).collect();
+    assert!(choices[0].contains("takes this native code"), "{choices:?}");
+    assert_shared(&again)
+}
+
+#[test]
+fn wrong_sizes_of_lifted_variables_are_refused() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let bytes = test_files::read("globals.object.syclbin");
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    for module in &mut file.modules {
+        let data = [64u32, 1].map(u32::to_le_bytes).concat();
+        let globals = syclbin::property::set::DEVICE_GLOBALS;
+        module
+            .metadata
+            .insert(globals, "rtc_0$_Z4bias", syclbin::Value::from(data));
+    }
+    let bytes = syclbin::write::to_vec(&file, syclbin::Container::default());
+    let module = load(&queue, &bytes.expect("it can be written"))?;
+    let bias = module.global::<[f32; 16]>("_Z4bias")?;
+    let message = bias.read().expect_err("it is smaller").to_string();
+    assert!(
+        message.contains("no such variable of this size"),
+        "{message}"
+    );
+    assert!(bias.write(&[1.0; 16]).is_err());
+    Ok(())
+}
