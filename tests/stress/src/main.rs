@@ -6,6 +6,8 @@
 //! process has then is compared with what it has after the rest.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
+mod arguments;
+mod kernels;
 mod memory;
 mod random;
 mod work;
@@ -77,8 +79,12 @@ fn main() -> ExitCode {
     let done = match words[..] {
         [] => table(1),
         ["--short"] => table(SHORT),
+        ["kernels", ref directories @ ..] => kernels::run(directories),
+        ["kernels-without", without, ref directories @ ..] => {
+            kernels::run_without(without, directories)
+        }
         ["piece", number, divisor] => piece(number, divisor),
-        _ => Err("usage: stress [--short]".to_owned()),
+        _ => Err("usage: stress [--short]\n       stress kernels DIRECTORY...".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
