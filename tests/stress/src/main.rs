@@ -19,8 +19,9 @@ use std::time::{Duration, Instant};
 use syclbin_rt::{Device, Result};
 
 /// How much more memory a piece of work may leave than its first tenth has left, in KiB. Allocators
-/// keep some of what was freed, more of it where there are many threads.
-const MAY_GROW: u64 = 8 << 10;
+/// keep some of what was freed, more of it where there are many threads. rusticl (25.0) keeps 9 MiB after its second
+/// queue, and no more after further ones.
+const MAY_GROW: u64 = 12 << 10;
 
 /// Divides all numbers of a short run.
 const SHORT: usize = 100;

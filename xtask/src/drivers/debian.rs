@@ -41,3 +41,11 @@ pub(super) const UNSTABLE: Release = Release {
         ("base-files", None),
     ],
 };
+
+impl Release {
+    /// Returns whether the versions stay as they are.
+    pub(super) fn is_pinned(&self) -> bool {
+        let mut packages = self.packages.iter();
+        packages.any(|(_, version)| version.is_some())
+    }
+}

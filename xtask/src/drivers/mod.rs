@@ -25,7 +25,7 @@ use root::Root;
 use summary::Outcome;
 
 const USAGE: &str = "\
-usage: cargo xtask drivers [--driver pocl|rusticl|radeonsi|intel]
+usage: cargo xtask drivers [--driver pocl|rusticl|radeonsi|intel] [--pack DIR]
        cargo xtask drivers --prepare     only fetch the drivers, and ocloc for target/drivers/ocloc";
 
 /// An OpenCL driver, and what runs on it.
@@ -76,7 +76,7 @@ const DRIVERS: [Driver; 3] = [
         device: "opencl:gpu:0",
         environment: &[
             ("RUSTICL_ENABLE", "radeonsi"),
-            ("RUSTICL_FEATURES", "fp64,fp16"),
+            ("RUSTICL_FEATURES", "fp64"),
             ("LD_PRELOAD", "libamdgpu_noop_drm_shim.so"),
             ("SYCLBIN_DEVICE_EXECUTES", "no"),
         ],
@@ -89,40 +89,49 @@ const GPU: &str = "AMDGPU_GPU_ID";
 /// The name of the installed CPU device for `--driver`. It needs no root.
 const INTEL: &str = "intel";
 
+/// What it is called in the table.
+const INSTALLED: &str = "the installed CPU device";
+
 /// The roots, or why there are none on this machine.
 pub(crate) type Roots = std::result::Result<Vec<Root>, String>;
 
 /// `drivers`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (drivers, intel): (Vec<&Driver>, bool) = match words[..] {
+    let (name, pack) = match words[..] {
         ["--prepare"] => {
             let roots = prepare()?;
             return roots
                 .map(drop)
                 .map_err(|reason| format!("drivers: {reason}"));
         }
-        [] => (DRIVERS.iter().collect(), true),
-        ["--driver", INTEL] => (Vec::new(), true),
-        ["--driver", name] => {
-            let driver = DRIVERS.iter().find(|driver| driver.name == name);
-            (vec![driver.ok_or(USAGE)?], false)
-        }
+        [] => (None, None),
+        ["--driver", name] => (Some(name), None),
+        ["--pack", pack] => (None, Some(pack)),
+        ["--driver", name, "--pack", pack] => (Some(name), Some(pack)),
         _ => return Err(USAGE.to_owned()),
     };
+    let drivers = DRIVERS.iter();
+    let drivers = drivers.filter(|driver| name.is_none_or(|name| name == driver.name));
+    let drivers: Vec<&Driver> = drivers.collect();
+    let intel = name.is_none_or(|name| name == INTEL);
+    if drivers.is_empty() && !intel {
+        return Err(USAGE.to_owned());
+    }
     let releases: Vec<&Release> = [&STABLE, &UNSTABLE]
         .into_iter()
         .filter(|release| drivers.iter().any(|driver| driver.release == *release))
         .collect();
     let roots = make(&releases)?.map_err(|reason| format!("drivers: {reason}"))?;
-    let pack = gpu::build()?;
+    let pack = match pack {
+        Some(pack) => Path::new(pack)
+            .canonicalize()
+            .map_err(|error| format!("{pack}: {error}"))?,
+        None => gpu::build()?,
+    };
     let mut outcomes = Vec::new();
     if intel {
-        outcomes.push(Outcome::new(
-            INTEL,
-            "the installed CPU device",
-            gpu::check_cpu(&pack)?,
-        ));
+        outcomes.push(Outcome::new(INTEL, INSTALLED, gpu::check_cpu(&pack)?));
     }
     run_on(&drivers, &roots, &pack, outcomes)
 }
@@ -134,7 +143,7 @@ pub(crate) fn prepare() -> Result<Roots> {
 
 /// Runs a pack on all drivers, or says why that is impossible. `intel` is the report of the CPU device.
 pub(crate) fn check(roots: Roots, pack: &Path, intel: Report) -> Result<()> {
-    let outcomes = vec![Outcome::new(INTEL, "the installed CPU device", intel)];
+    let outcomes = vec![Outcome::new(INTEL, INSTALLED, intel)];
     match roots {
         Ok(roots) => run_on(&DRIVERS.iter().collect::<Vec<_>>(), &roots, pack, outcomes),
         Err(reason) => {

@@ -79,6 +79,7 @@ impl Root {
                     eprintln!("{name}: {version}; the tests were written for {pinned}");
                 }
                 Some(_) => {}
+                None if self.release.is_pinned() => {}
                 None => eprintln!("{name}: {version} of {}", self.release.suite),
             }
         }

@@ -39,12 +39,18 @@ impl Outcome {
         }
     }
 
-    /// Reasons for which tests were skipped, with the names of the tests.
-    fn skipped(&self) -> BTreeMap<&str, BTreeSet<&str>> {
-        let mut reasons = BTreeMap::<&str, BTreeSet<&str>>::new();
+    /// Reasons for which tests were skipped, with the names of the tests. They name no device, so that drivers compare.
+    fn skipped(&self) -> BTreeMap<String, BTreeSet<&str>> {
+        let device = self.report.device.as_ref();
+        let device = device.map(ToString::to_string).unwrap_or_default();
+        let mut reasons = BTreeMap::<String, BTreeSet<&str>>::new();
         let skipped = self.tests().filter(|test| test.outcome == Step::Skipped);
         for test in skipped {
             let reason = test.reason.as_deref().unwrap_or("no reason");
+            let reason = match device.as_str() {
+                "" => reason.to_owned(),
+                device => reason.replace(device, "the device"),
+            };
             reasons.entry(reason).or_default().insert(&test.name);
         }
         reasons
@@ -142,4 +148,48 @@ fn lacks(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
         writeln!(text, "  {:>3} {reason}", tests.len())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report with a test of each outcome, one of which is skipped as the device lacks something.
+    fn outcome() -> Outcome {
+        let report = serde_json::json!({
+            "schema_version": 1, "passed": false, "complete": true, "quick": true, "date": "",
+            "commit": "", "seconds": 12.4,
+            "machine": {"system": null, "kernel": "", "libc": null, "processor": null, "threads": 2},
+            "device": {"name": "A CPU", "simulated": false, "selector": "", "reason": "",
+                "kind": "cpu", "backend": "opencl", "platform": "", "driver": "6.0",
+                "kernel_module": null, "library": "", "architecture": null, "compute_units": 1,
+                "memory_bytes": 1},
+            "tests": {"passed": 1, "skipped": 1, "not_run": 0, "failed": 1, "crashed": 0, "hung": 0},
+            "steps": [
+                {"name": "tests it", "kind": "tests", "outcome": "failed", "reason": null,
+                    "seconds": 1.0, "output": null, "figures": null, "tests": [
+                        {"name": "a", "outcome": "passed", "reason": null, "output": null},
+                        {"name": "b", "outcome": "skipped", "output": null,
+                            "reason": "A CPU (cpu, 6.0) has no fp16"},
+                        {"name": "c", "outcome": "failed", "reason": null, "output": null}]},
+                {"name": "example saxpy", "kind": "program", "outcome": "passed", "reason": null,
+                    "seconds": 1.0, "output": null, "figures": null, "tests": []},
+                {"name": "every kernel", "kind": "program", "outcome": "passed", "reason": null,
+                    "seconds": 1.0, "output": "x\n17 kernels of 3 files compiled for it, 0 launched",
+                    "figures": null, "tests": []}]
+        });
+        Outcome::new("pocl", "6.0-6", serde_json::from_value(report).unwrap())
+    }
+
+    #[test]
+    fn the_page_counts_outcomes_and_names_failures() {
+        let page = page(&[outcome()]);
+        let row = "| pocl | 6.0-6 | 3 | 1 | 1 | 1 | 1 of 1 | - | 17 | 12 s |\n";
+        assert!(page.contains(row), "{page}");
+        assert!(
+            page.contains("pocl failed:\n  tests it: failed \n    failed c\n"),
+            "{page}"
+        );
+        assert!(page.ends_with("  1 the device has no fp16\n"), "{page}");
+    }
 }
