@@ -131,7 +131,7 @@ fn versions(text: &str) -> Vec<(String, String)> {
 
 /// Fetches and unpacks a root, which appears whole.
 fn make(path: &Path, release: &Release) -> Result<std::result::Result<(), String>> {
-    // The caller has the lock, so nobody else is at work on these.
+    // Only the holder of the lock uses these names.
     let part = path.with_extension("part");
     let fetched = path.with_extension("packages");
     for left in [path, &part, &fetched] {
