@@ -193,7 +193,7 @@ fn unpack(packages: &[PathBuf], root: &Path) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut ended = threads.into_iter().map(|thread| thread.join());
+        let mut ended = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         ended.try_for_each(|ended| ended.map_err(|_| "a thread of xtask panicked".to_owned())?)
     })
 }

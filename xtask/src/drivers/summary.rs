@@ -123,9 +123,12 @@ fn failures(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
         if step.kind != Kind::Tests
             && let Some(output) = &step.output
         {
-            let lines = output.lines().rev().take(5).collect::<Vec<_>>();
-            for line in lines.iter().rev() {
-                writeln!(text, "    {line}")?;
+            let mut lines: Vec<&str> = output.lines().filter(|line| is_failure(line)).collect();
+            if lines.is_empty() {
+                lines.extend(output.lines().last());
+            }
+            for line in lines {
+                writeln!(text, "    {}", line.chars().take(WIDTH).collect::<String>())?;
             }
         }
         for test in step.tests.iter().filter(|test| !test.outcome.is_good()) {
@@ -133,6 +136,16 @@ fn failures(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
         }
     }
     Ok(())
+}
+
+/// How many characters of a line are shown.
+const WIDTH: usize = 160;
+
+/// Whether a line of a program says what went wrong.
+fn is_failure(line: &str) -> bool {
+    ["FAILED ", "error: "]
+        .iter()
+        .any(|word| line.starts_with(word))
 }
 
 /// What tests need and do not find, with the number of tests.
