@@ -4,6 +4,7 @@
 mod api;
 mod bench;
 mod damage;
+mod drivers;
 mod examples;
 mod files;
 mod gpu;
@@ -24,7 +25,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 19] = [
+const TASKS: [Task; 20] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -89,6 +90,11 @@ const TASKS: [Task; 19] = [
         name: "gpu",
         help: "`gpu pack` builds a directory that any GPU machine runs and reports on; also run, check, record",
         run: gpu::run,
+    },
+    Task {
+        name: "drivers",
+        help: "run a pack on PoCL, rusticl, AMD's compiler and the CPU device; --driver NAME for one",
+        run: drivers::run,
     },
     Task {
         name: "nvcc",

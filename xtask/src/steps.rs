@@ -62,9 +62,14 @@ pub(crate) fn test() -> Result<()> {
 }
 
 fn test_all() -> Result<()> {
-    lint_sources()?;
-    install_toolchain()?;
-    lint_code()?;
+    // Drivers of others are fetched and unpacked while this compiles.
+    let roots = std::thread::scope(|scope| {
+        let roots = scope.spawn(crate::drivers::prepare);
+        lint()?;
+        roots
+            .join()
+            .map_err(|_| "a thread of xtask panicked".to_owned())?
+    })?;
     // A test that cannot run where it stands says so; where this is set, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
     tests(&device)?;
@@ -79,7 +84,8 @@ fn test_all() -> Result<()> {
         &mut simulated_cuda::with(&demo)?,
     )?;
     // Tests on simulated CUDA and the short stress run are a part of it.
-    crate::gpu::check()
+    let (pack, intel) = crate::gpu::check()?;
+    crate::drivers::check(roots, &pack, intel)
 }
 
 /// The packages and features of every step. Cargo compiles a library again where other packages want other features.

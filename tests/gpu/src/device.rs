@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// What the name of a device of the workspace's simulated CUDA driver begins with.
 const SIMULATED: &str = "Simulated CUDA device";
+/// The variable that is `no` where a driver takes commands and executes none.
+const EXECUTES: &str = "SYCLBIN_DEVICE_EXECUTES";
 /// Where the kernel module of NVIDIA's driver tells its version.
 const NVIDIA_MODULE: &str = "/proc/driver/nvidia/version";
 
@@ -15,7 +17,8 @@ const NVIDIA_MODULE: &str = "/proc/driver/nvidia/version";
 pub struct Device {
     /// Its name.
     pub name: String,
-    /// Whether it is the workspace's simulated CUDA driver. Then nothing is known about a GPU.
+    /// Whether it is the workspace's simulated CUDA driver, or a driver that executes nothing
+    /// (`SYCLBIN_DEVICE_EXECUTES=no`). Then nothing is known about a GPU.
     pub simulated: bool,
     /// The value of `SYCLBIN_DEVICE` that chooses it.
     pub selector: String,
@@ -53,7 +56,8 @@ impl Device {
         let choice = syclbin_rt::Device::choose()?;
         let device = choice.device();
         let is_cuda = device.takes_ptx();
-        let simulated = device.name().starts_with(SIMULATED);
+        let executes = std::env::var(EXECUTES).map_or(true, |value| value != "no");
+        let simulated = device.name().starts_with(SIMULATED) || !executes;
         let module = std::fs::read_to_string(NVIDIA_MODULE).ok();
         let module = module.filter(|_| is_cuda && !simulated);
         let module = module.and_then(|text| {

@@ -46,6 +46,17 @@ struct Run {
     /// Do less work in benchmarks, whose figures then mean nothing
     #[arg(long)]
     quick: bool,
+    /// Run only steps whose name begins with this; can be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Set a variable for all steps; can be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    set: Vec<(String, String)>,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn minutes(text: &str) -> Result<f64, String> {
@@ -68,6 +79,8 @@ fn main() -> ExitCode {
                 device: arguments.device,
                 limit: Duration::from_secs_f64(60.0 * arguments.minutes),
                 quick: arguments.quick,
+                only: arguments.only,
+                set: arguments.set,
             });
             match report {
                 Ok(report) if report.passed => ExitCode::SUCCESS,

@@ -29,7 +29,7 @@ fn page_to(text: &mut String, report: &Report) -> std::fmt::Result {
     {
         writeln!(
             text,
-            "\n**SIMULATED**: this is a CUDA driver for tests, which interprets PTX. It says nothing about a GPU."
+            "\n**SIMULATED**: this is a driver for tests. It says nothing about a GPU."
         )?;
     }
     if !report.complete {

@@ -20,7 +20,7 @@ pub(crate) struct Context {
     /// The directory that the steps run in.
     pub(crate) work: PathBuf,
     /// Variables of every step.
-    pub(crate) environment: BTreeMap<&'static str, OsString>,
+    pub(crate) environment: BTreeMap<String, OsString>,
     /// When the run has to be over.
     pub(crate) deadline: Instant,
     /// Whether steps do less work.

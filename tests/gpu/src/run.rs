@@ -41,6 +41,10 @@ pub struct Options {
     pub limit: Duration,
     /// Whether benchmarks do less work than their figures need.
     pub quick: bool,
+    /// What the names of the steps begin with that run; all steps run where this is empty.
+    pub only: Vec<String>,
+    /// Variables of every step, with their values.
+    pub set: Vec<(String, String)>,
     /// The program that prints the device when it is called with `device`: `gpu-report`.
     pub describer: PathBuf,
 }
@@ -91,12 +95,16 @@ pub fn run(options: &Options) -> Result<Report> {
             // The tests look at the backend that it names.
             context
                 .environment
-                .insert(DEVICE, (&device.selector).into());
+                .insert(DEVICE.to_owned(), (&device.selector).into());
             report.device = Some(device);
         }
         Err(step) => add(&mut report, *step),
     }
-    for step in &plan.steps {
+    let chosen = |step: &&Step| {
+        let mut only = options.only.iter();
+        options.only.is_empty() || only.any(|name| step.name.starts_with(name))
+    };
+    for step in plan.steps.iter().filter(chosen) {
         let outcome = one(&context, step, report.device.as_ref());
         add(&mut report, outcome);
         report.seconds = start.elapsed().as_secs_f64();
@@ -165,7 +173,7 @@ fn describe(context: &Context, program: &Path) -> std::result::Result<Device, Bo
 
 /// What every process gets beside the environment of this one: a device, the test files, and places
 /// of its own for all that it writes.
-fn environment(options: &Options, work: &Path) -> Result<BTreeMap<&'static str, OsString>> {
+fn environment(options: &Options, work: &Path) -> Result<BTreeMap<String, OsString>> {
     let mut environment = BTreeMap::new();
     for (name, directory) in [
         ("HOME", "home"),
@@ -179,20 +187,25 @@ fn environment(options: &Options, work: &Path) -> Result<BTreeMap<&'static str, 
             path: path.clone(),
             source,
         })?;
-        environment.insert(name, path.into());
+        environment.insert(name.to_owned(), path.into());
     }
     if std::env::var_os(COMPONENTS).is_none_or(|home| home.is_empty()) {
-        environment.insert(COMPONENTS, work.join("syclbin").into());
+        environment.insert(COMPONENTS.to_owned(), work.join("syclbin").into());
     }
     if std::env::var_os(PATH).is_none() {
-        environment.insert(PATH, TOOLS.into());
+        environment.insert(PATH.to_owned(), TOOLS.into());
     }
     if let Some(device) = &options.device {
-        environment.insert(DEVICE, device.into());
+        environment.insert(DEVICE.to_owned(), device.into());
     }
-    environment.insert("SYCLBIN_TESTFILES", options.pack.join("files").into());
-    environment.insert("SYCLBIN_REQUIRE_DEVICE", "1".into());
-    environment.insert("RUST_BACKTRACE", "0".into());
+    environment.insert(
+        "SYCLBIN_TESTFILES".to_owned(),
+        options.pack.join("files").into(),
+    );
+    environment.insert("SYCLBIN_REQUIRE_DEVICE".to_owned(), "1".into());
+    environment.insert("RUST_BACKTRACE".to_owned(), "0".into());
+    let set = options.set.iter();
+    environment.extend(set.map(|(name, value)| (name.clone(), value.into())));
     Ok(environment)
 }
 

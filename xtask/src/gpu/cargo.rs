@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The executables of a pack, as Cargo builds them.
 
+use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::process::Stdio;
 
 use cargo_metadata::camino::Utf8PathBuf;
-use cargo_metadata::{Artifact, Message, TargetKind};
+use cargo_metadata::{Artifact, BuildScript, Message, TargetKind};
 
 use super::elf::GLIBC;
 use super::zig::Zig;
@@ -34,8 +35,15 @@ pub(super) enum Kind {
     Benchmark,
 }
 
+/// What Cargo built for a pack.
+pub(super) struct Built {
+    pub(super) executables: Vec<Executable>,
+    /// The directories with the kernels of a package, and its name.
+    pub(super) kernels: BTreeMap<String, Utf8PathBuf>,
+}
+
 /// Builds all executables.
-pub(super) fn build(zig: &Zig) -> Result<Vec<Executable>> {
+pub(super) fn build(zig: &Zig) -> Result<Built> {
     let tests = "test --no-run --package syclbin-rt --package end-to-end --tests --bench gpu";
     let mut programs = String::from(
         "build --package cargo-syclbin --bin cargo-syclbin --package gpu-report --bin gpu-report \
@@ -44,24 +52,33 @@ pub(super) fn build(zig: &Zig) -> Result<Vec<Executable>> {
     for example in &EXAMPLES {
         programs.push_str(&format!(" --package {0} --bin {0}", example.name));
     }
-    let mut executables = Vec::new();
+    let mut built = Built {
+        executables: Vec::new(),
+        kernels: BTreeMap::new(),
+    };
     for (arguments, targets) in [(tests, None), (&programs, Some(TARGETS))] {
-        let built = artifacts(zig, arguments, targets)?;
-        executables.extend(built.iter().filter_map(executable));
+        let messages = timed(&format!("cargo {arguments}"), || {
+            messages(zig, arguments, targets)
+        })?;
+        for message in messages {
+            match message {
+                Message::CompilerArtifact(artifact) => {
+                    built.executables.extend(executable(&artifact));
+                }
+                Message::BuildScriptExecuted(script) => built.kernels.extend(kernels(&script)),
+                _ => {}
+            }
+        }
     }
     // Cargo builds them in any order.
-    executables.sort_by(|one: &Executable, other| one.name.cmp(&other.name));
-    Ok(executables)
+    built
+        .executables
+        .sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(built)
 }
 
-/// What one run of Cargo builds, with kernels for `targets` or for the default ones.
-fn artifacts(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifact>> {
-    timed(&format!("cargo {arguments}"), || {
-        built(zig, arguments, targets)
-    })
-}
-
-fn built(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifact>> {
+/// What one run of Cargo says, with kernels for `targets` or for the default ones.
+fn messages(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Message>> {
     let mut command = zig.cargo();
     command
         .args(arguments.split_whitespace())
@@ -75,20 +92,27 @@ fn built(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Artifa
     let mut child = command
         .spawn()
         .map_err(|error| format!("cargo-zigbuild did not start: {error}"))?;
-    let mut artifacts = Vec::new();
+    let mut messages = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         for message in Message::parse_stream(BufReader::new(stdout)) {
-            let message = message.map_err(|error| format!("messages of cargo: {error}"))?;
-            if let Message::CompilerArtifact(artifact) = message {
-                artifacts.push(artifact);
-            }
+            messages.push(message.map_err(|error| format!("messages of cargo: {error}"))?);
         }
     }
     match child.wait() {
-        Ok(status) if status.success() => Ok(artifacts),
+        Ok(status) if status.success() => Ok(messages),
         Ok(status) => Err(format!("`cargo {arguments}` ended with {status}")),
         Err(error) => Err(format!("`cargo {arguments}`: {error}")),
     }
+}
+
+/// The directory of the kernels that a build script compiled, and the name of the package.
+fn kernels(script: &BuildScript) -> Option<(String, Utf8PathBuf)> {
+    let directory = script.out_dir.join("syclbin");
+    // `.../build/NAME-HASH/out`
+    let (name, _) = script.out_dir.parent()?.file_name()?.rsplit_once('-')?;
+    directory
+        .is_dir()
+        .then(|| (name.to_owned(), directory.clone()))
 }
 
 /// The test program that has a harness of its own, which cannot list its tests.

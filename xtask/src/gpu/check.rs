@@ -19,35 +19,35 @@ use crate::steps::{Result, timed};
 /// The program that gives a process another network, of nothing.
 const UNSHARE: &str = "/usr/bin/unshare";
 
-/// Builds a pack in `directory` and runs a copy of it.
-pub(super) fn run(directory: &Path) -> Result<()> {
-    pack::build(directory)?;
+/// Runs copies of the pack in `directory`. Returns the report of the CPU device.
+pub(super) fn run(directory: &Path) -> Result<Report> {
     simulated_cuda::build()?;
-    let work = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
-    // A name that shells and programs may stumble over.
-    let copy = work.path().join("a pack");
-    pack::copy_all(directory, &copy)?;
-    let elsewhere = work.path().join("elsewhere");
-    std::fs::create_dir(&elsewhere).map_err(|error| at(&elsewhere, error))?;
-    let machine = Machine {
-        script: copy.join(SCRIPT),
-        directory: elsewhere,
-        has_no_network: can_unshare(),
-    };
-    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
-    let home = home.map_err(|error| error.to_string())?;
-    let mut cpu = machine.command("opencl:cpu:0");
-    cpu.env_clear().env(HOME_VARIABLE, home.path());
-    expect(&machine.run(&mut cpu)?, false)?;
+    let report = cpu(directory)?;
+    let machine = Machine::new(directory)?;
     let mut cuda = simulated_cuda::with(&machine.command("cuda:gpu:0"))?;
     // New enough for the benchmark's baseline.
     cuda.env_clear()
         .env(simulated_cuda::SETTINGS, "driver=13000");
-    expect(&machine.run(&mut cuda)?, true)
+    expect(&run_pack(&mut cuda, &machine.directory)?, true)?;
+    Ok(report)
 }
 
-/// Where a pack runs.
+/// Runs a copy of the pack in `directory` on the installed CPU device.
+pub(crate) fn cpu(directory: &Path) -> Result<Report> {
+    let machine = Machine::new(directory)?;
+    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
+    let home = home.map_err(|error| error.to_string())?;
+    let mut cpu = machine.command("opencl:cpu:0");
+    cpu.env_clear().env(HOME_VARIABLE, home.path());
+    let report = run_pack(&mut cpu, &machine.directory)?;
+    expect(&report, false)?;
+    Ok(report)
+}
+
+/// Where a copy of a pack runs.
 struct Machine {
+    /// Held until the run is over.
+    _work: tempfile::TempDir,
     script: PathBuf,
     /// The current directory of the script.
     directory: PathBuf,
@@ -55,6 +55,22 @@ struct Machine {
 }
 
 impl Machine {
+    fn new(pack: &Path) -> Result<Self> {
+        let work =
+            tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
+        // A name that shells and programs may stumble over.
+        let copy = work.path().join("a pack");
+        pack::copy_all(pack, &copy)?;
+        let elsewhere = work.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).map_err(|error| at(&elsewhere, error))?;
+        Ok(Self {
+            _work: work,
+            script: copy.join(SCRIPT),
+            directory: elsewhere,
+            has_no_network: can_unshare(),
+        })
+    }
+
     /// The pack on a device.
     fn command(&self, device: &str) -> Command {
         const SHELL: &str = "/bin/sh";
@@ -68,21 +84,24 @@ impl Machine {
             .current_dir(&self.directory);
         command
     }
+}
 
-    /// Runs the pack and reads its report, which must agree with the exit status.
-    fn run(&self, command: &mut Command) -> Result<Report> {
-        let status = timed("running the pack without this machine", || {
-            command.status().map_err(|error| at(&self.script, error))
-        })?;
-        let report = Report::read(&self.directory.join("report.json"));
-        let report = report.map_err(|error| error.to_string())?;
-        if status.success() == report.passed {
-            Ok(report)
-        } else {
-            Err(format!(
-                "{SCRIPT} ended with {status}, unlike its report says"
-            ))
-        }
+/// Runs a pack and reads its report in `directory`, which must agree with the exit status.
+pub(crate) fn run_pack(command: &mut Command, directory: &Path) -> Result<Report> {
+    let path = directory.join("report.json");
+    // One of an earlier run.
+    let _ = std::fs::remove_file(&path);
+    let status = timed("running the pack without this machine", || {
+        command.status().map_err(|error| at(directory, error))
+    })?;
+    let report = Report::read(&path);
+    let report = report.map_err(|error| format!("the pack ended with {status}: {error}"))?;
+    if status.success() == report.passed {
+        Ok(report)
+    } else {
+        Err(format!(
+            "the pack ended with {status}, unlike its report says"
+        ))
     }
 }
 

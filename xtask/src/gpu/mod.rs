@@ -19,6 +19,11 @@ mod zig;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gpu_report::Report;
+
+pub(crate) use check::{cpu as check_cpu, run_pack};
+pub(crate) use plan::KERNELS;
+
 use crate::steps::{Result, step, target_folder};
 
 const USAGE: &str = "\
@@ -34,20 +39,29 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         ["pack"] => pack::build(&default_directory()?),
         ["pack", "-o", directory] => pack::build(Path::new(directory)),
         ["run", ..] => {
-            let directory = default_directory()?;
-            pack::build(&directory)?;
+            let directory = build()?;
             let mut command = Command::new(directory.join(pack::SCRIPT));
             step("the pack", command.args(&arguments[1..]))
         }
-        ["check"] => check(),
+        ["check"] => check().map(drop),
         ["record", report] => record::run(Path::new(report)),
         _ => Err(USAGE.to_owned()),
     }
 }
 
-/// Builds a pack and runs it where nothing of this machine helps it.
-pub(crate) fn check() -> Result<()> {
-    check::run(&default_directory()?)
+/// Builds a pack and runs it where nothing of this machine helps it. Returns its directory and the report of the
+/// CPU device.
+pub(crate) fn check() -> Result<(PathBuf, Report)> {
+    let directory = build()?;
+    let report = check::run(&directory)?;
+    Ok((directory, report))
+}
+
+/// Builds a pack in the default directory, which is returned.
+pub(crate) fn build() -> Result<PathBuf> {
+    let directory = default_directory()?;
+    pack::build(&directory)?;
+    Ok(directory)
 }
 
 /// Where a pack is built by default.

@@ -10,7 +10,7 @@ use std::time::Instant;
 use cargo_syclbin::ui::Size;
 use gpu_report::plan::FILE;
 
-use super::cargo::{self, Executable, Kind};
+use super::cargo::{self, Built, Executable, Kind};
 use super::zig::Zig;
 use super::{at, elf, plan};
 use crate::nvcc::nvcc;
@@ -27,7 +27,10 @@ pub(super) fn build(directory: &Path) -> Result<()> {
     clear(directory)?;
     install_toolchain()?;
     let zig = Zig::get(&target_folder()?)?;
-    let executables = cargo::build(&zig)?;
+    let Built {
+        executables,
+        kernels,
+    } = cargo::build(&zig)?;
     for executable in &executables {
         copy(
             executable.path.as_std_path(),
@@ -41,6 +44,10 @@ pub(super) fn build(directory: &Path) -> Result<()> {
         &root.join("examples/blur/before.png"),
         &directory.join("before.png"),
     )?;
+    for (package, kernels) in &kernels {
+        let to = directory.join("modules").join(package);
+        copy_modules(kernels.as_std_path(), &to)?;
+    }
     prepare_benchmark(directory, &executables)?;
     let plan = plan::plan(commit(), &executables);
     let plan = serde_json::to_string_pretty(&plan).map_err(|error| at(directory, error))?;
@@ -129,6 +136,15 @@ pub(super) fn copy_all(from: &Path, to: &Path) -> Result<()> {
     for (path, _) in files(from)? {
         let relative = path.strip_prefix(from).map_err(|error| at(&path, error))?;
         copy(&path, &to.join(relative))?;
+    }
+    Ok(())
+}
+
+/// Copies the SYCLBIN files of a directory.
+fn copy_modules(from: &Path, to: &Path) -> Result<()> {
+    let files = files(from)?.into_iter().map(|(path, _)| path);
+    for path in files.filter(|path| path.extension().is_some_and(|name| name == "syclbin")) {
+        copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
     }
     Ok(())
 }

@@ -25,6 +25,7 @@ pub(super) fn plan(commit: String, executables: &[Executable]) -> Plan {
     steps.extend(examples());
     steps.push(benchmark());
     steps.push(stress());
+    steps.push(kernels());
     steps.extend(["memcheck", "racecheck"].map(sanitizer));
     Plan { commit, steps }
 }
@@ -84,6 +85,15 @@ fn benchmark() -> Step {
 fn stress() -> Step {
     let mut step = Step::new("stress", Kind::Program, "bin/stress", 90);
     step.arguments = words("--short");
+    step
+}
+
+/// The name of the step that compiles every kernel of this repository.
+pub(crate) const KERNELS: &str = "every kernel";
+
+fn kernels() -> Step {
+    let mut step = Step::new(KERNELS, Kind::Program, "bin/stress", 90);
+    step.arguments = words("kernels {pack}/files {pack}/modules");
     step
 }
 

@@ -39,8 +39,8 @@ fn recordable(report: &Report) -> Result<&Device> {
     let device = device.ok_or("the report names no device, so there is nothing to record")?;
     if device.simulated {
         return Err(
-            "the report is about the simulated CUDA driver, which says nothing about a \
-                    GPU; record one of a real device"
+            "the report is about a simulated device, which says nothing about a GPU; record one of a \
+             real device"
                 .to_owned(),
         );
     }

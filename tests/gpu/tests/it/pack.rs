@@ -23,6 +23,8 @@ pub(crate) struct Pack {
     directory: tempfile::TempDir,
     plan: Plan,
     limit: Duration,
+    only: Vec<String>,
+    set: Vec<(String, String)>,
 }
 
 /// A report with the page for people.
@@ -41,6 +43,8 @@ impl Pack {
                 steps: Vec::new(),
             },
             limit: Duration::from_secs(120),
+            only: Vec::new(),
+            set: Vec::new(),
         };
         pack.describer(&format!("cat <<'END'\n{DEVICE}\nEND"))
     }
@@ -54,6 +58,18 @@ impl Pack {
     /// A time limit of the whole run.
     pub(crate) fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
+        self
+    }
+
+    /// Only steps whose name begins with this.
+    pub(crate) fn only(mut self, name: &str) -> Self {
+        self.only.push(name.to_owned());
+        self
+    }
+
+    /// A variable for all steps.
+    pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
+        self.set.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -94,6 +110,8 @@ impl Pack {
             device: None,
             limit: self.limit,
             quick: false,
+            only: self.only.clone(),
+            set: self.set.clone(),
             describer: pack.join("describer"),
         });
         let report = report.unwrap();

@@ -160,6 +160,18 @@ fn simulated_devices_are_named_as_such() {
 }
 
 #[test]
+fn chosen_steps_run_with_given_variables() {
+    let outcome = Pack::new()
+        .step("first one", Program, "test \"$COLOUR\" = red")
+        .step("second", Program, "exit 1")
+        .only("first")
+        .set("COLOUR", "red")
+        .run();
+    assert!(outcome.report.passed, "{:#?}", outcome.report);
+    assert_eq!(outcome.report.steps.len(), 1);
+}
+
+#[test]
 fn steps_after_the_time_limit_do_not_run() {
     let outcome = Pack::new()
         .limit(Duration::from_millis(1500))

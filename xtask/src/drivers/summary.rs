@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What became of a pack on several drivers: a table, and what each driver lacks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use gpu_report::Report;
+use gpu_report::plan::Kind;
+use gpu_report::report::{Outcome as Step, TestReport};
+
+/// A run of a pack.
+pub(super) struct Outcome {
+    pub(super) name: String,
+    version: String,
+    pub(super) report: Report,
+}
+
+impl Outcome {
+    pub(super) fn new(name: &str, version: &str, report: Report) -> Self {
+        Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            report,
+        }
+    }
+
+    fn tests(&self) -> impl Iterator<Item = &TestReport> {
+        self.report.steps.iter().flat_map(|step| &step.tests)
+    }
+
+    /// `8 of 8` of the steps whose name begins with a word.
+    fn passed(&self, word: &str) -> String {
+        let steps = self.report.steps.iter();
+        let steps: Vec<_> = steps.filter(|step| step.name.starts_with(word)).collect();
+        let passed = steps.iter().filter(|step| step.outcome == Step::Passed);
+        match steps.len() {
+            0 => "-".to_owned(),
+            count => format!("{} of {count}", passed.count()),
+        }
+    }
+
+    /// Reasons for which tests were skipped, with the names of the tests. They name no device, so that drivers compare.
+    fn skipped(&self) -> BTreeMap<String, BTreeSet<&str>> {
+        let device = self.report.device.as_ref();
+        let device = device.map(ToString::to_string).unwrap_or_default();
+        let mut reasons = BTreeMap::<String, BTreeSet<&str>>::new();
+        let skipped = self.tests().filter(|test| test.outcome == Step::Skipped);
+        for test in skipped {
+            let reason = test.reason.as_deref().unwrap_or("no reason");
+            let reason = match device.as_str() {
+                "" => reason.to_owned(),
+                device => reason.replace(device, "the device"),
+            };
+            reasons.entry(reason).or_default().insert(&test.name);
+        }
+        reasons
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "the answer")]
+pub(super) fn print(outcomes: &[Outcome]) {
+    print!("\n{}", page(outcomes));
+}
+
+/// The table, what failed, and what each driver lacks.
+fn page(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = page_to(&mut text, outcomes);
+    text
+}
+
+fn page_to(text: &mut String, outcomes: &[Outcome]) -> std::fmt::Result {
+    writeln!(
+        text,
+        "| driver | version | tests | passed | skipped | failed | examples | stress | kernels | time |\n\
+         |---|---|---|---|---|---|---|---|---|---|"
+    )?;
+    for outcome in outcomes {
+        let counts = &outcome.report.tests;
+        let bad = counts.not_run + counts.failed + counts.crashed + counts.hung;
+        let tests = counts.passed + counts.skipped + bad;
+        writeln!(
+            text,
+            "| {} | {} | {tests} | {} | {} | {bad} | {} | {} | {} | {:.0} s |",
+            outcome.name,
+            outcome.version,
+            counts.passed,
+            counts.skipped,
+            outcome.passed("example"),
+            outcome.passed("stress"),
+            kernels(outcome).unwrap_or("-"),
+            outcome.report.seconds
+        )?;
+    }
+    for outcome in outcomes {
+        failures(text, outcome)?;
+    }
+    for outcome in outcomes {
+        lacks(text, outcome)?;
+    }
+    Ok(())
+}
+
+/// The number of kernels that were compiled.
+fn kernels(outcome: &Outcome) -> Option<&str> {
+    let mut steps = outcome.report.steps.iter();
+    let step = steps.find(|step| step.name == crate::gpu::KERNELS)?;
+    let output = step.output.as_deref()?;
+    let line = output.lines().find(|line| line.contains(" kernels of "))?;
+    line.split(' ').next()
+}
+
+fn failures(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
+    let bad = outcome.report.steps.iter();
+    let bad = bad.filter(|step| !step.outcome.is_good());
+    for (number, step) in bad.enumerate() {
+        if number == 0 {
+            writeln!(text, "\n{} failed:", outcome.name)?;
+        }
+        let reason = step.reason.as_deref().unwrap_or_default();
+        writeln!(text, "  {}: {} {reason}", step.name, step.outcome.word())?;
+        if step.kind != Kind::Tests
+            && let Some(output) = &step.output
+        {
+            let mut lines: Vec<&str> = output.lines().filter(|line| is_failure(line)).collect();
+            if lines.is_empty() {
+                lines.extend(output.lines().last());
+            }
+            for line in lines {
+                writeln!(text, "    {}", line.chars().take(WIDTH).collect::<String>())?;
+            }
+        }
+        for test in step.tests.iter().filter(|test| !test.outcome.is_good()) {
+            writeln!(text, "    {} {}", test.outcome.word(), test.name)?;
+        }
+    }
+    Ok(())
+}
+
+/// How many characters of a line are shown.
+const WIDTH: usize = 160;
+
+/// Whether a line of a program says what went wrong.
+fn is_failure(line: &str) -> bool {
+    ["FAILED ", "error: "]
+        .iter()
+        .any(|word| line.starts_with(word))
+}
+
+/// What tests need and do not find, with the number of tests.
+fn lacks(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
+    let skipped = outcome.skipped();
+    if skipped.is_empty() {
+        return Ok(());
+    }
+    writeln!(text, "\n{} skips tests for what it lacks:", outcome.name)?;
+    let mut reasons: Vec<_> = skipped.iter().collect();
+    reasons.sort_by_key(|(_, tests)| std::cmp::Reverse(tests.len()));
+    for (reason, tests) in reasons {
+        writeln!(text, "  {:>3} {reason}", tests.len())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report with a test of each outcome, one of which is skipped as the device lacks something.
+    fn outcome() -> Outcome {
+        let report = serde_json::json!({
+            "schema_version": 1, "passed": false, "complete": true, "quick": true, "date": "",
+            "commit": "", "seconds": 12.4,
+            "machine": {"system": null, "kernel": "", "libc": null, "processor": null, "threads": 2},
+            "device": {"name": "A CPU", "simulated": false, "selector": "", "reason": "",
+                "kind": "cpu", "backend": "opencl", "platform": "", "driver": "6.0",
+                "kernel_module": null, "library": "", "architecture": null, "compute_units": 1,
+                "memory_bytes": 1},
+            "tests": {"passed": 1, "skipped": 1, "not_run": 0, "failed": 1, "crashed": 0, "hung": 0},
+            "steps": [
+                {"name": "tests it", "kind": "tests", "outcome": "failed", "reason": null,
+                    "seconds": 1.0, "output": null, "figures": null, "tests": [
+                        {"name": "a", "outcome": "passed", "reason": null, "output": null},
+                        {"name": "b", "outcome": "skipped", "output": null,
+                            "reason": "A CPU (cpu, 6.0) has no fp16"},
+                        {"name": "c", "outcome": "failed", "reason": null, "output": null}]},
+                {"name": "example saxpy", "kind": "program", "outcome": "passed", "reason": null,
+                    "seconds": 1.0, "output": null, "figures": null, "tests": []},
+                {"name": "every kernel", "kind": "program", "outcome": "passed", "reason": null,
+                    "seconds": 1.0, "output": "x\n17 kernels of 3 files compiled for it, 0 launched",
+                    "figures": null, "tests": []}]
+        });
+        Outcome::new("pocl", "6.0-6", serde_json::from_value(report).unwrap())
+    }
+
+    #[test]
+    fn the_page_counts_outcomes_and_names_failures() {
+        let page = page(&[outcome()]);
+        let row = "| pocl | 6.0-6 | 3 | 1 | 1 | 1 | 1 of 1 | - | 17 | 12 s |\n";
+        assert!(page.contains(row), "{page}");
+        assert!(
+            page.contains("pocl failed:\n  tests it: failed \n    failed c\n"),
+            "{page}"
+        );
+        assert!(page.ends_with("  1 the device has no fp16\n"), "{page}");
+    }
+}
