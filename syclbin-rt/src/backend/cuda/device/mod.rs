@@ -202,6 +202,7 @@ impl Told {
             takes_spirv: false,
             sets_constants: true,
             memory_bytes: self.memory_bytes,
+            max_buffer_bytes: self.memory_bytes,
             local_memory_bytes: self.local_memory_bytes,
             images: false,
             compute_units: self.compute_units,
