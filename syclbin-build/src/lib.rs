@@ -48,7 +48,7 @@
 //! # The compiler
 //!
 //! A SYCL compiler is a program that takes clang's command line and supports `-fsyclbin`. Examples are a
-//! DPC++ `clang++` or `icpx` (2025.2 or newer), and the `syclbin-clang` that
+//! DPC++ `clang++` or `icpx` (2025.2 or newer), Ubuntu's `dpclang++`, and the `syclbin-clang` that
 //! `cargo syclbin toolchain install` installs. A build uses the first of these that supports `-fsyclbin`:
 //!
 //! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Each forces one compiler: if it is unusable,
@@ -58,9 +58,9 @@
 //!    run on a device and any compiler can build them. A wrapper may come first (`ccache icpx`). Unlike in
 //!    `cc`, an unusable compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is ignored, because its
 //!    flags are for the host processor.
-//! 3. `icpx`, `clang++` in `CMPLR_ROOT` and in `ONEAPI_ROOT`, which `setvars.sh` sets.
+//! 3. `icpx`, `dpclang++`, `clang++` in `CMPLR_ROOT` and in `ONEAPI_ROOT`, which `setvars.sh` sets.
 //! 4. The installed `syclbin-clang`, in the user's cache directory or `SYCLBIN_HOME`.
-//! 5. Any `icpx`, then any `clang++`, in `PATH`, and last in `/opt/intel/oneapi`.
+//! 5. Any `icpx`, then any `dpclang++`, then any `clang++`, in `PATH`, and last in `/opt/intel/oneapi`.
 //!
 //! So a compiler that you named comes first. The installed compiler comes next: it is the same on every
 //! machine and stays when a system is updated. Last comes any compiler on `PATH`. `cargo syclbin doctor`

@@ -35,6 +35,11 @@ fn main() {
         .source("tests/kernels/specialized.cpp")
         .targets(["spir64"])
         .compile("specialized");
+    // NVIDIA's GPUs have sub-groups of 32 only.
+    Build::new()
+        .source("tests/kernels/sub_groups.cpp")
+        .targets(["spir64"])
+        .compile("sub_groups");
     // A kernel of one that calls a function of the other, and two that need nothing of each other.
     Build::new()
         .source("../files/import_side.cpp")

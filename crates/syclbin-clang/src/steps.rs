@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::command_line::options::Show;
+use crate::native::ocloc;
 use crate::nvidia::without_notes;
 use crate::{Failure, Result, own};
 
@@ -29,6 +30,8 @@ pub(crate) struct Step {
     pub(crate) like: Option<usize>,
     /// Whether the request can continue without its output. A failure is then only a warning.
     pub(crate) is_optional: bool,
+    /// The Intel GPU that ocloc compiles for. Its report is on standard output, and most of it is no message.
+    pub(crate) gpu: Option<String>,
 }
 
 impl Step {
@@ -48,6 +51,7 @@ impl Step {
             writes: Vec::new(),
             like: None,
             is_optional: false,
+            gpu: None,
         })
     }
 
@@ -134,13 +138,22 @@ impl Step {
         like: Option<&Output>,
         stderr: &mut impl std::io::Write,
     ) -> Result<()> {
-        // The library prints some messages outside its log.
         let words = |output: &Output| {
+            let mut words = output.stderr.clone();
             if self.is_own() {
-                without_notes(&String::from_utf8_lossy(&output.stderr)).into_bytes()
-            } else {
-                output.stderr.clone()
+                // The library prints some messages outside its log.
+                words = without_notes(&String::from_utf8_lossy(&words)).into_bytes();
             }
+            if let Some(gpu) = &self.gpu {
+                words.extend(ocloc::messages(
+                    &output.stdout,
+                    gpu,
+                    output.status.success(),
+                ));
+            } else if !output.status.success() {
+                words.extend(&output.stdout);
+            }
+            words
         };
         let is_said = |like: &Output| !like.status.success() || words(like) == words(output);
         if !like.is_some_and(is_said) {
@@ -149,7 +162,6 @@ impl Step {
         if output.status.success() {
             return Ok(());
         }
-        let _ = stderr.write_all(&output.stdout); // ocloc says there what is wrong
         match output.status.code() {
             Some(code) if !self.is_own() => {
                 let _ = writeln!(
@@ -289,6 +301,7 @@ mod tests {
             writes: Vec::new(),
             like: None,
             is_optional: false,
+            gpu: None,
         }
     }
 

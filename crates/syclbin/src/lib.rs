@@ -32,6 +32,7 @@
 //! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
 //! - [`verify`]: everything that is wrong with a file,
 //! - [`ptx`] and [`cubin`]: NVIDIA's text form of code and its native code,
+//! - [`native`]: the registers, spills and memory of each kernel in code for Intel's and NVIDIA's GPUs,
 //! - [`offload`]: OffloadBinary files with any content; [`Content`] tells what an image really is,
 //! - `extract`, behind the feature of the same name: device images from objects, executables, archives and
 //!   bundles.
@@ -54,6 +55,7 @@ mod error;
 pub mod extract;
 pub mod metadata;
 mod model;
+pub mod native;
 pub mod offload;
 mod portable;
 pub mod property;

@@ -8,14 +8,14 @@ use hmac_sha256::Hash as Sha256;
 use syclbin_toolchain::store::hex;
 
 use super::Candidate;
-use super::probe::{Answer, Problem};
+use super::probe::{Answer, Problem, Support};
 use crate::file;
 
 /// The prefix of the names of the files.
 pub(crate) const PREFIX: &str = ".compiler-";
 
 /// Changes when the questions change.
-const QUESTIONS: &str = "syclbin-build 1";
+const QUESTIONS: &str = "syclbin-build 2";
 
 /// A directory of answers, or no cache.
 #[derive(Clone, Debug, Default)]
@@ -76,23 +76,28 @@ fn identity(candidate: &Candidate) -> Option<(String, String)> {
 }
 
 fn encode(answer: &Answer, key: &str) -> String {
-    let has = if answer.has_option { "yes" } else { "no" };
-    format!("{key}\n{has}\n{}\n", answer.version)
+    let support = match answer.support {
+        Support::Full => "full",
+        Support::TooOld => "too old",
+        Support::NotDpcpp => "not DPC++",
+    };
+    format!("{key}\n{support}\n{}\n", answer.version)
 }
 
 /// Returns `None` for a damaged answer too: the candidate is then asked again.
 fn decode(text: &str, expected: &str) -> Option<Answer> {
     let (key, rest) = text.split_once('\n')?;
-    let (has, version) = rest.split_once('\n')?;
+    let (support, version) = rest.split_once('\n')?;
     let version = version.strip_suffix('\n')?;
     if key != expected || version.is_empty() || version.contains('\n') {
         return None;
     }
     Some(Answer {
         version: version.to_owned(),
-        has_option: match has {
-            "yes" => true,
-            "no" => false,
+        support: match support {
+            "full" => Support::Full,
+            "too old" => Support::TooOld,
+            "not DPC++" => Support::NotDpcpp,
             _ => return None,
         },
     })
@@ -106,7 +111,7 @@ mod tests {
     fn answer(version: &str) -> Answer {
         Answer {
             version: version.to_owned(),
-            has_option: true,
+            support: Support::Full,
         }
     }
 

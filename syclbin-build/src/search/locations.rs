@@ -8,9 +8,9 @@ use syclbin_toolchain::{Component, NoHome};
 
 use super::{Candidate, Origin, Search};
 
-/// Names of compilers that may support `-fsyclbin`: oneAPI's, and the compiler that DPC++ builds from its
-/// sources.
-const NAMES: [&str; 2] = ["icpx", "clang++"];
+/// Names of compilers that may support `-fsyclbin`: oneAPI's, the compiler that Ubuntu packages, and the compiler that
+/// DPC++ builds from its sources.
+const NAMES: [&str; 3] = ["icpx", "dpclang++", "clang++"];
 
 /// The default directory of oneAPI.
 const ONEAPI: &str = "/opt/intel/oneapi";

@@ -41,6 +41,11 @@ pub enum Problem {
         /// The version that it prints.
         version: String,
     },
+    /// It answered, and is another C++ compiler, such as LLVM's own `clang++`.
+    NotDpcpp {
+        /// The version that it prints.
+        version: String,
+    },
 }
 
 impl fmt::Display for Problem {
@@ -80,6 +85,10 @@ impl fmt::Display for Problem {
                 f,
                 "{version} has no -fsyclbin; DPC++ and icpx have it from 2025.2 on"
             ),
+            Self::NotDpcpp { version } => write!(
+                f,
+                "{version} is not DPC++, and only DPC++ has -fsyclbin; name its clang++ or icpx, 2025.2 or newer"
+            ),
         }
     }
 }
@@ -89,25 +98,35 @@ impl fmt::Display for Problem {
 pub(crate) struct Answer {
     /// The first line of `--version`.
     pub(super) version: String,
-    /// Whether it supports `-fsyclbin`.
-    pub(super) has_option: bool,
+    pub(super) support: Support,
+}
+
+/// The support of a program for `-fsyclbin`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Support {
+    Full,
+    /// DPC++ before 2025.2.
+    TooOld,
+    /// It knows no option of DPC++'s own, as LLVM's `clang++` and `g++`.
+    NotDpcpp,
 }
 
 impl Answer {
     /// Returns the version of a program that supports it.
     pub(super) fn into_version(self) -> Result<String, Problem> {
-        if self.has_option {
-            Ok(self.version)
-        } else {
-            Err(Problem::NoOption {
-                version: self.version,
-            })
+        let version = self.version;
+        match self.support {
+            Support::Full => Ok(version),
+            Support::TooOld => Err(Problem::NoOption { version }),
+            Support::NotDpcpp => Err(Problem::NotDpcpp { version }),
         }
     }
 }
 
 const VERSION: &str = "--version";
 const OPTION: &str = "-fsyclbin -###";
+/// An option that every DPC++ has and no other compiler.
+const OF_DPCPP: &str = "-fsycl-device-code-split=auto";
 
 /// Asks both questions. Only an answer is worth caching: a program that hangs today may answer tomorrow.
 pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Problem> {
@@ -120,13 +139,13 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     let Some(version) = first_line(&said.stdout) else {
         return Err(Problem::NoVersion);
     };
-    let answer = |has_option| Answer {
+    let answer = |support| Answer {
         version: version.clone(),
-        has_option,
+        support,
     };
     // Our own driver supports the option in every version, and older versions do not know `-###`.
     if version.starts_with("syclbin-clang ") {
-        return Ok(answer(true));
+        return Ok(answer(Support::Full));
     }
     let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
     let folder = tempfile::tempdir().map_err(unwritten)?;
@@ -135,7 +154,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     let mut command = candidate.command();
     // With `-###`, the driver parses its command line and runs nothing.
     command
-        .args(["-###", "-fsycl", "--offload-new-driver"])
+        .args(["-###", "-fsycl", "--offload-new-driver", OF_DPCPP])
         .args(["-fsyclbin=executable", "-o"])
         .arg(folder.path().join("probe.syclbin"))
         .arg(&source);
@@ -144,11 +163,19 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
         return Err(said.failed(OPTION));
     }
     // Drivers with the old offloading model know the option, and report it as unused.
-    let unused = said
-        .stderr
-        .lines()
-        .any(|line| line.contains("-fsyclbin") && line.contains("unused"));
-    Ok(answer(said.status.success() && !unused))
+    let mut lines = said.stderr.lines();
+    let is_unused = |line: &str| line.contains("-fsyclbin") && line.contains("unused");
+    Ok(answer(if said.status.success() {
+        if lines.any(is_unused) {
+            Support::TooOld
+        } else {
+            Support::Full
+        }
+    } else if lines.any(|line| line.contains(OF_DPCPP)) {
+        Support::NotDpcpp
+    } else {
+        Support::TooOld
+    }))
 }
 
 /// The output of a program, and how it ended.

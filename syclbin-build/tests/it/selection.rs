@@ -25,11 +25,19 @@ fn takes(ran: Ran, program: &Path) {
     );
 }
 
-/// A compiler as upstream's or GNU's: it does not know `-fsyclbin`.
+/// A compiler as upstream's or GNU's: it knows neither `-fsyclbin` nor the other options of DPC++.
 fn without_the_option(package: &Package, name: &str) -> std::path::PathBuf {
-    let text = "#!/bin/sh\n[ \"$1\" = --version ] && echo \"g++ (Debian) 12\" && exit 0\n\
-        echo \"g++: error: unrecognized command-line option '-fsyclbin=executable'\" >&2\nexit 1\n";
-    program(package, name, text)
+    let options = ["-fsycl-device-code-split=auto", "-fsyclbin=executable"];
+    without(package, name, "g++ (Debian) 12", &options)
+}
+
+/// A compiler that does not know these options.
+fn without(package: &Package, name: &str, version: &str, options: &[&str]) -> std::path::PathBuf {
+    let mut text = format!("#!/bin/sh\n[ \"$1\" = --version ] && echo '{version}' && exit 0\n");
+    for option in options {
+        text += &format!("echo \"clang++: error: unknown argument: '{option}'\" >&2\n");
+    }
+    program(package, name, &(text + "exit 1\n"))
 }
 
 fn program(package: &Package, name: &str, text: &str) -> std::path::PathBuf {
@@ -208,13 +216,45 @@ fn missing_compiler_error_lists_skipped_candidates() {
             package.path("home").display()
         ),
         format!(
-            "\n  CXX={}: g++ (Debian) 12 has no -fsyclbin; DPC++ and icpx have it from 2025.2 on\n",
+            "\n  CXX={}: g++ (Debian) 12 is not DPC++, and only DPC++ has -fsyclbin; name its clang++ or icpx, 2025.2 or newer\n",
             gnu.display()
         ),
         "\n  HOST_CXX=none-of-that-name: not found\n".to_owned(),
     ] {
         assert!(message.contains(&expected), "{expected:?} in {message}");
     }
+}
+
+#[test]
+fn old_dpcpp_differs_from_upstream_clang() {
+    let package = Package::new();
+    let old = "DPC++ compiler 6.0.0";
+    let folder = without(&package, "old/clang++", old, &["-fsyclbin=executable"]);
+    let upstream = "clang version 19.1.7";
+    let options = ["-fsycl-device-code-split=auto", "-fsyclbin=executable"];
+    without(&package, "upstream/clang++", upstream, &options);
+    let path = format!(
+        "{}:{}",
+        folder.parent().unwrap().display(),
+        package.path("upstream").display()
+    );
+    let ran = unnamed(&package).env("PATH", &path).run();
+    let message = ran.failed();
+    for expected in [
+        "DPC++ compiler 6.0.0 has no -fsyclbin; DPC++ and icpx have it from 2025.2 on",
+        "clang version 19.1.7 is not DPC++, and only DPC++ has -fsyclbin; name its clang++ or icpx",
+    ] {
+        assert!(message.contains(expected), "{expected:?} in {message}");
+    }
+}
+
+#[test]
+fn ubuntus_dpcpp_is_found() {
+    let package = Package::new();
+    let program = package.compiler("bin/dpclang++");
+    package.compiler("bin/clang++");
+    let script = unnamed(&package).env("PATH", path_with(program.parent().unwrap()));
+    takes(script.run(), &program);
 }
 
 #[test]
@@ -248,7 +288,7 @@ fn unusable_forced_compiler_fails_the_build() {
         ),
     ] {
         let ran = script.run();
-        let expected = format!("error: {how}: g++ (Debian) 12 has no -fsyclbin; ");
+        let expected = format!("error: {how}: g++ (Debian) 12 is not DPC++, ");
         assert!(ran.failed().starts_with(&expected), "{ran:?}");
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Facts {
     /// write variables.
     pub(crate) lifts_variables: bool,
     pub(crate) memory_bytes: u64,
+    /// The largest buffer without special requests.
+    pub(crate) max_buffer_bytes: u64,
     pub(crate) local_memory_bytes: u64,
     pub(crate) images: bool,
     pub(crate) compute_units: u32,
@@ -87,6 +89,17 @@ impl Facts {
             Some(_) => "cuda",
             None => "opencl",
         }
+    }
+
+    /// Returns whether it is a GPU with Intel's driver. No query names the requests that only this driver takes.
+    pub(crate) fn is_intel_gpu(&self) -> bool {
+        self.kind == DeviceKind::Gpu && self.vendor.contains("Intel")
+    }
+
+    /// Returns whether a buffer of `size` bytes exceeds the driver's limit, and not the device's memory.
+    pub(crate) fn needs_unlimited_buffer(&self, size: usize) -> bool {
+        let size = size as u64;
+        self.is_intel_gpu() && self.max_buffer_bytes < size && size <= self.memory_bytes
     }
 
     /// Returns whether the device has the extension `name`.

@@ -3,7 +3,7 @@
 
 use syclbin::metadata::MiscProperties;
 
-use crate::device::facts::{DeviceKind, Facts};
+use crate::device::facts::Facts;
 
 /// Options of `clBuildProgram` and its two halves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl BuildOptions {
         if misc.opt_level == Some(0) {
             compile.push("-cl-opt-disable");
         }
-        if facts.kind == DeviceKind::Gpu && facts.vendor.contains("Intel") {
+        if facts.is_intel_gpu() {
             let simd = misc.esimd == Some(true);
             if simd {
                 link.push("-vc-codegen");
@@ -39,6 +39,10 @@ impl BuildOptions {
                 _ => {}
             }
             compile.extend(&link);
+            // Without it, code for some of these GPUs reaches 4 GB of a buffer, and reads wrong values behind.
+            if facts.max_buffer_bytes < facts.memory_bytes {
+                compile.push("-cl-intel-greater-than-4GB-buffer-required");
+            }
         }
         Self {
             compile: compile.join(" "),
@@ -50,6 +54,7 @@ impl BuildOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::facts::DeviceKind;
 
     fn of(misc: &MiscProperties, kind: DeviceKind, vendor: &str) -> (String, String) {
         let facts = Facts {
@@ -110,5 +115,25 @@ mod tests {
             assert_eq!(of(&misc, DeviceKind::Gpu, "Another"), none);
             assert_eq!(of(&misc, DeviceKind::Cpu, "Intel(R) Corporation"), none);
         }
+    }
+
+    #[test]
+    fn limited_intel_gpu_gets_code_for_large_buffers() {
+        let facts = |vendor: &str, max_buffer_bytes| Facts {
+            kind: DeviceKind::Gpu,
+            vendor: vendor.to_owned(),
+            memory_bytes: 16 << 30,
+            max_buffer_bytes,
+            ..Facts::default()
+        };
+        let of = |facts: &Facts| BuildOptions::of(&MiscProperties::default(), facts);
+        let limited = of(&facts("Intel(R) Corporation", 4 << 30));
+        assert_eq!(
+            limited.compile,
+            "-cl-intel-greater-than-4GB-buffer-required"
+        );
+        assert_eq!(limited.link, "");
+        assert_eq!(of(&facts("Intel(R) Corporation", 16 << 30)).compile, "");
+        assert_eq!(of(&facts("another", 4 << 30)).compile, "");
     }
 }

@@ -13,6 +13,7 @@ use std::ffi::{CStr, c_char, c_void};
 use opencl_sys::*;
 
 use crate::functions::functions;
+use crate::gpu;
 use crate::live::Kind;
 use crate::pass::Role;
 
@@ -61,15 +62,27 @@ functions! {
     clHostMemAllocINTEL: clHostMemAllocINTEL_t(context: cl_context,
         properties: *const cl_mem_properties_intel, size: usize, alignment: cl_uint,
         status: *mut cl_int) -> *mut c_void,
-        Role::creates(Kind::UsmAllocation, status);
+        Role::creates(Kind::UsmAllocation, status),
+        |real| {
+            let properties = gpu::properties("clHostMemAllocINTEL", properties, size);
+            real(context, properties, size, alignment, status)
+        };
     clDeviceMemAllocINTEL: clDeviceMemAllocINTEL_t(context: cl_context, device: cl_device_id,
         properties: *const cl_mem_properties_intel, size: usize, alignment: cl_uint,
         status: *mut cl_int) -> *mut c_void,
-        Role::creates(Kind::UsmAllocation, status);
+        Role::creates(Kind::UsmAllocation, status),
+        |real| {
+            let properties = gpu::properties("clDeviceMemAllocINTEL", properties, size);
+            real(context, device, properties, size, alignment, status)
+        };
     clSharedMemAllocINTEL: clSharedMemAllocINTEL_t(context: cl_context, device: cl_device_id,
         properties: *const cl_mem_properties_intel, size: usize, alignment: cl_uint,
         status: *mut cl_int) -> *mut c_void,
-        Role::creates(Kind::UsmAllocation, status);
+        Role::creates(Kind::UsmAllocation, status),
+        |real| {
+            let properties = gpu::properties("clSharedMemAllocINTEL", properties, size);
+            real(context, device, properties, size, alignment, status)
+        };
     clMemFreeINTEL: clMemFreeINTEL_t(context: cl_context, ptr: *mut c_void) -> cl_int,
         Role::releases(Kind::UsmAllocation, ptr);
     clMemBlockingFreeINTEL: clMemBlockingFreeINTEL_t(context: cl_context,

@@ -19,6 +19,7 @@ mod driver;
 mod events;
 pub mod extensions;
 mod functions;
+mod gpu;
 mod live;
 mod pass;
 mod plan;
@@ -26,6 +27,7 @@ mod slot;
 pub mod standard;
 
 pub use control::{Control, Report};
+pub use gpu::LIMIT as GPU_LIMIT;
 pub use live::Kind;
 pub use plan::{How, Plan, PlanError};
 
@@ -33,6 +35,9 @@ pub use plan::{How, Plan, PlanError};
 pub const DRIVER_VARIABLE: &str = "SYCLBIN_FAULTS_DRIVER";
 /// The call that fails: a [`Plan`]. Empty or unset: none.
 pub const FAULT_VARIABLE: &str = "SYCLBIN_FAULT";
+/// Names a file. The device then says that it is an Intel GPU with buffers of at most [`GPU_LIMIT`] bytes, and the sizes
+/// of its buffers and its build options are appended to the file.
+pub const GPU_VARIABLE: &str = "SYCLBIN_FAULTS_GPU";
 
 /// Returns the names of all functions that it can fail.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -15,6 +15,7 @@ use opencl_sys::*;
 use crate::events::{self, Callback};
 use crate::extensions;
 use crate::functions::functions;
+use crate::gpu;
 use crate::live::{self, Kind};
 use crate::pass::Role;
 
@@ -34,7 +35,11 @@ functions! {
         Role::plain();
     clGetDeviceInfo: clGetDeviceInfo_t(device: cl_device_id, name: cl_device_info, size: usize,
         value: *mut c_void, returned: *mut usize) -> cl_int,
-        Role::plain();
+        Role::plain(),
+        |real| match gpu::info(name, size, value, returned) {
+            Some(code) => code,
+            None => real(device, name, size, value, returned),
+        };
     clCreateSubDevices: clCreateSubDevices_t(in_device: cl_device_id,
         properties: *const cl_device_partition_property, num_devices: cl_uint,
         out_devices: *mut cl_device_id, num_devices_ret: *mut cl_uint) -> cl_int,
@@ -83,7 +88,11 @@ functions! {
 
     clCreateBuffer: clCreateBuffer_t(context: cl_context, flags: cl_mem_flags, size: usize,
         host_ptr: *mut c_void, status: *mut cl_int) -> cl_mem,
-        Role::creates(Kind::Memory, status).usually(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        Role::creates(Kind::Memory, status).usually(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+        |real| {
+            let flags = gpu::flags("clCreateBuffer", flags, size);
+            real(context, flags, size, host_ptr, status)
+        };
     clCreateBufferWithProperties: clCreateBufferWithProperties_t(context: cl_context,
         properties: *const cl_mem_properties, flags: cl_mem_flags, size: usize,
         host_ptr: *mut c_void, status: *mut cl_int) -> cl_mem,
@@ -142,12 +151,21 @@ functions! {
     clBuildProgram: clBuildProgram_t(program: cl_program, num_devices: cl_uint,
         device_list: *const cl_device_id, options: *const c_char, callback: ProgramCallback,
         data: *mut c_void) -> cl_int,
-        Role::plain().usually(CL_BUILD_PROGRAM_FAILURE);
+        Role::plain().usually(CL_BUILD_PROGRAM_FAILURE),
+        |real| {
+            let options = gpu::options("clBuildProgram", options);
+            real(program, num_devices, device_list, options.as_ptr(), callback, data)
+        };
     clCompileProgram: clCompileProgram_t(program: cl_program, num_devices: cl_uint,
         device_list: *const cl_device_id, options: *const c_char, num_input_headers: cl_uint,
         input_headers: *const cl_program, header_include_names: *mut *const c_char,
         callback: ProgramCallback, data: *mut c_void) -> cl_int,
-        Role::plain().usually(CL_COMPILE_PROGRAM_FAILURE);
+        Role::plain().usually(CL_COMPILE_PROGRAM_FAILURE),
+        |real| {
+            let options = gpu::options("clCompileProgram", options);
+            real(program, num_devices, device_list, options.as_ptr(), num_input_headers, input_headers,
+                header_include_names, callback, data)
+        };
     clLinkProgram: clLinkProgram_t(context: cl_context, num_devices: cl_uint,
         device_list: *const cl_device_id, options: *const c_char, num_input_programs: cl_uint,
         input_programs: *const cl_program, callback: ProgramCallback, data: *mut c_void,

@@ -110,6 +110,9 @@ fn code(bytes: &[u8]) {
     if let Err(error) = cubin::target(bytes) {
         check(&error, bytes);
     }
+    let kernels = syclbin::native::kernels(bytes);
+    let names: usize = kernels.iter().map(|kernel| kernel.symbol.len()).sum();
+    assert!(names <= 3 * bytes.len(), "kernels share names");
     match cubin::entries(bytes) {
         Ok(entries) => {
             let mut claimed = 0;

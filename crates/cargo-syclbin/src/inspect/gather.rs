@@ -12,12 +12,12 @@ use syclbin::{
     AbstractModule, ImageKind, IrType, PropertySet, PropertySets, State, Syclbin, Value, read,
 };
 
-use super::cuda;
 use super::known::{Views, is_known};
 use super::report::{
     FileFacts, ForeignEntry, Image, Kernel, Module, Parameter, Property, PropertyValue, Report,
     Set, StringEntry,
 };
+use super::{cuda, native};
 use crate::error::Result;
 use crate::input::{Input, hex, sha256};
 use crate::ui::{SCHEMA_VERSION, is_plain};
@@ -194,6 +194,7 @@ impl Image {
             sha256: sha256(&image.bytes),
             content: Content::of(&image.bytes).to_string(),
             cuda: cuda::parts(&image.bytes),
+            native_kernels: native::kernels(&image.bytes),
             strings: strings(&image.strings),
             property_sets: sets(&image.metadata),
         }

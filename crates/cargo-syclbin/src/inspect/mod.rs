@@ -5,6 +5,7 @@ mod cuda;
 mod gather;
 mod kernel;
 mod known;
+mod native;
 mod parameter;
 mod report;
 mod text;
@@ -32,6 +33,9 @@ pub struct Options {
     /// Show every property set with every key and value (JSON always has them)
     #[arg(long)]
     pub raw: bool,
+    /// Show what compilers recorded about native code for GPUs: registers, spills, memory (JSON always has it)
+    #[arg(long)]
+    pub native: bool,
 }
 
 /// Prints a report on a file.
@@ -43,7 +47,7 @@ pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let report = Report::of(&input)?;
     let answer = match options.format {
-        Format::Text => text::render(&report, options.raw),
+        Format::Text => text::render(&report, options.raw, options.native),
         Format::Json => ui::json(&report)?,
     };
     Ok(ui::answer(&answer)?)

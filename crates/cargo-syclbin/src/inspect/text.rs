@@ -6,6 +6,7 @@ use std::fmt::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 
 use super::kernel::{beside, declared, extent, qualified, signature};
+use super::native;
 use super::report::{
     Build, Image, Kernel, Module, PropertyValue, Report, Requirements, Set, StringEntry,
 };
@@ -21,9 +22,12 @@ const WIDEST: usize = 72;
 /// The number of names shown from one list.
 const NAMES: usize = 8;
 
-/// Formats the report with colours. With `raw`, includes every property set.
-pub(super) fn render(report: &Report, raw: bool) -> String {
-    let mut page = Page::default();
+/// Formats the report with colours. With `raw`, includes every property set; with `native`, the kernels of native code.
+pub(super) fn render(report: &Report, raw: bool, native: bool) -> String {
+    let mut page = Page {
+        native,
+        ..Page::default()
+    };
     page.kernels(&report.kernels);
     page.file(report);
     for (index, module) in report.modules.iter().enumerate() {
@@ -32,20 +36,24 @@ pub(super) fn render(report: &Report, raw: bool) -> String {
     if raw {
         page.raw(report);
     }
-    page.0
+    page.text
 }
 
 #[derive(Default)]
-struct Page(String);
+struct Page {
+    text: String,
+    /// Whether the kernels of native code are shown.
+    native: bool,
+}
 
 impl Page {
     fn write(&mut self, text: fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
-        let _ = self.0.write_fmt(text);
+        let _ = self.text.write_fmt(text);
     }
 
     fn title(&mut self, title: &str) {
-        let gap = if self.0.is_empty() { "" } else { "\n" };
+        let gap = if self.text.is_empty() { "" } else { "\n" };
         self.write(format_args!("{gap}{TITLE}{title}{TITLE:#}\n"));
     }
 
@@ -168,6 +176,11 @@ impl Page {
         };
         let label = if image.kind == "ir" { "IR" } else { "native" };
         self.field(label, format_args!("{told}{target}, {place}{holds}"));
+        if self.native {
+            for kernel in &image.native_kernels {
+                self.field("", native::line(kernel));
+            }
+        }
         self.strings(&image.strings);
         self.unknown(&image.property_sets);
     }

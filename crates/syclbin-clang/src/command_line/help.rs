@@ -25,6 +25,8 @@ Sources:
 Language and code:
   -O0..-O3, -Os, -g, -std=..., -f..., -m..., -W..., -w, -Xclang OPTION     as in clang
   -fsycl-device-code-split=auto|per_source|per_kernel|off   how kernels are divided into modules
+  -f[no-]gpu-rdc, -f[no-]sycl-rdc, --[no-]offload-rdc       whether device code may use functions of
+                     other sources of the same file (the default)
   -f[no-]sycl-allow-device-image-dependencies     whether modules may use functions of each other;
                      input and object imply it
 
@@ -32,7 +34,8 @@ Targets:
   -fsycl-targets=TARGET,...               code for each of them, in one file
       spir64         SPIR-V, compiled by the device's driver when a program runs (the default)
       spir64_x86_64  native code for the processor, made on Intel's CPU device
-      intel_gpu_...  native code for this Intel GPU, made by ocloc, which must be on PATH
+      intel_gpu_...  native code for this Intel GPU, made by ocloc, which must be on PATH. Its warnings,
+                     such as register spills, are shown
       spir64_gen     the same, with -Xsycl-target-backend=spir64_gen '-device NAME,...'
       nvptx64-nvidia-cuda                 PTX, compiled by NVIDIA's driver when a program runs: for sm_75, and
                      so for all later GPUs

@@ -50,6 +50,22 @@ impl Dependencies {
         }
     }
 
+    /// Returns the setting for code that uses no function of another source, which `option` asks for.
+    pub(crate) fn without_other_sources(self, option: &str, state: State) -> Result<Self> {
+        match self {
+            _ if state != State::Executable => own(format!(
+                "invalid argument '{option}' not allowed with '-fsyclbin={}': such a file is still to \
+                 be linked; leave it out, or make an executable",
+                name(state)
+            )),
+            Self::Allowed => own(format!(
+                "invalid argument '{option}' not allowed with '{ALLOW}': one forbids functions of other \
+                 sources, and the other allows them; leave one out"
+            )),
+            Self::Unsaid | Self::Forbidden => Ok(Self::Forbidden),
+        }
+    }
+
     /// Returns the option for a compile to `state`, if there is one. Input and object imply it.
     pub(crate) fn option(self, state: State) -> Option<&'static str> {
         match self {

@@ -45,7 +45,7 @@ const NOT_64: &str = "SYCL device code is 64-bit here";
 /// Options with the same form and treatment.
 type Row = (&'static [&'static str], Form, Treatment);
 
-const ROWS: [Row; 46] = [
+const ROWS: [Row; 49] = [
     // Options that this program reads.
     (
         &["-fsyclbin", "-fsycl-link", "-v", "--verbose", "-###"],
@@ -147,6 +147,21 @@ const ROWS: [Row; 46] = [
         Flag,
         Nothing,
     ),
+    (
+        &["-fsycl-rdc", "-fgpu-rdc", "--offload-rdc", "-foffload-rdc"],
+        Flag,
+        Ours,
+    ),
+    (
+        &[
+            "-fno-sycl-rdc",
+            "-fno-gpu-rdc",
+            "--no-offload-rdc",
+            "-fno-offload-rdc",
+        ],
+        Flag,
+        Ours,
+    ),
     // Options for steps that do not exist here.
     (&["-L", "-l", "-T"], Either, Unused),
     (
@@ -237,7 +252,15 @@ const ROWS: [Row; 46] = [
     ),
     (&["-m32", "-m16", "-mx32"], Flag, Refused(NOT_64)),
     (
-        &["-fsycl-device-only", "-fno-sycl"],
+        &["-fsycl-device-only"],
+        Flag,
+        Refused(
+            "with it, clang++ writes LLVM bitcode even with -fsyclbin; leave it out, and `cargo syclbin extract` \
+             writes the SPIR-V of the file",
+        ),
+    ),
+    (
+        &["-fno-sycl"],
         Flag,
         Refused("it wins over -fsyclbin in clang++; leave it out"),
     ),

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use syclbin::{AbstractModule, State};
+use syclbin::architecture::Family;
+use syclbin::metadata::DeviceRequirements;
+use syclbin::{AbstractModule, Architecture, Aspect, State};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use super::{import, objection};
@@ -200,6 +202,7 @@ impl Backend {
                     writes,
                     like: None,
                     is_optional: false,
+                    gpu: None,
                 })
             }
             Tool::CpuDevice { variables } => {
@@ -211,13 +214,8 @@ impl Backend {
                 Ok(step)
             }
             Tool::Ocloc(program) => {
-                let fixed = [
-                    "-q",
-                    "-output_no_suffix",
-                    "-spirv_input",
-                    "-device",
-                    &self.arch,
-                ];
+                // With `-q`, ocloc prints no warnings.
+                let fixed = ["-output_no_suffix", "-spirv_input", "-device", &self.arch];
                 let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
                 arguments.extend(self.options.iter().cloned());
                 arguments.extend(["-file".into(), spirv, "-output".into(), output]);
@@ -225,13 +223,34 @@ impl Backend {
                     program: program.clone(),
                     arguments,
                     variables: Vec::new(),
-                    subject: subject.to_owned(),
+                    subject: format!("{subject} for GPU {}", self.arch),
                     reads,
                     writes,
                     like: None,
                     is_optional: false,
+                    gpu: Some(self.arch.clone()),
                 })
             }
+        }
+    }
+
+    /// Returns the code that the step for `output` wrote.
+    pub(super) fn code(&self, output: &Path) -> std::io::Result<Vec<u8>> {
+        // For one GPU, newer versions of ocloc add this suffix, also with `-output_no_suffix`.
+        let mut with_suffix = output.as_os_str().to_owned();
+        with_suffix.push(".bin");
+        let with_suffix = PathBuf::from(with_suffix);
+        match &self.tool {
+            Tool::Ocloc(_) if with_suffix.is_file() => syclbin_toolchain::file::read(&with_suffix),
+            _ => syclbin_toolchain::file::read(output),
+        }
+    }
+
+    /// Returns its name in messages.
+    pub(super) fn named(&self) -> String {
+        match self.target {
+            Target::Gpu { .. } => format!("GPU {}", self.arch),
+            _ => self.target.name().to_owned(),
         }
     }
 
@@ -249,9 +268,26 @@ impl Backend {
     pub(super) fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<String>> {
         match self.tool {
             Tool::Ptxas(_) => Ok(import(&imports::of_ptx(module)?)),
+            Tool::Ocloc(_) if lacks_doubles(&self.arch) && uses_doubles(module) => {
+                let why = "uses double precision, which that GPU does not have";
+                Ok(Some(why.to_owned()))
+            }
             _ => objection(module),
         }
     }
+}
+
+fn uses_doubles(module: &AbstractModule<'_>) -> bool {
+    DeviceRequirements::read(&module.metadata)
+        .is_ok_and(|requirements| requirements.aspects.contains(&Aspect::FP64))
+}
+
+/// Returns whether Intel GPU `arch` computes no double precision: its version is from 11.0, and before 12.60. ocloc
+/// refuses such code for these GPUs.
+fn lacks_doubles(arch: &str) -> bool {
+    let [first, after, arch] = ["icllp", "pvc", arch].map(Architecture::from_name);
+    let is_of_intel = arch.is_some_and(|arch| arch.family() == Family::IntelGpu);
+    is_of_intel && first <= arch && arch < after
 }
 
 /// Returns the CPU device of the installation that this program belongs to, or else the user's.

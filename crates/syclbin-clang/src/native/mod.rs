@@ -7,6 +7,7 @@
 
 mod backend;
 mod brought;
+pub(crate) mod ocloc;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -72,6 +73,7 @@ pub(crate) fn add(
     let mut places: Vec<Vec<(&Backend, PathBuf)>> = Vec::new();
     for (index, module) in file.modules.iter().enumerate() {
         let mut outputs = Vec::new();
+        let mut refused: Option<String> = None;
         let mut without: Option<(Vec<&str>, String)> = None;
         for (number, backend) in backends.iter().enumerate() {
             let Some(code) = backend.input(module) else {
@@ -79,21 +81,21 @@ pub(crate) fn add(
             };
             let what = described(module);
             if let Some(why) = backend.objection(module)? {
-                let name = backend.target.name();
                 if let Tool::Ptxas(_) = backend.tool {
                     let (gpus, _) = without.get_or_insert((Vec::new(), why));
                     gpus.push(backend.arch.as_str());
                     continue;
                 }
-                if !keep_spirv {
-                    return own(format!(
-                        "{what}: no native code for {name}, as it {why}; add spir64 to the targets, and it \
-                         is compiled when a program runs"
-                    ));
-                }
+                let name = backend.named();
+                let only = if keep_spirv {
+                    "only SPIR-V and no"
+                } else {
+                    "no"
+                };
                 warnings.push(format!(
-                    "{what}: only SPIR-V and no native code for {name}, as it {why}"
+                    "{what}: {only} native code for {name}, as it {why}"
                 ));
+                refused.get_or_insert(format!("{what}: no native code for {name}, as it {why}"));
                 continue;
             }
             let input = folder.join(format!("{index}.{}", backend.suffix()));
@@ -101,6 +103,11 @@ pub(crate) fn add(
             let output = folder.join(format!("{index}.{number}.native"));
             steps.push(backend.step(&what, &input, &output)?);
             outputs.push((backend, output));
+        }
+        if let Some(refused) = refused.filter(|_| outputs.is_empty() && !keep_spirv) {
+            return own(format!(
+                "{refused}; add spir64 to the targets, and it is compiled when a program runs"
+            ));
         }
         if let Some((gpus, why)) = without {
             let (what, gpus) = (described(module), gpus.join(" and "));
@@ -130,10 +137,10 @@ fn add_to_module(
         module.images.retain(|image| image.spirv().is_none());
     }
     for (backend, output) in outputs {
-        let code = syclbin_toolchain::file::read(&output).or_else(|error| {
+        let code = backend.code(&output).or_else(|error| {
             own(format!(
                 "the compiler of {} wrote no code for {}: {error}",
-                backend.target.name(),
+                backend.named(),
                 described(&module)
             ))
         })?;

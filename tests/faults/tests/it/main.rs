@@ -4,4 +4,5 @@
 mod child;
 mod covered;
 mod failures;
+mod intel_gpu;
 mod sources;

@@ -88,6 +88,8 @@ struct Reader {
     state: Option<State>,
     link_only: bool,
     dependencies: Dependencies,
+    /// The option that forbids device code to use functions of other sources.
+    not_relocatable: Option<String>,
     targets: Targets,
     ptx: Option<Ptx>,
     show: Show,
@@ -168,6 +170,12 @@ impl Reader {
             }
             "-fno-sycl-allow-device-image-dependencies" => {
                 self.dependencies = Dependencies::Forbidden;
+            }
+            "-fsycl-rdc" | "-fgpu-rdc" | "--offload-rdc" | "-foffload-rdc" => {
+                self.not_relocatable = None;
+            }
+            "-fno-sycl-rdc" | "-fno-gpu-rdc" | "--no-offload-rdc" | "-fno-offload-rdc" => {
+                self.not_relocatable = Some(spelled);
             }
             nvidia::OPTION => self.ptx = Some(Ptx::parse(&value)?),
             "-fsycl-targets=" => self.targets.list(&value)?,
@@ -272,6 +280,9 @@ impl Reader {
                 return own("-fsyclbin is missing: this program only writes SYCLBIN files");
             }
         };
+        if let Some(option) = &self.not_relocatable {
+            self.dependencies = self.dependencies.without_other_sources(option, state)?;
+        }
         self.dependencies.check(state, &mut self.warnings)?;
         self.targets.check(state)?;
         let output = self.output.unwrap_or_else(|| PathBuf::from("a.syclbin"));

@@ -171,7 +171,10 @@ fn what_cannot_be_done_is_refused_by_name() {
             "-fsyclbin --language c a.cpp",
             "'--language c' is not supported",
         ),
-        ("-fsyclbin -fsycl-device-only a.cpp", "wins over -fsyclbin"),
+        (
+            "-fsyclbin -fsycl-device-only a.cpp",
+            "cargo syclbin extract",
+        ),
         (
             "-fsyclbin -include-pch x a.cpp",
             "'-include-pch' is not supported",
@@ -189,4 +192,31 @@ fn what_cannot_be_done_is_refused_by_name() {
         assert!(text.contains(expected), "{line}: {text}");
     }
     assert_eq!(parse("--version x"), Ok(Request::Version));
+}
+
+#[test]
+fn relocatable_code_is_the_default() {
+    for line in ["", "-fgpu-rdc", "--offload-rdc", "-fno-gpu-rdc -fsycl-rdc"] {
+        let options = options(&format!("-fsyclbin {line} k.cpp"));
+        assert_eq!(options.dependencies, Dependencies::Unsaid, "{line}");
+        assert!(options.clang.is_empty(), "{line}");
+    }
+    for line in [
+        "-fno-sycl-rdc",
+        "-fno-gpu-rdc",
+        "-fgpu-rdc --no-offload-rdc",
+    ] {
+        let options = options(&format!("-fsyclbin {line} k.cpp"));
+        assert_eq!(options.dependencies, Dependencies::Forbidden, "{line}");
+    }
+    let text = said("-fsyclbin=object -fno-gpu-rdc k.cpp");
+    assert!(
+        text.contains("'-fno-gpu-rdc' not allowed with '-fsyclbin=object'"),
+        "{text}"
+    );
+    let text = said("-fsyclbin -fno-gpu-rdc -fsycl-allow-device-image-dependencies k.cpp");
+    assert!(
+        text.contains("one forbids functions of other sources"),
+        "{text}"
+    );
 }

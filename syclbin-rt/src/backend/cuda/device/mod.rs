@@ -204,6 +204,7 @@ impl Told {
             sets_constants: true,
             lifts_variables: false,
             memory_bytes: self.memory_bytes,
+            max_buffer_bytes: self.memory_bytes,
             local_memory_bytes: self.local_memory_bytes,
             images: false,
             compute_units: self.compute_units,

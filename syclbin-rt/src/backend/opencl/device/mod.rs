@@ -237,6 +237,10 @@ pub(super) fn facts(
             "clGetDeviceInfo",
             &device(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
         )?,
+        max_buffer_bytes: info::value::<cl_ulong>(
+            "clGetDeviceInfo",
+            &device(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+        )?,
         local_memory_bytes: info::value::<cl_ulong>(
             "clGetDeviceInfo",
             &device(cl::CL_DEVICE_LOCAL_MEM_SIZE),

@@ -10,7 +10,7 @@ mod variable;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use opencl3::types::{cl_buffer_region, cl_mem};
+use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
 use crate::backend::failure::Failure;
 use crate::backend::opencl::check_handle;
@@ -44,6 +44,20 @@ unsafe impl Send for Memory {}
 // SAFETY: as for Send.
 unsafe impl Sync for Memory {}
 
+/// The property of memory with an address that holds flags (cl_intel_unified_shared_memory).
+const CL_MEM_FLAGS_INTEL: cl_bitfield = 0x10001;
+/// Intel's flag for memory beyond the driver's limit for a buffer, which its guide for programmers describes.
+const CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL: cl_bitfield = 1 << 23;
+
+/// Returns the flag that memory of this size needs, or 0.
+fn unlimited(context: &Context, size: usize) -> cl_bitfield {
+    if context.device().facts().needs_unlimited_buffer(size) {
+        CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL
+    } else {
+        0
+    }
+}
+
 impl Memory {
     /// Allocates `size` bytes that a kernel may read and write, at least one byte: OpenCL has no empty buffers,
     /// and a kernel argument needs a buffer. Their content is undefined, so the caller fills them before they
@@ -51,7 +65,7 @@ impl Memory {
     pub(super) fn object(context: &Arc<Context>, size: usize) -> Result<Self, Failure> {
         let size = size.max(1);
         let mut code = 0;
-        let flags = opencl3::memory::CL_MEM_READ_WRITE;
+        let flags = opencl3::memory::CL_MEM_READ_WRITE | unlimited(context, size);
         let null = std::ptr::null_mut();
         // SAFETY: the context is alive; without a host pointer only the status is written.
         let handle = unsafe {
@@ -89,19 +103,29 @@ impl Memory {
             function: call,
             needs: USM,
         })?;
-        let none = std::ptr::null();
+        let unlimited = unlimited(context, size);
+        let properties = [CL_MEM_FLAGS_INTEL, unlimited, 0];
+        let properties = if unlimited == 0 {
+            std::ptr::null()
+        } else {
+            properties.as_ptr()
+        };
         let mut code = 0;
         let status = &raw mut code;
-        // SAFETY: the device is the one of the context; no properties; an alignment of 0 is one
-        // that suits every type; only the status is written.
+        // SAFETY: the device is the one of the context; the properties are none or end with 0; an alignment of 0 is
+        // one that suits every type; only the status is written.
         let pointer = unsafe {
             match reach {
                 Reach::Device => {
-                    (usm.device_mem_alloc.pass())(context.handle, device.id, none, size, 0, status)
+                    let allocate = usm.device_mem_alloc.pass();
+                    allocate(context.handle, device.id, properties, size, 0, status)
                 }
-                Reach::Host => (usm.host_mem_alloc.pass())(context.handle, none, size, 0, status),
+                Reach::Host => {
+                    (usm.host_mem_alloc.pass())(context.handle, properties, size, 0, status)
+                }
                 Reach::Shared => {
-                    (usm.shared_mem_alloc.pass())(context.handle, device.id, none, size, 0, status)
+                    let allocate = usm.shared_mem_alloc.pass();
+                    allocate(context.handle, device.id, properties, size, 0, status)
                 }
             }
         };

@@ -102,8 +102,7 @@ fn shown_steps_work_in_a_shell() {
     let folder = folder();
     let folder = folder.path();
     std::fs::write(folder.join("l.cpp"), KERNEL.replace("k(int", "l(int")).unwrap();
-    let made =
-        "while [ $# -gt 0 ]; do\n  case \"$1\" in -output) echo x > \"$2\";; esac\n  shift\ndone\n";
+    let made = "while [ $# -gt 0 ]; do\n  case \"$1\" in -output) echo x > \"$2.bin\";; esac\n  shift\ndone\n";
     let path = with_ocloc(folder, made);
     for arguments in [
         "-fsycl-targets=spir64,intel_gpu_pvc k.cpp",

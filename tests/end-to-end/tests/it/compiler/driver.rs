@@ -267,6 +267,10 @@ fn several_targets_are_images_of_one_file() {
         "-fsyclbin -fsycl-targets=spir64_x86_64 -Xsycl-target-backend --bo=-no-such two.cpp",
     );
     assert!(error.unwrap_err().contains("CL_INVALID_BUILD_OPTIONS"));
+    // Each source is code of its own if it is not relocatable.
+    let error = run(folder, "-fsyclbin -fno-gpu-rdc imports.cpp one.cpp").unwrap_err();
+    assert!(error.contains("twice(int)"), "{error}");
+    run(folder, "-fsyclbin -fgpu-rdc imports.cpp one.cpp").unwrap();
     // A module alone cannot have native code that calls another.
     let line = "-fsyclbin -fsycl-targets=spir64,spir64_x86_64 imports.cpp one.cpp";
     let said = run(folder, line).unwrap();
@@ -288,13 +292,14 @@ fn several_targets_are_images_of_one_file() {
     );
 }
 
-/// A stand-in for ocloc that keeps its arguments and makes an empty archive.
+/// A stand-in for ocloc that records its arguments and makes an empty archive. Like ocloc, it adds a suffix for one GPU.
 const OCLOC: &str = "#!/bin/sh
 printf '%s\\n' \"$@\" >> \"$(dirname \"$0\")/arguments\"
 while [ $# -gt 0 ]; do
-  case \"$1\" in -file) in=$2;; -output) out=$2;; esac
+  case \"$1\" in -file) in=$2;; -output) out=$2;; -device) gpus=$2;; esac
   shift
 done
+case \"$gpus\" in *,*) ;; *) out=$out.bin;; esac
 grep -q . \"$(dirname \"$0\")/fails\" 2>/dev/null && { echo 'Invalid device'; exit 3; }
 test -s \"$in\" && printf '!<arch>\\n' > \"$out\"
 ";
@@ -373,7 +378,7 @@ fn intel_gpus_are_compiled_for_by_ocloc() {
     std::fs::write(bin.join("fails"), "x").unwrap();
     let (code, said) = with_path(path, line);
     assert_eq!(code, Some(3));
-    let ended = "bin/ocloc ended with 3 on kernel two\n";
+    let ended = "bin/ocloc ended with 3 on kernel two for GPU bmg_g21\n";
     assert!(
         said.starts_with("Invalid device\n") && said.contains(ended),
         "{said}"
@@ -596,4 +601,17 @@ fn help_names_every_topic() {
     ] {
         assert!(text.contains(topic), "{topic}");
     }
+}
+
+#[test]
+fn c_library_types_compile_in_device_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let source = "#include <sycl/sycl.hpp>
+        struct Log { FILE *file; time_t time; clock_t ticks; div_t quotient; };
+        int keep(Log log, va_list *arguments);
+        extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY(
+            (sycl::ext::oneapi::experimental::single_task_kernel)) void k(int *p) { *p = 1; }\n";
+    std::fs::write(folder.join("k.cpp"), source).unwrap();
+    run(folder, "-fsyclbin k.cpp").unwrap();
 }

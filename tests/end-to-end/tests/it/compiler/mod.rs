@@ -9,6 +9,7 @@ mod clang;
 mod crashes;
 mod driver;
 mod inlined;
+mod intel_gpus;
 mod linking;
 mod new_projects;
 mod nvidia;

@@ -18,7 +18,7 @@ extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY(
 const OCLOC: &str = "#!/bin/sh
 said=\"$*\"
 while [ $# -gt 0 ]; do
-  case \"$1\" in -output) echo \"$said\" > \"$2\";; esac
+  case \"$1\" in -output) echo \"$said\" > \"$2.bin\";; esac
   shift
 done
 ";

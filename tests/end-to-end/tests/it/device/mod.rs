@@ -16,3 +16,4 @@ mod signatures;
 mod slim;
 mod sources;
 mod structs;
+mod sub_groups;

