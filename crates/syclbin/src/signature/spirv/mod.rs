@@ -107,6 +107,18 @@ impl Module {
         )
     }
 
+    /// Returns the bytes of a number or a struct that is passed by value, where the code contains them.
+    #[must_use]
+    pub fn value_size(&self, ty: ParameterType) -> Option<u64> {
+        match ty {
+            ParameterType::Int { bits, .. } | ParameterType::Float { bits } => {
+                matches!(bits, 8 | 16 | 32 | 64).then_some(u64::from(bits / 8))
+            }
+            ParameterType::ByValue { ty } => Some(self.types.size(ty.0)?.0),
+            _ => None,
+        }
+    }
+
     fn alignment(&self, id: u32) -> Option<u32> {
         let align = self.alignments.get(&id).copied();
         align.filter(|align| *align > 1 && align.is_power_of_two())

@@ -25,6 +25,8 @@ use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::handle::Handle;
 use crate::backend::opencl::queue::pace::Pace;
 use crate::backend::opencl::queue::wait_list::WaitList;
+use crate::backend::opencl::quirks::pocl::Failing;
+use crate::backend::opencl::quirks::rusticl;
 use crate::backend::opencl::{check, check_handle};
 use crate::device::facts::DeviceKind;
 use crate::queue::options::{QueueAbilities, QueueOptions};
@@ -37,6 +39,7 @@ pub(crate) struct Queue {
     owned: Arc<Handle>,
     options: QueueOptions,
     starts_by_itself: bool,
+    failing: Failing,
     pace: Pace,
 }
 
@@ -49,7 +52,7 @@ impl Drop for Queue {
     fn drop(&mut self) {
         // No command of a queue without handles is in flight. There is also no caller to report a failure to.
         // This is not left to `Handle`, because the context may hold that for a moment.
-        if self.finish().is_err() {
+        if self.owned.drain().is_err() {
             // Then it is not released. The CPU driver (2026.2) deletes a queue with the last command
             // in it, on the thread that runs that, which waits for itself if the queue is out of order.
             std::mem::forget(Arc::clone(&self.owned));
@@ -103,6 +106,7 @@ impl Queue {
             functions: context.functions(),
             handle,
             out_of_order,
+            stays_failed: rusticl::queues_stay_failed(facts),
         });
         context.register(&owned);
         // Measured of version 2026.2: it starts each command as soon as it may run, and a flush costs
@@ -114,6 +118,7 @@ impl Queue {
             owned,
             options,
             starts_by_itself,
+            failing: Failing::of(facts),
             pace: Pace::new(intels_cpu),
         })
     }
@@ -151,8 +156,9 @@ impl Queue {
         if self.owned.out_of_order && !events.is_empty() {
             // With a list a barrier waits for what is in it alone (OpenCL 3.0,
             // clEnqueueBarrierWithWaitList), but not before the one without. In this order its event
-            // tells of a failure of `events`.
-            drop(self.owned.barrier(&WaitList::empty())?);
+            // tells of a failure of `events`. PoCL (6.0) needs the one without in the list too.
+            let earlier = self.owned.barrier(&WaitList::empty())?;
+            return self.flushed_barrier(&events.and(&earlier));
         }
         self.flushed_barrier(events)
     }
@@ -211,6 +217,22 @@ impl Queue {
         check("clFlush", unsafe {
             (self.context.functions().clFlush.pass())(self.handle)
         })
+    }
+
+    /// Returns whether the driver's queue is out of order.
+    #[cfg(test)]
+    pub(crate) fn is_out_of_order(&self) -> bool {
+        self.owned.out_of_order
+    }
+
+    /// Returns whether the driver may not call back when a command fails.
+    pub(in crate::backend::opencl) fn misses_failures(&self) -> bool {
+        self.failing.misses_callbacks
+    }
+
+    /// Returns whether commands do not notice that an event of their wait list failed before.
+    pub(crate) fn forgets_failures(&self) -> bool {
+        self.failing.is_forgotten
     }
 
     /// Returns whether recorded commands are faster when they are enqueued one by one than in a command buffer.
