@@ -95,8 +95,8 @@ pub mod __private {
     /// SPIR-V modules, as far as signatures and linking need them.
     pub mod spirv {
         pub use crate::signature::spirv::{
-            ASSERT_FAIL, Import, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId, is_target,
-            unresolved_imports,
+            ASSERT_FAIL, Import, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId, Uses,
+            is_target, unresolved_imports,
         };
 
         /// Instructions and their words.

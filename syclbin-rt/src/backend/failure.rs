@@ -54,6 +54,12 @@ pub(crate) enum Rejection {
     /// An offset that kernels cannot take.
     #[error("the offset of the range exceeds the 32 bits that code for CUDA takes")]
     OffsetTooLarge,
+    /// Code that some versions of rusticl answer by ending the process.
+    #[error(
+        "rusticl before Mesa 26 cannot compile {0}, and would end the process; leave them out, update Mesa, or choose \
+         another device by SYCLBIN_DEVICE"
+    )]
+    EndsProcess(&'static str),
     /// The device has no samplers.
     #[error("the device has no samplers")]
     NoSamplers,

@@ -47,7 +47,7 @@ const REPLAY: &str = "replaying a recording";
 /// Where the device has `cl_khr_command_buffer`, a replay is one call of the driver
 /// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. Elsewhere a replay
 /// enqueues the commands one after the other. It also does so on Intel's CPU driver, where that is twice as
-/// fast.
+/// fast, and on PoCL, where it is a quarter faster.
 #[must_use = "nothing runs before `replay`"]
 pub struct Recording {
     // Dropped first: it waits until nothing runs that uses the steps.

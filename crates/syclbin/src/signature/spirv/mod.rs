@@ -9,6 +9,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 pub(crate) mod types;
+mod uses;
 pub(crate) mod words;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ pub(super) use parameter::parameter_name;
 pub use parameter::{Parameter, ParameterType};
 pub use types::TypeId;
 use types::{Record, TypeTable};
+pub use uses::Uses;
 pub use words::MAGIC_BYTES;
 
 /// `FuncParamAttr` values.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PoCL (6.0 and 7.1): commands that fail.
+//! PoCL (6.0 and 7.1): commands that fail, and command buffers.
 //!
 //! Up to version 6 it calls no callback when a command fails, so a task that awaits the command would sleep for
 //! ever. A thread here looks at such commands.
 //!
 //! A command that waits for an event that has already failed never ends (6.0), or runs (7.1). So such commands
 //! are refused before the driver sees them. One gap remains: an event that fails in the same moment.
+//!
+//! It enqueues each command of a command buffer by itself, and one command more. `benches/README.md` has the times.
 
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -29,9 +31,14 @@ pub(in crate::backend::opencl) struct Failing {
     pub(in crate::backend::opencl) is_forgotten: bool,
 }
 
+/// Returns whether the device is one of PoCL.
+pub(in crate::backend::opencl) fn is_pocl(facts: &Facts) -> bool {
+    facts.platform == "Portable Computing Language"
+}
+
 impl Failing {
     pub(in crate::backend::opencl) fn of(facts: &Facts) -> Self {
-        let is_forgotten = facts.platform == "Portable Computing Language";
+        let is_forgotten = is_pocl(facts);
         let major = facts.driver_version.split('.').next().unwrap_or_default();
         let is_old = major.parse::<u32>().is_ok_and(|major| major < 7);
         Self {
