@@ -98,8 +98,8 @@ pub mod __private {
     /// SPIR-V modules, as far as signatures and linking need them.
     pub mod spirv {
         pub use crate::signature::spirv::{
-            ASSERT_FAIL, Import, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId, is_target,
-            unresolved_imports,
+            ASSERT_FAIL, Import, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId, Uses,
+            is_target, unresolved_imports,
         };
 
         /// Rewriting for drivers that take less.

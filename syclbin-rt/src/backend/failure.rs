@@ -57,6 +57,12 @@ pub(crate) enum Rejection {
     /// The code of a program lacks a variable, or has a smaller one.
     #[error("the code has no such variable of this size")]
     NoVariable,
+    /// Code that some versions of rusticl answer by ending the process.
+    #[error(
+        "rusticl before Mesa 26 cannot compile {0}, and would end the process; leave them out, update Mesa, or choose \
+         another device by SYCLBIN_DEVICE"
+    )]
+    EndsProcess(&'static str),
     /// The device has no samplers.
     #[error("the device has no samplers")]
     NoSamplers,

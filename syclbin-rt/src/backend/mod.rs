@@ -40,4 +40,6 @@ pub(crate) use dispatch::queue::Queue;
 pub(crate) use dispatch::queue::pending_event;
 pub(crate) use dispatch::sampler::Sampler;
 pub use mapping::{Mapped, MappedMut};
+#[cfg(test)]
+pub(crate) use opencl::UserEvent;
 pub use pointer::DevicePointer;

@@ -34,6 +34,18 @@ pub enum LaunchProblem {
         /// The kind that the kernel takes.
         takes: &'static str,
     },
+    /// A value of another size than the kernel takes at this position.
+    #[error("argument {index} ({name}) has {given} bytes, but the kernel takes {takes} there")]
+    ArgumentSize {
+        /// The argument, counted from 0.
+        index: usize,
+        /// Its name.
+        name: &'static str,
+        /// The size of the given value, or of a part of it, in bytes.
+        given: usize,
+        /// The size that the kernel takes, in bytes.
+        takes: usize,
+    },
     /// An accessor that exceeds its buffer.
     #[error("argument {index} ({name}) {problem}")]
     Accessor {

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kinds of arguments: the kinds that a parameter takes, determined once for a kernel and not at each launch.
 
-use syclbin::__private::spirv::ParameterType;
+use syclbin::__private::spirv::{Module, ParameterType};
 use syclbin::ptx::{Kind, Passed, Space};
 
 use crate::backend::argument::Argument;
 use crate::error::launch_problem::LaunchProblem;
 
-/// The kinds of arguments that a parameter takes, a bit for each.
+/// The kinds of arguments that a parameter takes.
 #[derive(Clone, Copy)]
-pub(crate) struct Kinds(u8);
+pub(crate) struct Kinds {
+    /// A bit for each kind.
+    bits: u8,
+    /// The size of a value in bytes; 0 where the code does not contain it.
+    bytes: u32,
+}
 
 const BYTES: u8 = 1;
 const MEMORY: u8 = 2;
@@ -18,11 +23,16 @@ const SAMPLER: u8 = 8;
 const POINTER: u8 = 16;
 const NULL: u8 = 32;
 
+/// The size of a null pointer.
+const NULL_BYTES: usize = 8;
+
 /// The type of a kernel's parameter, as far as the code contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
-    Number,
-    Struct,
+    /// A number of this many bytes, where the code contains that.
+    Number(Option<u32>),
+    /// A struct of this many bytes, where the code contains that.
+    Struct(Option<u32>),
     Buffer,
     LocalMemory,
     Sampler,
@@ -32,20 +42,20 @@ pub(crate) enum Takes {
     Anything,
 }
 
-impl From<&ParameterType> for Takes {
-    fn from(parameter: &ParameterType) -> Self {
+impl Takes {
+    /// Returns the type of a SPIR-V parameter of `module`.
+    pub(crate) fn of_spirv(module: &Module, parameter: ParameterType) -> Self {
+        let bytes = || u32::try_from(module.value_size(parameter)?).ok();
         match parameter {
-            ParameterType::Int { .. } | ParameterType::Float { .. } => Self::Number,
-            ParameterType::ByValue { .. } => Self::Struct,
+            ParameterType::Int { .. } | ParameterType::Float { .. } => Self::Number(bytes()),
+            ParameterType::ByValue { .. } => Self::Struct(bytes()),
             ParameterType::GlobalPointer { .. } => Self::Buffer,
             ParameterType::LocalPointer { .. } => Self::LocalMemory,
             ParameterType::Sampler => Self::Sampler,
             ParameterType::Other => Self::Unknown,
         }
     }
-}
 
-impl Takes {
     /// Returns whether the code contains the type.
     pub(crate) fn is_known(self) -> bool {
         !matches!(self, Self::Unknown | Self::Anything)
@@ -57,11 +67,12 @@ impl Takes {
     pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
         match parameter {
             Passed::Number {
-                kind: Kind::Float, ..
-            } => Self::Number,
+                kind: Kind::Float,
+                bits,
+            } => Self::Number(Some(bits / 8)),
             Passed::Number { bits: 64, .. } => Self::Anything,
             Passed::Number { bits: 32, .. } if shared => Self::Anything,
-            Passed::Number { .. } => Self::Number,
+            Passed::Number { bits, .. } => Self::Number(Some(bits / 8)),
             Passed::Pointer {
                 space: None | Some(Space::Global),
                 ..
@@ -70,7 +81,7 @@ impl Takes {
                 space: Some(Space::Shared),
                 ..
             } => Self::LocalMemory,
-            Passed::Bytes { .. } => Self::Struct,
+            Passed::Bytes { size, .. } => Self::Struct(u32::try_from(size).ok()),
             Passed::Pointer { .. } | Passed::Other => Self::Anything,
         }
     }
@@ -80,30 +91,34 @@ impl Kinds {
     /// Returns the kinds that a parameter takes.
     pub(crate) fn of(takes: Takes) -> Self {
         // Free functions take a handler as a struct; lambdas and functors take the pointer in it.
-        Self(match takes {
-            Takes::Number => BYTES,
-            Takes::Struct => BYTES | NULL,
-            Takes::Buffer => MEMORY | POINTER | NULL,
-            Takes::LocalMemory => LOCAL,
-            Takes::Sampler => SAMPLER,
-            Takes::Unknown => BYTES | MEMORY | POINTER | NULL,
-            Takes::Anything => BYTES | MEMORY | POINTER | NULL | LOCAL,
-        })
+        let (bits, bytes) = match takes {
+            Takes::Number(bytes) => (BYTES, bytes),
+            Takes::Struct(bytes) => (BYTES | NULL, bytes),
+            Takes::Buffer => (MEMORY | POINTER | NULL, None),
+            Takes::LocalMemory => (LOCAL, None),
+            Takes::Sampler => (SAMPLER, None),
+            Takes::Unknown => (BYTES | MEMORY | POINTER | NULL, None),
+            Takes::Anything => (BYTES | MEMORY | POINTER | NULL | LOCAL, None),
+        };
+        let bytes = bytes.unwrap_or(0);
+        Self { bits, bytes }
     }
 
-    /// Returns whether the kind of `value` is among them. The check is needed because a driver reads the bytes
-    /// of a number as a handle where it expects a handle. The driver itself checks the size of a value.
+    /// Returns whether the kind of `value` is among them, and a value has the right size. The check is needed
+    /// because a driver reads the bytes of a number as a handle where it expects a handle. PoCL (6.0) also takes
+    /// values of any size, and reads what the parameter needs.
     #[inline]
     pub(crate) fn take(self, value: Argument<'_>) -> bool {
+        let fits = |size| self.bytes == 0 || size == self.bytes as usize;
         let kind = match value {
-            Argument::Bytes(_) => BYTES,
+            Argument::Bytes(value) => return fits(value.len()) && self.bits & BYTES != 0,
+            Argument::Null => return fits(NULL_BYTES) && self.bits & NULL != 0,
             Argument::Memory(..) => MEMORY,
             Argument::Local(_) => LOCAL,
             Argument::Sampler(_) => SAMPLER,
             Argument::Pointer(_) => POINTER,
-            Argument::Null => NULL,
         };
-        self.0 & kind != 0
+        self.bits & kind != 0
     }
 }
 
@@ -115,6 +130,22 @@ pub(crate) fn problem(
     value: Argument<'_>,
     takes: Option<Takes>,
 ) -> LaunchProblem {
+    let sizes = match (value, takes) {
+        (Argument::Bytes(value), Some(Takes::Number(bytes) | Takes::Struct(bytes))) => {
+            Some(value.len()).zip(bytes)
+        }
+        (Argument::Null, Some(Takes::Struct(bytes))) => Some(NULL_BYTES).zip(bytes),
+        _ => None,
+    };
+    if let Some((given, takes)) = sizes {
+        let takes = takes as usize;
+        return LaunchProblem::ArgumentSize {
+            index,
+            name,
+            given,
+            takes,
+        };
+    }
     LaunchProblem::ArgumentKind {
         index,
         name,
@@ -127,10 +158,10 @@ pub(crate) fn problem(
             Argument::Null => "a kernel handler",
         },
         takes: match takes {
-            Some(Takes::Number) => "a number",
+            Some(Takes::Number(_)) => "a number",
             Some(Takes::Buffer) => "a buffer",
             Some(Takes::LocalMemory) => "work-group memory",
-            Some(Takes::Struct) => "a struct by value",
+            Some(Takes::Struct(_)) => "a struct by value",
             Some(Takes::Sampler) => "a sampler",
             _ => "something else",
         },
@@ -154,8 +185,10 @@ mod tests {
             ]
             .map(|argument| kinds.take(argument))
         };
-        assert_eq!(taken(Takes::Number), [true, false, false, false]);
-        assert_eq!(taken(Takes::Struct), [true, false, false, true]);
+        assert_eq!(taken(Takes::Number(None)), [true, false, false, false]);
+        assert_eq!(taken(Takes::Struct(None)), [true, false, false, true]);
+        assert_eq!(taken(Takes::Struct(Some(1))), [false; 4]);
+        assert_eq!(taken(Takes::Struct(Some(8))), [false, false, false, true]);
         assert_eq!(taken(Takes::Buffer), [false, false, true, true]);
         assert_eq!(taken(Takes::LocalMemory), [false, true, false, false]);
         assert_eq!(taken(Takes::Sampler), [false; 4]);

@@ -57,7 +57,7 @@ impl Code {
                 Some(
                     parameters
                         .iter()
-                        .map(|parameter| Takes::from(&parameter.ty))
+                        .map(|parameter| Takes::of_spirv(module, parameter.ty))
                         .collect(),
                 )
             }

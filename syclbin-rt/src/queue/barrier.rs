@@ -48,6 +48,7 @@ impl Queue {
                 queue: self.device().to_string(),
             }
             .into(),
+            Unwaitable::Failed(index, failure) => events[index].failed(failure),
             Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, self.device()),
         })
     }

@@ -47,6 +47,8 @@ pub(crate) enum What {
 pub(crate) enum Unwaitable {
     /// The event with this index is of another context.
     Foreign(usize),
+    /// The command of the event with this index failed.
+    Failed(usize, Failure),
     /// The driver does not flush the event's queue.
     Driver(Failure),
 }
@@ -120,7 +122,7 @@ impl Event {
         if let Err(failure) = self.queue().raw().flushed() {
             return Poll::Ready(Err(self.failed(failure)));
         }
-        let ended = self.raw.poll(end, waker);
+        let ended = self.raw.poll(self.queue().raw(), end, waker);
         ended.map_err(|failure| self.failed(failure))
     }
 
@@ -142,6 +144,11 @@ impl Event {
             // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
             if !of_event.is(queue) {
                 of_event.flushed().map_err(Unwaitable::Driver)?;
+            }
+            if queue.forgets_failures()
+                && let Err(failure) = event.raw.is_complete()
+            {
+                return Err(Unwaitable::Failed(index, failure));
             }
         }
         Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
@@ -188,7 +195,7 @@ impl fmt::Debug for Event {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::queue) mod tests {
     use std::sync::{Arc, mpsc};
     use std::task::Wake;
     use std::time::{Duration, Instant};
@@ -202,18 +209,32 @@ mod tests {
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
     /// Launches a kernel that writes ascending numbers when all of `after` has ended.
+    pub(in crate::queue) fn iota(
+        queue: &Queue,
+        out: &mut Buffer<f32>,
+        after: &[&Event],
+    ) -> Result<Event> {
+        iota_from(queue, 0.0, out, after)
+    }
+
+    /// The same from `start` on.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    fn iota(queue: &Queue, out: &mut Buffer<f32>, after: &[&Event]) -> Result<Event> {
+    pub(in crate::queue) fn iota_from(
+        queue: &Queue,
+        start: f32,
+        out: &mut Buffer<f32>,
+        after: &[&Event],
+    ) -> Result<Event> {
         let kernel = common::kernel(queue, "vector_ops.object.syclbin", IOTA);
         let count = i32::try_from(out.len()).unwrap();
-        let args = [Arg::scalar(0.0f32), Arg::write(out), Arg::scalar(count)];
+        let args = [Arg::scalar(start), Arg::write(out), Arg::scalar(count)];
         let launch = Launch::new(&kernel, &["start", "out", "count"], args);
         // SAFETY: it writes as many elements as there are.
         unsafe { launch.after(after).launch(1) }
     }
 
     /// Tells the test when it is woken.
-    struct Bell(mpsc::Sender<()>);
+    pub(in crate::queue) struct Bell(pub(in crate::queue) mpsc::Sender<()>);
 
     impl Wake for Bell {
         fn wake(self: Arc<Self>) {
@@ -221,8 +242,12 @@ mod tests {
         }
     }
 
-    // In order only: after a command failed in an out-of-order queue, any query to the CPU driver (2026.2)
-    // crashes. The driver also reports a command whose dependency failed only to its callback.
+    /// Says that the rest of a test needs a queue that takes commands after one that failed.
+    pub(in crate::queue) fn say_queue_ended() {
+        common::say_skipped("the rest: queues that take commands after one that failed");
+    }
+
+    // Intel's CPU driver (2026.2) reports a command whose dependency failed only to its callback.
     #[test]
     fn failed_dependency_stops_command_and_fails_future() -> Result<()> {
         let Some(queue) = common::queue() else {
@@ -270,9 +295,12 @@ mod tests {
         );
         assert_eq!(event.is_complete().unwrap_err().to_string(), message);
         // Nothing has run, and the queue is usable.
-        assert_eq!(queue.download(&out)?, [7.0; 2]);
-        iota(&queue, &mut out, &[])?;
-        assert_eq!(queue.download(&out)?, [0.0, 1.0]);
+        assert_eq!(queue.device().queue()?.download(&out)?, [7.0; 2]);
+        let again = iota(&queue, &mut out, &[]);
+        match again.and_then(|_| queue.download(&out)) {
+            Ok(out) => assert_eq!(out, [0.0, 1.0]),
+            Err(_) => say_queue_ended(),
+        }
         Ok(())
     }
 

@@ -6,6 +6,8 @@ pub(crate) mod copy;
 pub(crate) mod event;
 pub(crate) mod future;
 pub(crate) mod options;
+#[cfg(test)]
+mod out_of_order_tests;
 pub(crate) mod profile;
 pub(crate) mod transfer;
 

@@ -60,14 +60,6 @@ pub(crate) fn allocation_failed() -> &'static str {
     }
 }
 
-/// How the message begins of an argument of a wrong size.
-pub(crate) fn wrong_size() -> &'static str {
-    match on_cuda() {
-        true => "cuLaunchKernel failed with CUDA_ERROR_INVALID_VALUE (1)",
-        false => "clSetKernelArg failed with CL_INVALID_ARG_SIZE (-51)",
-    }
-}
-
 /// Says that a test does not run here. `eprintln!` would be kept back, as the test passes.
 pub(crate) fn say_skipped(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();

@@ -3,6 +3,7 @@
 
 use std::task::{Poll, Waker};
 
+use crate::backend::dispatch::queue::Queue;
 use crate::backend::dispatch::{each, either, narrow};
 use crate::backend::failure::Failure;
 use crate::backend::times::Times;
@@ -68,10 +69,20 @@ impl Event {
 
     /// Returns whether the command has finished. If it has not, `waker` is woken when it has. After several
     /// polls with one `end`, only the last waker counts. Only flushed commands ever finish.
-    pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>> {
-        match self {
-            Self::OpenCl(event) => event.poll(&mut end.opencl, waker),
-            Self::Cuda(event) => event.poll(&mut end.cuda, waker),
+    ///
+    /// `queue` is the queue of the command.
+    pub(crate) fn poll(
+        &self,
+        queue: &Queue,
+        end: &mut End,
+        waker: &Waker,
+    ) -> Poll<Result<(), Failure>> {
+        match (self, queue) {
+            (Self::OpenCl(event), Queue::OpenCl(queue)) => {
+                event.poll(queue, &mut end.opencl, waker)
+            }
+            (Self::Cuda(event), _) => event.poll(&mut end.cuda, waker),
+            (Self::OpenCl(_), Queue::Cuda(_)) => Poll::Ready(Err(Failure::foreign("polling"))),
         }
     }
 }

@@ -88,6 +88,14 @@ impl Queue {
         each!(Self, self, queue => queue.flushed())
     }
 
+    /// Returns whether commands do not notice that an event of their wait list failed before.
+    pub(crate) fn forgets_failures(&self) -> bool {
+        match self {
+            Self::OpenCl(queue) => queue.forgets_failures(),
+            Self::Cuda(_) => false,
+        }
+    }
+
     /// Returns whether recorded commands are faster when they are enqueued one by one.
     pub(crate) fn is_faster_one_by_one(&self) -> bool {
         each!(Self, self, queue => queue.is_faster_one_by_one())
@@ -294,6 +302,12 @@ fn own<'a, E: 'a>(
         *foreign |= own.is_none();
         own
     })
+}
+
+/// Returns whether the queue of the driver is an OpenCL queue out of order.
+#[cfg(test)]
+pub(crate) fn is_out_of_order(queue: &Queue) -> bool {
+    matches!(queue, Queue::OpenCl(queue) if queue.is_out_of_order())
 }
 
 /// Creates a user event of OpenCL, for tests, and the event that it ends; `None` where there are no user

@@ -99,7 +99,7 @@ impl Context {
         // The wait may take long and must not delay a thread that makes a queue.
         drop(queues);
         // All queues are waited for, even if one of them returns an error.
-        let finished = live.iter().map(|queue| queue.finish());
+        let finished = live.iter().map(|queue| queue.drain());
         finished.fold(Ok(()), Result::and)
     }
 

@@ -118,6 +118,7 @@ impl<'l> Invocation<'l> {
                 };
                 Error::launch(kernel.name(), problem)
             }
+            Unwaitable::Failed(index, failure) => self.after[index].failed(failure),
             Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, queue.device()),
         })
     }

@@ -9,6 +9,7 @@ pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
 pub(crate) mod types;
+mod uses;
 pub(crate) mod words;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ pub(super) use parameter::parameter_name;
 pub use parameter::{Parameter, ParameterType};
 pub use types::TypeId;
 use types::{Record, TypeTable};
+pub use uses::Uses;
 pub use words::MAGIC_BYTES;
 
 /// `FuncParamAttr` values.
@@ -105,6 +107,18 @@ impl Module {
                 })
                 .collect(),
         )
+    }
+
+    /// Returns the bytes of a number or a struct that is passed by value, where the code contains them.
+    #[must_use]
+    pub fn value_size(&self, ty: ParameterType) -> Option<u64> {
+        match ty {
+            ParameterType::Int { bits, .. } | ParameterType::Float { bits } => {
+                matches!(bits, 8 | 16 | 32 | 64).then_some(u64::from(bits / 8))
+            }
+            ParameterType::ByValue { ty } => Some(self.types.size(ty.0)?.0),
+            _ => None,
+        }
     }
 
     fn alignment(&self, id: u32) -> Option<u32> {

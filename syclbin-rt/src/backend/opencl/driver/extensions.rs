@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 
 use opencl_sys as cl;
 
+use opencl_sys::{cl_command_buffer_khr, cl_mutable_command_khr, cl_sync_point_khr};
 use opencl_sys::{
     clCommandCopyBufferKHR_t, clCommandFillBufferKHR_t, clCommandNDRangeKernelKHR_t,
     clCreateCommandBufferKHR_t, clDeviceMemAllocINTEL_t, clEnqueueCommandBufferKHR_t,
@@ -14,7 +15,7 @@ use opencl_sys::{
     clSetKernelArgMemPointerINTEL_t, clSharedMemAllocINTEL_t,
 };
 use opencl3::types::{
-    cl_bitfield, cl_bool, cl_command_queue, cl_device_id, cl_event, cl_int, cl_platform_id,
+    cl_bitfield, cl_bool, cl_command_queue, cl_device_id, cl_event, cl_int, cl_mem, cl_platform_id,
     cl_program, cl_uint,
 };
 
@@ -24,8 +25,37 @@ use crate::backend::process::gate::Gated;
 
 type CreateCommandBuffer = <clCreateCommandBufferKHR_t as EntryPoint>::Function;
 type CommandKernel = <clCommandNDRangeKernelKHR_t as EntryPoint>::Function;
-type CommandCopy = <clCommandCopyBufferKHR_t as EntryPoint>::Function;
-type CommandFill = <clCommandFillBufferKHR_t as EntryPoint>::Function;
+pub(in crate::backend::opencl) type CommandCopy =
+    <clCommandCopyBufferKHR_t as EntryPoint>::Function;
+pub(in crate::backend::opencl) type CommandFill =
+    <clCommandFillBufferKHR_t as EntryPoint>::Function;
+/// The types of version 0.9.4, in which these functions take no properties.
+pub(in crate::backend::opencl) type OldCommandCopy = unsafe extern "C" fn(
+    cl_command_buffer_khr,
+    cl_command_queue,
+    cl_mem,
+    cl_mem,
+    usize,
+    usize,
+    usize,
+    cl_uint,
+    *const cl_sync_point_khr,
+    *mut cl_sync_point_khr,
+    *mut cl_mutable_command_khr,
+) -> cl_int;
+pub(in crate::backend::opencl) type OldCommandFill = unsafe extern "C" fn(
+    cl_command_buffer_khr,
+    cl_command_queue,
+    cl_mem,
+    *const c_void,
+    usize,
+    usize,
+    usize,
+    cl_uint,
+    *const cl_sync_point_khr,
+    *mut cl_sync_point_khr,
+    *mut cl_mutable_command_khr,
+) -> cl_int;
 type FinalizeCommandBuffer = <clFinalizeCommandBufferKHR_t as EntryPoint>::Function;
 type EnqueueCommandBuffer = <clEnqueueCommandBufferKHR_t as EntryPoint>::Function;
 type ReleaseCommandBuffer = <clReleaseCommandBufferKHR_t as EntryPoint>::Function;
@@ -61,12 +91,18 @@ pub(in crate::backend::opencl) struct Extensions {
     pub(in crate::backend::opencl) command_buffers: Option<CommandBuffers>,
 }
 
+/// A function whose type changed with version 0.9.5 of its extension.
+pub(in crate::backend::opencl) enum Versioned<O, N> {
+    Old(Gated<O>),
+    New(Gated<N>),
+}
+
 /// Functions of `cl_khr_command_buffer`, and what the device does with it.
 pub(in crate::backend::opencl) struct CommandBuffers {
     pub(in crate::backend::opencl) create: Gated<CreateCommandBuffer>,
     pub(in crate::backend::opencl) kernel: Gated<CommandKernel>,
-    pub(in crate::backend::opencl) copy: Gated<CommandCopy>,
-    pub(in crate::backend::opencl) fill: Gated<CommandFill>,
+    pub(in crate::backend::opencl) copy: Versioned<OldCommandCopy, CommandCopy>,
+    pub(in crate::backend::opencl) fill: Versioned<OldCommandFill, CommandFill>,
     pub(in crate::backend::opencl) finalize: Gated<FinalizeCommandBuffer>,
     pub(in crate::backend::opencl) enqueue: Gated<EnqueueCommandBuffer>,
     pub(in crate::backend::opencl) release: Gated<ReleaseCommandBuffer>,
@@ -81,6 +117,8 @@ pub(in crate::backend::opencl) struct CommandBuffers {
 pub(in crate::backend::opencl) struct CommandBufferAbilities {
     pub(in crate::backend::opencl) simultaneous: bool,
     pub(in crate::backend::opencl) out_of_order: bool,
+    /// Whether all functions that record a command take properties: since version 0.9.5.
+    takes_properties: bool,
 }
 
 /// The extension for unified shared memory.
@@ -103,6 +141,22 @@ pub(in crate::backend::opencl) struct Globals {
     pub(in crate::backend::opencl) enqueue_read: Gated<EnqueueReadGlobalVariable>,
 }
 
+impl<O: Copy, N: Copy> Versioned<O, N> {
+    /// # Safety
+    ///
+    /// The function at `address` has the type of the version that the device has.
+    unsafe fn at(address: NonNull<c_void>, abilities: CommandBufferAbilities) -> Self {
+        // SAFETY: as the caller says.
+        unsafe {
+            if abilities.takes_properties {
+                Self::New(Gated::at(address))
+            } else {
+                Self::Old(Gated::at(address))
+            }
+        }
+    }
+}
+
 impl CommandBufferAbilities {
     /// What device `id` says; none where its extension is older than the functions here, and where it
     /// asks for queues that are not usual.
@@ -114,8 +168,8 @@ impl CommandBufferAbilities {
         functions: &Functions,
         id: cl_device_id,
     ) -> Option<Self> {
-        /// Since when all functions that record a command take properties: version 0.9.5.
-        const OLDEST: u32 = (9 << 12) | 5;
+        /// Version 0.9.4.
+        const OLDEST: u32 = (9 << 12) | 4;
         const NAME: &[u8] = b"cl_khr_command_buffer\0";
         const SIMULTANEOUS_USE: cl_bitfield = 1 << 2;
         const OUT_OF_ORDER: cl_bitfield = 1 << 3;
@@ -142,6 +196,7 @@ impl CommandBufferAbilities {
         let abilities = bits(cl::CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR);
         let supported = bits(cl::CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR);
         Some(Self {
+            takes_properties: version > OLDEST,
             simultaneous: abilities & SIMULTANEOUS_USE != 0,
             // An ability at first, a property since 0.9.6.
             out_of_order: abilities & OUT_OF_ORDER != 0
@@ -204,8 +259,8 @@ impl Extensions {
                 CommandBuffers {
                     create: Gated::at(address(c"clCreateCommandBufferKHR")?),
                     kernel: Gated::at(address(c"clCommandNDRangeKernelKHR")?),
-                    copy: Gated::at(address(c"clCommandCopyBufferKHR")?),
-                    fill: Gated::at(address(c"clCommandFillBufferKHR")?),
+                    copy: Versioned::at(address(c"clCommandCopyBufferKHR")?, abilities),
+                    fill: Versioned::at(address(c"clCommandFillBufferKHR")?, abilities),
                     finalize: Gated::at(address(c"clFinalizeCommandBufferKHR")?),
                     enqueue: Gated::at(address(c"clEnqueueCommandBufferKHR")?),
                     release: Gated::at(address(c"clReleaseCommandBufferKHR")?),

@@ -65,17 +65,17 @@ impl Kernel {
             // SAFETY: the values are of the kinds that the kernel takes.
             unsafe { object.set(index, value) }?;
         }
-        let mut local = [1; 3];
+        let (offset, mut local) = ([0; 3], [1; 3]);
         let dimensions = global.len().min(local.len());
         // SAFETY: queue and kernel share a context and are alive. What was set is borrowed until after
-        // the call. Both lists have as many elements as there are dimensions, and without offsets the
-        // range begins at 0.
+        // the call. All lists have as many elements as there are dimensions. The offset is not null, which
+        // means the same, because rusticl (25.0) refuses that.
         let code = unsafe {
             (get.pass())(
                 queue.handle,
                 object.handle,
                 cl_uint::try_from(dimensions).unwrap_or(cl_uint::MAX),
-                std::ptr::null(),
+                offset.as_ptr(),
                 global.as_ptr(),
                 local.as_mut_ptr(),
             )

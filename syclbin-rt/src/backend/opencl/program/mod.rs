@@ -18,6 +18,7 @@ use crate::backend::opencl::context::Context;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::program::hidden::Hidden;
 use crate::backend::opencl::quirks::intel_cpu_target::{BEST_FIRST, CpuTarget, Seen};
+use crate::backend::opencl::quirks::rusticl;
 use crate::backend::opencl::{check, check_handle};
 use crate::backend::process::gate::{self, Passage, Stage};
 use crate::backend::source::{Constants, Source};
@@ -180,6 +181,7 @@ impl Program {
         };
         // In the file the module may lie at any address; drivers read it by the word.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
+        rusticl::refuse_abort(device.facts(), &words)?;
         let mut code = 0;
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle = unsafe {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Command buffers: commands that are recorded once and enqueued together (`cl_khr_command_buffer`).
 
-use std::ffi::c_void;
+use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{
@@ -11,7 +11,7 @@ use opencl_sys::{
 use opencl3::types::{cl_int, cl_uint};
 
 use crate::backend::failure::Failure;
-use crate::backend::opencl::driver::extensions::CommandBuffers;
+use crate::backend::opencl::driver::extensions::{CommandBuffers, Versioned};
 use crate::backend::opencl::kernel::object::KernelObject;
 use crate::backend::opencl::memory::Handle;
 use crate::backend::opencl::memory::region::memory_of;
@@ -56,7 +56,7 @@ impl CommandBuffer {
         let properties = if functions.simultaneous {
             flags.as_ptr()
         } else {
-            std::ptr::null()
+            null()
         };
         let call = "clCreateCommandBufferKHR";
         let mut code = 0;
@@ -95,17 +95,17 @@ impl CommandBuffer {
             unsafe {
                 (this.functions.kernel.pass())(
                     this.handle,
-                    std::ptr::null_mut(),
-                    std::ptr::null(),
+                    null_mut(),
+                    null(),
                     kernel.handle,
                     dimensions,
-                    grid.offset().map_or(std::ptr::null(), <[usize]>::as_ptr),
+                    grid.offset().map_or(null(), <[usize]>::as_ptr),
                     grid.global().as_ptr(),
-                    grid.local().map_or(std::ptr::null(), <[usize]>::as_ptr),
+                    grid.local().map_or(null(), <[usize]>::as_ptr),
                     count,
                     waits,
                     point,
-                    std::ptr::null_mut(),
+                    null_mut(),
                 )
             }
         })
@@ -125,22 +125,29 @@ impl CommandBuffer {
         self.queue.inside(call, read, from.offset, from.bytes())?;
         self.queue.inside(call, written, to.offset, from.bytes())?;
         self.add(call, |this, count, waits, point| {
+            let (buffer, queue, handle) = (this.handle, null_mut(), null_mut());
+            let (at, to, size) = (from.offset, to.offset, from.bytes());
             // SAFETY: all is of one context, and both have that many bytes.
             unsafe {
-                (this.functions.copy.pass())(
-                    this.handle,
-                    std::ptr::null_mut(),
-                    std::ptr::null(),
-                    source,
-                    target,
-                    from.offset,
-                    to.offset,
-                    from.bytes(),
-                    count,
-                    waits,
-                    point,
-                    std::ptr::null_mut(),
-                )
+                match &this.functions.copy {
+                    Versioned::New(copy) => (copy.pass())(
+                        buffer,
+                        queue,
+                        null(),
+                        source,
+                        target,
+                        at,
+                        to,
+                        size,
+                        count,
+                        waits,
+                        point,
+                        handle,
+                    ),
+                    Versioned::Old(copy) => (copy.pass())(
+                        buffer, queue, source, target, at, to, size, count, waits, point, handle,
+                    ),
+                }
             }
         })?;
         Ok(true)
@@ -160,23 +167,30 @@ impl CommandBuffer {
         let size = region.bytes();
         self.queue.inside(call, memory, region.offset, size)?;
         self.add(call, |this, count, waits, point| {
+            let (buffer, queue, handle) = (this.handle, null_mut(), null_mut());
+            let (bytes, len, at) = (pattern.as_ptr().cast(), pattern.len(), region.offset);
             // SAFETY: all is of one context, the memory has that many bytes, and the driver copies the
             // pattern before it returns.
             unsafe {
-                (this.functions.fill.pass())(
-                    this.handle,
-                    std::ptr::null_mut(),
-                    std::ptr::null(),
-                    object,
-                    pattern.as_ptr().cast::<c_void>(),
-                    pattern.len(),
-                    region.offset,
-                    size,
-                    count,
-                    waits,
-                    point,
-                    std::ptr::null_mut(),
-                )
+                match &this.functions.fill {
+                    Versioned::New(fill) => (fill.pass())(
+                        buffer,
+                        queue,
+                        null(),
+                        object,
+                        bytes,
+                        len,
+                        at,
+                        size,
+                        count,
+                        waits,
+                        point,
+                        handle,
+                    ),
+                    Versioned::Old(fill) => (fill.pass())(
+                        buffer, queue, object, bytes, len, at, size, count, waits, point, handle,
+                    ),
+                }
             }
         })?;
         Ok(true)
@@ -193,14 +207,10 @@ impl CommandBuffer {
         let last = self.last.filter(|_| !ordered);
         let (count, waits) = match &last {
             Some(last) => (1, std::ptr::from_ref(last)),
-            None => (0, std::ptr::null()),
+            None => (0, null()),
         };
         let mut point = 0;
-        let written = if ordered {
-            std::ptr::null_mut()
-        } else {
-            &raw mut point
-        };
+        let written = if ordered { null_mut() } else { &raw mut point };
         check(call, command(self, count, waits, written))?;
         self.last = (!ordered).then_some(point);
         Ok(())
@@ -245,13 +255,13 @@ impl CommandBuffer {
     /// As of [`CommandBuffer::enqueue`].
     unsafe fn enqueue_now(&self, after: &WaitList<'_>) -> Result<Event, Failure> {
         let call = "clEnqueueCommandBufferKHR";
-        let mut event = std::ptr::null_mut();
+        let mut event = null_mut();
         // SAFETY: no queues means the one it was made for, which is alive; the list is as long as it
         // says; the rest is what the caller vouches for.
         let code = unsafe {
             (self.functions.enqueue.pass())(
                 0,
-                std::ptr::null_mut(),
+                null_mut(),
                 self.handle,
                 after.count(),
                 after.pointer(),

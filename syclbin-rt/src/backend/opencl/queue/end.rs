@@ -14,13 +14,19 @@ use opencl3::types::{cl_event, cl_int};
 
 use crate::backend::failure::Failure;
 use crate::backend::opencl::check;
+use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::event::Event;
+use crate::backend::opencl::quirks::pocl;
 use crate::backend::process::wakers;
 
 /// The state of a command's end: the driver's report, and the task to wake. Each poller of an event stores such
 /// a state, which begins as the default.
 #[derive(Default)]
-pub(crate) struct End(Option<Arc<Mutex<State>>>);
+pub(crate) struct End(Option<Told>);
+
+/// The state that a poller shares with those who report the end.
+#[derive(Clone)]
+pub(in crate::backend::opencl) struct Told(Arc<Mutex<State>>);
 
 enum State {
     Waiting(Waker),
@@ -31,12 +37,17 @@ enum State {
 impl Event {
     /// Returns whether the command has finished. If it has not, `waker` is woken when it has. After several
     /// polls with one `end`, only the last waker counts. Only flushed commands ever finish.
-    pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>> {
+    pub(crate) fn poll(
+        &self,
+        queue: &Queue,
+        end: &mut End,
+        waker: &Waker,
+    ) -> Poll<Result<(), Failure>> {
         if let Some(told) = &end.0 {
             // Cloned and dropped outside of the lock, on which the driver may wait: both run code
             // of the executor.
             let waker = waker.clone();
-            let mut state = lock(told);
+            let mut state = told.lock();
             let status = match *state {
                 State::Waiting(ref mut known) => {
                     let before = std::mem::replace(known, waker);
@@ -47,7 +58,7 @@ impl Event {
                 State::Ended(status) => status,
             };
             drop(state);
-            return Poll::Ready(self.finished(status));
+            return Poll::Ready(self.ended(status));
         }
         if self.is_complete()? {
             return Poll::Ready(Ok(()));
@@ -56,8 +67,8 @@ impl Event {
             // No thread can be started, so the task would not be woken.
             return Poll::Ready(self.wait());
         }
-        let told = Arc::new(Mutex::new(State::Waiting(waker.clone())));
-        let data = Arc::into_raw(Arc::clone(&told));
+        let told = Told(Arc::new(Mutex::new(State::Waiting(waker.clone()))));
+        let data = Arc::into_raw(Arc::clone(&told.0));
         // SAFETY: the event is alive. The callback takes over `data`, a reference of its own, and is
         // called once at most.
         let code = unsafe {
@@ -73,6 +84,9 @@ impl Event {
             drop(unsafe { Arc::from_raw(data) });
             return Poll::Ready(Err(failure));
         }
+        if queue.misses_failures() && !pocl::watch(self.shared()?, told.clone()) {
+            return Poll::Ready(self.wait());
+        }
         end.0 = Some(told);
         // It may have finished before the driver knew of the callback.
         if self.is_complete()? {
@@ -80,6 +94,32 @@ impl Event {
         } else {
             Poll::Pending
         }
+    }
+
+    /// Returns how a command ended of which a callback got `status`.
+    fn ended(&self, status: cl_int) -> Result<(), Failure> {
+        // PoCL (7.1) and rusticl (25.0) may also give the status 0 for a command that failed.
+        if status == CL_COMPLETE {
+            self.is_complete()?;
+        }
+        self.finished(status)
+    }
+}
+
+impl Told {
+    /// Reports the end, unless it is reported already.
+    pub(in crate::backend::opencl) fn end(&self, status: cl_int) {
+        let mut state = self.lock();
+        if let State::Waiting(_) = *state
+            && let State::Waiting(waker) = std::mem::replace(&mut *state, State::Ended(status))
+        {
+            drop(state);
+            wakers::wake(waker);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,13 +131,5 @@ impl Event {
 /// only call for it.
 unsafe extern "C" fn ended(_event: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: the caller vouches for it.
-    let told = unsafe { Arc::from_raw(data.cast_const().cast::<Mutex<State>>()) };
-    let before = std::mem::replace(&mut *lock(&told), State::Ended(status));
-    if let State::Waiting(waker) = before {
-        wakers::wake(waker);
-    }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+    Told(unsafe { Arc::from_raw(data.cast_const().cast::<Mutex<State>>()) }).end(status);
 }

@@ -99,7 +99,7 @@ impl Event {
     }
 
     /// Asked again and again by those who poll, so in one call and without an allocation.
-    fn status(&self) -> Result<cl_int, Failure> {
+    pub(in crate::backend::opencl) fn status(&self) -> Result<cl_int, Failure> {
         // Should a driver write nothing, nothing has ended.
         let mut status = CL_QUEUED;
         // SAFETY: the event is alive, and the status is written to as many bytes as it has.

@@ -14,6 +14,8 @@ pub(in crate::backend::opencl) struct Handle {
     pub(in crate::backend::opencl) functions: &'static Functions,
     pub(in crate::backend::opencl) handle: cl_command_queue,
     pub(in crate::backend::opencl) out_of_order: bool,
+    /// Whether clFinish also fails because an earlier command failed.
+    pub(in crate::backend::opencl) stays_failed: bool,
 }
 
 // SAFETY: queues may be used from every thread (OpenCL 3.0, appendix A.2).
@@ -33,6 +35,14 @@ impl Handle {
         check("clFinish", unsafe {
             (self.functions.clFinish.pass())(self.handle)
         })
+    }
+
+    /// Waits until all commands so far have ended, even if some of them failed.
+    pub(in crate::backend::opencl) fn drain(&self) -> Result<(), Failure> {
+        match self.finish() {
+            Err(_) if self.stays_failed => self.mark()?.end().map(drop),
+            finished => finished,
+        }
     }
 
     /// Enqueues a marker for the end of all commands so far.

@@ -43,6 +43,24 @@ impl<'a> WaitList<'a> {
         list
     }
 
+    /// Creates the list of these events and `event`.
+    pub(in crate::backend::opencl) fn and<'b>(&self, event: &'b Event) -> WaitList<'b>
+    where
+        'a: 'b,
+    {
+        let few = &self.few[..self.count.min(FEW)];
+        let known = if self.many.is_empty() {
+            few
+        } else {
+            &self.many
+        };
+        let mut list = WaitList::empty();
+        list.many = known.to_vec();
+        list.many.push(event.handle);
+        list.count = list.many.len();
+        list
+    }
+
     /// Creates an empty list.
     #[inline]
     pub(crate) const fn empty() -> Self {
@@ -68,10 +86,10 @@ impl<'a> WaitList<'a> {
     /// Returns a pointer to the events, valid for [`WaitList::count`] elements as long as this lives. It is
     /// null for an empty list, as drivers require.
     pub(in crate::backend::opencl) fn pointer(&self) -> *const cl_event {
-        match self.count {
-            0 => std::ptr::null(),
-            1..=FEW => self.few.as_ptr(),
-            _ => self.many.as_ptr(),
+        match (self.count, self.many.is_empty()) {
+            (0, _) => std::ptr::null(),
+            (_, true) => self.few.as_ptr(),
+            (_, false) => self.many.as_ptr(),
         }
     }
 }

@@ -2,3 +2,5 @@
 //! Quirks: what one driver does otherwise than the specification has it, a file for each driver.
 
 pub(crate) mod intel_cpu_target;
+pub(in crate::backend::opencl) mod pocl;
+pub(in crate::backend::opencl) mod rusticl;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Features that a SPIR-V module uses and that some drivers cannot translate.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::STORAGE_CROSS_WORKGROUP;
+use super::words::instructions;
+
+const CAPABILITY: u16 = 17;
+const CONSTANT: u16 = 43;
+const CONSTANT_NULL: u16 = 46;
+const VARIABLE: u16 = 59;
+
+/// The scope of all devices of the system.
+const CROSS_DEVICE: u32 = 0;
+
+/// Features that a module uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// The capabilities that it declares.
+    pub capabilities: BTreeSet<u32>,
+    /// Whether a variable in global memory has an initial value. DPC++ makes such a variable of a table of constants.
+    pub initialized_variable: bool,
+    /// Whether an atomic operation or a fence orders memory for all devices of the system.
+    pub all_devices_scope: bool,
+}
+
+impl Uses {
+    /// Returns the features that the module in `words` uses. Instructions after a malformed one do not count.
+    #[must_use]
+    pub fn of(words: &[u32]) -> Self {
+        let mut uses = Self::default();
+        let mut constants = BTreeMap::new();
+        for instruction in instructions(words).map_while(Result::ok) {
+            match (instruction.opcode, instruction.operands) {
+                (CAPABILITY, [capability, ..]) => _ = uses.capabilities.insert(*capability),
+                (CONSTANT, [_, id, value, ..]) => _ = constants.insert(*id, *value),
+                (CONSTANT_NULL, [_, id]) => _ = constants.insert(*id, 0),
+                (VARIABLE, [_, _, storage, _, ..]) => {
+                    uses.initialized_variable |= *storage == STORAGE_CROSS_WORKGROUP;
+                }
+                (opcode, operands) => {
+                    let scope = scope_at(opcode).and_then(|at| operands.get(at));
+                    let scope = scope.and_then(|scope| constants.get(scope));
+                    uses.all_devices_scope |= scope == Some(&CROSS_DEVICE);
+                }
+            }
+        }
+        uses
+    }
+}
+
+/// Returns the operand of an instruction that is the scope of its effect on memory.
+fn scope_at(opcode: u16) -> Option<usize> {
+    match opcode {
+        // OpMemoryBarrier.
+        225 => Some(0),
+        // OpControlBarrier, OpAtomicStore, OpAtomicFlagClear.
+        224 | 228 | 319 => Some(1),
+        // OpAtomicLoad; from OpAtomicExchange to OpAtomicXor; OpAtomicFlagTestAndSet; those of floating-point
+        // numbers.
+        227 | 229..=242 | 318 | 5614 | 5615 | 6035 => Some(3),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn uses(instructions: &[&[u32]]) -> Uses {
+        let mut words: Vec<u32> = [0x0723_0203, 0x0001_0000, 0, 20, 0].to_vec();
+        for instruction in instructions {
+            let count = u32::try_from(instruction.len()).unwrap();
+            words.push(count << 16 | instruction[0]);
+            words.extend(&instruction[1..]);
+        }
+        Uses::of(&words)
+    }
+
+    #[test]
+    fn capabilities_and_variables_are_found() {
+        let found = uses(&[&[17, 4], &[17, 5817], &[59, 1, 2, 5, 3]]);
+        assert_eq!(found.capabilities, BTreeSet::from([4, 5817]));
+        assert!(found.initialized_variable && !found.all_devices_scope);
+        assert!(!uses(&[&[59, 1, 2, 5]]).initialized_variable);
+        assert!(!uses(&[&[59, 1, 2, 0, 3]]).initialized_variable);
+    }
+
+    #[test]
+    fn only_scope_of_all_devices_is_found() {
+        for (scope, found) in [(0, true), (1, false), (2, false)] {
+            let constant: &[u32] = &[43, 1, 7, scope];
+            for instruction in [
+                &[225, 7, 8][..],
+                &[224, 9, 7, 8],
+                &[234, 1, 2, 3, 7, 8, 4],
+                &[6035, 1, 2, 3, 7, 8, 4],
+            ] {
+                assert_eq!(uses(&[constant, instruction]).all_devices_scope, found);
+            }
+        }
+        assert!(uses(&[&[46, 1, 7], &[228, 3, 7, 8, 4]]).all_devices_scope);
+        assert!(!uses(&[&[228, 3, 7, 8, 4]]).all_devices_scope);
+    }
+
+    #[test]
+    fn truncated_modules_use_what_comes_before() {
+        assert_eq!(Uses::of(&[]), Uses::default());
+        let words = [
+            0x0723_0203,
+            0x0001_0000,
+            0,
+            20,
+            0,
+            2 << 16 | 17,
+            4,
+            9 << 16 | 59,
+        ];
+        assert_eq!(Uses::of(&words).capabilities, BTreeSet::from([4]));
+    }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Queues out of order: what may overtake, what must wait, and what a failure stops.
+
+use std::sync::{Arc, mpsc};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::backend::dispatch::event::End;
+use crate::backend::dispatch::queue::is_out_of_order;
+use crate::queue::event::Event;
+use crate::queue::event::tests::{Bell, iota, iota_from, say_queue_ended};
+use crate::{Buffer, Queue, QueueOptions, Result, backend, common};
+
+/// What ends an event on request, and the event.
+struct Gate {
+    user: Option<backend::UserEvent>,
+    event: Event,
+}
+
+impl Gate {
+    fn new(queue: &Queue) -> Self {
+        let (user, raw) = backend::pending_event(queue.raw()).expect("OpenCL has user events");
+        let event = Event::of_action(queue, "being a test", raw);
+        Self {
+            user: Some(user),
+            event,
+        }
+    }
+
+    /// Ends the event: with 0, or with an error.
+    fn end(&mut self, status: i32) {
+        if let Some(user) = self.user.take() {
+            user.end(status);
+        }
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        // A test that failed must not wait for ever for its queue.
+        self.end(0);
+    }
+}
+
+/// A queue that the driver runs out of order, and another one of its device.
+fn queues() -> Result<Option<[Queue; 2]>> {
+    let Some(queue) = common::queue_with(QueueOptions::new().out_of_order())? else {
+        return Ok(None);
+    };
+    if !is_out_of_order(queue.raw()) {
+        common::say_skipped("queues out of order");
+        return Ok(None);
+    }
+    let other = queue.device().queue()?;
+    Ok(Some([queue, other]))
+}
+
+/// Returns whether `event` ends before the gate opens. The time is for drivers that do not reorder, which OpenCL
+/// allows.
+fn overtakes(event: &Event) -> Result<bool> {
+    let long_after = Instant::now() + Duration::from_secs(5);
+    while !event.is_complete()? {
+        if Instant::now() > long_after {
+            common::say_skipped("commands that overtake others of their queue");
+            return Ok(false);
+        }
+        std::thread::yield_now();
+    }
+    Ok(true)
+}
+
+fn sevens(queue: &Queue) -> Result<Buffer<f32>> {
+    queue.upload(&[7.0f32; 2])
+}
+
+#[test]
+fn command_overtakes_one_that_waits() -> Result<()> {
+    let Some([queue, other]) = queues()? else {
+        return Ok(());
+    };
+    let (mut held, mut free) = (sevens(&other)?, sevens(&other)?);
+    let mut gate = Gate::new(&queue);
+    let waiting = iota(&queue, &mut held, &[&gate.event])?;
+    let running = iota(&queue, &mut free, &[])?;
+    if overtakes(&running)? {
+        assert!(!waiting.is_complete()?);
+        assert_eq!(other.download(&free)?, [0.0, 1.0]);
+        assert_eq!(other.download(&held)?, [7.0; 2]);
+    }
+    gate.end(0);
+    waiting.wait()?;
+    running.wait()?;
+    assert_eq!(queue.download(&held)?, [0.0, 1.0]);
+    assert_eq!(queue.download(&free)?, [0.0, 1.0]);
+    Ok(())
+}
+
+#[test]
+fn command_overtakes_one_that_waits_for_another_queue() -> Result<()> {
+    let Some([queue, other]) = queues()? else {
+        return Ok(());
+    };
+    let (mut there, mut held) = (sevens(&other)?, sevens(&other)?);
+    let mut free = sevens(&other)?;
+    let mut gate = Gate::new(&queue);
+    let first = iota(&other, &mut there, &[&gate.event])?;
+    let waiting = iota(&queue, &mut held, &[&first])?;
+    let running = iota(&queue, &mut free, &[])?;
+    if overtakes(&running)? {
+        assert!(!waiting.is_complete()?);
+        assert!(!first.is_complete()?);
+    }
+    gate.end(0);
+    waiting.wait()?;
+    assert!(first.is_complete()?);
+    assert_eq!(queue.download(&held)?, [0.0, 1.0]);
+    assert_eq!(queue.download(&free)?, [0.0, 1.0]);
+    Ok(())
+}
+
+#[test]
+fn future_of_overtaking_command_is_woken_first() -> Result<()> {
+    let Some([queue, other]) = queues()? else {
+        return Ok(());
+    };
+    let (mut held, mut free) = (sevens(&other)?, sevens(&other)?);
+    let mut gate = Gate::new(&queue);
+    let waiting = iota(&queue, &mut held, &[&gate.event])?;
+    let running = iota(&queue, &mut free, &[])?;
+    let (send, woken) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Bell(send)));
+    let (mut end_of_waiting, mut end_of_running) = (End::default(), End::default());
+    assert!(waiting.poll(&mut end_of_waiting, &waker).is_pending());
+    if overtakes(&running)? {
+        let ended = running.poll(&mut end_of_running, &waker);
+        assert!(matches!(ended, Poll::Ready(Ok(()))));
+        assert!(waiting.poll(&mut end_of_waiting, &waker).is_pending());
+        assert!(
+            woken.try_recv().is_err(),
+            "nothing that was polled has ended"
+        );
+    }
+    gate.end(0);
+    woken.recv().expect("its end wakes");
+    let ended = waiting.poll(&mut end_of_waiting, &waker);
+    assert!(matches!(ended, Poll::Ready(Ok(()))));
+    Ok(())
+}
+
+#[test]
+fn nothing_overtakes_a_barrier() -> Result<()> {
+    let Some([queue, other]) = queues()? else {
+        return Ok(());
+    };
+    let mut numbers = sevens(&other)?;
+    for events in [0, 1] {
+        let [mut before, mut listed] = [Gate::new(&queue), Gate::new(&queue)];
+        let first = iota_from(&queue, 10.0, &mut numbers, &[&before.event])?;
+        let barrier = queue.barrier(&[&listed.event][..events])?;
+        let last = iota_from(&queue, 20.0, &mut numbers, &[])?;
+        assert!(!barrier.is_complete()? && !last.is_complete()?);
+        if events == 0 {
+            before.end(0);
+            barrier.wait()?;
+            listed.end(0);
+        } else {
+            listed.end(0);
+            assert!(!barrier.is_complete()? && !last.is_complete()?);
+            before.end(0);
+            barrier.wait()?;
+        }
+        assert!(first.is_complete()?);
+        last.wait()?;
+        assert_eq!(queue.download(&numbers)?, [20.0, 21.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn failed_dependency_stops_only_what_waits_for_it() -> Result<()> {
+    let Some([queue, other]) = queues()? else {
+        return Ok(());
+    };
+    let (mut held, mut free) = (sevens(&other)?, sevens(&other)?);
+    let mut gate = Gate::new(&queue);
+    let waiting = iota(&queue, &mut held, &[&gate.event])?;
+    let after_that = iota(&queue, &mut held, &[&waiting])?;
+    let (send, woken) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Bell(send)));
+    let mut end = End::default();
+    assert!(after_that.poll(&mut end, &waker).is_pending());
+    let running = iota(&queue, &mut free, &[])?;
+    gate.end(-9999);
+    woken.recv().expect("its failure wakes");
+    assert!(matches!(
+        after_that.poll(&mut end, &waker),
+        Poll::Ready(Err(_))
+    ));
+    assert!(waiting.wait().is_err());
+    assert_eq!(other.download(&held)?, [7.0; 2]);
+    if running.wait().is_err() {
+        say_queue_ended();
+        return Ok(());
+    }
+    queue.wait()?;
+    assert_eq!(other.download(&free)?, [0.0, 1.0]);
+    iota_from(&queue, 3.0, &mut held, &[])?;
+    assert_eq!(queue.download(&held)?, [3.0, 4.0]);
+    Ok(())
+}
+
+#[test]
+fn command_after_failed_event_does_not_run() -> Result<()> {
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    let mut out = sevens(&queue)?;
+    let mut gate = Gate::new(&queue);
+    gate.end(-9999);
+    // Refused, or it fails later. Some drivers report that only to futures.
+    if let Ok(launched) = iota(&queue, &mut out, &[&gate.event]) {
+        let _ = launched.wait();
+    }
+    assert_eq!(queue.device().queue()?.download(&out)?, [7.0; 2]);
+    Ok(())
+}
