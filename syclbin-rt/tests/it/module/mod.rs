@@ -7,4 +7,5 @@ mod constants;
 mod globals;
 mod link;
 mod loading;
+mod requirements;
 mod save;
