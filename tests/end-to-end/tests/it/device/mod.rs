@@ -6,6 +6,7 @@
 
 mod alignment;
 mod asserts;
+mod bfloat16;
 mod constants;
 mod contracts;
 mod kernels;
@@ -16,3 +17,4 @@ mod signatures;
 mod slim;
 mod sources;
 mod structs;
+mod virtual_functions;
