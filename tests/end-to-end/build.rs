@@ -25,6 +25,7 @@ fn main() {
         ("tests/kernels", "slim"),
         ("tests/kernels", "scratch"),
         ("tests/kernels", "aligned"),
+        ("tests/kernels", "bfloat16"),
     ] {
         Build::new()
             .source(format!("{folder}/{name}.cpp"))
@@ -40,6 +41,15 @@ fn main() {
         .source("tests/kernels/sub_groups.cpp")
         .targets(["spir64"])
         .compile("sub_groups");
+    Build::new()
+        .source("tests/kernels/virtual.cpp")
+        .targets(["spir64"])
+        .compile("virtual");
+    // Native code cannot take the conversions from another module.
+    Build::new()
+        .source("tests/kernels/bfloat16.cpp")
+        .targets(["spir64", "spir64_x86_64"])
+        .compile("bfloat16_native");
     // A kernel of one that calls a function of the other, and two that need nothing of each other.
     Build::new()
         .source("../files/import_side.cpp")

@@ -17,7 +17,8 @@ struct Velocity {
 SYCLBIN_KERNEL(1)
 void step(const Star *from, Star *to, Velocity *velocities, unsigned count, float time_step,
           float softening) {
-  size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
+  // The linear id subtracts the launch's offset, which costs some percent on a CPU.
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0);
   if (i >= count) return;
   Star star = from[i];
   float x = 0, y = 0, z = 0;

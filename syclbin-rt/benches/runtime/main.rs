@@ -6,6 +6,7 @@
 //! cargo bench -p syclbin-rt -- launch          # host time per launch
 //! cargo bench -p syclbin-rt -- instructions    # instructions per launch; wants valgrind and cc
 //! cargo bench -p syclbin-rt -- start           # from the start of a process to the first result
+//! cargo bench -p syclbin-rt -- quality         # a kernel beside the same kernel in OpenCL C
 //! ```
 //!
 //! benches/README.md says what is done, how, and what came of it. The reference runtime is built by
@@ -27,6 +28,7 @@ mod first;
 mod instructions;
 mod launch;
 mod process;
+mod quality;
 mod raw;
 mod repeated;
 mod start;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
     let done = match words[..] {
         [CONTESTANT, name, ref words @ ..] => child(contestant::process(name, words)),
         [first::FIRST, ref words @ ..] => child(first::process(words)),
+        [quality::QUALITY, ref words @ ..] => quality::process(words),
         _ if words.contains(&"--list") => Ok(()), // a test runner asks for tests
         _ if words.contains(&"--bench") => {
             let parts: Vec<&str> = words
@@ -71,7 +74,7 @@ fn child(done: Result<(), String>) -> Result<(), String> {
 
 /// A part of the bench, or all.
 fn bench(parts: &[&str]) -> Result<(), String> {
-    const PARTS: [&str; 3] = ["launch", "instructions", "start"];
+    const PARTS: [&str; 4] = ["launch", "instructions", "start", "quality"];
     if let Some(part) = parts.iter().find(|part| !PARTS.contains(part)) {
         return Err(format!(
             "there is no part `{part}`, only {}",
@@ -93,6 +96,9 @@ fn bench(parts: &[&str]) -> Result<(), String> {
     }
     if wanted("start") {
         start::bench(&world, reference)?;
+    }
+    if wanted("quality") {
+        quality::bench(&world)?;
     }
     Ok(())
 }

@@ -141,7 +141,7 @@ impl<const SET: bool, const FLUSH: bool> Raw<SET, FLUSH> {
     }
 }
 
-fn set<T>(kernel: cl_kernel, index: cl_uint, value: &T) -> Result<(), cl_int> {
+pub(crate) fn set<T>(kernel: cl_kernel, index: cl_uint, value: &T) -> Result<(), cl_int> {
     let pointer: *const c_void = (&raw const *value).cast();
     // SAFETY: the driver copies the bytes of `value` before it returns.
     unsafe { set_kernel_arg(kernel, index, size_of::<T>(), pointer) }
@@ -162,7 +162,7 @@ pub(crate) fn driver_alone() -> Result<String, String> {
 }
 
 /// The device that a stub runs on, found again.
-fn device() -> Result<(cl_device_id, String), String> {
+pub(crate) fn device() -> Result<(cl_device_id, String), String> {
     let wanted = syclbin_rt::Device::best().map_err(crate::stub::told)?;
     for platform in get_platform_ids().map_err(failed("clGetPlatformIDs"))? {
         for device in get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default() {
@@ -176,6 +176,6 @@ fn device() -> Result<(cl_device_id, String), String> {
     Err(format!("cl3 does not find {wanted}"))
 }
 
-fn failed(action: &str) -> impl Fn(cl_int) -> String {
+pub(crate) fn failed(action: &str) -> impl Fn(cl_int) -> String {
     move |code| format!("{action}: {}", opencl3::error_codes::error_text(code))
 }

@@ -26,10 +26,12 @@ pub(crate) struct Abilities<'d> {
     pub(crate) device_memory: u64,
     pub(crate) shared_memory: u64,
     pub(crate) system_memory: u64,
+    /// Whether it is a processor with matrix instructions (AMX).
+    pub(crate) matrix_units: bool,
 }
 
 /// The aspects that an OpenCL driver reports as present or absent. A device may have any of the other aspects.
-const TOLD: [Aspect; 24] = [
+const TOLD: [Aspect; 25] = [
     Aspect::HOST,
     Aspect::CPU,
     Aspect::GPU,
@@ -54,6 +56,7 @@ const TOLD: [Aspect; 24] = [
     Aspect::EXT_ONEAPI_NATIVE_ASSERT,
     Aspect::EXT_INTEL_LEGACY_IMAGE,
     Aspect::EXT_INTEL_ESIMD,
+    Aspect::EXT_INTEL_MATRIX,
 ];
 
 /// Bits of `cl_device_unified_shared_memory_capabilities_intel`.
@@ -93,9 +96,20 @@ pub(crate) fn of_device(told: &Abilities<'_>) -> BTreeSet<Aspect> {
         Aspect::USM_SYSTEM_ALLOCATIONS => can(told.system_memory, ACCESS),
         Aspect::EXT_ONEAPI_NATIVE_ASSERT => has("cl_intel_devicelib_assert"),
         Aspect::EXT_INTEL_ESIMD => told.kind == DeviceKind::Gpu && told.vendor.contains("Intel"),
+        Aspect::EXT_INTEL_MATRIX => {
+            has("cl_intel_subgroup_matrix_multiply_accumulate") || told.matrix_units
+        }
         _ => false,
     };
     TOLD.into_iter().filter(|aspect| held(*aspect)).collect()
+}
+
+/// Returns whether the processor of this machine has matrix instructions (AMX), as far as Linux reports it.
+pub(crate) fn host_has_matrix_units() -> bool {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut lines = text.lines();
+    let flags = lines.find(|line| line.starts_with("flags"));
+    flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "amx_tile"))
 }
 
 /// Returns the aspects of `wanted` that a device with the aspects `held` lacks. An aspect that no driver
@@ -148,7 +162,7 @@ mod tests {
         let wanted = [
             Aspect::FP64,
             Aspect::ATOMIC64,
-            Aspect::EXT_INTEL_MATRIX,
+            Aspect::EXT_ONEAPI_GRAPH,
             Aspect(12_345),
         ];
         let lacking = lacking(&wanted, &held);
@@ -165,5 +179,19 @@ mod tests {
         let simd = |told: &Abilities<'_>| of_device(told).contains(&Aspect::EXT_INTEL_ESIMD);
         assert!(simd(&gpu("Intel(R) Corporation")));
         assert!(!simd(&gpu("Another")) && !simd(&cpu()));
+    }
+
+    #[test]
+    fn matrices_come_with_extension_or_processor() {
+        let matrices = |told: &Abilities<'_>| of_device(told).contains(&Aspect::EXT_INTEL_MATRIX);
+        assert!(!matrices(&cpu()));
+        assert!(matrices(&Abilities {
+            extensions: "cl_intel_subgroup_matrix_multiply_accumulate",
+            ..cpu()
+        }));
+        assert!(matrices(&Abilities {
+            matrix_units: true,
+            ..cpu()
+        }));
     }
 }

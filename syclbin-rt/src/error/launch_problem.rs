@@ -247,6 +247,18 @@ pub enum LaunchProblem {
         /// The given size.
         local: Vec<usize>,
     },
+    /// The kernel was compiled for ranges of another number of dimensions.
+    #[error(
+        "it was compiled for ranges of {dimensions} dimension{} (work_group_num_dim in the file), \
+         not for {global:?}",
+        if *dimensions == 1 { "" } else { "s" }
+    )]
+    KernelDimensions {
+        /// The number of dimensions that the kernel was compiled for.
+        dimensions: usize,
+        /// The range.
+        global: Vec<usize>,
+    },
     /// The kernel was compiled for work-groups of more dimensions than the range has.
     #[error(
         "it was compiled for work-groups of {required:?} (work_group_size<{}> or \

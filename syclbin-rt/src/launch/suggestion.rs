@@ -144,6 +144,7 @@ mod tests {
     use super::*;
 
     const LIMITS: Limits = Limits {
+        dimensions: None,
         max_range: usize::MAX,
         required: None,
         max_declared: None,

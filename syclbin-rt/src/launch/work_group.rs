@@ -9,6 +9,8 @@ use crate::launch::range::{Extent, NdRange};
 pub(crate) struct Limits {
     /// The largest number of work-items of a range that the code can count.
     pub(crate) max_range: usize,
+    /// The number of dimensions that the kernel was compiled for, where the file contains it.
+    pub(crate) dimensions: Option<usize>,
     /// The only size the kernel was compiled for.
     pub(crate) required: Option<[usize; 3]>,
     /// The largest size the kernel was compiled for.
@@ -56,6 +58,14 @@ pub(crate) fn choose(
         return Err(LaunchProblem::TooManyItems {
             global: global.sycl_order(),
             max: limits.max_range,
+        });
+    }
+    if let Some(dimensions) = limits.dimensions
+        && dimensions != global.dimensions()
+    {
+        return Err(LaunchProblem::KernelDimensions {
+            dimensions,
+            global: global.sycl_order(),
         });
     }
     if let Some(local) = given
@@ -140,6 +150,7 @@ mod tests {
 
     const OPEN: Limits = Limits {
         max_range: 1 << 20,
+        dimensions: None,
         required: None,
         max_declared: None,
         max_items: 256,
@@ -171,6 +182,21 @@ mod tests {
         };
         assert_eq!(chosen(128, line), Ok(Some(vec![64])));
         assert_eq!(chosen([3, 128], line), Ok(Some(vec![1, 64])));
+    }
+
+    #[test]
+    fn range_must_have_the_kernels_dimensions() {
+        let line = Limits {
+            dimensions: Some(1),
+            required: Some([64, 1, 1]),
+            ..OPEN
+        };
+        assert_eq!(chosen(128, line), Ok(Some(vec![64])));
+        assert_eq!(
+            chosen([3, 128], line).unwrap_err(),
+            "it was compiled for ranges of 1 dimension (work_group_num_dim in the file), not for \
+             [3, 128]"
+        );
     }
 
     #[test]

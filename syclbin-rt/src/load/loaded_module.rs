@@ -2,6 +2,7 @@
 //! Loaded modules: the result of loading an abstract module of a file on a device.
 
 use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
+use syclbin::metadata::{KernelSizes, ModuleMetadata};
 use syclbin::property::PropertySets;
 
 use crate::backend::dispatch::program::Program;
@@ -101,6 +102,20 @@ fn reasons(choice: &ImageChoice, without_images: &str) -> Vec<String> {
         .collect()
 }
 
+/// Returns the sizes of a kernel. Compilers write the dimensions of a required work-group size for the kernel,
+/// for the module, or for both. Explicit SIMD has sub-groups of one work-item, which no device lists.
+fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
+    let mut sizes = (metadata.program.kernels.get(kernel).cloned()).unwrap_or_default();
+    let wanted = &metadata.requirements;
+    if wanted.work_group.is_some() {
+        sizes.dimensions = sizes.dimensions.or(wanted.dimensions);
+    }
+    if metadata.misc.esimd == Some(true) {
+        sizes.required_sub_group = None;
+    }
+    sizes
+}
+
 /// Returns the kernels of a module.
 fn symbols(files: &Files<'_>, unit: &Unit<'_>, built: &BuiltProgram<'_>) -> Vec<Symbol> {
     let metadata = &unit.metadata;
@@ -130,7 +145,7 @@ fn symbols(files: &Files<'_>, unit: &Unit<'_>, built: &BuiltProgram<'_>) -> Vec<
             scratch: files.facts().ptx.is_some()
                 && metadata.implicit_local_arguments.get(&name).is_some(),
             slots: code.and_then(|code| code.slots(&name)),
-            sizes: (metadata.program.kernels.get(&name).cloned()).unwrap_or_default(),
+            sizes: sizes(metadata, &name),
             id_range: built.id_range,
             name,
         }

@@ -3,8 +3,9 @@
 //!
 //! All decisions here use only the file and the driver's answers about the device.
 
+use syclbin::Aspect;
 use syclbin::architecture::{Architecture, same};
-use syclbin::metadata::{Bfloat16, ModuleMetadata, Target};
+use syclbin::metadata::{Bfloat16, DeviceRequirements, ModuleMetadata, Records, Sanitizer, Target};
 
 use crate::device::aspects;
 use crate::device::facts::{DeviceKind, Facts};
@@ -12,13 +13,18 @@ use crate::device::facts::{DeviceKind, Facts};
 /// The extension of devices that convert `bfloat16` with dedicated instructions.
 const BFLOAT16: &str = "cl_intel_bfloat16_conversions";
 
+/// The lowest compute capability with matrix instructions.
+const FIRST_TENSOR_CORES: u32 = 70;
+
 /// Checks whether the kernels of a module can run on the device at all, in any image.
 ///
 /// # Errors
 ///
 /// Says in words what the device lacks.
 pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
+    check_runtime(metadata)?;
     let wanted = &metadata.requirements;
+    check_fixed_targets(&wanted.fixed_targets, facts)?;
     let lacking = aspects::lacking(&wanted.aspects, &facts.aspects);
     if !lacking.is_empty() {
         let names: Vec<String> = lacking.iter().map(ToString::to_string).collect();
@@ -56,6 +62,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
             facts.sub_group_sizes
         ));
     }
+    check_matrices(wanted, facts)?;
     if let Some(target) = &wanted.compile_target
         && !is_compiled_for(target, facts)
     {
@@ -68,6 +75,63 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
         return Err(format!("the device lacks {BFLOAT16}"));
     }
     Ok(())
+}
+
+/// Checks that the code needs no part of the reference runtime that this crate lacks.
+fn check_runtime(metadata: &ModuleMetadata) -> Result<(), String> {
+    if let Some(sanitizer) = &metadata.misc.sanitizer {
+        let (name, option) = match sanitizer {
+            Sanitizer::Address => ("AddressSanitizer", "address"),
+            Sanitizer::Memory => ("MemorySanitizer", "memory"),
+            Sanitizer::Thread => ("ThreadSanitizer", "thread"),
+            Sanitizer::Other(name) => (name.as_str(), name.as_str()),
+        };
+        return Err(format!(
+            "it was compiled for {name}, which reports to DPC++'s runtime; compile it without \
+             -fsanitize={option}"
+        ));
+    }
+    let pipes: Vec<&str> = metadata.host_pipes.names().collect();
+    if !pipes.is_empty() {
+        return Err(format!(
+            "it uses host pipes, which syclbin-rt does not support: {}; pass the data in buffers",
+            pipes.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that the device is one of the targets of `-fsycl-fixed-targets`, which are aspects such as `cpu`.
+fn check_fixed_targets(targets: &[u32], facts: &Facts) -> Result<(), String> {
+    let targets: Vec<Aspect> = targets.iter().copied().map(Aspect).collect();
+    if targets.is_empty() || targets.iter().any(|target| facts.aspects.contains(target)) {
+        return Ok(());
+    }
+    let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
+    Err(format!(
+        "it is compiled for {} only (-fsycl-fixed-targets), and the device is of kind {}",
+        names.join(" and "),
+        facts.kind
+    ))
+}
+
+/// Checks that the device has matrix instructions. Drivers do not report the sizes and types of matrices, and
+/// reject the unsupported ones when they build the code.
+fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), String> {
+    let Records(mut matrices) = wanted.matrices.clone();
+    matrices.extend(wanted.matrix_products.0.iter().cloned());
+    let has_instructions = match facts.ptx {
+        Some(ptx) => ptx.sm >= FIRST_TENSOR_CORES,
+        None => facts.aspects.contains(&Aspect::EXT_INTEL_MATRIX),
+    };
+    if matrices.is_empty() || has_instructions {
+        return Ok(());
+    }
+    let matrices: Vec<String> = matrices.iter().map(|fields| fields.join(" ")).collect();
+    Err(format!(
+        "it uses joint_matrix ({}), and the device has no matrix instructions",
+        matrices.join("; ")
+    ))
 }
 
 /// Returns whether the architecture or target `compiled` means this device.
@@ -90,8 +154,8 @@ pub(crate) fn architecture(facts: &Facts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syclbin::Aspect;
-    use syclbin::metadata::WorkGroupSize;
+    use crate::device::facts::PtxFacts;
+    use syclbin::metadata::{HostPipe, WorkGroupSize};
 
     fn cpu() -> Facts {
         Facts {
@@ -178,5 +242,69 @@ mod tests {
             module.device_libraries.bfloat16 = Some(Bfloat16::Native);
         };
         assert_eq!(refusal(native), format!("the device lacks {BFLOAT16}"));
+    }
+
+    #[test]
+    fn sanitized_code_names_sanitizer_and_option() {
+        let message = refusal(|module| module.misc.sanitizer = Some(Sanitizer::Address));
+        assert_eq!(
+            message,
+            "it was compiled for AddressSanitizer, which reports to DPC++'s runtime; compile it \
+             without -fsanitize=address"
+        );
+        let other = Sanitizer::Other("usan".to_owned());
+        let message = refusal(|module| module.misc.sanitizer = Some(other));
+        assert!(message.ends_with("without -fsanitize=usan"), "{message}");
+    }
+
+    #[test]
+    fn host_pipes_are_refused_by_name() {
+        let message = refusal(|module| {
+            module.host_pipes.insert("_ZN4pipeE", HostPipe { size: 4 });
+        });
+        assert!(
+            message.starts_with("it uses host pipes") && message.contains(": _ZN4pipeE;"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn one_fixed_target_must_be_the_device() {
+        let numbers = |aspects: &[Aspect]| aspects.iter().map(|aspect| aspect.number()).collect();
+        let mut metadata = ModuleMetadata::default();
+        metadata.requirements.fixed_targets = numbers(&[Aspect::CPU, Aspect::GPU]);
+        assert_eq!(check(&metadata, &cpu()), Ok(()));
+        let targets = numbers(&[Aspect::GPU, Aspect::ACCELERATOR]);
+        let message = refusal(|module| module.requirements.fixed_targets = targets);
+        assert_eq!(
+            message,
+            "it is compiled for gpu and accelerator only (-fsycl-fixed-targets), and the device \
+             is of kind cpu"
+        );
+    }
+
+    #[test]
+    fn matrices_need_matrix_instructions() {
+        let fields = ["matrix_type::fp16", "use::a", "8", "16"].map(str::to_owned);
+        let mut metadata = ModuleMetadata::default();
+        metadata.requirements.matrices = Records(vec![fields.to_vec()]);
+        assert_eq!(
+            check(&metadata, &cpu()).unwrap_err(),
+            "it uses joint_matrix (matrix_type::fp16 use::a 8 16), and the device has no matrix \
+             instructions"
+        );
+        let mut able = cpu();
+        able.aspects.insert(Aspect::EXT_INTEL_MATRIX);
+        assert_eq!(check(&metadata, &able), Ok(()));
+        let nvidia = |sm| Facts {
+            ptx: Some(PtxFacts {
+                sm,
+                ptx: (8, 4),
+                driver: 12040,
+            }),
+            ..cpu()
+        };
+        assert_eq!(check(&metadata, &nvidia(75)), Ok(()));
+        assert!(check(&metadata, &nvidia(61)).is_err());
     }
 }

@@ -6,11 +6,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use syclbin::__private::mangled;
-use syclbin::metadata::{IdRange, KernelSizes};
+use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
 use crate::backend;
 use crate::backend::dispatch::program::Program;
 use crate::backend::slot::Slot;
+use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::parameter_kinds::{Kinds, Takes};
 use crate::launch::range::Extent;
@@ -83,8 +84,12 @@ impl Kernel {
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
         let declared = sizes.required.map(|size| driver_order(size.xyz()));
         let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
+        if let Some(size) = sizes.required_sub_group {
+            check_sub_group(symbol, size as usize, queue.device())?;
+        }
         let limits = Limits {
             max_range: max_range(symbol.id_range),
+            dimensions: sizes.dimensions.map(Dimensions::get),
             required: raw.required_local().or(declared),
             max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
             max_items: raw.max_local().min(max_linear),
@@ -227,6 +232,23 @@ impl Kernel {
     pub(crate) fn raw(&self) -> &backend::Kernel {
         &self.0.raw
     }
+}
+
+/// Checks that the device has sub-groups of the size that a kernel was compiled for. Devices that do not list
+/// their sizes refuse an unsupported size themselves.
+fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
+    let available = device.sub_group_sizes();
+    if available.is_empty() || available.contains(&size) {
+        return Ok(());
+    }
+    Err(ErrorKind::KernelUnavailable {
+        kernel: symbol.name.clone(),
+        device: device.to_string(),
+        reasons: vec![format!(
+            "it needs sub-groups of {size} (reqd_sub_group_size), and the device has those of {available:?}"
+        )],
+    }
+    .into())
 }
 
 /// Returns the largest number of work-items that code can count. DPC++ lets code assume that every id and size,

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use syclbin::metadata::{
-    self, ArgumentMask, DeviceRequirements, Dimensions, Malformed, MiscProperties, Named,
-    ProgramMetadata, Records, SpecializationConstants, without_run_prefix,
+    self, ArgumentMask, DeviceRequirements, Dimensions, HostPipe, Malformed, MiscProperties, Named,
+    ProgramMetadata, Records, SpecializationConstants, VirtualFunctions, without_run_prefix,
 };
 use syclbin::property::set;
 use syclbin::{Aspect, PropertySets};
@@ -62,7 +62,7 @@ pub struct Requirements {
     pub required_work_group_size: Option<Vec<u64>>,
     /// The only sub-group size that the kernels run with.
     pub required_sub_group_size: Option<u32>,
-    /// The allowed targets, by the numbers of `-fsycl-fixed-targets`.
+    /// The aspects of `-fsycl-fixed-targets`, of which a device must have one.
     pub fixed_targets: Vec<u32>,
     /// The required target or architecture, such as `intel_gpu_pvc`.
     pub compile_target: Option<String>,
@@ -70,6 +70,14 @@ pub struct Requirements {
     pub matrices: Vec<Vec<String>>,
     /// The required matrix products: types of A, B, C and D, then M, K and N.
     pub matrix_products: Vec<Vec<String>>,
+    /// The number of dimensions of launches, where it is not three.
+    pub dimensions: Option<usize>,
+    /// The sets of virtual functions that the code calls, which other modules may define.
+    pub virtual_functions: Vec<String>,
+    /// The pipes between host and device, by their unique identifiers.
+    pub host_pipes: Vec<String>,
+    /// The sanitizer that the code reports to: `asan`, `msan` or `tsan`.
+    pub sanitizer: Option<String>,
 }
 
 /// A required capability of a device.
@@ -140,6 +148,8 @@ pub(super) struct Views {
     masks: Named<ArgumentMask>,
     specialization: SpecializationConstants,
     globals: Named<metadata::DeviceGlobal>,
+    pipes: Named<HostPipe>,
+    virtual_functions: VirtualFunctions,
     /// Properties with meaningless values.
     pub(super) problems: Vec<String>,
 }
@@ -154,6 +164,8 @@ impl Views {
             masks: told(Named::read(sets, set::KERNEL_PARAM_OPT), &mut problems),
             specialization: told(SpecializationConstants::read(sets), &mut problems),
             globals: told(Named::read(sets, set::DEVICE_GLOBALS), &mut problems),
+            pipes: told(Named::read(sets, set::HOST_PIPES), &mut problems),
+            virtual_functions: told(VirtualFunctions::read(sets), &mut problems),
             problems,
         }
     }
@@ -174,6 +186,10 @@ impl Views {
             compile_target: needs.compile_target.clone(),
             matrices,
             matrix_products,
+            dimensions: needs.dimensions.map(Dimensions::get),
+            virtual_functions: self.virtual_functions.uses.0.clone(),
+            host_pipes: self.pipes.names().map(str::to_owned).collect(),
+            sanitizer: self.misc.sanitizer.as_ref().map(ToString::to_string),
         }
     }
 

@@ -4,6 +4,7 @@
 use std::fmt::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
+use syclbin::Aspect;
 
 use super::kernel::{beside, declared, extent, qualified, signature};
 use super::native;
@@ -273,12 +274,21 @@ fn needed(needs: &Requirements) -> Vec<String> {
             format!("{what} {}", Shown(&fields))
         }));
     }
-    if !needs.fixed_targets.is_empty() {
-        needed.push(format!(
-            "one of {} fixed targets",
-            needs.fixed_targets.len()
-        ));
+    let targets = needs.fixed_targets.iter().map(|number| Aspect(*number));
+    let targets: Vec<String> = targets.map(|aspect| aspect.to_string()).collect();
+    if !targets.is_empty() {
+        needed.push(format!("a device of kind {}", targets.join(" or ")));
     }
+    let dimensions = needs.dimensions;
+    needed.extend(dimensions.map(|count| format!("launches of dimension {count}")));
+    for (what, names) in [
+        ("virtual functions of", &needs.virtual_functions),
+        ("host pipe", &needs.host_pipes),
+    ] {
+        needed.extend(names.iter().map(|name| format!("{what} {}", Shown(name))));
+    }
+    let sanitizer = needs.sanitizer.as_deref();
+    needed.extend(sanitizer.map(|name| format!("the runtime of sanitizer {}", Shown(name))));
     needed
 }
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The headers `<syclbin/...>`, which are installed beside the compiler library.
+//! Headers beside those of the compiler library: `<syclbin/...>`, which are installed, and the header of native code,
+//! which is in this program.
 
 use std::path::Path;
+
+/// The path of the header that native code includes first. The compiler library gets its content with the source.
+pub(crate) const BFLOAT16_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/bfloat16.hpp";
+/// Its content: conversions of `bfloat16`.
+pub(crate) const BFLOAT16: &str = include_str!("bfloat16.hpp");
 
 /// Returns the arguments that make clang find the headers, after all directories of the user. Returns none if the
 /// headers are not installed. They are system headers, so that clang does not warn about them.

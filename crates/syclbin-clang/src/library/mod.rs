@@ -72,6 +72,12 @@ pub(crate) fn compile(
         .iter()
         .map(|argument| c_string(argument, argument.as_bytes().to_vec()))
         .collect::<Result<Vec<_>>>()?;
+    let header_path = c_string("a header", headers::BFLOAT16_PATH.into())?;
+    let header = c_string("a header", headers::BFLOAT16.into())?;
+    let included = [raw::SourceFile {
+        path: header_path.as_ptr(),
+        contents: header.as_ptr(),
+    }];
     let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
 
     // SAFETY: the file is the pinned library (`check`), whose initializers are LLVM's own and may
@@ -106,7 +112,10 @@ pub(crate) fn compile(
                 path: path.as_ptr(),
                 contents: contents.as_ptr(),
             },
-            empty(),
+            raw::View {
+                first: included.as_ptr(),
+                count: included.len(),
+            },
             raw::View {
                 first: pointers.as_ptr(),
                 count: pointers.len(),

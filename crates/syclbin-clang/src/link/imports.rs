@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
-use syclbin::property::{PropertySet, Value, set};
+use syclbin::property::{PropertySet, Value, key, set};
 use syclbin::{AbstractModule, Image, ImageKind, IrType, State, ptx};
 
 use crate::link::input_file::InputFile;
@@ -30,6 +30,21 @@ pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTree
         shared.retain(|symbol| weak.contains(symbol));
     }
     Ok(shared)
+}
+
+/// Returns the virtual functions that a module defines for others. The compiler does not list them as exports.
+fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
+    let sets = &module.metadata;
+    let mut functions = Vec::new();
+    if sets
+        .get(set::VIRTUAL_FUNCTIONS, key::VIRTUAL_FUNCTIONS_SET)
+        .is_some()
+    {
+        for code in module.images.iter().filter_map(|image| image.spirv()) {
+            functions.extend(parsed(code)?.exports().map(str::to_owned));
+        }
+    }
+    Ok(functions)
 }
 
 /// Returns whether an image is PTX.
@@ -140,6 +155,7 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
     for part in parts {
         for module in &part.file.modules {
             exported.extend(exports(module).map(str::to_owned));
+            exported.extend(named_with(&part.name, virtual_functions(module))?);
             let imports = named_with(&part.name, of_module(module))?;
             for symbol in imports {
                 imported.entry(symbol).or_default().insert(&part.name);

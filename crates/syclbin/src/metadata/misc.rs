@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Miscellaneous properties: how the module was compiled, and its device libraries.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
+use core::fmt;
 
 use super::value::malformed::Malformed;
 use super::value::property::{Property, put};
@@ -45,6 +46,17 @@ pub enum Sanitizer {
     Other(String),
 }
 
+impl fmt::Display for Sanitizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Address => "asan",
+            Self::Memory => "msan",
+            Self::Thread => "tsan",
+            Self::Other(name) => name,
+        })
+    }
+}
+
 impl Property for Sanitizer {
     const EXPECTED: &'static str = String::EXPECTED;
 
@@ -58,12 +70,7 @@ impl Property for Sanitizer {
     }
 
     fn to_value(&self) -> Value {
-        Value::from(match self {
-            Self::Address => "asan",
-            Self::Memory => "msan",
-            Self::Thread => "tsan",
-            Self::Other(name) => name,
-        })
+        Value::from(self.to_string())
     }
 }
 

@@ -42,6 +42,12 @@ pub(crate) enum LinkError {
     /// The device lacks the function for failed asserts.
     #[error("it has an `assert`, and the device lacks {ASSERT}; compile it with NDEBUG defined")]
     NoAssert,
+    /// No module of the file defines virtual functions that the code calls.
+    #[error(
+        "it calls virtual functions of {0}, and no module of the file that this device takes defines \
+         them; compile the sources that define them together with this one"
+    )]
+    VirtualFunctions(String),
     /// No image defines some symbols.
     #[error(transparent)]
     Undefined(Undefined),

@@ -88,6 +88,7 @@ impl<'f> Closure<'f> {
     fn resolve(&mut self, index: ImageIndex) -> Result<(), LinkError> {
         let code = self.code(index)?;
         check_constants(code)?;
+        self.add_virtual_functions(index)?;
         for symbol in code.imports() {
             if self.defined.contains_key(symbol) || self.undefined.contains_key(symbol) {
                 continue;
@@ -100,6 +101,34 @@ impl<'f> Closure<'f> {
                 Some(exporter) => self.add(exporter)?,
                 None => {
                     self.undefined.insert(symbol, index);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the images of the same file that define the virtual functions which an image calls. A call goes through
+    /// a pointer, so the code does not name what it calls.
+    fn add_virtual_functions(&mut self, index: ImageIndex) -> Result<(), LinkError> {
+        let files = self.files;
+        let sets = |index| Some(&files.unit(index)?.metadata.virtual_functions);
+        let called = sets(index).map_or(&[][..], |sets| &sets.uses.0);
+        for set in called {
+            let defines = |other: &ImageIndex| {
+                other.file == index.file
+                    && sets(*other).is_some_and(|sets| sets.defines.0.contains(set))
+                    && files.code(*other).is_ok()
+            };
+            let definers: Vec<ImageIndex> = files.images().filter(defines).collect();
+            if definers.is_empty() {
+                return Err(LinkError::VirtualFunctions(set.clone()));
+            }
+            for definer in definers {
+                let same = |other: &ImageIndex| {
+                    (other.file, other.module) == (definer.file, definer.module)
+                };
+                if !self.images.iter().any(same) {
+                    self.add(definer)?;
                 }
             }
         }

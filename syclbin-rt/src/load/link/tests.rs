@@ -98,3 +98,29 @@ fn libraries_with_instructions_are_preferred_where_they_fit() {
         assert_eq!(linked(modules, "cl_khr_fp64"), Ok(vec![0, 1]));
     }
 }
+
+#[test]
+fn called_virtual_functions_are_linked() {
+    let with = |key, sets: &str| {
+        let mut module = module(spirv("_ZNK1A1fEf", EXPORT, 0));
+        module.metadata.insert(set::VIRTUAL_FUNCTIONS, key, sets);
+        module
+    };
+    let calling = with(key::USES_VIRTUAL_FUNCTIONS_SET, "_ZTS4Base");
+    let calling = || {
+        let mut calling = calling.clone();
+        calling.images = importing("_ZNK1A1fEf").remove(0).images;
+        calling
+    };
+    let [defining, other] =
+        ["_ZTS4Base,_ZTS5Other", "_ZTS5Other"].map(|sets| with(key::VIRTUAL_FUNCTIONS_SET, sets));
+    assert_eq!(
+        linked(vec![calling(), other.clone(), defining], ""),
+        Ok(vec![0, 2])
+    );
+    let message = linked(vec![calling(), other], "").unwrap_err();
+    assert!(
+        message.starts_with("it calls virtual functions of _ZTS4Base, and no module"),
+        "{message}"
+    );
+}

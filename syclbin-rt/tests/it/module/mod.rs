@@ -8,4 +8,5 @@ mod globals;
 mod kernel_info;
 mod link;
 mod loading;
+mod requirements;
 mod save;

@@ -9,8 +9,9 @@ use syclbin::State;
 use crate::command_line::depfile::{self, Depfile, Kind};
 use crate::command_line::states::Dependencies;
 use crate::command_line::table::{self, Treatment};
-use crate::command_line::targets::Targets;
+use crate::command_line::targets::{Target, Targets};
 use crate::command_line::warnings::Warnings;
+use crate::library::headers;
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
 
@@ -285,6 +286,11 @@ impl Reader {
         }
         self.dependencies.check(state, &mut self.warnings)?;
         self.targets.check(state)?;
+        if self.targets.all().iter().any(Target::is_of_spirv) {
+            // Only clang itself finds a header that is not a file.
+            let header = ["-Xclang", "-include", "-Xclang", headers::BFLOAT16_PATH];
+            self.clang.splice(0..0, header.map(str::to_owned));
+        }
         let output = self.output.unwrap_or_else(|| PathBuf::from("a.syclbin"));
         if output == Path::new("-") {
             return own("-o -: a SYCLBIN file is not written to standard output; name a file");

@@ -199,6 +199,7 @@ pub(super) fn facts(
         device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
         shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
         system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
+        matrix_units: kind == DeviceKind::Cpu && aspects::host_has_matrix_units(),
     });
     let sub_group_sizes = if has("cl_intel_required_subgroup_size") {
         info::values(

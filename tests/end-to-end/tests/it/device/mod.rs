@@ -6,6 +6,7 @@
 
 mod alignment;
 mod asserts;
+mod bfloat16;
 mod constants;
 mod contracts;
 mod kernels;
@@ -17,3 +18,4 @@ mod slim;
 mod sources;
 mod structs;
 mod sub_groups;
+mod virtual_functions;
