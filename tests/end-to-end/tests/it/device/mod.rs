@@ -6,9 +6,12 @@
 
 mod alignment;
 mod asserts;
+mod captures;
 mod constants;
 mod contracts;
+mod functions;
 mod kernels;
+mod ranges;
 mod rest;
 pub(crate) mod scenarios;
 mod scratch;
