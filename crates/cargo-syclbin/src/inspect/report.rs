@@ -81,7 +81,7 @@ pub struct Kernel {
     pub location: Option<String>,
     /// The path of the function that `include_syclbin!` generates, such as `fill::iota`.
     pub stub: Option<String>,
-    /// Why there is no such function.
+    /// Why it generates none.
     pub no_stub: Option<String>,
     /// Its parameters, unless there is a reason why they are unknown.
     pub parameters: Option<Vec<Parameter>>,

@@ -110,8 +110,8 @@ pub struct Parameter {
 }
 
 impl KernelSignature {
-    /// Returns whether a part of the SYCL runtime calls this kernel, and a program cannot: the form of another
-    /// kernel for ranges rounded up, which has a kernel of its own for all ranges.
+    /// Returns whether it is the runtime's own form of another kernel, for ranges rounded up. The other kernel takes
+    /// ranges of any size.
     #[must_use]
     pub fn is_rounded_range(&self) -> bool {
         kernel::is_rounded_range(&self.symbol)

@@ -225,8 +225,8 @@ impl<'m> DebugInfo<'m> {
         Some(parameters)
     }
 
-    /// Returns the arguments that a functor became. A type without a name, such as that of a lambda that is captured,
-    /// is known by its code.
+    /// Returns the arguments that a functor became. A type without a name, such as a captured lambda, is known by
+    /// its code.
     fn lowered(&mut self, function: u32, types: &[u32]) -> Vec<DeclaredParameter> {
         let mut names = self.parameter_names(function, types.len());
         let arguments = (1..).zip(types).map(|(number, ty)| {

@@ -40,7 +40,7 @@ pub struct KernelName {
     /// The types of the parameters, where the symbol has them: functions that are not `extern "C"`.
     pub parameters: Option<Vec<String>>,
     /// The lambda that the kernel is, and before it the lambdas around it, outermost first. Empty for other
-    /// kernels. An unnamed lambda has no name in C++, so all else here is that of the function around it.
+    /// kernels. An unnamed lambda has no name in C++, so all else here describes the function around it.
     pub lambdas: Vec<Lambda>,
     /// The function that contains a class with a name.
     pub function: Option<Box<KernelName>>,

@@ -2,9 +2,9 @@
 //! Kernels of every way to launch in SYCL, over ranges that no work-group size divides.
 #![allow(unsafe_code)] // a launch is unsafe
 
-use syclbin_rt::NdRange;
+use syclbin_rt::{Aspect, NdRange};
 
-use crate::common::queue;
+use crate::common::{self, queue};
 
 syclbin_rt::include_syclbin! { mod ranges = "ranges"; }
 
@@ -76,6 +76,13 @@ fn groups_have_the_size_of_the_launch() {
 #[test]
 fn hierarchical_kernel_takes_groups() {
     load!(queue, kernels, to, 12);
+    // rusticl 26.2, which lacks this, ends the process in such a kernel.
+    if !queue.device().has(Aspect::USM_DEVICE_ALLOCATIONS) {
+        common::say_skipped(
+            "the device has no unified shared memory, and may not run hierarchical kernels",
+        );
+        return;
+    }
     unsafe {
         kernels
             .hierarchical(&mut to)
