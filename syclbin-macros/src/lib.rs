@@ -92,7 +92,7 @@ use proc_macro::TokenStream;
 ///     only { saxpy, fill::*, scale<int> } // or: skip { .. }
 ///     fn scale<int> as scale_ints;
 ///     pub(crate) fn fill::iota;
-///     fn "_ZTSZ4hostvEUlvE_" as doubled;  // a lambda without a name, by its symbol
+///     fn host_0 as doubled;               // a lambda without a name, by its function
 /// }
 /// ```
 ///

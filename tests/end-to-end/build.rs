@@ -31,6 +31,13 @@ fn main() {
             .source(format!("{folder}/{name}.cpp"))
             .compile(name);
     }
+    // Programs as SYCL's users write them.
+    for name in ["captures", "functions", "ranges"] {
+        Build::new()
+            .source(format!("tests/kernels/{name}.cpp"))
+            .flag("-std=c++20")
+            .compile(name);
+    }
     // It has a constant of an enumeration of 8 bits, which is not lowered in PTX.
     Build::new()
         .source("tests/kernels/specialized.cpp")

@@ -63,6 +63,17 @@ pub struct Listed {
     pub size: Option<u64>,
     /// The names of its kernels.
     pub kernels: Vec<String>,
+    /// The kernels for which `include_syclbin!` generates no function.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A kernel without a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The name in C++, or the symbol.
+    pub kernel: String,
+    /// Why there is none.
+    pub reason: String,
 }
 
 /// Prints the files, and returns whether all of them exist.
@@ -174,7 +185,18 @@ fn of_package(
                 Some(input) => inspect::Report::of(input)?.kernels,
                 None => Vec::new(),
             };
-            let kernels = kernels.into_iter();
+            let mut left_out: Vec<LeftOut> = Vec::new();
+            for kernel in &kernels {
+                if let Some(reason) = kernel.no_stub.clone() {
+                    let name = kernel.name.as_ref().unwrap_or(&kernel.symbol);
+                    let kernel = name.split('<').next().unwrap_or(name).to_owned();
+                    left_out.push(LeftOut { kernel, reason });
+                }
+            }
+            left_out.dedup();
+            let is_own =
+                |kernel: &inspect::Kernel| kernel.stub.is_some() || kernel.no_stub.is_some();
+            let kernels = kernels.into_iter().filter(is_own);
             Ok(Listed {
                 package: package.name.to_string(),
                 name,
@@ -189,8 +211,13 @@ fn of_package(
                 path: input.as_ref().map(Input::name),
                 size: input.as_ref().map(|input| input.bytes.len() as u64),
                 kernels: kernels
-                    .map(|kernel| kernel.name.unwrap_or(kernel.symbol))
+                    .map(|kernel| {
+                        // Lambdas of one function share the name of that.
+                        let stub = kernel.stub.filter(|_| kernel.location.is_some());
+                        stub.or(kernel.name).unwrap_or(kernel.symbol)
+                    })
                     .collect(),
+                left_out,
             })
         })
         .collect()
@@ -217,6 +244,10 @@ fn render(report: &Report, root: &Path) -> String {
         );
         if !file.kernels.is_empty() {
             let _ = writeln!(text, "    kernels  {}", Shown(&file.kernels.join(", ")));
+        }
+        for LeftOut { kernel, reason } in &file.left_out {
+            let (kernel, reason) = (Shown(kernel), Shown(reason));
+            let _ = writeln!(text, "    no function for {kernel}: {reason}");
         }
         if let Some(path) = &file.path {
             let shown = Path::new(path)

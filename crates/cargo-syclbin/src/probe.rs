@@ -98,7 +98,7 @@ fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
         say(&Step::Making(symbol.to_owned()))?;
         let kernel = module.kernel(symbol);
         let answers = kernel.and_then(|kernel| {
-            let info = kernel.info()?;
+            let info = kernel.attributes()?;
             Ok(Answers::new(&info, kernel.required_local_size()))
         });
         say(&match answers {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The input file: finds it, reads it and parses its kernels.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syclbin::__private::{OFFLOAD_BINARY_MAGIC, SYCLBIN_MAGIC};
+use syclbin::metadata::DeviceRequirements;
 use syclbin::property::set;
 use syclbin::signature::{self, Signatures};
+use syclbin::{Aspect, Syclbin};
 use syclbin_toolchain::file;
 use syn::LitStr;
 
@@ -20,6 +23,8 @@ pub(crate) struct File {
     /// The name of the file, for messages.
     pub(crate) name: String,
     pub(crate) signatures: Signatures,
+    /// What kernels require of a device, by symbol.
+    pub(crate) aspects: BTreeMap<String, Vec<&'static str>>,
 }
 
 impl File {
@@ -29,6 +34,7 @@ impl File {
             path: None,
             name: String::new(),
             signatures: Signatures::default(),
+            aspects: BTreeMap::new(),
         }
     }
 
@@ -85,8 +91,30 @@ impl File {
             path: (!stands_for_another).then_some(path),
             name,
             signatures,
+            aspects: aspects(&file),
         })
     }
+}
+
+/// Returns the aspects that each kernel requires. A module that does not say it readably requires none here; a
+/// launch reports it.
+fn aspects(file: &Syclbin<'_>) -> BTreeMap<String, Vec<&'static str>> {
+    let mut aspects = BTreeMap::new();
+    for module in &file.modules {
+        let needs = DeviceRequirements::read(&module.metadata).unwrap_or_default();
+        let names: Vec<&str> = needs
+            .aspects
+            .iter()
+            .copied()
+            .filter_map(Aspect::name)
+            .collect();
+        for symbol in module.kernel_names() {
+            aspects
+                .entry(symbol.to_owned())
+                .or_insert_with(|| names.clone());
+        }
+    }
+    aspects
 }
 
 /// Returns whether a file with this start can be a SYCLBIN file. For another file of any size, the start

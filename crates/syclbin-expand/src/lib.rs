@@ -22,12 +22,14 @@
 //! | `stub` | the method of a kernel, its parameters, and the method of a kernel that cannot be called |
 //! | `contract` | the conditions of a kernel: parsed, bounded, checked |
 //! | `variables` | specialization constants and device globals |
+//! | `info` | the constant `KERNELS` |
 //! | `doc` | documentation of generated items |
 #![forbid(unsafe_code)]
 
 mod contract;
 mod doc;
 mod file;
+mod info;
 mod input;
 mod module;
 mod names;
@@ -90,6 +92,50 @@ pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<Str
     }
     let parsed = syn::parse2(code).map_err(|error| vec![error.to_string()])?;
     Ok(prettyplease::unparse(&parsed))
+}
+
+/// A kernel of a file, and the function that the macro generates for it.
+#[cfg(any(test, feature = "source"))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelStub {
+    /// The symbol in the file.
+    pub symbol: String,
+    /// The name in C++, or the symbol.
+    pub called: String,
+    /// The path of the function in the module, such as `fill::iota`, or why there is none.
+    pub function: Result<String, String>,
+}
+
+/// Returns the kernels of a file with these bytes. The SYCL runtime's forms of other kernels are left out.
+///
+/// # Errors
+///
+/// Returns an error if `bytes` are not a SYCLBIN file, or an image of it is damaged.
+#[cfg(any(test, feature = "source"))]
+pub fn stubs(bytes: &[u8]) -> Result<Vec<KernelStub>, syclbin::Error> {
+    let file = File::parse(quote!("kernels"), "kernels".into(), bytes)?;
+    let Ok((input, mut errors)) = Input::parse(quote!(mod kernels = "kernels";)) else {
+        return Ok(Vec::new()); // which is no mistake of the file
+    };
+    let plan = plan::Plan::new(&input, &file, &mut errors);
+    let mut functions = std::collections::BTreeMap::new();
+    info::each(&plan.root, &mut Vec::new(), &mut |path, stub| {
+        functions.insert(&stub.kernel.symbol, path);
+    });
+    let kernels = file.signatures.kernels.iter();
+    let kernels = kernels.filter(|kernel| !kernel.is_rounded_range());
+    let described = kernels.map(|kernel| {
+        let reason = plan.reasons.get(&*kernel.symbol).cloned();
+        KernelStub {
+            symbol: kernel.symbol.clone(),
+            called: names::cpp_name::of(kernel),
+            function: functions
+                .remove(&kernel.symbol)
+                .ok_or(reason.unwrap_or_default()),
+        }
+    });
+    Ok(described.collect())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use quote::quote;
 
 use crate::doc;
 use crate::file::File;
+use crate::info;
 use crate::input::Input;
 use crate::names::Scope;
 use crate::plan::Plan;
@@ -46,6 +47,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     };
     let builder = Ident::new("Builder", Span::call_site());
     let constants = constants::builder(&file.signatures.constants, &builder, file_name, types);
+    let info = info::kernels(&plan, file);
     let module = module_struct(&contents, file_name, &builder);
     let Contents {
         structs,
@@ -61,6 +63,8 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
         #visibility mod #name {
             #bytes_doc
             pub static SYCLBIN: &[u8] = #bytes;
+
+            #info
 
             #module
             #constants

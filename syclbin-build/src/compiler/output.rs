@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use syclbin::__private::{debug_info, record, record_layouts, record_variables, spirv};
+use syclbin::__private::{
+    debug_info, record, record_layouts, record_locations, record_variables, spirv,
+};
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, PropertySet, Syclbin};
 
@@ -70,6 +72,7 @@ impl Outputs {
         let modules = code.modules.into_iter().map(|module| {
             let mut module = module.into_owned();
             record(&mut module, &described.declarations);
+            record_locations(&mut module, &described.locations);
             record_variables(&mut module, &described.variables);
             record_layouts(&mut module, described.definitions.values());
             module
@@ -136,6 +139,7 @@ fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error>
     for code in images.filter_map(Image::spirv) {
         let mut described = debug_info::describe(&spirv::Module::parse(code)?);
         found.declarations.append(&mut described.declarations);
+        found.locations.append(&mut described.locations);
         found.variables.append(&mut described.variables);
         found.definitions.append(&mut described.definitions);
     }

@@ -22,7 +22,7 @@ use crate::device::facts::Facts;
 use crate::device::partition::{PartPosition, Partition};
 use crate::launch::range::Grid;
 use crate::launch::sampler::modes::{Addressing, Filtering};
-use crate::module::kernel_info::KernelInfo;
+use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::options::{QueueAbilities, QueueOptions};
 
 /// Types without values, whose methods are never called. The first argument of each method is of such a type.
@@ -150,7 +150,7 @@ absent! {
         fn max_local(self: &Self) -> usize;
         fn local_memory(self: &Self) -> u64;
         fn preferred_multiple(self: &Self) -> Result<usize, Failure>;
-        fn info(self: &Self) -> Result<KernelInfo, Failure>;
+        fn attributes(self: &Self) -> Result<KernelAttributes, Failure>;
         fn suggested_local(
             self: &Self, queue: &Queue, values: impl Iterator, global: &[usize]
         ) -> Result<Option<[usize; 3]>, Failure>;

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::launch::parameter_kinds::{Kinds, Takes};
 use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
-use crate::module::kernel_info::KernelInfo;
+use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::Queue;
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
@@ -155,7 +155,7 @@ impl Kernel {
     /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
     /// # // SAFETY: a compiler made the file.
     /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
-    /// let info = module.kernel("saxpy")?.info()?;
+    /// let info = module.kernel("saxpy")?.attributes()?;
     /// if info.spill_memory_bytes.is_some_and(|bytes| bytes > 0) {
     ///     eprintln!("saxpy needs more registers than the device has");
     /// }
@@ -165,12 +165,12 @@ impl Kernel {
     /// # Errors
     ///
     /// When the driver does not answer a query that every driver must answer.
-    pub fn info(&self) -> Result<KernelInfo> {
-        let info = self.raw().info().map_err(|failure| {
+    pub fn attributes(&self) -> Result<KernelAttributes> {
+        let info = self.raw().attributes().map_err(|failure| {
             let action = format!("asking about kernel {}", self.name());
             Error::driver(failure, action, self.queue().device())
         })?;
-        Ok(KernelInfo {
+        Ok(KernelAttributes {
             max_work_group_size: self.limits().max_items,
             ..info
         })

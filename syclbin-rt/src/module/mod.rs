@@ -6,7 +6,7 @@ pub(crate) mod global;
 #[cfg(test)]
 mod hidden_arguments_tests;
 pub(crate) mod kernel;
-pub(crate) mod kernel_info;
+pub(crate) mod kernel_attributes;
 pub(crate) mod save;
 pub(crate) mod specialization;
 

@@ -68,7 +68,7 @@ impl Report {
                     .collect(),
                 property_sets: sets(&model.global),
             },
-            kernels: kernels(&model, &views),
+            kernels: with_stubs(kernels(&model, &views), &input.bytes),
             modules,
         })
     }
@@ -105,6 +105,21 @@ fn kernels(model: &Syclbin<'_>, views: &[Views]) -> Vec<Kernel> {
     kernels
 }
 
+/// Adds the functions that `include_syclbin!` generates.
+fn with_stubs(mut kernels: Vec<Kernel>, bytes: &[u8]) -> Vec<Kernel> {
+    // A file that cannot be read has that as the reason of each kernel.
+    for own in syclbin_expand::stubs(bytes).unwrap_or_default() {
+        let mut kernels = kernels.iter_mut();
+        if let Some(kernel) = kernels.find(|kernel| kernel.symbol == own.symbol) {
+            match own.function {
+                Ok(path) => kernel.stub = Some(path),
+                Err(reason) => kernel.no_stub = Some(reason),
+            }
+        }
+    }
+    kernels
+}
+
 impl Kernel {
     fn of(signature: &KernelSignature, layouts: &Layouts) -> Self {
         let (parameters, reason) = match &signature.parameters {
@@ -117,6 +132,7 @@ impl Kernel {
         Self {
             name: signature.name.as_ref().map(KernelName::qualified),
             declaration: signature.declaration.as_ref().map(ToString::to_string),
+            location: signature.location.clone(),
             parameters,
             reason,
             ..Self::named(&signature.symbol)
@@ -138,6 +154,9 @@ impl Kernel {
             symbol: symbol.to_owned(),
             name: None,
             declaration: None,
+            location: None,
+            stub: None,
+            no_stub: None,
             parameters: None,
             reason: None,
             required_work_group_size: None,

@@ -66,11 +66,23 @@ pub(super) fn beside(kernel: &Kernel) -> String {
     for note in notes {
         let _ = write!(text, "  {note}");
     }
+    notes_of_stub(kernel, &mut text);
     if let Some(reason) = &kernel.reason {
         let reason = Shown(reason);
         let _ = write!(text, "  {ATTENTION}no signature: {reason}{ATTENTION:#}");
     }
     text
+}
+
+/// Adds where a lambda stands, what its function is called, and why a kernel with a signature has none.
+fn notes_of_stub(kernel: &Kernel, text: &mut String) {
+    if let (Some(location), Some(stub)) = (&kernel.location, &kernel.stub) {
+        let _ = write!(text, "  `{}`, {}", Shown(stub), Shown(location));
+    }
+    if let (Some(reason), None) = (&kernel.no_stub, &kernel.reason) {
+        let reason = Shown(reason);
+        let _ = write!(text, "  {ATTENTION}no function: {reason}{ATTENTION:#}");
+    }
 }
 
 /// Formats a size of several dimensions.

@@ -18,7 +18,7 @@ use super::report::Kernel;
 use crate::input::hex;
 
 /// Every set whose meaning is known.
-const KNOWN: [&str; 27] = [
+const KNOWN: [&str; 28] = [
     set::GLOBAL,
     set::IR_MODULE,
     set::NATIVE_IMAGE,
@@ -42,6 +42,7 @@ const KNOWN: [&str; 27] = [
     set::DYNAMIC_LOCAL_MEMORY,
     set::REGISTERED_KERNELS,
     set::DECLARATIONS,
+    set::LOCATIONS,
     set::LAYOUTS,
     set::VARIABLES,
     set::SOURCES,

@@ -77,6 +77,12 @@ pub struct Kernel {
     pub name: Option<String>,
     /// The C++ declaration, where it is known.
     pub declaration: Option<String>,
+    /// Where the source has an unnamed lambda: the name of the file and the line.
+    pub location: Option<String>,
+    /// The path of the function that `include_syclbin!` generates, such as `fill::iota`.
+    pub stub: Option<String>,
+    /// Why it generates none.
+    pub no_stub: Option<String>,
     /// Its parameters, unless there is a reason why they are unknown.
     pub parameters: Option<Vec<Parameter>>,
     /// Why its parameters are unknown.

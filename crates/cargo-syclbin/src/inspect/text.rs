@@ -63,10 +63,19 @@ impl Page {
     }
 
     fn kernels(&mut self, kernels: &[Kernel]) {
-        self.title(&match kernels.len() {
+        let count = match kernels.len() {
             0 => "no kernels".to_owned(),
             1 => "1 kernel".to_owned(),
             count => format!("{count} kernels"),
+        };
+        let stubs = kernels
+            .iter()
+            .filter(|kernel| kernel.stub.is_some())
+            .count();
+        self.title(&match stubs {
+            0 => count,
+            stubs if stubs == kernels.len() => count,
+            stubs => format!("{count}, {stubs} with a function in Rust"),
         });
         let signatures: Vec<_> = kernels.iter().map(signature).collect();
         let widths = signatures.iter().map(|text| text.chars().count());

@@ -9,6 +9,8 @@ use syclbin::__private::mangled::KERNEL_PREFIX;
 use syclbin::signature::KernelName;
 use syclbin::signature::KernelSignature;
 
+use crate::names::default_names::default_names;
+
 /// The C++ name in an item.
 #[derive(Clone)]
 pub(crate) struct CppName {
@@ -55,13 +57,17 @@ impl CppName {
     /// Returns the indices of the kernels that the name means. A more detailed name takes precedence. `scale`
     /// means the kernel of that name, if there is one, and otherwise all instances of a template.
     pub(crate) fn among(&self, kernels: &[KernelSignature]) -> Vec<usize> {
-        let ranks: [fn(&KernelSignature) -> Vec<String>; 4] =
-            [symbols, with_parameters, qualified, without_arguments];
-        let of_rank = |names: fn(&KernelSignature) -> Vec<String>| {
-            let meant = |kernel: &KernelSignature| names(kernel).iter().any(|name| self.is(name));
-            let numbered = kernels.iter().enumerate();
+        let ranks: [fn(&[KernelSignature]) -> Vec<Vec<String>>; 5] = [
+            |all| all.iter().map(symbols).collect(),
+            |all| all.iter().map(with_parameters).collect(),
+            of_stubs,
+            |all| all.iter().map(qualified).collect(),
+            |all| all.iter().map(without_arguments).collect(),
+        ];
+        let of_rank = |names: fn(&[KernelSignature]) -> Vec<Vec<String>>| {
+            let numbered = names(kernels).into_iter().enumerate();
             numbered
-                .filter(|(_, kernel)| meant(kernel))
+                .filter(|(_, names)| names.iter().any(|name| self.is(name)))
                 .map(|(index, _)| index)
                 .collect::<Vec<usize>>()
         };
@@ -108,6 +114,17 @@ fn with_parameters(kernel: &KernelSignature) -> Vec<String> {
     spelled.into_iter().collect()
 }
 
+/// The names of their stubs, for those that C++ does not name.
+fn of_stubs(kernels: &[KernelSignature]) -> Vec<Vec<String>> {
+    let names = default_names(kernels).into_iter().zip(kernels);
+    let unnamed = names.map(|(name, kernel)| {
+        let is_lambda = |name: &KernelName| !name.lambdas.is_empty();
+        let name = name.filter(|_| kernel.name.as_ref().is_some_and(is_lambda));
+        name.map(|name| name.spelled()).into_iter().collect()
+    });
+    unnamed.collect()
+}
+
 fn qualified(kernel: &KernelSignature) -> Vec<String> {
     kernel.name.iter().map(KernelName::qualified).collect()
 }
@@ -123,8 +140,18 @@ fn without_arguments(kernel: &KernelSignature) -> Vec<String> {
 
 /// Returns the name of a kernel for messages: its C++ name, or else its symbol.
 pub(crate) fn of(kernel: &KernelSignature) -> String {
-    let name = kernel.name.as_ref().map(KernelName::qualified);
-    name.unwrap_or_else(|| kernel.symbol.clone())
+    let Some(name) = &kernel.name else {
+        return kernel.symbol.clone();
+    };
+    if name.path.first().is_some_and(|part| part == "sycl") {
+        // The arguments of the runtime's own templates fill a screen.
+        let text = name.qualified();
+        return text.split('<').next().unwrap_or(&text).to_owned();
+    }
+    match &kernel.location {
+        Some(location) if !name.lambdas.is_empty() => format!("{} ({location})", name.qualified()),
+        _ => name.qualified(),
+    }
 }
 
 /// Returns a name for each kernel, with which an item means only this kernel.
@@ -133,7 +160,11 @@ pub(crate) fn unique(kernels: &[KernelSignature]) -> Vec<String> {
     for kernel in kernels {
         *counts.entry(of(kernel)).or_default() += 1;
     }
-    let named = kernels.iter().map(|kernel| {
+    let stubs = of_stubs(kernels).into_iter().zip(kernels);
+    let named = stubs.map(|(mut stub, kernel)| {
+        if let Some(stub) = stub.pop() {
+            return stub;
+        }
         let name = of(kernel);
         let overloaded = counts.get(&name).is_some_and(|count| *count > 1);
         match with_parameters(kernel).pop() {

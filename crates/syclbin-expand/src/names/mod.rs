@@ -3,32 +3,12 @@
 //! only to distinguish overloads.
 
 pub(crate) mod cpp_name;
+pub(crate) mod default_names;
 
 use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, Span};
-use syclbin::signature::{KernelSignature, Parameter};
-
-/// Returns the name of a kernel without overloading: `scale<int>` is `scale_int`.
-pub(crate) fn base(kernel: &KernelSignature) -> Option<String> {
-    let name = kernel.name.as_ref()?;
-    let mut text = name.base.clone();
-    for argument in &name.template_arguments {
-        text.push('_');
-        text.push_str(&words(argument));
-    }
-    Some(text)
-}
-
-/// Returns the name of one of several overloads: `f(float *, int)` is `f_float_ptr_int`.
-pub(crate) fn overload(base: &str, kernel: &KernelSignature) -> String {
-    let declared = kernel.declaration.iter().flat_map(|d| &d.parameters);
-    declared.fold(base.to_owned(), |mut text, parameter| {
-        text.push('_');
-        text.push_str(&words(&parameter.ty));
-        text
-    })
-}
+use syclbin::signature::Parameter;
 
 /// Returns the name of a parameter for messages and documentation.
 pub(crate) fn label(index: usize, parameter: &Parameter) -> String {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The plan: the names of kernels and structs, the kernels without a function, and the mistakes in the items.
 //!
-//! A name depends only on its kernel and the overloads of it, so a kernel that is added to a file renames no
-//! other. Two kernels with the same name are an error.
+//! Two kernels with the same name are an error.
 
 pub(crate) mod namespace;
 pub(crate) mod requests;
 mod type_names;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use proc_macro2::Ident;
 use syclbin::signature::KernelName;
@@ -18,6 +17,7 @@ use crate::file::File;
 use crate::input::Input;
 use crate::names;
 use crate::names::cpp_name;
+use crate::names::default_names::{DefaultName, default_names};
 use crate::plan::namespace::Namespace;
 use crate::plan::requests::{Request, requests, selected};
 use crate::stub::left_out::LeftOut;
@@ -29,6 +29,8 @@ pub(crate) struct Plan<'f> {
     pub(crate) root: Namespace<'f>,
     /// The kernels and variables without a function, by C++ name, with the reason.
     pub(crate) omitted: Vec<(String, String)>,
+    /// Why kernels have no function, by symbol.
+    pub(crate) reasons: BTreeMap<&'f str, String>,
     pub(crate) types: Types<'f>,
     /// The user's types.
     pub(crate) own: Vec<(StructId, syn::Path)>,
@@ -55,6 +57,7 @@ impl<'f> Plan<'f> {
         let mut plan = Self {
             root: Namespace::default(),
             omitted: Vec::new(),
+            reasons: BTreeMap::new(),
             types: Types::new(&file.signatures.layouts),
             own: Vec::new(),
         };
@@ -70,7 +73,7 @@ impl<'f> Plan<'f> {
         for (_, ((kernel, request), (name, called))) in
             kernels.filter(|(index, _)| selected.contains(index))
         {
-            plan.add(kernel, request, name.as_deref(), called, &mut context);
+            plan.add(kernel, request, name, called, &mut context);
         }
         plan.add_globals(file, &mut context.taken);
         plan.refuse_unsafe_globals(file, errors);
@@ -83,7 +86,7 @@ impl<'f> Plan<'f> {
         &mut self,
         kernel: &'f KernelSignature,
         request: Request<'_>,
-        name: Option<&str>,
+        name: Option<DefaultName>,
         called: String,
         context: &mut Context<'_>,
     ) {
@@ -92,12 +95,14 @@ impl<'f> Plan<'f> {
             taken,
             errors,
         } = context;
-        let path = kernel.name.as_ref().map(|name| name.path.clone());
-        let path = path.unwrap_or_default();
+        let (path, name) = match name {
+            Some(name) => (name.path, Some(name.name)),
+            None => (Vec::new(), None),
+        };
         let rename = request.item.and_then(|item| item.rename.clone());
         let ident = match rename {
             Some(ident) => Ok(ident),
-            None => identifier(&path, name),
+            None => identifier(&path, name.as_deref()),
         };
         let reason = match (&ident, &kernel.parameters) {
             (Err(reason), _) => Some(format!(
@@ -123,8 +128,14 @@ impl<'f> Plan<'f> {
                     .error(format!("this kernel has no function: {reason}")),
             );
         }
-        if let Some(reason) = &reason {
-            self.omitted.push((cpp_name::of(kernel), reason.clone()));
+        // Every such kernel stands beside one that does the same.
+        if let Some(reason) = reason.as_ref().filter(|_| !kernel.is_rounded_range()) {
+            self.reasons.insert(&kernel.symbol, reason.clone());
+            let omitted = (cpp_name::of(kernel), reason.clone());
+            // A reduction is several kernels.
+            if self.omitted.last() != Some(&omitted) {
+                self.omitted.push(omitted);
+            }
         }
         let Ok(mut ident) = ident else { return };
         if OWN_METHODS.contains(&ident.to_string().as_str()) {
@@ -151,6 +162,7 @@ impl<'f> Plan<'f> {
             let chosen = request.item.and_then(|item| item.rename.as_ref());
             let chosen = chosen.or_else(|| renames.into_iter().find(|name| **name == ident));
             let span = chosen.map_or_else(|| input.file.span(), Ident::span);
+            self.reasons.insert(&kernel.symbol, message.clone());
             errors.push(syn::Error::new(span, message));
             return;
         }
@@ -258,29 +270,4 @@ fn identifier(path: &[String], name: Option<&str>) -> Result<Ident, &'static str
     names::identifier(name)
         .filter(|_| nameable)
         .ok_or("its name is not a Rust identifier")
-}
-
-/// Returns the default name of each kernel.
-fn default_names(kernels: &[KernelSignature]) -> Vec<Option<String>> {
-    let base: Vec<Option<String>> = kernels.iter().map(names::base).collect();
-    let mut overloads: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for kernel in kernels {
-        if let Some(name) = &kernel.name {
-            let overload = overloads.entry(name.qualified()).or_default();
-            overload.insert(&kernel.symbol);
-        }
-    }
-    let named = kernels.iter().zip(base).map(|(kernel, base)| {
-        let name = kernel.name.as_ref()?;
-        let overloaded = overloads
-            .get(&name.qualified())
-            .is_some_and(|all| all.len() > 1);
-        let base = base?;
-        Some(if overloaded {
-            names::overload(&base, kernel)
-        } else {
-            base
-        })
-    });
-    named.collect()
 }

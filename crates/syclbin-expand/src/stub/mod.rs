@@ -113,8 +113,8 @@ impl Stub<'_> {
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
         let name = cpp_name::of(self.kernel);
         let [heading, safety] = self.safety(conditions);
-        let signature = match &self.kernel.declaration {
-            Some(declaration) => doc::cpp(&declaration.to_string()),
+        let signature = match self.kernel.cpp() {
+            Some(lines) => doc::cpp(&lines),
             None => format!("Kernel `{name}`; the file does not tell its C++ signature."),
         };
         doc::paragraphs([

@@ -60,6 +60,11 @@ pub const DECLARATIONS: &str = "SYCLBIN-RS/kernel declarations";
 ///
 /// This project defines this set too.
 pub const LAYOUTS: &str = "SYCLBIN-RS/struct layouts";
+/// Where the source has an unnamed lambda: key the symbol of its kernel, value a byte array of UTF-8 text, the name
+/// of the file and the line: `solver.cpp:12`.
+///
+/// This project defines this set too.
+pub const LOCATIONS: &str = "SYCLBIN-RS/lambda locations";
 /// The types of device globals and specialization constants: key the identifier, value a byte
 /// array of UTF-8 text, the type as C++ spells it: `int[4]`.
 ///

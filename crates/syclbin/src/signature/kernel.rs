@@ -2,7 +2,7 @@
 //! The signature of one kernel.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -57,10 +57,8 @@ pub(super) fn kernel(
         unsupported("the code exports it as a function and has no kernel of that name")
     } else if absent {
         unsupported("the code has no kernel of that name")
-    } else if name.as_ref().is_some_and(is_rounded_range) {
-        unsupported(
-            "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
-        )
+    } else if let Some(reason) = of_runtime(symbol) {
+        unsupported(reason)
     } else {
         match module.eliminated_arguments(symbol) {
             Ok(removed) => {
@@ -86,9 +84,17 @@ pub(super) fn kernel(
         symbol: symbol.into(),
         name,
         declaration,
+        location: location(module, symbol),
         parameters,
         required_local_size,
     }
+}
+
+/// Returns where the source has an unnamed lambda.
+fn location(module: &AbstractModule<'_>, symbol: &str) -> Option<String> {
+    let text = module.metadata.get(set::LOCATIONS, symbol)?.as_str()?;
+    let is_plain = text.chars().all(|c| !c.is_control());
+    is_plain.then(|| text.to_string())
 }
 
 /// Returns the only size of work-groups that `symbol` can be launched with, in SYCL's order.
@@ -185,8 +191,38 @@ fn scratch_memory() -> Parameter {
 }
 
 /// Returns whether it is a kernel that runs another over a range rounded up.
-fn is_rounded_range(name: &KernelName) -> bool {
-    name.base == "RoundedRangeKernel" && name.path.first().is_some_and(|part| part == "sycl")
+pub(super) fn is_rounded_range(symbol: &str) -> bool {
+    let own = runtimes_own(symbol).unwrap_or_default();
+    ["18RoundedRangeKernel", "19__pf_kernel_wrapper"]
+        .iter()
+        .any(|name| own.split('I').next().is_some_and(|own| own.contains(name)))
+}
+
+/// Returns the symbol of a class or lambda in the headers of SYCL, from its name in namespace `sycl`.
+fn runtimes_own(symbol: &str) -> Option<&str> {
+    let class = symbol.strip_prefix("_ZTS")?.trim_start_matches('Z');
+    class
+        .strip_prefix("NK4sycl")
+        .or_else(|| class.strip_prefix("N4sycl"))
+}
+
+/// Returns why a program cannot launch a kernel of the SYCL runtime.
+fn of_runtime(symbol: &str) -> Option<&'static str> {
+    let own = runtimes_own(symbol)?;
+    if is_rounded_range(symbol) {
+        Some(
+            "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
+        )
+    } else if own.contains("eduction") {
+        Some(
+            "it is a step of `sycl::reduction`, which the SYCL runtime launches with memory of its own; \
+             write the reduction as a kernel, with `sycl::reduce_over_group` for instance",
+        )
+    } else if own.starts_with("3_V1") {
+        Some("the SYCL runtime launches it for one of its own functions")
+    } else {
+        None
+    }
 }
 
 /// Returns the declaration that a mangled symbol implies, with the names that the SPIR-V has.
@@ -194,7 +230,8 @@ fn declared_by_symbol(
     name: Option<&KernelName>,
     passed: Option<&[spirv::Parameter]>,
 ) -> Option<Declaration> {
-    let name = name?;
+    // The parameters in the symbol of a lambda are those of the function around it.
+    let name = name.filter(|name| name.lambdas.is_empty())?;
     let types = name.parameters.as_ref()?;
     let passed = passed.filter(|passed| passed.len() == types.len());
     let parameters = types.iter().enumerate().map(|(index, ty)| {

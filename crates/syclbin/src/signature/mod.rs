@@ -39,7 +39,7 @@ mod variables;
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -51,7 +51,7 @@ use code_types::Meanings;
 pub use declaration::{Declaration, DeclaredParameter};
 use described::{Described, Names};
 use kernel::kernel;
-pub use mangled::KernelName;
+pub use mangled::{KernelName, Lambda};
 use merge::Sources;
 pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use variables::Variables;
@@ -81,6 +81,8 @@ pub struct KernelSignature {
     pub name: Option<KernelName>,
     /// The C++ declaration, where it is known.
     pub declaration: Option<Declaration>,
+    /// Where the source has an unnamed lambda, by the name of the file: `solver.cpp:12`.
+    pub location: Option<String>,
     /// The parameters in order, or why they are unknown.
     pub parameters: Result<Vec<Parameter>, Unsupported>,
     /// The only size of work-groups it can be launched with, in work-items. It is in SYCL's order, one number
@@ -108,6 +110,34 @@ pub struct Parameter {
 }
 
 impl KernelSignature {
+    /// Returns whether it is the runtime's own form of another kernel, for ranges rounded up. The other kernel takes
+    /// ranges of any size.
+    #[must_use]
+    pub fn is_rounded_range(&self) -> bool {
+        kernel::is_rounded_range(&self.symbol)
+    }
+
+    /// Returns the kernel in C++, where it is known: the declaration of a function or class. For a lambda these are
+    /// two lines: the function around it with file and line, and what it captures and takes.
+    #[must_use]
+    pub fn cpp(&self) -> Option<String> {
+        let declaration = self.declaration.as_ref()?;
+        let name = self.name.as_ref();
+        let Some((name, lambda)) = name.and_then(|name| Some((name, name.lambdas.last()?))) else {
+            return Some(declaration.to_string());
+        };
+        let types = name.parameters.as_deref().unwrap_or_default().join(", ");
+        let captures = declaration.parameters.iter().map(ToString::to_string);
+        let captures = captures.collect::<Vec<_>>().join(", ");
+        let place = self.location.iter().map(|location| format!(", {location}"));
+        let place = place.collect::<String>();
+        let function = format!("// in {}({types}){place}", name.qualified());
+        Some(format!(
+            "{function}\n[{captures}]({})",
+            lambda.parameters.join(", ")
+        ))
+    }
+
     /// Creates the signature of a kernel of which only the symbol and the parameters are known.
     #[must_use]
     pub fn new(symbol: impl Into<String>, parameters: Result<Vec<Parameter>, Unsupported>) -> Self {
@@ -116,6 +146,7 @@ impl KernelSignature {
             name: mangled::parse(&symbol),
             symbol,
             declaration: None,
+            location: None,
             parameters,
             required_local_size: None,
         }

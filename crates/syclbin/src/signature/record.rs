@@ -28,6 +28,17 @@ pub fn record<'d>(
     }
 }
 
+/// Records in `module` where sources have its unnamed lambdas.
+pub fn record_locations(module: &mut AbstractModule<'_>, locations: &BTreeMap<String, String>) {
+    let names: Vec<String> = module.kernel_names().map(ToString::to_string).collect();
+    for symbol in names {
+        if let Some(location) = locations.get(&symbol) {
+            let value = Value::from(location.as_str());
+            module.metadata.insert(set::LOCATIONS, symbol, value);
+        }
+    }
+}
+
 /// Records in `module` the types of its device globals and specialization constants. The keys of `types` are
 /// identifiers without the part that distinguishes sources, as in
 /// [`Described::variables`](super::debug_info::Described::variables).

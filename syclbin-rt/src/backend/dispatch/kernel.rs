@@ -12,7 +12,7 @@ use crate::backend::failure::Failure;
 use crate::backend::slot::Slot;
 use crate::backend::{cuda, opencl};
 use crate::launch::range::Grid;
-use crate::module::kernel_info::KernelInfo;
+use crate::module::kernel_attributes::KernelAttributes;
 
 either! {
     /// A kernel that several threads can launch.
@@ -79,8 +79,8 @@ impl Kernel {
     }
 
     /// Returns the driver's answers about the compiled code.
-    pub(crate) fn info(&self) -> Result<KernelInfo, Failure> {
-        each!(Self, self, kernel => kernel.info())
+    pub(crate) fn attributes(&self) -> Result<KernelAttributes, Failure> {
+        each!(Self, self, kernel => kernel.attributes())
     }
 
     /// Returns the work-group size that the driver would choose for `global`, in its order, x first; `None`

@@ -5,7 +5,7 @@ mod ahead_of_time;
 mod cache;
 mod constants;
 mod globals;
-mod kernel_info;
+mod kernel_attributes;
 mod link;
 mod loading;
 mod requirements;

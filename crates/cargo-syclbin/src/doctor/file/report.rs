@@ -4,7 +4,7 @@
 //! These types are the JSON form of `schema/doctor.schema.json`.
 
 use serde::{Deserialize, Serialize};
-use syclbin_rt::{DeviceChoice, ImageChoice, KernelInfo};
+use syclbin_rt::{DeviceChoice, ImageChoice, KernelAttributes};
 
 /// What a driver did with a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -95,11 +95,11 @@ pub struct KernelReport {
     pub answers: Option<Answers>,
 }
 
-/// What a driver says of a kernel. See [`KernelInfo`].
+/// What a driver says of a kernel. See [`KernelAttributes`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(
     missing_docs,
-    reason = "the fields are those of `KernelInfo`, which documents them"
+    reason = "the fields are those of `KernelAttributes`, which documents them"
 )]
 pub struct Answers {
     pub max_work_group_size: usize,
@@ -144,7 +144,7 @@ impl ImageReport {
 impl Answers {
     /// Combines the driver's answers with the only work-group size that the kernel takes, if there is one.
     #[must_use]
-    pub fn new(info: &KernelInfo, required_work_group_size: Option<&[usize]>) -> Self {
+    pub fn new(info: &KernelAttributes, required_work_group_size: Option<&[usize]>) -> Self {
         Self {
             max_work_group_size: info.max_work_group_size,
             preferred_work_group_size_multiple: info.preferred_work_group_size_multiple,

@@ -7,8 +7,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{
-    DebugInfo, GLOBAL_VARIABLE, MAX_DEPTH, TEMPLATE_PARAMETER, TYPE_FUNCTION, TYPE_POINTER,
-    TYPE_QUALIFIER, TYPE_TEMPLATE,
+    DebugInfo, GLOBAL_VARIABLE, MAX_DEPTH, SOURCE, TEMPLATE_PARAMETER, TYPE_FUNCTION, TYPE_MEMBER,
+    TYPE_POINTER, TYPE_QUALIFIER, TYPE_TEMPLATE,
 };
 use crate::signature::cpp::{self, Spelled};
 use crate::signature::declaration::{Declaration, DeclaredParameter};
@@ -16,6 +16,8 @@ use crate::signature::mangled;
 use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
 
 const STORAGE_WORKGROUP: u32 = 4;
+/// What an array of a functor is passed in.
+const WRAPPER: &str = "__wrapper_class";
 /// The member of every functor that asks for a `kernel_handler`.
 const HANDLER: &str = "_specialization_constants_buffer";
 /// What a host can reach a variable through; the first argument is the type of its value.
@@ -92,6 +94,28 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
+    /// Returns the file and line of an unnamed lambda. Only its name of the file is used, as a directory of this
+    /// machine means nothing elsewhere.
+    pub(super) fn location(&self, symbol: &str) -> Option<String> {
+        mangled::parse(symbol).filter(|name| !name.lambdas.is_empty())?;
+        let function = self.instructions.get(self.functions.get(symbol)?)?;
+        let source = self.instructions.get(function.operands.get(2)?)?;
+        let path = self.string(
+            source
+                .operands
+                .first()
+                .filter(|_| source.instruction == SOURCE),
+        )?;
+        let line = self.constant(*function.operands.get(3)?)?;
+        let file = path
+            .rsplit(['/', '\\'])
+            .next()
+            .filter(|file| !file.is_empty())?;
+        let text = format!("{file}:{line}");
+        self.spend(&text)?;
+        Some(text)
+    }
+
     /// Returns the types of a function's parameters.
     fn parameter_types(&self, function: u32) -> Option<&'m [u32]> {
         let function = self.instructions.get(&function)?;
@@ -145,8 +169,9 @@ impl<'m> DebugInfo<'m> {
     /// Returns the members of a functor, from the arguments that it became. Those of one accessor have one
     /// name.
     fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<DeclaredParameter>> {
-        let lowered = self.parameters(function)?;
         let types = self.parameter_types(function)?;
+        let lowered = self.lowered(function, types);
+        let is_lambda = mangled::parse(symbol).is_some_and(|name| !name.lambdas.is_empty());
         let passed = self.module.parameters(symbol)?;
         if passed.len() != lowered.len() {
             return None;
@@ -159,30 +184,14 @@ impl<'m> DebugInfo<'m> {
             let of_accessor = !name.is_empty() && group.iter().all(|other| other.name == name);
             let pointee = parameter.ty.strip_suffix('*').map(str::trim_end);
             let ty = match (pointee, group) {
-                (_, [_, range, memory, id])
+                (Some(pointee), [_, range, memory, id])
                     if of_accessor
                         && range.ty.starts_with("sycl::range<")
                         && memory.ty == range.ty
                         && id.ty.starts_with("sycl::id<") =>
                 {
-                    let dimensions = range
-                        .ty
-                        .trim_start_matches("sycl::range<")
-                        .strip_suffix('>')?;
-                    let pointee = pointee?;
                     at += 3;
-                    if self.is_local(types[at - 3]) {
-                        format!("sycl::local_accessor<{pointee}, {dimensions}>")
-                    } else {
-                        let mode = if pointee.starts_with("const ") {
-                            "read"
-                        } else {
-                            "read_write"
-                        };
-                        format!(
-                            "sycl::accessor<{pointee}, {dimensions}, sycl::access_mode::{mode}>"
-                        )
-                    }
+                    accessor(pointee, &range.ty, self.is_local(types[at - 3]))?
                 }
                 (Some(pointee), _) if self.is_local(types[at]) => {
                     let count = match passed[at].ty {
@@ -194,23 +203,70 @@ impl<'m> DebugInfo<'m> {
                 }
                 _ if name == HANDLER => "sycl::kernel_handler".into(),
                 // An array of a functor is passed in a struct that does not occur in any source.
-                _ if parameter.ty == "__wrapper_class" => {
-                    let size = match passed[at].ty {
-                        ParameterType::ByValue { ty } => self.module.types.size(ty.0)?.0,
-                        _ => return None,
-                    };
-                    format!("bytes[{size}]")
+                _ if parameter.ty == WRAPPER => {
+                    match (self.captured(function, &name), passed[at].ty) {
+                        (Some(ty), _) => ty,
+                        (None, ParameterType::ByValue { ty }) => {
+                            format!("bytes[{}]", self.module.types.size(ty.0)?.0)
+                        }
+                        (None, _) => return None,
+                    }
                 }
                 _ => parameter.ty.clone(),
             };
             let name = match name.as_str() {
                 HANDLER => String::new(),
+                "" if is_lambda => "this".into(), // a copy of the object
                 _ => name,
             };
             parameters.push(DeclaredParameter { ty, name });
             at += 1;
         }
         Some(parameters)
+    }
+
+    /// Returns the arguments that a functor became. A type without a name, such as a captured lambda, is known by
+    /// its code.
+    fn lowered(&mut self, function: u32, types: &[u32]) -> Vec<DeclaredParameter> {
+        let mut names = self.parameter_names(function, types.len());
+        let arguments = (1..).zip(types).map(|(number, ty)| {
+            let ty = self.type_text(*ty, MAX_DEPTH);
+            DeclaredParameter {
+                ty: ty.unwrap_or_else(|| WRAPPER.into()),
+                name: names.remove(&number).unwrap_or_default(),
+            }
+        });
+        arguments.collect()
+    }
+
+    /// Returns the type of what the lambda of a kernel captures by the name `name`. Both stand on one line; if other
+    /// lambdas there capture other types by that name, it is not known.
+    fn captured(&mut self, function: u32, name: &str) -> Option<String> {
+        let function = self.instructions.get(&function)?;
+        let place = (*function.operands.get(2)?, *function.operands.get(3)?);
+        let mut types = Vec::new();
+        for lambda in self.lambdas.get(&place)? {
+            let left = self.budget.get().checked_sub(lambda.operands.len());
+            self.budget.set(left?);
+            let members = lambda
+                .operands
+                .iter()
+                .skip(9)
+                .filter_map(|id| self.instructions.get(id));
+            let mut members = members.filter(|member| member.instruction == TYPE_MEMBER);
+            let member = members.find(|member| self.string(member.operands.first()) == Some(name));
+            types.extend(member.and_then(|member| member.operands.get(1)).copied());
+        }
+        let mut found = None;
+        for ty in types {
+            let text = self
+                .type_text(ty, MAX_DEPTH)
+                .filter(|text| cpp::parse(text).is_some())?;
+            if found.get_or_insert_with(|| text.clone()) != &text {
+                return None;
+            }
+        }
+        found
     }
 
     fn is_local(&self, ty: u32) -> bool {
@@ -233,4 +289,19 @@ impl<'m> DebugInfo<'m> {
         }
         (!text.is_empty()).then_some(text)
     }
+}
+
+/// Spells an accessor of what a pointer points to, by the type of its range.
+fn accessor(pointee: &str, range: &str, is_local: bool) -> Option<String> {
+    let dimensions = range.strip_prefix("sycl::range<")?.strip_suffix('>')?;
+    let mode = if pointee.starts_with("const ") {
+        "read"
+    } else {
+        "read_write"
+    };
+    Some(if is_local {
+        format!("sycl::local_accessor<{pointee}, {dimensions}>")
+    } else {
+        format!("sycl::accessor<{pointee}, {dimensions}, sycl::access_mode::{mode}>")
+    })
 }

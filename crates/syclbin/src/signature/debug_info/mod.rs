@@ -41,6 +41,7 @@ const GLOBAL_VARIABLE: u32 = 18;
 const FUNCTION: u32 = 20;
 const LEXICAL_BLOCK: u32 = 21;
 const LOCAL_VARIABLE: u32 = 26;
+const SOURCE: u32 = 35;
 const TYPE_SUBRANGE: u32 = 201;
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
@@ -55,6 +56,8 @@ pub struct Described {
     /// The declaration of each kernel that is described, by its symbol. The parameters of a functor are its
     /// members; the parameters of a lambda are what it captures.
     pub declarations: BTreeMap<String, Declaration>,
+    /// Where the source has each unnamed lambda that is a kernel, by its symbol: `solver.cpp:12`.
+    pub locations: BTreeMap<String, String>,
     /// The type of each device global and specialization constant. The key is the identifier without the part
     /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
     pub variables: BTreeMap<String, String>,
@@ -72,6 +75,9 @@ pub fn describe(module: &Module) -> Described {
             for symbol in module.kernel_names() {
                 if let Some(declaration) = info.declaration(symbol) {
                     described.declarations.insert(symbol.into(), declaration);
+                }
+                if let Some(location) = info.location(symbol) {
+                    described.locations.insert(symbol.into(), location);
                 }
             }
             for (name, variable) in info.variables_of_hosts() {
@@ -155,6 +161,8 @@ struct DebugInfo<'m> {
     functions: BTreeMap<&'m str, u32>,
     /// Local variables by the function they stand in.
     variables: BTreeMap<u32, Vec<&'m Extended>>,
+    /// The types of lambdas by the ids of their file and line.
+    lambdas: BTreeMap<(u32, u32), Vec<&'m Extended>>,
     definitions: BTreeMap<String, Definition>,
     /// Names of composites that were spelled.
     spelled: BTreeMap<u32, Option<String>>,
@@ -170,6 +178,7 @@ impl<'m> DebugInfo<'m> {
             instructions: BTreeMap::new(),
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
+            lambdas: BTreeMap::new(),
             definitions: BTreeMap::new(),
             spelled: BTreeMap::new(),
             budget: Cell::new(MAX_TEXT + MAX_TEXT_OF_ONE * module.extended.len()),
@@ -183,6 +192,11 @@ impl<'m> DebugInfo<'m> {
                         .filter(|name| !name.is_empty());
                     if let Some(name) = linkage.or_else(|| info.string(e.operands.first())) {
                         info.functions.entry(name).or_insert(e.result);
+                    }
+                }
+                TYPE_COMPOSITE if info.string(e.operands.first()) == Some("") => {
+                    if let [_, _, file, line, ..] = e.operands[..] {
+                        info.lambdas.entry((file, line)).or_default().push(e);
                     }
                 }
                 LOCAL_VARIABLE => {

@@ -3,17 +3,21 @@
 //!
 //! DPC++ puts `__sycl_kernel_` before the outermost part of a free function's name: `saxpy` in
 //! `extern "C"` becomes `__sycl_kernel_saxpy`, and `fill::iota(float, float *, int)` becomes
-//! `_ZN18__sycl_kernel_fill4iotaEfPfi`. A functor or named lambda is `_ZTS` and its type.
+//! `_ZN18__sycl_kernel_fill4iotaEfPfi`. A functor or named lambda is `_ZTS` and its type. An unnamed lambda is
+//! `_ZTSZ`, the function that contains it, and its own type.
 
+mod names;
 mod parser;
 mod spelling;
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use names::LAMBDA;
 use parser::Parser;
 pub(super) use spelling::array;
 use spelling::{instance, join};
@@ -33,9 +37,23 @@ pub struct KernelName {
     pub base: String,
     /// The arguments, if it is an instance of a template, as C++ spells them.
     pub template_arguments: Vec<String>,
-    /// The types of the parameters, where the symbol has them: free functions that are not
-    /// `extern "C"`.
+    /// The types of the parameters, where the symbol has them: functions that are not `extern "C"`.
     pub parameters: Option<Vec<String>>,
+    /// The lambda that the kernel is, and before it the lambdas around it, outermost first. Empty for other
+    /// kernels. An unnamed lambda has no name in C++, so all else here describes the function around it.
+    pub lambdas: Vec<Lambda>,
+    /// The function that contains a class with a name.
+    pub function: Option<Box<KernelName>>,
+}
+
+/// A lambda in a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Lambda {
+    /// The types of its parameters.
+    pub parameters: Vec<String>,
+    /// Its number, from 0, among the lambdas with the same parameters in its function.
+    pub index: usize,
 }
 
 impl KernelName {
@@ -49,30 +67,58 @@ impl KernelName {
         }
     }
 
-    /// Returns whether all parts of it are identifiers.
+    /// Returns whether all parts of it are names: identifiers, instances of class templates, operators.
     fn is_plain(&self) -> bool {
         let identifier = |part: &String| {
             !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric())
         };
+        let instance = |part: &String| {
+            part.split('<')
+                .next()
+                .is_some_and(|own| identifier(&own.into()))
+        };
+        let function =
+            |part: &String| part.starts_with("operator") || identifier(&part.replace('~', ""));
         let nested = self.path.len() <= MAX_DEPTH;
-        nested && self.path.iter().all(identifier) && identifier(&self.base)
+        let is_function = !self.lambdas.is_empty();
+        nested
+            && self.path.iter().all(instance)
+            && (identifier(&self.base) || is_function && function(&self.base))
+    }
+
+    /// Names an unnamed lambda after what contains it, without the unnamed parts of that.
+    fn without_lambdas(mut self) -> Self {
+        let mut parts = core::mem::take(&mut self.path);
+        parts.push(core::mem::take(&mut self.base));
+        let mut in_lambda = false;
+        parts.retain(|part| {
+            let own = core::mem::replace(&mut in_lambda, part.starts_with(LAMBDA));
+            !(part.is_empty() || part.starts_with(LAMBDA) || own && part == "operator()")
+        });
+        self.base = parts.pop().unwrap_or_else(|| "lambda".into());
+        parts.retain(|part| part != UNNAMED_NAMESPACE);
+        self.path = parts;
+        self
     }
 }
 
-/// Reads a kernel's symbol. Returns `None` where it has parts that this module does not know, such as an
-/// unnamed lambda.
+/// How the symbol of what stands in a namespace without a name has that.
+const UNNAMED_NAMESPACE: &str = "_GLOBAL__N_1";
+
+/// Reads a kernel's symbol. Returns `None` where it has parts that this module does not know.
 #[must_use]
 pub fn parse(symbol: &str) -> Option<KernelName> {
     let mut name = if let Some(rest) = symbol.strip_prefix("_ZTS") {
-        let mut parser = Parser::new(rest);
-        let name = parser.type_name()?;
-        parser.rest.is_empty().then_some(name)?
+        of_class(rest)?
     } else if let Some(rest) = symbol.strip_prefix("_Z") {
         let mut parser = Parser::new(rest);
         let mut name = parser.name(0)?;
         parser.template_arguments = name.template_arguments.clone();
         // What is unknown from here on leaves the name readable.
-        let parameters = parser.function_type(!name.template_arguments.is_empty());
+        let parameters = match parser.has_result && parser.ty(0).as_deref() != Some("void") {
+            true => None,
+            false => parser.types(0),
+        };
         // Types of the kernel's own namespace repeat its name, with the prefix that does not belong to it.
         let plain = |ty: String| ty.replace(KERNEL_PREFIX, "");
         name.parameters = parameters.map(|types| types.into_iter().map(plain).collect());
@@ -88,6 +134,22 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
         *first = rest.into();
     }
     name.is_plain().then_some(name)
+}
+
+/// Reads the name of a class, behind `_ZTS`: `6AddOne`, `N2ns6AddOneE`, `Z4hostvE3MyK`, `Z4hostvEUlvE_`.
+fn of_class(rest: &str) -> Option<KernelName> {
+    let mut parser = Parser::new(rest);
+    let name = parser.name(0).filter(|_| parser.rest.is_empty());
+    let name = name.or_else(|| {
+        // The function around an unnamed lambda comes first, so its name is readable whatever follows.
+        let function = rest.trim_start_matches('Z');
+        let mut parser = Parser::new(function);
+        let is_lambda = function.len() < rest.len() && rest.contains("Ul");
+        let mut name = is_lambda.then(|| parser.name(0))??;
+        name.lambdas.push(Lambda::default());
+        Some(name)
+    })?;
+    Some(name.without_lambdas())
 }
 
 /// Returns the identifier of a variable without the part that distinguishes sources. DPC++ puts `uid`, a
@@ -118,13 +180,17 @@ pub fn variable(symbol: &str) -> Option<KernelName> {
             ..KernelName::default()
         },
     };
-    name.path.retain(|part| part != "_GLOBAL__N_1");
+    name.path.retain(|part| part != UNNAMED_NAMESPACE);
     name.is_plain().then_some(name)
 }
 
 /// Returns the type whose type-info name is `symbol` (`_ZTSN2ns4PairIiEE`), as C++ spells it.
 pub(super) fn type_info(symbol: &str) -> Option<String> {
-    let mut parser = Parser::new(symbol.strip_prefix("_ZTS")?);
+    // A class inside of a function has the name that the source gives it.
+    let symbol = symbol
+        .strip_prefix("_ZTS")
+        .filter(|rest| !rest.starts_with('Z'))?;
+    let mut parser = Parser::new(symbol);
     let text = parser.ty(0)?;
     parser.rest.is_empty().then_some(text)
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The parser of mangled names.
+//! The parser of mangled types.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::spelling::{array, instance, join};
-use super::{KernelName, MAX_DEPTH};
+use super::MAX_DEPTH;
+use super::spelling::{array, instance};
 
 /// Substitutions repeat text, so a short hostile symbol can mean very long types. This is the limit of bytes
 /// for one symbol.
@@ -16,6 +16,10 @@ pub(super) struct Parser<'s> {
     pub(super) rest: &'s str,
     substitutions: Vec<String>,
     pub(super) template_arguments: Vec<String>,
+    /// Whether the parameters of a lambda are being read.
+    pub(super) in_lambda: bool,
+    /// Whether the function whose name was read last has its result before its parameters.
+    pub(super) has_result: bool,
     /// Bytes of text that may still be made.
     budget: usize,
 }
@@ -26,11 +30,13 @@ impl<'s> Parser<'s> {
             rest,
             substitutions: Vec::new(),
             template_arguments: Vec::new(),
+            in_lambda: false,
+            has_result: false,
             budget: MAX_TEXT,
         }
     }
 
-    fn eat(&mut self, prefix: &str) -> bool {
+    pub(super) fn eat(&mut self, prefix: &str) -> bool {
         let rest = self.rest.strip_prefix(prefix);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
@@ -43,14 +49,14 @@ impl<'s> Parser<'s> {
     }
 
     /// Makes `text` a candidate for later substitution.
-    fn substitute(&mut self, text: String) -> Option<String> {
+    pub(super) fn substitute(&mut self, text: String) -> Option<String> {
         let text = self.spend(text)?;
         self.substitutions.push(text.clone());
         Some(text)
     }
 
     /// `<source-name>`: a length and that many bytes.
-    fn source_name(&mut self) -> Option<&'s str> {
+    pub(super) fn source_name(&mut self) -> Option<&'s str> {
         // A symbol that only one source sees.
         if let Some(rest) = self.rest.strip_prefix('L')
             && rest.starts_with(|c: char| c.is_ascii_digit())
@@ -72,83 +78,15 @@ impl<'s> Parser<'s> {
         letters.then_some(name)
     }
 
-    /// `<name>`: plain or nested, with template arguments.
-    pub(super) fn name(&mut self, depth: usize) -> Option<KernelName> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        let mut name = KernelName::default();
-        if !self.eat("N") {
-            if self.eat("St") {
-                name.path.push("std".into());
-            }
-            name.base = self.source_name()?.into();
-            if self.rest.starts_with('I') {
-                self.substitute(name.qualified())?;
-                name.template_arguments = self.arguments(depth + 1)?;
-            }
-            return Some(name);
-        }
-        let mut parts = Vec::new();
-        while !self.eat("E") {
-            if self.rest.starts_with('I') {
-                name.template_arguments = self.arguments(depth + 1)?;
-                if self.rest.starts_with('E') {
-                    continue;
-                }
-                // What is inside of an instance: the instance is one part of the path, which no
-                // kernel of Rust can have, but a type can.
-                let base: String = parts.pop()?;
-                let arguments = core::mem::take(&mut name.template_arguments);
-                parts = Vec::from([instance(&join(&parts, &base), &arguments)]);
-                self.substitute(parts.concat())?;
-                continue;
-            }
-            if parts.is_empty() && self.eat("St") {
-                parts.push("std".into());
-                continue;
-            }
-            if parts.is_empty() && self.eat("S") {
-                let text = self.substitution()?;
-                parts.push(text);
-                continue;
-            }
-            parts.push(String::from(self.source_name()?));
-            // Every prefix is a candidate, but not the whole name. The name of a function never is a
-            // candidate, and `ty` makes the name of a type one.
-            if !self.rest.starts_with('E') {
-                let base = parts.pop()?;
-                self.substitute(join(&parts, &base))?;
-                parts.push(base);
-            }
-        }
-        name.base = parts.pop()?;
-        name.path = parts;
-        Some(name)
-    }
-
     /// A candidate for substitution, after its `S`.
-    fn substitution(&mut self) -> Option<String> {
+    pub(super) fn substitution(&mut self) -> Option<String> {
         let index = self.sequence()?;
         let text = self.substitutions.get(index)?.clone();
         self.spend(text)
     }
 
-    /// The name of a class, after `_ZTS`: `6AddOne`, `N2ns6AddOneE`, `Z4hostvE3MyK` (in a function).
-    pub(super) fn type_name(&mut self) -> Option<KernelName> {
-        if !self.eat("Z") {
-            return self.name(0);
-        }
-        let _function = self.name(0)?;
-        self.function_type(false)?;
-        if !self.eat("E") {
-            return None;
-        }
-        self.name(0)
-    }
-
     /// `<template-args>`: `I` arguments `E`.
-    fn arguments(&mut self, depth: usize) -> Option<Vec<String>> {
+    pub(super) fn arguments(&mut self, depth: usize) -> Option<Vec<String>> {
         if !self.eat("I") {
             return None;
         }
@@ -156,11 +94,21 @@ impl<'s> Parser<'s> {
         while !self.eat("E") {
             if self.eat("L") {
                 arguments.push(self.literal(depth + 1)?);
+            } else if self.eat("XT") {
+                // A number that a template of a function has as a parameter.
+                arguments.push(self.template_parameter()?);
+                if !self.eat("E") {
+                    return None;
+                }
             } else if self.rest.starts_with('J') && depth < MAX_DEPTH {
                 // A pack: its types stand where it stands.
                 self.rest = &self.rest[1..];
                 while !self.eat("E") {
-                    arguments.push(self.ty(depth + 1)?);
+                    arguments.push(if self.eat("L") {
+                        self.literal(depth + 1)?
+                    } else {
+                        self.ty(depth + 1)?
+                    });
                 }
             } else {
                 arguments.push(self.ty(depth + 1)?);
@@ -188,21 +136,6 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// The types after a function's name. An instance of a template has its result first.
-    pub(super) fn function_type(&mut self, template: bool) -> Option<Vec<String>> {
-        if template && self.ty(0)? != "void" {
-            return None;
-        }
-        if self.eat("v") {
-            return Some(Vec::new());
-        }
-        let mut types = Vec::new();
-        while !self.rest.is_empty() && !self.rest.starts_with('E') {
-            types.push(self.ty(0)?);
-        }
-        Some(types)
-    }
-
     pub(super) fn ty(&mut self, depth: usize) -> Option<String> {
         if depth > MAX_DEPTH {
             return None;
@@ -211,6 +144,9 @@ impl<'s> Parser<'s> {
             if self.eat(code) {
                 return self.spend((*text).into());
             }
+        }
+        if let Some(text) = self.rare_type(depth) {
+            return text;
         }
         if self.eat("P") {
             let base = self.ty(depth + 1)?;
@@ -226,9 +162,8 @@ impl<'s> Parser<'s> {
             });
         }
         if self.eat("T") {
-            let index = self.sequence()?;
-            let argument = self.template_arguments.get(index)?.clone();
-            return self.substitute(argument);
+            let text = self.template_parameter()?;
+            return self.substitute(text);
         }
         for (code, mark) in [("R", "&"), ("O", "&&")] {
             if self.eat(code) {
@@ -245,27 +180,83 @@ impl<'s> Parser<'s> {
             let element = self.ty(depth + 1)?;
             return self.substitute(array(&element, count));
         }
+        if let Some(text) = self.of_standard_library() {
+            return self.with_arguments(text, depth);
+        }
         if self.rest.starts_with('S') && !self.rest.starts_with("St") {
             self.rest = &self.rest[1..];
             let text = self.substitution()?;
-            if !self.rest.starts_with('I') {
-                return Some(text);
-            }
-            let arguments = self.arguments(depth + 1)?;
-            return self.substitute(instance(&text, &arguments));
+            return self.with_arguments(text, depth);
         }
         if self
             .rest
-            .starts_with(|c: char| c == 'N' || c == 'S' || c.is_ascii_digit())
+            .starts_with(|c: char| "NSZU".contains(c) || c.is_ascii_digit())
         {
             let name = self.name(depth + 1)?;
-            return self.substitute(name.qualified());
+            return self.substitute(name.spelled());
         }
         None
     }
 
+    /// The type `text`, or an instance of that template.
+    fn with_arguments(&mut self, text: String, depth: usize) -> Option<String> {
+        if !self.rest.starts_with('I') {
+            return Some(text);
+        }
+        let arguments = self.arguments(depth + 1)?;
+        self.substitute(instance(&text, &arguments))
+    }
+
+    /// What a template's parameter is, after its `T`. A lambda's own parameters are `auto`.
+    pub(super) fn template_parameter(&mut self) -> Option<String> {
+        let index = self.sequence()?;
+        if self.in_lambda {
+            return Some("auto".into());
+        }
+        self.template_arguments.get(index).cloned()
+    }
+
+    /// Types that only functions of hosts take. Returns `None` if it is another type, and `Some(None)` if it
+    /// is damaged.
+    fn rare_type(&mut self, depth: usize) -> Option<Option<String>> {
+        if self.eat("V") || self.eat("r") {
+            return Some(self.ty(depth + 1)); // how memory is accessed
+        }
+        if self.eat("Dp") {
+            return Some(self.ty(depth + 1).map(|ty| format!("{ty}...")));
+        }
+        if self.eat("F") {
+            return Some(self.function(depth + 1));
+        }
+        None
+    }
+
+    /// `<function-type>`, after its `F`: the result, then the parameters.
+    fn function(&mut self, depth: usize) -> Option<String> {
+        let result = self.ty(depth)?;
+        let parameters = self.types(depth)?;
+        if !self.eat("E") {
+            return None;
+        }
+        self.substitute(format!("{result} ({})", parameters.join(", ")))
+    }
+
+    /// The short forms of the standard library: `Ss` is `std::string`.
+    pub(super) fn of_standard_library(&mut self) -> Option<String> {
+        const SHORT: [(&str, &str); 6] = [
+            ("Sa", "std::allocator"),
+            ("Sb", "std::basic_string"),
+            ("Ss", "std::string"),
+            ("Si", "std::istream"),
+            ("So", "std::ostream"),
+            ("Sd", "std::iostream"),
+        ];
+        let found = SHORT.iter().find(|(code, _)| self.eat(code));
+        found.map(|(_, text)| (*text).into())
+    }
+
     /// `_` is 0, `0_` is 1, `A_` is 11, in base 36.
-    fn sequence(&mut self) -> Option<usize> {
+    pub(super) fn sequence(&mut self) -> Option<usize> {
         let (digits, rest) = self.rest.split_once('_')?;
         self.rest = rest;
         if digits.is_empty() {
@@ -297,6 +288,12 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("f", "float"),
     ("d", "double"),
     ("w", "wchar_t"),
+    ("n", "__int128"),
+    ("o", "unsigned __int128"),
+    ("e", "long double"),
+    ("z", "..."),
+    ("Da", "auto"),
+    ("Dn", "std::nullptr_t"),
     ("Du", "char8_t"),
     ("Ds", "char16_t"),
     ("Di", "char32_t"),

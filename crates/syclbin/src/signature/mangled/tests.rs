@@ -148,9 +148,8 @@ fn a_kernel_is_told_its_plain_function() {
 }
 
 #[test]
-fn lambdas_and_damaged_symbols_have_no_name() {
+fn damaged_symbols_have_no_name() {
     for symbol in [
-        "_ZTSZ4hostvEUlvE0_",
         "_Z",
         "_Z99f",
         "_ZN4fill",
@@ -167,7 +166,7 @@ fn lambdas_and_damaged_symbols_have_no_name() {
 
 #[test]
 fn unknown_parameter_type_keeps_the_name() {
-    let parsed = parse("_Z15__sycl_kernel_fDn").unwrap();
+    let parsed = parse("_Z15__sycl_kernel_fM1Ai").unwrap();
     assert_eq!((parsed.base.as_str(), parsed.parameters), ("f", None));
 }
 
@@ -201,4 +200,117 @@ fn nothing_nests_deeper_than_a_stack() {
     assert_eq!(parse(&nested), None);
     let literals = format!("_Z1fI{}", "L1aI".repeat(100_000));
     assert_eq!(parse(&literals), None);
+}
+
+/// The function around a lambda, its parameters, and the lambdas with their numbers.
+fn lambda(symbol: &str) -> (String, Option<String>, String) {
+    let name = parse(symbol).unwrap_or_else(|| panic!("{symbol}"));
+    let lambdas = name.lambdas.iter();
+    let lambdas: Vec<String> = lambdas
+        .map(|lambda| format!("({}){}", lambda.parameters.join(", "), lambda.index))
+        .collect();
+    let types = name.parameters.as_ref().map(|types| types.join("; "));
+    (name.qualified(), types, lambdas.join(" "))
+}
+
+#[test]
+fn lambdas_are_named_after_their_function() {
+    for (symbol, name, parameters, lambdas) in [
+        ("_ZTSZ4hostvEUlvE0_", "host", Some(""), "()1"),
+        ("_ZTSZ4mainEUliE0_", "main", None, "(int)1"),
+        (
+            "_ZTSZN5bench5inner5scaleERN4sycl3_V15queueEPdmEUlNS2_2idILi1EEEE_",
+            "bench::inner::scale",
+            Some("sycl::queue &; double *; unsigned long"),
+            "(sycl::id<1>)0",
+        ),
+        (
+            "_ZTSZN12_GLOBAL__N_16hiddenERN4sycl3_V15queueEPiEUlvE_",
+            "hidden",
+            Some("sycl::queue &; int *"),
+            "()0",
+        ),
+        (
+            "_ZTSZL4statRN4sycl3_V15queueEPiEUlvE_",
+            "stat",
+            Some("sycl::queue &; int *"),
+            "()0",
+        ),
+        (
+            "_ZTSZZ5multiIfLi3EEvRN4sycl3_V15queueEPT_mENKUlRNS1_7handlerEE_clES7_EUlNS1_4itemILi1ELb1EEEE_",
+            "multi<float, 3>",
+            Some("sycl::queue &; float *; unsigned long"),
+            "(sycl::handler &)0 (sycl::item<1, true>)0",
+        ),
+        (
+            "_ZTSZZN6Solver4stepERN4sycl3_V15queueEmENKUlRNS1_7handlerEE_clES5_EUlNS1_7nd_itemILi1EEEE_",
+            "Solver::step",
+            Some("sycl::queue &; unsigned long"),
+            "(sycl::handler &)0 (sycl::nd_item<1>)0",
+        ),
+        (
+            "_ZTSZNK6SolverclERN4sycl3_V15queueEEUlvE_",
+            "Solver::operator()",
+            Some("sycl::queue &"),
+            "()0",
+        ),
+        (
+            "_ZTSZN6SolverC1ERN4sycl3_V15queueEEUlvE_",
+            "Solver::Solver",
+            Some("sycl::queue &"),
+            "()0",
+        ),
+        (
+            "_ZTSZN6HolderIiE2In2goEPiEUlvE_",
+            "Holder<int>::In::go",
+            Some("int *"),
+            "()0",
+        ),
+        ("_ZTSZZ4mainENKUliE_clEiEUlvE_", "main", None, "(int)0 ()0"),
+        (
+            "_ZTSZ1fSt6vectorIiSaIiEESsEUlT_E_",
+            "f",
+            Some("std::vector<int, std::allocator<int>>; std::string"),
+            "(auto)0",
+        ),
+        ("_ZTSUlvE_", "lambda", None, "()0"),
+        ("_ZTSN6Solver4dataMUlvE_E", "Solver::data", None, "()0"),
+        // What follows the name is not readable.
+        ("_ZTSZ1fIfEvDTcl1gEEEUlvE_", "f<float>", None, "()0"),
+    ] {
+        let (found, types, own) = lambda(symbol);
+        assert_eq!(
+            (&*found, types.as_deref(), &*own),
+            (name, parameters, lambdas),
+            "{symbol}"
+        );
+    }
+}
+
+#[test]
+fn local_classes_keep_their_function() {
+    for (symbol, name, function) in [
+        ("_ZTSZ4hostvE3MyK", "MyK", "host"),
+        (
+            "_ZTSZZ4mainENKUlRN4sycl3_V17handlerEE_clES2_E10vector_add",
+            "vector_add",
+            "main",
+        ),
+        (
+            "_ZTSZZ3runIfEvPT_ENKUlRN4sycl3_V17handlerEE_clES5_E1K",
+            "K",
+            "run<float>",
+        ),
+        ("_ZTSZ4mainEN5Local3OneE", "Local::One", "main"),
+    ] {
+        let found = parse(symbol).unwrap_or_else(|| panic!("{symbol}"));
+        assert_eq!(found.qualified(), name, "{symbol}");
+        assert!(found.lambdas.is_empty(), "{symbol}");
+        assert_eq!(found.function.unwrap().qualified(), function, "{symbol}");
+    }
+    let inside = parse("_ZTSZZ4mainEN5Local3runEvEUlvE_").unwrap();
+    assert_eq!(
+        (&*inside.qualified(), inside.lambdas.len()),
+        ("Local::run", 1)
+    );
 }

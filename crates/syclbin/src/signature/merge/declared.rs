@@ -203,6 +203,12 @@ impl Sources<'_> {
                     };
                 }
             },
+            // The file does not describe it: an array of a functor, or a lambda that a lambda captures.
+            Spelled::Bytes(_) if matches!(passed, Some(ParameterType::ByValue { .. })) => {
+                let passed = passed.unwrap_or(ParameterType::Other);
+                let (ty, known) = self.undeclared_type(passed, &mut names.layouts)?;
+                return Ok((unwrapped(ty, &names.layouts), known));
+            }
             spelled => {
                 let element = self.described.element_of(spelled, names);
                 let element =
@@ -307,5 +313,23 @@ fn label(name: Option<&str>, index: usize) -> String {
     match name {
         None | Some("") => index.to_string(),
         Some(name) => name.into(),
+    }
+}
+
+/// An array that the compiler wrapped in a struct to pass it.
+fn unwrapped(ty: Type, layouts: &Layouts) -> Type {
+    let fields = match &ty {
+        Type::Struct(id) => layouts.get(*id).map(|layout| &layout.fields[..]),
+        _ => None,
+    };
+    match fields {
+        Some([field]) => match &field.ty {
+            Element::Array { of, count } => Type::Array {
+                of: (**of).clone(),
+                count: *count,
+            },
+            _ => ty,
+        },
+        _ => ty,
     }
 }

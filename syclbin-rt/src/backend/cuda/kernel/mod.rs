@@ -24,7 +24,7 @@ use crate::backend::failure::{Code, Failure};
 use crate::backend::process::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
-use crate::module::kernel_info::KernelInfo;
+use crate::module::kernel_attributes::KernelAttributes;
 
 /// The driver function that enqueues a kernel.
 const LAUNCH: &str = "cuLaunchKernel";
@@ -166,12 +166,12 @@ impl Kernel {
     }
 
     /// Returns the driver's answers about the compiled code.
-    pub(crate) fn info(&self) -> Result<KernelInfo, Failure> {
+    pub(crate) fn attributes(&self) -> Result<KernelAttributes, Failure> {
         let (context, function) = (self.program.context(), self.handles.plain);
         let number = |attribute| attribute_of(context, function, attribute);
         let private = number(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
         let registers = number(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
-        Ok(KernelInfo {
+        Ok(KernelAttributes {
             max_work_group_size: self.max_local(),
             preferred_work_group_size_multiple: WARP,
             local_memory_bytes: self.local_memory(),

@@ -14,7 +14,7 @@ use crate::backend::opencl::device::version_at_least;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::kernel::Kernel;
 use crate::backend::opencl::kernel::object::KernelObject;
-use crate::module::kernel_info::KernelInfo;
+use crate::module::kernel_attributes::KernelAttributes;
 
 /// The query of `cl_intel_maximum_registers`.
 const REGISTER_COUNT: cl_uint = 0x425B;
@@ -32,7 +32,7 @@ impl Kernel {
     /// Returns the driver's answers about the compiled code.
     ///
     /// The object that is asked has no arguments: some drivers add arguments to the memory of a kernel.
-    pub(crate) fn info(&self) -> Result<KernelInfo, Failure> {
+    pub(crate) fn attributes(&self) -> Result<KernelAttributes, Failure> {
         let object = &self.object()?;
         let has = |extension| self.context().device().facts().has(extension);
         let sizes_sub_groups = has(SUB_GROUP_SIZE);
@@ -45,7 +45,7 @@ impl Kernel {
         let required = sizes_sub_groups
             .then(|| self.sub_group_info(object, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL))
             .flatten();
-        Ok(KernelInfo {
+        Ok(KernelAttributes {
             max_work_group_size: self.max_local,
             preferred_work_group_size_multiple: self.work_group_info(object, multiple)?,
             local_memory_bytes: self.local_memory,

@@ -7,9 +7,12 @@
 mod alignment;
 mod asserts;
 mod bfloat16;
+mod captures;
 mod constants;
 mod contracts;
+mod functions;
 mod kernels;
+mod ranges;
 mod rest;
 pub(crate) mod scenarios;
 mod scratch;

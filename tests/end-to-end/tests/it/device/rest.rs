@@ -9,6 +9,7 @@ use crate::common::{self, queue};
 
 syclbin_rt::include_syclbin! {
     mod rest = "rest";
+    // Its name would be `host`.
     fn "_ZTSZZ4hostRN4sycl3_V15queueEPiiENKUlRNS0_7handlerEE1_clES5_EUlNS0_7nd_itemILi1EEEE_" as unnamed;
     fn over::times<unsigned short, -2> as minus_twice;
     safe fn over::fill(int *, int) as fill where out.len() >= range.items();

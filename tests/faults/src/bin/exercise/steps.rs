@@ -24,7 +24,7 @@ pub(crate) fn all(ledger: &Ledger<'_>, device: &Device) -> Option<()> {
     ledger.step("copy", || copies(&queue))?;
     let module = ledger.step("load a module", || whole(load(&queue, VECTOR_OPS)?))?;
     let saxpy = ledger.step("make a kernel", || module.kernel("saxpy"))?;
-    ledger.step("ask about a kernel", || saxpy.info())?;
+    ledger.step("ask about a kernel", || saxpy.attributes())?;
     launches(ledger, &queue, &Ok(saxpy))?;
     drop(module);
     ledger.step("load a cached module", || {

@@ -11,7 +11,7 @@ fn driver_reports_sizes_of_kernels() -> Result<()> {
         return Ok(());
     };
     let module = common::load(&queue, &common::testfile("vector_ops.object.syclbin"))?;
-    let info = module.kernel("saxpy")?.info()?;
+    let info = module.kernel("saxpy")?.attributes()?;
     let device = queue.device();
     assert!((1..=device.max_work_group_size()).contains(&info.max_work_group_size));
     assert!(info.preferred_work_group_size_multiple >= 1);
@@ -36,7 +36,7 @@ fn required_work_group_size_bounds_info() -> Result<()> {
     let module = common::load(&queue, &bytes)?;
     for name in module.kernel_names() {
         let kernel = module.kernel(name)?;
-        let info = kernel.info()?;
+        let info = kernel.attributes()?;
         let required = kernel.required_local_size();
         let items = required.map_or(1, |sizes| sizes.iter().product());
         assert!(info.max_work_group_size >= items, "{name}: {info:?}");

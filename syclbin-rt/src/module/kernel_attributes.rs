@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a driver reports about a compiled kernel.
 
-/// What the driver reports about a compiled kernel. Returned by [`Kernel::info`](crate::Kernel::info).
+/// What the driver reports about a compiled kernel. Returned by [`Kernel::attributes`](crate::Kernel::info).
 ///
 /// A field is `None` where the driver does not report it. Sizes of memory are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct KernelInfo {
+pub struct KernelAttributes {
     /// The largest number of work-items in a work-group.
     pub max_work_group_size: usize,
     /// The number that should divide the number of work-items in a work-group.

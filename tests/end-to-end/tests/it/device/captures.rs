@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What lambdas capture, by the parameters of their stubs.
+#![allow(unsafe_code)] // a launch is unsafe
+
+use syclbin_rt::NdRange;
+
+use crate::common::queue;
+
+syclbin_rt::include_syclbin! { mod captures = "captures"; }
+use captures::{Grid, Particle};
+
+/// The file on the device, unless there is none.
+macro_rules! load {
+    ($queue:ident, $kernels:ident) => {
+        let Some($queue) = queue() else { return };
+        let $kernels = captures::Module::load(&$queue).unwrap();
+    };
+}
+
+fn particle() -> Particle {
+    Particle {
+        mass: 2.0,
+        position: [1.0, 2.0, 3.0],
+        charge: -1,
+    }
+}
+
+#[test]
+fn pointers_and_numbers_are_parameters() {
+    load!(queue, kernels);
+    let x = queue.upload(&[1.0f32, 2.0, 3.0]).unwrap();
+    let mut y = queue.upload(&[10.0f32, 20.0, 30.0]).unwrap();
+    // SAFETY: here and below, the kernels stay inside of their buffers.
+    unsafe { kernels.pointers(&mut y, &x).launch(3) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [11.0, 22.0, 33.0]);
+    let mut to = queue.zeroed::<i64>(6).unwrap();
+    let launch = kernels.numbers(&mut to, true, -5, 65535, u32::MAX, i64::MIN, 1.5);
+    unsafe { launch.launch(1) }.unwrap();
+    let expected = [1, -5, 65535, i64::from(u32::MAX), i64::MIN, 3];
+    assert_eq!(queue.download(&to).unwrap(), expected);
+}
+
+#[test]
+fn structs_and_enums_are_parameters() {
+    load!(queue, kernels);
+    let mut to = queue.zeroed::<f32>(3).unwrap();
+    unsafe { kernels.structs(&mut to, particle()).launch(1) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap(), [2.0, 3.0, -1.0]);
+    let mut all = queue.upload(&[particle(), particle()]).unwrap();
+    unsafe { kernels.particles(&mut all, 4.0).launch(2) }.unwrap();
+    let all = queue.download(&all).unwrap();
+    assert!(all.iter().all(|one| one.mass == 8.0 && one.charge == -1));
+    let mut out = queue.zeroed::<i32>(1).unwrap();
+    unsafe { kernels.enums(&mut out, 5).launch(1) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [100]);
+}
+
+#[test]
+fn arrays_and_bindings_are_parameters() {
+    load!(queue, kernels);
+    let mut to = queue.zeroed::<i32>(4).unwrap();
+    unsafe { kernels.arrays(&mut to, [7u32, 8, 9, 10]).launch(4) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap(), [14, 16, 18, 20]);
+    let three = captures::std::array_int_3 {
+        _M_elems: [4, 5, 6],
+    };
+    unsafe { kernels.standard(&mut to, three).launch(3) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap(), [5, 6, 7, 20]);
+    let mut float = queue.zeroed::<f32>(1).unwrap();
+    unsafe { kernels.bindings(&mut float, 0.5, 3).launch(1) }.unwrap();
+    assert_eq!(queue.download(&float).unwrap(), [3.5]);
+}
+
+#[test]
+fn initializers_vectors_and_functions_are_parameters() {
+    load!(queue, kernels);
+    let mut to = queue.zeroed::<i32>(1).unwrap();
+    let mut first = queue.zeroed::<i32>(1).unwrap();
+    unsafe { kernels.initializers(&mut to, 6, &mut first).launch(1) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap(), [6]);
+    assert_eq!(queue.download(&first).unwrap(), [7]);
+    let mut floats = queue.zeroed::<f32>(3).unwrap();
+    let launch = kernels.vectors(&mut floats, [1.0, 2.0, 3.0, 4.0], [5, 6], [7, 8]);
+    unsafe { launch.launch(1) }.unwrap();
+    assert_eq!(queue.download(&floats).unwrap(), [5.0, 56.0, 78.0]);
+    let times = captures::anon { field0: 0.5 };
+    unsafe { kernels.functions(&mut floats, times).launch(3) }.unwrap();
+    assert_eq!(queue.download(&floats).unwrap(), [2.5, 28.0, 39.0]);
+}
+
+#[test]
+fn constants_are_not_parameters_of_lambdas() {
+    load!(queue, kernels);
+    let mut to = queue.zeroed::<i32>(1).unwrap();
+    unsafe { kernels.constants(&mut to).launch(1) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap(), [3]);
+    let other = captures::Module::builder(&queue).Steps(8).load().unwrap();
+    unsafe { other.constants(&mut to).launch(1) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap(), [8]);
+}
+
+#[test]
+fn copied_object_is_parameter_this() {
+    load!(queue, kernels);
+    let this = Grid {
+        width: 5.0,
+        cells: [0.0; 8],
+    };
+    let mut to = queue.zeroed::<f32>(4).unwrap();
+    unsafe { kernels.Grid.copy(this, &mut to).launch(4) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap(), [5.0, 6.0, 7.0, 8.0]);
+    let mut grid = queue.upload(&[this]).unwrap();
+    unsafe { kernels.Grid.point(&mut grid).launch(8) }.unwrap();
+    assert_eq!(queue.download(&grid).unwrap()[0].cells, [5.0; 8]);
+}
+
+#[test]
+fn accessors_are_parameters_by_their_names() {
+    load!(queue, kernels);
+    let x = queue.upload(&[1.0f32, 2.0, 3.0, 4.0]).unwrap();
+    let y = queue.upload(&[0.5f32; 4]).unwrap();
+    let mut sum = queue.zeroed::<f32>(4).unwrap();
+    unsafe { kernels.buffers(&mut sum, &x, &y).launch(4) }.unwrap();
+    assert_eq!(queue.download(&sum).unwrap(), [1.5, 2.5, 3.5, 4.5]);
+    unsafe { kernels.doubled(&mut sum).launch(4) }.unwrap();
+    assert_eq!(queue.download(&sum).unwrap(), [3.0, 5.0, 7.0, 9.0]);
+    let launch = kernels.matrices((&mut sum, [2, 2]), (&x, [2, 2]));
+    unsafe { launch.launch([2, 2]) }.unwrap();
+    assert_eq!(queue.download(&sum).unwrap(), [1.0, 3.0, 2.0, 4.0]);
+    let mut data = queue.upload(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+    unsafe {
+        kernels
+            .groups(4, &mut data)
+            .launch(NdRange::new(8).local(4))
+    }
+    .unwrap();
+    assert_eq!(queue.download(&data).unwrap(), [4, 3, 2, 1, 8, 7, 6, 5]);
+}
