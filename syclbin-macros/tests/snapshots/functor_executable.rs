@@ -2,7 +2,6 @@
 ///
 /// # Left out
 ///
-/// - `sycl::detail::RoundedRangeKernel<sycl::item<1, true>, 1, AddOne>`: it is the runtime's own form of another kernel, for ranges rounded up; launch that one
 /// - `AddOne`: the file has neither a declaration nor SPIR-V of this kernel
 /// - `Triad`: the file has neither a declaration nor SPIR-V of this kernel
 #[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
@@ -11,6 +10,8 @@ pub mod kernels {
     pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/functor.executable.syclbin"
     );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[];
     /// The kernels of `functor.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {}

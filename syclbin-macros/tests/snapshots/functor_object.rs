@@ -1,14 +1,67 @@
 /// The kernels of `functor.object.syclbin`.
-///
-/// # Left out
-///
-/// - `sycl::detail::RoundedRangeKernel<sycl::item<1, true>, 1, AddOne>`: it is the runtime's own form of another kernel, for ranges rounded up; launch that one
 #[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
 pub mod kernels {
     /// The bytes of `functor.object.syclbin`, aligned to 8.
     pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/functor.object.syclbin"
     );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
+        ::syclbin_rt::KernelInfo {
+            name: "AddOne",
+            symbol: "_ZTS6AddOne",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "Triad",
+            symbol: "_ZTS5Triad",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::LocalMemory,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadAccessor,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WriteAccessor,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+    ];
     /// The kernels of `functor.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {

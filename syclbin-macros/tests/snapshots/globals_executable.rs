@@ -12,6 +12,8 @@ pub mod kernels {
     pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/globals.executable.syclbin"
     );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[];
     /// The kernels of `globals.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {}

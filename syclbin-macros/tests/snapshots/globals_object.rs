@@ -5,6 +5,45 @@ pub mod kernels {
     pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/globals.object.syclbin"
     );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
+        ::syclbin_rt::KernelInfo {
+            name: "store",
+            symbol: "__sycl_kernel_store",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "lookup",
+            symbol: "__sycl_kernel_lookup",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+    ];
     /// The kernels of `globals.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {

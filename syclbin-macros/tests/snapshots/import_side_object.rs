@@ -5,6 +5,30 @@ pub mod kernels {
     pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/import_side.object.syclbin"
     );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
+        ::syclbin_rt::KernelInfo {
+            name: "apply",
+            symbol: "__sycl_kernel_apply",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+    ];
     /// The kernels of `import_side.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {

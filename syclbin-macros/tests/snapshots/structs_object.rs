@@ -5,6 +5,69 @@ pub mod kernels {
     pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/structs.object.syclbin"
     );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
+        ::syclbin_rt::KernelInfo {
+            name: "kinetic",
+            symbol: "__sycl_kernel_kinetic",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(48),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(48),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(8),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &["fp64"],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "widen",
+            symbol: "__sycl_kernel_widen",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(16),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(2),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &["fp16"],
+        },
+    ];
     /// The kernels of `structs.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {

@@ -9,6 +9,78 @@ pub mod kernels {
     pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/vector_ops.executable.syclbin"
     );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
+        ::syclbin_rt::KernelInfo {
+            name: "scale_double",
+            symbol: "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+            declaration: "void scale<double>(double *, double)",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "double *",
+                    size: ::core::option::Option::Some(8),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "double",
+                    size: ::core::option::Option::Some(8),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &["fp64"],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "scale_int",
+            symbol: "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+            declaration: "void scale<int>(int *, int)",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "int *",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "int",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "fill::iota",
+            symbol: "_ZN18__sycl_kernel_fill4iotaEfPfi",
+            declaration: "void fill::iota(float, float *, int)",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "float",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "float *",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "int",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+    ];
     /// The kernels of `vector_ops.executable.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {

@@ -5,6 +5,72 @@ pub mod kernels {
     pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
         8, "../../../tests/files/work_group.object.syclbin"
     );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
+        ::syclbin_rt::KernelInfo {
+            name: "block_sum",
+            symbol: "__sycl_kernel_block_sum",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::LocalMemory,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[64],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "coords",
+            symbol: "__sycl_kernel_coords",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[2, 4, 8],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "histogram",
+            symbol: "__sycl_kernel_histogram",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(1),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+    ];
     /// The kernels of `work_group.object.syclbin`, compiled for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {

@@ -72,10 +72,10 @@ impl Page {
             .iter()
             .filter(|kernel| kernel.stub.is_some())
             .count();
-        self.title(&match stubs {
-            0 => count,
-            stubs if stubs == kernels.len() => count,
-            stubs => format!("{count}, {stubs} with a function in Rust"),
+        self.title(&if kernels.iter().any(|kernel| kernel.no_stub.is_some()) {
+            format!("{count}, {stubs} with a function in Rust")
+        } else {
+            count
         });
         let signatures: Vec<_> = kernels.iter().map(signature).collect();
         let widths = signatures.iter().map(|text| text.chars().count());

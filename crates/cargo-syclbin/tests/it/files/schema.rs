@@ -98,6 +98,9 @@ fn a_kernel_is_typed() {
             "symbol": "_ZN18__sycl_kernel_fill4iotaEfPfi",
             "name": "fill::iota",
             "declaration": "void fill::iota(float, float *, int)",
+            "location": null,
+            "stub": "fill::iota",
+            "no_stub": null,
             "parameters": [
                 {"name": null, "sign_known": true, "arguments": ["passed"],
                     "type": {"kind": "scalar", "scalar": "f32", "cpp": "float"}},

@@ -142,7 +142,9 @@ impl Parser<'_> {
             self.source_name()?; // a tag of the standard library
         }
         // The initializer of a variable, which a lambda stands in.
-        self.eat("M");
+        if self.rest.starts_with("MUl") {
+            self.eat("M");
+        }
         Some(Part::Named(name))
     }
 
