@@ -289,7 +289,10 @@ fn needed(needs: &Requirements) -> Vec<String> {
         needed.push(format!("a device of kind {}", targets.join(" or ")));
     }
     let dimensions = needs.dimensions;
-    needed.extend(dimensions.map(|count| format!("launches of dimension {count}")));
+    needed.extend(dimensions.map(|count| match count {
+        1 => "launches in 1 dimension".to_owned(),
+        count => format!("launches in {count} dimensions"),
+    }));
     for (what, names) in [
         ("virtual functions of", &needs.virtual_functions),
         ("host pipe", &needs.host_pipes),

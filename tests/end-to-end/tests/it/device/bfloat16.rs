@@ -4,10 +4,14 @@
 
 use syclbin_rt::half::bf16;
 
-use crate::common::queue;
+use crate::common::{queue, spirv_queue};
 
 syclbin_rt::include_syclbin! {
     mod kernels = "bfloat16";
+}
+
+syclbin_rt::include_syclbin! {
+    mod native = "bfloat16_native";
 }
 
 const ROWS: usize = 5;
@@ -19,10 +23,19 @@ fn numbers(count: usize, step: usize) -> Vec<bf16> {
     (0..count).map(number).collect()
 }
 
-#[test]
-fn dot_product_is_rounded_like_half() {
-    let Some(queue) = queue() else { return };
-    let kernels = kernels::Module::load(&queue).unwrap();
+/// Compares the dot products of a file's kernel with those of the crate.
+macro_rules! assert_dot_products {
+    ($queue:ident, $kernels:ident) => {
+        let (a, b, expected) = dot_products();
+        let (a, b) = ($queue.upload(&a).unwrap(), $queue.upload(&b).unwrap());
+        let mut out = $queue.zeroed::<bf16>(ROWS).unwrap();
+        // SAFETY: a work-item for each row, each of as many elements as `b` has.
+        unsafe { $kernels.dot(&a, &b, &mut out, LENGTH as u32).launch(ROWS) }.unwrap();
+        assert_eq!($queue.download(&out).unwrap(), expected);
+    };
+}
+
+fn dot_products() -> (Vec<bf16>, Vec<bf16>, Vec<bf16>) {
     let (a, b) = (numbers(ROWS * LENGTH, 7), numbers(LENGTH, 3));
     let expected: Vec<bf16> = a
         .chunks(LENGTH)
@@ -31,11 +44,25 @@ fn dot_product_is_rounded_like_half() {
             bf16::from_f32(products.sum())
         })
         .collect();
-    let (a, b) = (queue.upload(&a).unwrap(), queue.upload(&b).unwrap());
-    let mut out = queue.zeroed::<bf16>(ROWS).unwrap();
-    // SAFETY: a work-item for each row, each of as many elements as `b` has.
-    unsafe { kernels.dot(&a, &b, &mut out, LENGTH as u32).launch(ROWS) }.unwrap();
-    assert_eq!(queue.download(&out).unwrap(), expected);
+    (a, b, expected)
+}
+
+#[test]
+fn dot_product_is_rounded_like_half() {
+    let Some(queue) = queue() else { return };
+    let kernels = kernels::Module::load(&queue).unwrap();
+    assert_dot_products!(queue, kernels);
+}
+
+#[test]
+fn native_code_converts_without_the_library() {
+    let file = syclbin::read::parse(native::SYCLBIN).unwrap();
+    let has_native =
+        |module: &syclbin::AbstractModule<'_>| module.images.iter().any(|image| image.native);
+    assert!(file.modules.iter().all(has_native));
+    let Some(queue) = spirv_queue() else { return };
+    let kernels = native::Module::load(&queue).unwrap();
+    assert_dot_products!(queue, kernels);
 }
 
 #[test]
