@@ -11,6 +11,9 @@ use syclbin::signature::KernelSignature;
 
 use crate::names::default_names::default_names;
 
+/// Returns the names of one kind of each kernel.
+type Names = fn(&[KernelSignature]) -> Vec<Vec<String>>;
+
 /// The C++ name in an item.
 #[derive(Clone)]
 pub(crate) struct CppName {
@@ -57,14 +60,14 @@ impl CppName {
     /// Returns the indices of the kernels that the name means. A more detailed name takes precedence. `scale`
     /// means the kernel of that name, if there is one, and otherwise all instances of a template.
     pub(crate) fn among(&self, kernels: &[KernelSignature]) -> Vec<usize> {
-        let ranks: [fn(&[KernelSignature]) -> Vec<Vec<String>>; 5] = [
+        let ranks: [Names; 5] = [
             |all| all.iter().map(symbols).collect(),
             |all| all.iter().map(with_parameters).collect(),
             of_stubs,
             |all| all.iter().map(qualified).collect(),
             |all| all.iter().map(without_arguments).collect(),
         ];
-        let of_rank = |names: fn(&[KernelSignature]) -> Vec<Vec<String>>| {
+        let of_rank = |names: Names| {
             let numbered = names(kernels).into_iter().enumerate();
             numbered
                 .filter(|(_, names)| names.iter().any(|name| self.is(name)))

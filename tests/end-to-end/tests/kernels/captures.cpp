@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What lambdas capture, as programs write it; captures.rs passes it by the stubs. 
+// What lambdas capture, as programs write it; captures.rs passes it by the stubs.
 #include <array>
 #include <sycl/sycl.hpp>
 #include <vector>

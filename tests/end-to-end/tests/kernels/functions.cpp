@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Unnamed lambdas in every kind of function that programs write; functions.rs calls them by their stubs. 
+// Unnamed lambdas in every kind of function that programs write; functions.rs calls them by their stubs.
 #include <sycl/sycl.hpp>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Every way to launch a kernel in SYCL; ranges.rs launches them over ranges of its own. 
+// Every way to launch a kernel in SYCL; ranges.rs launches them over ranges of its own.
 #include <sycl/sycl.hpp>
 
 class Named;

@@ -35,6 +35,7 @@ fn pointers_and_numbers_are_parameters() {
     assert_eq!(queue.download(&y).unwrap(), [11.0, 22.0, 33.0]);
     let mut to = queue.zeroed::<i64>(6).unwrap();
     let launch = kernels.numbers(&mut to, true, -5, 65535, u32::MAX, i64::MIN, 1.5);
+    // SAFETY: as above.
     unsafe { launch.launch(1) }.unwrap();
     let expected = [1, -5, 65535, i64::from(u32::MAX), i64::MIN, 3];
     assert_eq!(queue.download(&to).unwrap(), expected);
@@ -44,13 +45,16 @@ fn pointers_and_numbers_are_parameters() {
 fn structs_and_enums_are_parameters() {
     load!(queue, kernels);
     let mut to = queue.zeroed::<f32>(3).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.structs(&mut to, particle()).launch(1) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [2.0, 3.0, -1.0]);
     let mut all = queue.upload(&[particle(), particle()]).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.particles(&mut all, 4.0).launch(2) }.unwrap();
     let all = queue.download(&all).unwrap();
     assert!(all.iter().all(|one| one.mass == 8.0 && one.charge == -1));
     let mut out = queue.zeroed::<i32>(1).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.enums(&mut out, 5).launch(1) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [100]);
 }
@@ -59,14 +63,17 @@ fn structs_and_enums_are_parameters() {
 fn arrays_and_bindings_are_parameters() {
     load!(queue, kernels);
     let mut to = queue.zeroed::<i32>(4).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.arrays(&mut to, [7u32, 8, 9, 10]).launch(4) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [14, 16, 18, 20]);
     let three = captures::std::array_int_3 {
         _M_elems: [4, 5, 6],
     };
+    // SAFETY: as above.
     unsafe { kernels.standard(&mut to, three).launch(3) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [5, 6, 7, 20]);
     let mut float = queue.zeroed::<f32>(1).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.bindings(&mut float, 0.5, 3).launch(1) }.unwrap();
     assert_eq!(queue.download(&float).unwrap(), [3.5]);
 }
@@ -76,14 +83,17 @@ fn initializers_vectors_and_functions_are_parameters() {
     load!(queue, kernels);
     let mut to = queue.zeroed::<i32>(1).unwrap();
     let mut first = queue.zeroed::<i32>(1).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.initializers(&mut to, 6, &mut first).launch(1) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [6]);
     assert_eq!(queue.download(&first).unwrap(), [7]);
     let mut floats = queue.zeroed::<f32>(3).unwrap();
     let launch = kernels.vectors(&mut floats, [1.0, 2.0, 3.0, 4.0], [5, 6], [7, 8]);
+    // SAFETY: as above.
     unsafe { launch.launch(1) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [5.0, 56.0, 78.0]);
     let times = captures::anon { field0: 0.5 };
+    // SAFETY: as above.
     unsafe { kernels.functions(&mut floats, times).launch(3) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [2.5, 28.0, 39.0]);
 }
@@ -92,9 +102,11 @@ fn initializers_vectors_and_functions_are_parameters() {
 fn constants_are_not_parameters_of_lambdas() {
     load!(queue, kernels);
     let mut to = queue.zeroed::<i32>(1).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.constants(&mut to).launch(1) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [3]);
     let other = captures::Module::builder(&queue).Steps(8).load().unwrap();
+    // SAFETY: as above.
     unsafe { other.constants(&mut to).launch(1) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [8]);
 }
@@ -107,9 +119,11 @@ fn copied_object_is_parameter_this() {
         cells: [0.0; 8],
     };
     let mut to = queue.zeroed::<f32>(4).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.Grid.copy(this, &mut to).launch(4) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [5.0, 6.0, 7.0, 8.0]);
     let mut grid = queue.upload(&[this]).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.Grid.point(&mut grid).launch(8) }.unwrap();
     assert_eq!(queue.download(&grid).unwrap()[0].cells, [5.0; 8]);
 }
@@ -120,14 +134,18 @@ fn accessors_are_parameters_by_their_names() {
     let x = queue.upload(&[1.0f32, 2.0, 3.0, 4.0]).unwrap();
     let y = queue.upload(&[0.5f32; 4]).unwrap();
     let mut sum = queue.zeroed::<f32>(4).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.buffers(&mut sum, &x, &y).launch(4) }.unwrap();
     assert_eq!(queue.download(&sum).unwrap(), [1.5, 2.5, 3.5, 4.5]);
+    // SAFETY: as above.
     unsafe { kernels.doubled(&mut sum).launch(4) }.unwrap();
     assert_eq!(queue.download(&sum).unwrap(), [3.0, 5.0, 7.0, 9.0]);
     let launch = kernels.matrices((&mut sum, [2, 2]), (&x, [2, 2]));
+    // SAFETY: as above.
     unsafe { launch.launch([2, 2]) }.unwrap();
     assert_eq!(queue.download(&sum).unwrap(), [1.0, 3.0, 2.0, 4.0]);
     let mut data = queue.upload(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+    // SAFETY: as above.
     unsafe {
         kernels
             .groups(4, &mut data)

@@ -41,6 +41,7 @@ fn overloads_are_distinguished_by_their_parameters() {
         [3, 6, 9, 12, 15, 18, 21, 24]
     );
     let mut floats = queue.upload(&[1.5f32, 2.5]).unwrap();
+    // SAFETY: as above.
     unsafe {
         inner
             .scale_float_ptr_float_unsigned_long(&mut floats, 2.0)
@@ -64,6 +65,7 @@ fn contracts_name_lambdas_by_their_stubs() {
 #[test]
 fn lambdas_of_one_function_are_numbered() {
     load!(queue, kernels, data);
+    // SAFETY: as above.
     unsafe {
         kernels.atomicPerf_int_4_0(&mut data).launch(1).unwrap();
         kernels.atomicPerf_int_4_1(&mut data).launch(1).unwrap();
@@ -71,6 +73,7 @@ fn lambdas_of_one_function_are_numbered() {
     }
     assert_eq!(queue.download(&data).unwrap(), [8, 9, 7, 8, 9, 10, 11, 12]);
     let mut floats = queue.zeroed::<f32>(3).unwrap();
+    // SAFETY: as above.
     unsafe {
         kernels.atomicPerf_float_3_0(&mut floats).launch(1).unwrap();
         kernels.atomicPerf_float_3_1(&mut floats).launch(1).unwrap();
@@ -83,17 +86,23 @@ fn lambdas_of_one_function_are_numbered() {
 fn lambdas_of_classes_stand_in_modules() {
     load!(queue, kernels, data);
     let solver = &kernels.Solver;
+    // SAFETY: as above.
     unsafe { solver.Solver(&mut data).launch(1) }.unwrap();
     assert_eq!(first(&queue, &data), 10);
+    // SAFETY: as above.
     unsafe { solver.step(&mut data).launch(NdRange::new(8).local(2)) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [11, 3, 4, 5, 6, 7, 8, 9]);
+    // SAFETY: as above.
     unsafe { solver.call(&mut data).launch(1) }.unwrap();
     assert_eq!(first(&queue, &data), 20);
     let mut shorts = queue.zeroed::<i16>(4).unwrap();
+    // SAFETY: as above.
     unsafe { solver.fill_short(&mut shorts, -3).launch(4) }.unwrap();
     assert_eq!(queue.download(&shorts).unwrap(), [-3; 4]);
+    // SAFETY: as above.
     unsafe { kernels.Holder_int.Inside.go(&mut data).launch(1) }.unwrap();
     assert_eq!(first(&queue, &data), 7);
+    // SAFETY: as above.
     unsafe { kernels.Local.run(&mut data).launch(1) }.unwrap();
     assert_eq!(first(&queue, &data), 5);
 }
@@ -101,8 +110,10 @@ fn lambdas_of_classes_stand_in_modules() {
 #[test]
 fn functions_of_one_source_have_names() {
     load!(queue, kernels, data);
+    // SAFETY: as above.
     unsafe { kernels.hidden(&mut data).launch(1) }.unwrap();
     assert_eq!(first(&queue, &data), 1);
+    // SAFETY: as above.
     unsafe { kernels.own(&mut data).launch(1) }.unwrap();
     assert_eq!(first(&queue, &data), 2);
 }
@@ -110,11 +121,14 @@ fn functions_of_one_source_have_names() {
 #[test]
 fn classes_of_several_instances_have_names() {
     load!(queue, kernels, data);
+    // SAFETY: as above.
     unsafe { kernels.run_int_vector_add(&mut data).launch(8) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [2, 4, 6, 8, 10, 12, 14, 16]);
     let mut floats = queue.upload(&[0.25f32, 4.0]).unwrap();
+    // SAFETY: as above.
     unsafe { kernels.run_float_vector_add(&mut floats).launch(2) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [0.5, 8.0]);
+    // SAFETY: as above.
     unsafe { kernels.only_once(&mut data).launch(1) }.unwrap();
     assert_eq!(first(&queue, &data), 3);
 }
@@ -122,12 +136,16 @@ fn classes_of_several_instances_have_names() {
 #[test]
 fn lambdas_of_main_are_in_source_order() {
     load!(queue, kernels, data);
+    // SAFETY: as above.
     unsafe { kernels.set_first(&mut data, 42).launch(1) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [42, 2, 3, 4, 5, 6, 7, 8]);
+    // SAFETY: as above.
     unsafe { kernels.AddOne(&mut data).launch(8) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [43, 3, 4, 5, 6, 7, 8, 9]);
+    // SAFETY: as above.
     unsafe { kernels.main_1(&mut data).launch(8) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    // SAFETY: as above.
     unsafe { kernels.main_2(&mut data).launch([2, 4]) }.unwrap();
     assert_eq!(
         queue.download(&data).unwrap(),

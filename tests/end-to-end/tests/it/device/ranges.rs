@@ -26,6 +26,7 @@ fn range_of_any_size_is_launched_whole() {
         let mut expected: Vec<i32> = (1..).take(count).collect();
         expected.extend([1; 3]);
         assert_eq!(queue.download(&to).unwrap(), expected);
+        // SAFETY: as above.
         unsafe { kernels.Named(&mut to).launch(count) }.unwrap();
         expected[..count].fill(i32::try_from(count).unwrap());
         assert_eq!(queue.download(&to).unwrap(), expected);
@@ -35,10 +36,12 @@ fn range_of_any_size_is_launched_whole() {
 #[test]
 fn ranges_of_more_dimensions_are_launched_whole() {
     load!(queue, kernels, to, 7 * 13);
+    // SAFETY: as above.
     unsafe { kernels.two(&mut to).launch([7, 13]) }.unwrap();
     let expected = (0..7).flat_map(|i| (0..13).map(move |j| i * 1000 + j));
     assert!(queue.download(&to).unwrap().into_iter().eq(expected));
     load!(queue, kernels, to, 3 * 5 * 7);
+    // SAFETY: as above.
     unsafe { kernels.three(&mut to).launch([3, 5, 7]) }.unwrap();
     let pairs = (0..3).flat_map(|i| (0..5).map(move |j| i * 100 + j));
     let expected = pairs.flat_map(|pair| (0..7).map(move |k| pair * 100 + k));
@@ -48,6 +51,7 @@ fn ranges_of_more_dimensions_are_launched_whole() {
 #[test]
 fn single_task_is_one_work_item() {
     load!(queue, kernels, to, 2);
+    // SAFETY: as above.
     unsafe { kernels.task(&mut to).launch(1) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [9, 1]);
 }
@@ -55,6 +59,7 @@ fn single_task_is_one_work_item() {
 #[test]
 fn groups_have_the_size_of_the_launch() {
     load!(queue, kernels, to, 4 * 8);
+    // SAFETY: as above.
     unsafe {
         kernels
             .grouped(&mut to)
@@ -65,10 +70,12 @@ fn groups_have_the_size_of_the_launch() {
         (0..4).flat_map(|i| (0..8).map(move |j| i / 2 * 100 + j / 4 * 10 + i % 2 * 4 + j % 4));
     assert!(queue.download(&to).unwrap().into_iter().eq(expected));
     load!(queue, kernels, to, 16);
+    // SAFETY: as above.
     unsafe { kernels.summed(&mut to).launch(NdRange::new(16).local(8)) }.unwrap();
     let sums = queue.download(&to).unwrap();
     assert_eq!((sums[0], sums[8], sums[1]), (8, 8, 1));
     assert_eq!(ranges::Module::REQUIRED_LOCAL_SIZE, [4]);
+    // SAFETY: as above.
     unsafe { kernels.required(&mut to).launch(16) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [4; 16]);
 }
@@ -83,6 +90,7 @@ fn hierarchical_kernel_takes_groups() {
         );
         return;
     }
+    // SAFETY: as above.
     unsafe {
         kernels
             .hierarchical(&mut to)
