@@ -24,7 +24,7 @@ use crate::world::{World, at};
 pub(crate) const QUALITY: &str = "--quality";
 
 /// How many stars there are, and how many floats one has.
-const STARS: usize = 1024;
+const STARS: u32 = 1024;
 const FLOATS: usize = 4;
 /// Operations for each pair of stars, as the benchmark of GPUs counts them.
 const OPERATIONS: f64 = 20.0;
@@ -99,7 +99,7 @@ pub(crate) fn process(words: &[&str]) -> Result<(), String> {
         of_ours.add(launch(queue, ours)?);
         of_theirs.add(launch(queue, theirs)?);
     }
-    let speed = |rounds: &Rounds| OPERATIONS * (STARS * STARS) as f64 / rounds.least() * 1e-9;
+    let speed = |rounds: &Rounds| OPERATIONS * f64::from(STARS).powi(2) / rounds.least() * 1e-9;
     println!("device: {name}\n");
     println!("| kernel | GFLOP/s |\n|---|---|");
     println!("| OpenCL C, default options | {:.1} |", speed(&of_theirs));
@@ -125,7 +125,7 @@ fn kernel(
 ) -> Result<cl_kernel, String> {
     build_program(program, &[device], c"", None, null_mut()).map_err(failed("clBuildProgram"))?;
     let kernel = create_kernel(program, name).map_err(failed("clCreateKernel"))?;
-    let numbers = (0..STARS * FLOATS).map(|i| (i * 37 % 101) as f32 / 101.0 + 0.1);
+    let numbers = (0..STARS as usize * FLOATS).map(|i| (i * 37 % 101) as f32 / 101.0 + 0.1);
     let mut numbers: Vec<f32> = numbers.collect();
     for index in 0..3 {
         let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
@@ -135,7 +135,7 @@ fn kernel(
         let memory = memory.map_err(failed("clCreateBuffer"))?;
         set(kernel, index, &memory).map_err(failed("clSetKernelArg"))?;
     }
-    let all = set(kernel, 3, &(STARS as u32))
+    let all = set(kernel, 3, &STARS)
         .and_then(|()| set(kernel, 4, &1e-3f32))
         .and_then(|()| set(kernel, 5, &1e-2f32));
     all.map_err(failed("clSetKernelArg"))?;
@@ -144,7 +144,7 @@ fn kernel(
 
 /// Launches a kernel, and returns the seconds until it has ended.
 fn launch(queue: cl_command_queue, kernel: cl_kernel) -> Result<f64, String> {
-    let size = [STARS];
+    let size = [STARS as usize];
     let start = Instant::now();
     // SAFETY: the arguments are set, and each buffer has an element for each work-item.
     unsafe {

@@ -31,7 +31,7 @@ pub(crate) struct Abilities<'d> {
 }
 
 /// The aspects that an OpenCL driver reports as present or absent. A device may have any of the other aspects.
-const TOLD: [Aspect; 25] = [
+const TOLD: [Aspect; 26] = [
     Aspect::HOST,
     Aspect::CPU,
     Aspect::GPU,
@@ -57,6 +57,7 @@ const TOLD: [Aspect; 25] = [
     Aspect::EXT_INTEL_LEGACY_IMAGE,
     Aspect::EXT_INTEL_ESIMD,
     Aspect::EXT_INTEL_MATRIX,
+    Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
 ];
 
 /// Bits of `cl_device_unified_shared_memory_capabilities_intel`.
@@ -99,6 +100,8 @@ pub(crate) fn of_device(told: &Abilities<'_>) -> BTreeSet<Aspect> {
         Aspect::EXT_INTEL_MATRIX => {
             has("cl_intel_subgroup_matrix_multiply_accumulate") || told.matrix_units
         }
+        // No query shows it. Intel's drivers have function pointers in SPIR-V; others fail at the launch or crash.
+        Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS => told.vendor.starts_with("Intel(R)"),
         _ => false,
     };
     TOLD.into_iter().filter(|aspect| held(*aspect)).collect()
@@ -146,7 +149,8 @@ mod tests {
                 "fp64",
                 "int64_base_atomics",
                 "usm_host_allocations",
-                "usm_atomic_host_allocations"
+                "usm_atomic_host_allocations",
+                "ext_oneapi_virtual_functions"
             ]
         );
         let both = Abilities {

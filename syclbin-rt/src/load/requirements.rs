@@ -3,9 +3,13 @@
 //!
 //! All decisions here use only the file and the driver's answers about the device.
 
+use std::collections::BTreeSet;
+
 use syclbin::Aspect;
 use syclbin::architecture::{Architecture, same};
-use syclbin::metadata::{Bfloat16, DeviceRequirements, ModuleMetadata, Records, Sanitizer, Target};
+use syclbin::metadata::{
+    Bfloat16, DeviceRequirements, ModuleMetadata, Records, Sanitizer, Target, VirtualFunctions,
+};
 
 use crate::device::aspects;
 use crate::device::facts::{DeviceKind, Facts};
@@ -63,6 +67,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
         ));
     }
     check_matrices(wanted, facts)?;
+    check_virtual_functions(&metadata.virtual_functions, facts)?;
     if let Some(target) = &wanted.compile_target
         && !is_compiled_for(target, facts)
     {
@@ -131,6 +136,22 @@ fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), Stri
     Err(format!(
         "it uses joint_matrix ({}), and the device has no matrix instructions",
         matrices.join("; ")
+    ))
+}
+
+/// Checks that the device calls functions through pointers. Drivers without it fail at the launch, or crash.
+fn check_virtual_functions(sets: &VirtualFunctions, facts: &Facts) -> Result<(), String> {
+    let sets: BTreeSet<&str> = (sets.uses.0.iter().chain(&sets.defines.0))
+        .map(String::as_str)
+        .collect();
+    let aspect = Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS;
+    if sets.is_empty() || facts.ptx.is_some() || facts.aspects.contains(&aspect) {
+        return Ok(());
+    }
+    let sets: Vec<&str> = sets.into_iter().collect();
+    Err(format!(
+        "it has virtual functions of {}, and the device does not have aspect {aspect}",
+        sets.join(", ")
     ))
 }
 
@@ -306,5 +327,21 @@ mod tests {
         };
         assert_eq!(check(&metadata, &nvidia(75)), Ok(()));
         assert!(check(&metadata, &nvidia(61)).is_err());
+    }
+
+    #[test]
+    fn virtual_functions_need_function_pointers() {
+        let uses = |module: &mut ModuleMetadata| {
+            module
+                .virtual_functions
+                .uses
+                .0
+                .push("_ZTS5Shape".to_owned());
+        };
+        assert_eq!(
+            refusal(uses),
+            "it has virtual functions of _ZTS5Shape, and the device does not have aspect \
+             ext_oneapi_virtual_functions"
+        );
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use syclbin::__private::spirv::ASSERT_FAIL;
 use syclbin::property::{key, set};
-use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+use syclbin::{AbstractModule, Aspect, Image, IrType, State, Syclbin};
 
 use super::*;
 use crate::device::facts::Facts;
@@ -47,6 +47,7 @@ fn linked(modules: Vec<AbstractModule<'static>>, extensions: &str) -> Result<Vec
     let facts = Facts {
         takes_spirv: true,
         extensions: extensions.to_owned(),
+        aspects: [Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS].into(),
         ..Facts::default()
     };
     let files = Files::new(vec![file], &facts);

@@ -50,7 +50,7 @@ fn unmet_requirement_is_named() -> Result<()> {
             set::VIRTUAL_FUNCTIONS,
             key::USES_VIRTUAL_FUNCTIONS_SET,
             "_ZTS5Shape".into(),
-            "it calls virtual functions of _ZTS5Shape, and no module",
+            "virtual functions of _ZTS5Shape, and",
         ),
     ] {
         let error = common::load(&queue, &file(set, key, value)).expect_err("a requirement");

@@ -15,7 +15,7 @@ syclbin_rt::include_syclbin! {
 }
 
 const ROWS: usize = 5;
-const LENGTH: usize = 33;
+const LENGTH: u32 = 33;
 
 /// Returns numbers with short fractions, so that sums of their products are exact in any order.
 fn numbers(count: usize, step: usize) -> Vec<bf16> {
@@ -30,15 +30,18 @@ macro_rules! assert_dot_products {
         let (a, b) = ($queue.upload(&a).unwrap(), $queue.upload(&b).unwrap());
         let mut out = $queue.zeroed::<bf16>(ROWS).unwrap();
         // SAFETY: a work-item for each row, each of as many elements as `b` has.
-        unsafe { $kernels.dot(&a, &b, &mut out, LENGTH as u32).launch(ROWS) }.unwrap();
+        unsafe { $kernels.dot(&a, &b, &mut out, LENGTH).launch(ROWS) }.unwrap();
         assert_eq!($queue.download(&out).unwrap(), expected);
     };
 }
 
 fn dot_products() -> (Vec<bf16>, Vec<bf16>, Vec<bf16>) {
-    let (a, b) = (numbers(ROWS * LENGTH, 7), numbers(LENGTH, 3));
+    let (a, b) = (
+        numbers(ROWS * LENGTH as usize, 7),
+        numbers(LENGTH as usize, 3),
+    );
     let expected: Vec<bf16> = a
-        .chunks(LENGTH)
+        .chunks(LENGTH as usize)
         .map(|row| {
             let products = row.iter().zip(&b).map(|(a, b)| a.to_f32() * b.to_f32());
             bf16::from_f32(products.sum())

@@ -14,7 +14,7 @@ fn virtual_functions_are_linked_and_called() {
     let kernels = match kernels::Module::load(&queue) {
         Ok(kernels) => kernels,
         Err(error) => {
-            say_skipped(&format!("SPV_INTEL_function_pointers: {error}"));
+            say_skipped(&format!("ext_oneapi_virtual_functions: {error}"));
             return;
         }
     };
