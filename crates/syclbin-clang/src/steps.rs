@@ -30,7 +30,7 @@ pub(crate) struct Step {
     pub(crate) like: Option<usize>,
     /// Whether the request can continue without its output. A failure is then only a warning.
     pub(crate) is_optional: bool,
-    /// The Intel GPU that ocloc compiles for. Its report is on standard output, and most of it is no message.
+    /// The Intel GPU that ocloc compiles for. Its report is on standard output, with few messages in it.
     pub(crate) gpu: Option<String>,
 }
 

@@ -35,8 +35,8 @@ pub use plan::{How, Plan, PlanError};
 pub const DRIVER_VARIABLE: &str = "SYCLBIN_FAULTS_DRIVER";
 /// The call that fails: a [`Plan`]. Empty or unset: none.
 pub const FAULT_VARIABLE: &str = "SYCLBIN_FAULT";
-/// Names a file. The device then says that it is an Intel GPU with buffers of at most [`GPU_LIMIT`] bytes, and the sizes
-/// of its buffers and its build options are appended to the file.
+/// Names a file. The device then says that it is an Intel GPU with buffers of at most [`GPU_LIMIT`] bytes. The
+/// sizes of its buffers and its build options are appended to the file.
 pub const GPU_VARIABLE: &str = "SYCLBIN_FAULTS_GPU";
 
 /// Returns the names of all functions that it can fail.

@@ -112,8 +112,8 @@ impl Memory {
         };
         let mut code = 0;
         let status = &raw mut code;
-        // SAFETY: the device is the one of the context; the properties are none or end with 0; an alignment of 0 is
-        // one that suits every type; only the status is written.
+        // SAFETY: the device is the context's. The properties are null or end with 0. An alignment of 0 suits every
+        // type. Only the status is written.
         let pointer = unsafe {
             match reach {
                 Reach::Device => {

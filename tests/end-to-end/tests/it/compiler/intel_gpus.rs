@@ -128,7 +128,7 @@ fn compile(folder: &Path, path: &OsString, source: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn fixtures_compile_for_three_intel_gpus() {
+fn fixtures_compile_for_intel_gpus() {
     let Some(path) = path() else { return };
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -142,7 +142,7 @@ fn fixtures_compile_for_three_intel_gpus() {
 }
 
 #[test]
-fn end_to_end_kernels_compile_for_three_intel_gpus() {
+fn test_kernels_compile_for_intel_gpus() {
     let Some(path) = path() else { return };
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -177,7 +177,7 @@ fn end_to_end_kernels_compile_for_three_intel_gpus() {
 }
 
 #[test]
-fn examples_compile_for_three_intel_gpus() {
+fn examples_compile_for_intel_gpus() {
     let Some(path) = path() else { return };
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
