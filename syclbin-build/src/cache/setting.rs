@@ -15,7 +15,7 @@ use super::files::{Dependency, Files, stamp};
 use crate::compiler::{self, Compiler};
 
 /// Changes when the meaning of entries changes.
-const FORMAT: &str = "syclbin kernels 2";
+const FORMAT: &str = "syclbin kernels 3";
 
 /// Variables with arguments, which this module does not parse.
 const ARGUMENTS: [&str; 3] = [
