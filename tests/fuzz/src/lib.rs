@@ -73,15 +73,19 @@ pub fn read(bytes: &[u8]) {
     );
 }
 
-/// SPIR-V, rewritten for drivers that take less: what comes out is SPIR-V.
+/// SPIR-V, rewritten for drivers that take less: what comes out can be read if the input can.
 fn portable(bytes: &[u8]) {
+    let readable = Module::parse(bytes).is_ok();
     let versions = [Version::new(1, 0), Version::new(1, 3)];
     let reader = Reader {
         versions: &versions,
         ..Reader::default()
     };
     if let Ok(Some(rewritten)) = rewrite(bytes, &reader) {
-        assert!(Module::parse(&rewritten).is_ok(), "rewriting breaks it");
+        assert!(
+            !readable || Module::parse(&rewritten).is_ok(),
+            "rewriting breaks it"
+        );
     }
     let globals = [Global {
         id: "_Z5table",
@@ -89,7 +93,7 @@ fn portable(bytes: &[u8]) {
     }];
     if let Ok(Some(Lifted { modules, layout })) = lift(&[bytes], &globals) {
         assert!(
-            modules.iter().all(|module| Module::parse(module).is_ok()),
+            !readable || modules.iter().all(|module| Module::parse(module).is_ok()),
             "lifting breaks it"
         );
         assert_eq!(Layout::of_text(&layout.to_text()), Some(layout));

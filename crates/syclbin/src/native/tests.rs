@@ -42,7 +42,7 @@ fn elf(machine: u16, sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
     for index in 0..count {
         let (name, info, content) = sections.get(index).copied().unwrap_or((".strtab", 0, &[]));
         let mut header = [0u8; 64];
-        header[..4].copy_from_slice(&(names.len() as u32).to_le_bytes());
+        header[..4].copy_from_slice(&u32::try_from(names.len()).unwrap().to_le_bytes());
         header[4] = 1;
         header[24..32].copy_from_slice(&(64 + contents.len() as u64).to_le_bytes());
         header[44..48].copy_from_slice(&info.to_le_bytes());
@@ -57,8 +57,8 @@ fn elf(machine: u16, sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
     file[..6].copy_from_slice(b"\x7fELF\x02\x01");
     file[18..20].copy_from_slice(&machine.to_le_bytes());
     file[40..48].copy_from_slice(&(64 + contents.len() as u64).to_le_bytes());
-    file[60..62].copy_from_slice(&(count as u16).to_le_bytes());
-    file[62..64].copy_from_slice(&(count as u16 - 1).to_le_bytes());
+    file[60..62].copy_from_slice(&u16::try_from(count).unwrap().to_le_bytes());
+    file[62..64].copy_from_slice(&(u16::try_from(count).unwrap() - 1).to_le_bytes());
     file.extend(contents);
     file.extend(headers);
     file
