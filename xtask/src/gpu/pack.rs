@@ -19,7 +19,7 @@ use crate::steps::{Result, install_toolchain, step, target_folder};
 /// The name of the script that runs a pack.
 pub(super) const SCRIPT: &str = "run.sh";
 /// How large a pack may be: machines with a GPU are often reached by slow ways.
-const LARGEST: u64 = 60_000_000;
+const LARGEST: u64 = 50_000_000;
 
 /// Builds a pack in `directory`, and prints its size.
 pub(super) fn build(directory: &Path) -> Result<()> {
