@@ -157,7 +157,13 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
         let words = module::lifted(scan, &layout, &exported, &setup)?;
         lifted.push(words.into_iter().flat_map(u32::to_le_bytes).collect());
     }
-    let modules = lifted;
+    let modules: Vec<Vec<u8>> = lifted;
+    // Damaged code may only show now: drivers and saved files get what can be read again.
+    let readable = |module: &Vec<u8>| crate::signature::spirv::Module::parse(module).is_ok();
+    if !modules.iter().all(readable) || Layout::of_text(&layout.to_text()).as_ref() != Some(&layout)
+    {
+        return Err(Unfit::Variable("its variables or their names are damaged"));
+    }
     Ok(Some(Lifted { modules, layout }))
 }
 
