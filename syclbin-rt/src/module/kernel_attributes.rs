@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a driver reports about a compiled kernel.
 
-/// What the driver reports about a compiled kernel. Returned by [`Kernel::attributes`](crate::Kernel::info).
+/// What the driver reports about a compiled kernel. Returned by [`Kernel::attributes`](crate::Kernel::attributes).
 ///
 /// A field is `None` where the driver does not report it. Sizes of memory are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

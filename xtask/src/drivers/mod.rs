@@ -2,7 +2,7 @@
 //! `cargo xtask drivers`: the tests, the examples and a short stress run on other people's OpenCL drivers.
 //!
 //! - [`root`]: a directory with the drivers of one release of Debian, which [`debian`] names and [`apt`] fetches,
-//! - [`inside`]: runs a pack of [`gpu`](crate::gpu) with such a directory as its root,
+//! - [`inside`]: runs a pack of [`gpu`] with such a directory as its root,
 //! - [`summary`]: what passed, and what each driver lacks.
 //!
 //! The system stays as it is: everything is in the target directory, and mounts end with their process.

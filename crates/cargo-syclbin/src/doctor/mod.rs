@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin doctor`: what this machine has, and what it lacks to compile and run kernels.
-//! `cargo syclbin doctor FILE` is in [`file`].
+//! `cargo syclbin doctor FILE` is in [`mod@file`].
 //!
 //! [`Facts`] are gathered from the machine. The [`Report`] uses only these facts, so a test can simulate any
 //! machine.

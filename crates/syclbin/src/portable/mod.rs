@@ -17,6 +17,7 @@ pub use specialize::specialize;
 pub use version::{Unfit, Version};
 
 use crate::error::Error;
+use crate::signature::spirv::Module;
 use crate::signature::spirv::words::{self, HEADER_WORDS, Instruction, op};
 
 /// What a driver takes.
@@ -51,6 +52,8 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
     if version::takes(&words, reader) {
         return Ok(None);
     }
+    // Damaged code that no reader takes stays out of the driver.
+    Module::parse(spirv)?;
     let instructions = collect(&words)?;
     let version = version::lowest(&instructions, reader)?;
     let lowering = lower::Lowering::new(&instructions, version);

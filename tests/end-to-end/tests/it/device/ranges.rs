@@ -13,7 +13,8 @@ macro_rules! load {
     ($queue:ident, $kernels:ident, $to:ident, $count:expr) => {
         let Some($queue) = queue() else { return };
         let $kernels = ranges::Module::load(&$queue).unwrap();
-        let mut $to = $queue.upload(&vec![1i32; $count]).unwrap();
+        let ones: Vec<i32> = std::iter::repeat_n(1, $count).collect();
+        let mut $to = $queue.upload(&ones).unwrap();
     };
 }
 
