@@ -100,13 +100,15 @@ pub mod __private {
     /// SPIR-V modules, as far as signatures and linking need them.
     pub mod spirv {
         pub use crate::signature::spirv::{
-            ASSERT_FAIL, Import, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId, Uses,
-            is_target, unresolved_imports,
+            ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
+            Uses, is_target, unresolved_imports,
         };
 
         /// Rewriting for drivers that take less.
         pub mod portable {
-            pub use crate::portable::{Reader, Unfit, Version, check, lift, rewrite, specialize};
+            pub use crate::portable::{
+                Reader, Unfit, Version, check, lift, rewrite, rewrite_all, specialize,
+            };
         }
 
         /// Instructions and their words.

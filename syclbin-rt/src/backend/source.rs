@@ -4,19 +4,12 @@
 use std::borrow::Cow;
 
 use crate::load::build_options::BuildOptions;
-use crate::module::specialization::Setting;
 
 /// Code of a module, and its settings for the build.
 pub(crate) struct Source<'s> {
     pub(crate) code: Cow<'s, [u8]>,
-    pub(crate) constants: Constants,
+    /// For PTX and code made from it: values of specialization constants that are not their defaults, by the
+    /// names of the variables that hold them. SPIR-V has the values as its defaults.
+    pub(crate) constants: Vec<(String, Vec<u8>)>,
     pub(crate) options: BuildOptions,
-}
-
-/// Values of specialization constants that are not their defaults.
-pub(crate) enum Constants {
-    /// For SPIR-V: by their numbers.
-    Numbered(Vec<Setting>),
-    /// For PTX and code made from it: by the names of the variables that hold them.
-    Named(Vec<(String, Vec<u8>)>),
 }

@@ -41,7 +41,12 @@ pub(crate) struct Facts {
     pub(crate) spirv_versions: Vec<Version>,
     /// The code that a CUDA device takes; `None` for all other devices.
     pub(crate) ptx: Option<PtxFacts>,
-    pub(crate) sets_constants: bool,
+    /// Whether it links only modules of one version of SPIR-V.
+    pub(crate) links_one_version: bool,
+    /// Whether the work-items of a work-group can compute something together, such as a sum.
+    pub(crate) work_group_functions: bool,
+    /// Whether kernels read wrong members from packed structs that are passed by value.
+    pub(crate) misreads_packed: bool,
     /// Whether device globals become arguments of kernels, because the driver has no functions that read and
     /// write variables.
     pub(crate) lifts_variables: bool,
@@ -57,7 +62,7 @@ pub(crate) struct Facts {
     pub(crate) max_work_group_size: usize,
     /// In the driver's order: x first.
     pub(crate) max_work_item_sizes: [usize; 3],
-    /// The sizes that sub-groups can have; empty where the driver does not report them.
+    /// The sizes that sub-groups can have; empty where the driver takes no required size.
     pub(crate) sub_group_sizes: Vec<usize>,
     pub(crate) aspects: BTreeSet<Aspect>,
     /// The architecture that native code targets, where the driver reports it.

@@ -317,7 +317,7 @@ impl Device {
         self.facts().architecture
     }
 
-    /// Returns the sizes that sub-groups can have, in work-items; empty where the driver does not report them.
+    /// Returns the sizes that sub-groups can have, in work-items; empty where the driver chooses the size itself.
     #[must_use]
     pub fn sub_group_sizes(&self) -> &[usize] {
         &self.facts().sub_group_sizes

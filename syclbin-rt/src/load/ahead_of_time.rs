@@ -7,7 +7,7 @@ use syclbin::{Image, IrType};
 
 use crate::backend::dispatch::context::Context;
 use crate::backend::dispatch::program::Program;
-use crate::backend::source::{Constants, Source};
+use crate::backend::source::Source;
 use crate::device::Device;
 use crate::device::facts::DeviceKind;
 use crate::error::{Error, ErrorKind, Result};
@@ -78,16 +78,17 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     }
     let context = Context::shared(device.driver_device())
         .map_err(|failure| Error::driver(failure, "creating a context", device))?;
-    let source = Source {
-        code: image::portable(spirv.into(), device.facts()).map_err(refused)?,
-        constants: Constants::Numbered(Vec::new()),
+    let codes = image::portable(vec![spirv.into()], device.facts()).map_err(refused)?;
+    let sources = codes.into_iter().map(|code| Source {
+        code,
+        constants: Vec::new(),
         options: BuildOptions {
             compile: options.to_owned(),
             link: String::new(),
         },
-    };
-    let program =
-        Program::build(&context, &[source]).map_err(|error| refused(error.to_string()))?;
+    });
+    let sources: Vec<Source<'_>> = sources.collect();
+    let program = Program::build(&context, &sources).map_err(|error| refused(error.to_string()))?;
     program
         .binary()
         .map_err(|failure| Error::driver(failure, "reading native code", device))

@@ -10,7 +10,7 @@ use syclbin::property::PropertySets;
 
 use crate::backend::dispatch::program::Program;
 use crate::backend::failure::BuildError;
-use crate::backend::source::{Constants, Source};
+use crate::backend::source::Source;
 use crate::load::build_options::BuildOptions;
 use crate::load::device_code::Code;
 use crate::load::files::{Files, ImageIndex};
@@ -52,6 +52,8 @@ pub(crate) struct BuiltProgram<'l> {
     pub(crate) program: Program,
     /// The code that describes its kernels. Native code alone does not.
     pub(crate) code: Option<&'l Code>,
+    /// The kernels that the driver compiles wrongly, each with the reason.
+    pub(crate) unfit: BTreeMap<String, String>,
     /// The smallest range of all modules in the program.
     pub(crate) id_range: Option<IdRange>,
     pub(crate) properties: PropertySets<'static>,
@@ -62,6 +64,7 @@ struct Compiled<'l> {
     program: Program,
     origin: Origin,
     code: Option<&'l Code>,
+    unfit: BTreeMap<String, String>,
     /// The hidden arguments of its kernels.
     hidden: Option<Layout>,
     /// The images of the program, starting with this image.
@@ -162,6 +165,7 @@ impl<'l> Builder<'l> {
             program,
             origin,
             code,
+            unfit,
             hidden,
             members,
         } = match form.map_err(Refusal::Unfit)? {
@@ -198,6 +202,7 @@ impl<'l> Builder<'l> {
             native,
             program,
             code,
+            unfit,
             id_range,
             properties: save::properties(
                 unit,
@@ -224,6 +229,7 @@ impl<'l> Builder<'l> {
             origin: Origin::Built,
             // All images are made from the same source, so they take the same parameters.
             code: (unit.codes(self.files.facts()).iter()).find_map(|code| code.as_ref().ok()),
+            unfit: BTreeMap::new(),
             members: vec![index],
         })
     }
@@ -232,6 +238,7 @@ impl<'l> Builder<'l> {
     fn compile(&self, index: ImageIndex, code: &'l Code) -> Result<Compiled<'l>, Refusal> {
         let members = link::closure(self.files, index)?;
         let (codes, hidden) = self.codes(&members)?;
+        let unfit = image::unfit_kernels(&codes, self.files.facts());
         let sources = members.iter().zip(codes);
         let sources = sources.map(|(index, code)| self.source(*index, code, false));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
@@ -249,6 +256,7 @@ impl<'l> Builder<'l> {
             program,
             origin,
             code: Some(code),
+            unfit,
             hidden,
             members,
         })
@@ -285,8 +293,7 @@ impl<'l> Builder<'l> {
                 None,
             ),
         };
-        let codes = codes.into_iter().map(|code| image::portable(code, facts));
-        let codes = codes.collect::<Result<_, _>>().map_err(Refusal::Unfit)?;
+        let codes = image::portable(codes, facts).map_err(Refusal::Unfit)?;
         Ok((codes, layout))
     }
 
@@ -318,13 +325,13 @@ impl<'l> Builder<'l> {
         let constants = &unit.metadata.specialization;
         let (constants, code) = if facts.ptx.is_some() {
             let variables = specialization::variables(self.constants, constants)?;
-            (Constants::Named(variables), code)
+            (variables, code)
         } else if native {
-            (Constants::Numbered(Vec::new()), code)
+            (Vec::new(), code)
         } else {
             let settings = specialization::settings(self.constants, constants, &code)?;
             let code = specialization::as_defaults(&settings, code).map_err(Refusal::Unfit)?;
-            (Constants::Numbered(settings), code)
+            (Vec::new(), code)
         };
         Ok(Source {
             constants,

@@ -5,8 +5,10 @@
 //! before it has passed, because some drivers end the process on code that they do not accept.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use syclbin::__private::spirv as code;
+use syclbin::__private::spirv::KernelUses;
 use syclbin::__private::spirv::portable::{self, Reader};
 use syclbin::ptx;
 use syclbin::{Content, Image, ImageKind, IrType};
@@ -117,18 +119,39 @@ pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, St
     Ok(module)
 }
 
-/// Returns SPIR-V that [`spirv`] has accepted in a form that the driver takes.
-pub(crate) fn portable<'c>(code: Cow<'c, [u8]>, facts: &Facts) -> Result<Cow<'c, [u8]>, String> {
-    match portable::rewrite(&code, &reader(facts)) {
-        Ok(rewritten) => Ok(rewritten.map_or(code, Cow::Owned)),
-        Err(unfit) => Err(unfit.to_string()),
+/// Returns SPIR-V of one program, which [`spirv`] has accepted, in a form that the driver takes.
+pub(crate) fn portable<'c>(
+    codes: Vec<Cow<'c, [u8]>>,
+    facts: &Facts,
+) -> Result<Vec<Cow<'c, [u8]>>, String> {
+    portable::rewrite_all(codes, &reader(facts)).map_err(|unfit| unfit.to_string())
+}
+
+/// Returns the kernels of a program that its driver compiles wrongly, each with the reason.
+pub(crate) fn unfit_kernels(codes: &[Cow<'_, [u8]>], facts: &Facts) -> BTreeMap<String, String> {
+    if facts.work_group_functions && !facts.misreads_packed {
+        return BTreeMap::new();
     }
+    let words = codes.iter().map(|code| bytemuck::pod_collect_to_vec(code));
+    let uses = KernelUses::of(&words.collect::<Vec<_>>()).into_iter();
+    let unfit = uses.filter_map(|(kernel, uses)| {
+        let reason = if uses.work_group_functions && !facts.work_group_functions {
+            "it has functions of a whole work-group, such as reduce_over_group, and the device lacks them"
+        } else if uses.unaligned_argument && facts.misreads_packed {
+            "it takes a packed struct by value, which the driver reads wrongly; pass it in a buffer"
+        } else {
+            return None;
+        };
+        Some((kernel, reason.to_owned()))
+    });
+    unfit.collect()
 }
 
 fn reader(facts: &Facts) -> Reader<'_> {
     Reader {
         versions: &facts.spirv_versions,
         extensions: &facts.extensions,
+        one_version: facts.links_one_version,
     }
 }
 

@@ -147,6 +147,7 @@ fn symbols(files: &Files<'_>, unit: &Unit<'_>, built: &BuiltProgram<'_>) -> Vec<
             slots: code.and_then(|code| code.slots(&name)),
             sizes: sizes(metadata, &name),
             id_range: built.id_range,
+            unfit: built.unfit.get(&name).cloned(),
             name,
         }
     };

@@ -55,16 +55,11 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
             ));
         }
     }
-    // Devices that do not list their sizes refuse an unsupported size themselves.
     if let Some(size) = wanted.sub_group
         && metadata.misc.esimd != Some(true)
-        && !facts.sub_group_sizes.is_empty()
-        && !facts.sub_group_sizes.contains(&(size as usize))
     {
-        return Err(format!(
-            "it needs sub-groups of {size}, and the device has those of {:?}",
-            facts.sub_group_sizes
-        ));
+        check_sub_group(size as usize, &facts.sub_group_sizes)
+            .map_err(|problem| format!("it needs sub-groups of {size}, {problem}"))?;
     }
     check_matrices(wanted, facts)?;
     check_virtual_functions(&metadata.virtual_functions, facts)?;
@@ -80,6 +75,21 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
         return Err(format!("the device lacks {BFLOAT16}"));
     }
     Ok(())
+}
+
+/// Checks that a device with sub-groups of the `available` sizes has those of one size.
+///
+/// # Errors
+///
+/// Says in words what the device has, to follow a comma.
+pub(crate) fn check_sub_group(size: usize, available: &[usize]) -> Result<(), String> {
+    if available.is_empty() {
+        return Err("and the device chooses their size itself".to_owned());
+    }
+    if available.contains(&size) {
+        return Ok(());
+    }
+    Err(format!("and the device has those of {available:?}"))
 }
 
 /// Checks that the code needs no part of the reference runtime that this crate lacks.
@@ -239,7 +249,9 @@ mod tests {
         assert!(!result(None, &[8, 16]) && !result(Some(false), &[8]));
         // Explicit SIMD has sub-groups of one work-item, which no device lists.
         assert!(result(Some(true), &[8, 16]));
-        assert!(result(None, &[]) && result(None, &[8, 1]));
+        assert!(result(Some(true), &[]) && result(None, &[8, 1]));
+        // Such a device compiles the code for another size.
+        assert!(!result(None, &[]));
     }
 
     #[test]

@@ -82,12 +82,37 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Formats the symbols of a module's kernels.
+/// Formats the symbols of a module's kernels: the first ones, and the number of the others. Symbols of lambdas can
+/// have hundreds of characters, and are shortened.
 pub(crate) fn list_of_kernels<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<&str> = names.collect();
-    if names.is_empty() {
-        "no kernels".to_owned()
-    } else {
-        names.join(", ")
+    const SHOWN: usize = 4;
+    const LENGTH: usize = 60;
+    let mut names: Vec<String> = names
+        .map(|name| match name.char_indices().nth(LENGTH) {
+            Some((end, _)) => format!("{}...", name.get(..end).unwrap_or(name)),
+            None => name.to_owned(),
+        })
+        .collect();
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    match (names.is_empty(), more) {
+        (true, _) => "no kernels".to_owned(),
+        (false, 0) => names.join(", "),
+        (false, _) => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_of_kernels_stays_short() {
+        let list = |names: &[&str]| list_of_kernels(names.iter().copied());
+        assert_eq!(list(&[]), "no kernels");
+        assert_eq!(list(&["a", "b", "c", "d"]), "a, b, c, d");
+        assert_eq!(list(&["a"; 7]), "a, a, a, a and 3 more");
+        let long = "ä".repeat(61);
+        assert_eq!(list(&[&long]), format!("{}...", "ä".repeat(60)));
     }
 }

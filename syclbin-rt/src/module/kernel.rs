@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::launch::parameter_kinds::{Kinds, Takes};
 use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
+use crate::load::requirements;
 use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::Queue;
 
@@ -66,10 +67,15 @@ pub(crate) struct Symbol {
     pub(crate) sizes: KernelSizes,
     /// The size of the work-item ids that the code counts with.
     pub(crate) id_range: Option<IdRange>,
+    /// Why it does not run, although the driver builds it.
+    pub(crate) unfit: Option<String>,
 }
 
 impl Kernel {
     pub(crate) fn new(queue: &Queue, program: &Program, symbol: &Symbol) -> Result<Self> {
+        if let Some(reason) = &symbol.unfit {
+            return Err(unavailable(symbol, queue.device(), reason.clone()));
+        }
         // A name with a NUL inside cannot be a symbol of a program.
         let name = CString::new(symbol.name.as_str()).map_err(|_| ErrorKind::NoKernel {
             name: symbol.name.clone(),
@@ -234,21 +240,22 @@ impl Kernel {
     }
 }
 
-/// Checks that the device has sub-groups of the size that a kernel was compiled for. Devices that do not list
-/// their sizes refuse an unsupported size themselves.
+/// Checks that the device has sub-groups of the size that a kernel was compiled for.
 fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
-    let available = device.sub_group_sizes();
-    if available.is_empty() || available.contains(&size) {
-        return Ok(());
-    }
-    Err(ErrorKind::KernelUnavailable {
+    let checked = requirements::check_sub_group(size, device.sub_group_sizes());
+    checked.map_err(|problem| {
+        let reason = format!("it needs sub-groups of {size} (reqd_sub_group_size), {problem}");
+        unavailable(symbol, device, reason)
+    })
+}
+
+fn unavailable(symbol: &Symbol, device: &Device, reason: String) -> Error {
+    let kind = ErrorKind::KernelUnavailable {
         kernel: symbol.name.clone(),
         device: device.to_string(),
-        reasons: vec![format!(
-            "it needs sub-groups of {size} (reqd_sub_group_size), and the device has those of {available:?}"
-        )],
-    }
-    .into())
+        reasons: vec![reason],
+    };
+    kind.into()
 }
 
 /// Returns the largest number of work-items that code can count. DPC++ lets code assume that every id and size,

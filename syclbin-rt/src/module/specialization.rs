@@ -85,8 +85,9 @@ pub(crate) fn settings(
     Ok(settings)
 }
 
-/// Makes `settings` the defaults in SPIR-V. The driver gets them as values too, and checks them. But rusticl (Mesa
-/// 25.0) leaves the values out of the native code that it returns, so that code would have the old defaults.
+/// Makes `settings` the defaults in SPIR-V. OpenCL has a function for it, `clSetProgramSpecializationConstant`. But
+/// PoCL (6.0) lacks it, and rusticl (Mesa 25.0) refuses some types and leaves the values out of the native code that
+/// it returns.
 ///
 /// # Errors
 ///

@@ -21,7 +21,7 @@ use crate::backend::dispatch::context::Context;
 use crate::backend::dispatch::program::{Program, WeakProgram};
 use crate::backend::failure::BuildError;
 use crate::backend::process::gate::Passage;
-use crate::backend::source::{Constants, Source};
+use crate::backend::source::Source;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::log;
 use crate::program_cache::disk::{Cache, Key};
@@ -199,19 +199,9 @@ fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_
         add(&module.code);
         add(module.options.compile.as_bytes());
         add(module.options.link.as_bytes());
-        match &module.constants {
-            Constants::Numbered(settings) => {
-                for setting in settings {
-                    add(&setting.id.to_le_bytes());
-                    add(&setting.bytes);
-                }
-            }
-            Constants::Named(settings) => {
-                for (name, bytes) in settings {
-                    add(name.as_bytes());
-                    add(bytes);
-                }
-            }
+        for (name, bytes) in &module.constants {
+            add(name.as_bytes());
+            add(bytes);
         }
         add(b"end");
     }

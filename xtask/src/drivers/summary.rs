@@ -39,12 +39,20 @@ impl Outcome {
         }
     }
 
+    /// Returns whether a test is of CUDA alone. Such tests run on simulated CUDA, and say nothing of this driver.
+    fn is_of_cuda(test: &TestReport) -> bool {
+        let reason = test.reason.as_deref().unwrap_or_default();
+        test.outcome == Step::Skipped
+            && (reason == "not a CUDA device" || reason.starts_with("cannot load libcuda"))
+    }
+
     /// Reasons for which tests were skipped, with the names of the tests. They name no device, so that drivers compare.
     fn skipped(&self) -> BTreeMap<String, BTreeSet<&str>> {
         let device = self.report.device.as_ref();
         let device = device.map(ToString::to_string).unwrap_or_default();
         let mut reasons = BTreeMap::<String, BTreeSet<&str>>::new();
         let skipped = self.tests().filter(|test| test.outcome == Step::Skipped);
+        let skipped = skipped.filter(|test| !Self::is_of_cuda(test));
         for test in skipped {
             let reason = test.reason.as_deref().unwrap_or("no reason");
             let reason = match device.as_str() {
@@ -79,14 +87,16 @@ fn page_to(text: &mut String, outcomes: &[Outcome]) -> std::fmt::Result {
     for outcome in outcomes {
         let counts = &outcome.report.tests;
         let bad = counts.not_run + counts.failed + counts.crashed + counts.hung;
-        let tests = counts.passed + counts.skipped + bad;
+        let of_cuda = outcome.tests().filter(|test| Outcome::is_of_cuda(test));
+        let skipped = counts.skipped - of_cuda.count();
+        let tests = counts.passed + skipped + bad;
         writeln!(
             text,
-            "| {} | {} | {tests} | {} | {} | {bad} | {} | {} | {} | {:.0} s |",
+            "| {} | {} | {tests} | {} | {skipped} ({}) | {bad} | {} | {} | {} | {:.0} s |",
             outcome.name,
             outcome.version,
             counts.passed,
-            counts.skipped,
+            percent(skipped, tests),
             outcome.passed("example"),
             outcome.passed("stress"),
             kernels(outcome).unwrap_or("-"),
@@ -100,6 +110,11 @@ fn page_to(text: &mut String, outcomes: &[Outcome]) -> std::fmt::Result {
         lacks(text, outcome)?;
     }
     Ok(())
+}
+
+/// A part of `all`, as a whole number of percent that is not too small.
+fn percent(part: usize, all: usize) -> String {
+    format!("{} %", (100 * part).div_ceil(all.max(1)))
 }
 
 /// The number of kernels that were compiled.
@@ -177,13 +192,15 @@ mod tests {
                 "kind": "cpu", "backend": "opencl", "platform": "", "driver": "6.0",
                 "kernel_module": null, "library": "", "architecture": null, "compute_units": 1,
                 "memory_bytes": 1},
-            "tests": {"passed": 1, "skipped": 1, "not_run": 0, "failed": 1, "crashed": 0, "hung": 0},
+            "tests": {"passed": 1, "skipped": 2, "not_run": 0, "failed": 1, "crashed": 0, "hung": 0},
             "steps": [
                 {"name": "tests it", "kind": "tests", "outcome": "failed", "reason": null,
                     "seconds": 1.0, "output": null, "figures": null, "tests": [
                         {"name": "a", "outcome": "passed", "reason": null, "output": null},
                         {"name": "b", "outcome": "skipped", "output": null,
                             "reason": "A CPU (cpu, 6.0) has no fp16"},
+                        {"name": "d", "outcome": "skipped", "output": null,
+                            "reason": "not a CUDA device"},
                         {"name": "c", "outcome": "failed", "reason": null, "output": null}]},
                 {"name": "example saxpy", "kind": "program", "outcome": "passed", "reason": null,
                     "seconds": 1.0, "output": null, "figures": null, "tests": []},
@@ -197,7 +214,7 @@ mod tests {
     #[test]
     fn the_page_counts_outcomes_and_names_failures() {
         let page = page(&[outcome()]);
-        let row = "| pocl | 6.0-6 | 3 | 1 | 1 | 1 | 1 of 1 | - | 17 | 12 s |\n";
+        let row = "| pocl | 6.0-6 | 3 | 1 | 1 (34 %) | 1 | 1 of 1 | - | 17 | 12 s |\n";
         assert!(page.contains(row), "{page}");
         assert!(
             page.contains("pocl failed:\n  tests it: failed \n    failed c\n"),

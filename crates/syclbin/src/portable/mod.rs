@@ -11,6 +11,7 @@ mod specialize;
 mod tests;
 mod version;
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 pub use specialize::specialize;
@@ -27,6 +28,8 @@ pub struct Reader<'r> {
     pub versions: &'r [Version],
     /// The names of OpenCL extensions, with spaces between.
     pub extensions: &'r str,
+    /// Whether it links only modules of one version. It then lists its versions.
+    pub one_version: bool,
 }
 
 /// Checks whether a module can be rewritten for `reader`.
@@ -70,6 +73,39 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
         lowering.write(&instruction, &mut out);
     }
     Ok(Some(out.into_iter().flat_map(u32::to_le_bytes).collect()))
+}
+
+/// Rewrites the modules of one program for `reader`, all in one version of SPIR-V.
+///
+/// # Errors
+///
+/// As for [`check`].
+pub fn rewrite_all<'c>(
+    modules: Vec<Cow<'c, [u8]>>,
+    reader: &Reader<'_>,
+) -> Result<Vec<Cow<'c, [u8]>>, Unfit> {
+    let rewrite_each = |modules: Vec<Cow<'c, [u8]>>, reader: &Reader<'_>| {
+        let rewritten = modules.into_iter().map(|module| {
+            let rewritten = rewrite(&module, reader)?;
+            Ok(rewritten.map_or(module, Cow::Owned))
+        });
+        rewritten.collect::<Result<Vec<_>, Unfit>>()
+    };
+    let modules = rewrite_each(modules, reader)?;
+    if !reader.one_version || modules.len() < 2 {
+        return Ok(modules);
+    }
+    let needed = modules.iter().map(|module| {
+        let words = words::words(module)?;
+        version::lowest(&collect(&words)?, reader)
+    });
+    let needed = needed.collect::<Result<Vec<Version>, Unfit>>()?;
+    let versions: Vec<Version> = needed.into_iter().max().into_iter().collect();
+    let reader = Reader {
+        versions: &versions,
+        ..*reader
+    };
+    rewrite_each(modules, &reader)
 }
 
 fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {

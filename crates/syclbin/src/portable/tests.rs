@@ -150,6 +150,7 @@ fn extensions_allow_what_a_version_lacks() {
     let reader = Reader {
         versions: TO_1_2,
         extensions: "cl_khr_fp64 cl_khr_subgroup_shuffle",
+        ..Reader::default()
     };
     let rewritten = rewrite(&shuffle, &reader).unwrap().unwrap();
     assert_eq!(
@@ -166,11 +167,15 @@ fn extensions_allow_what_a_version_lacks() {
 
 #[test]
 fn malformed_modules_are_errors() {
+    // An entry point without a name, and a loop without its blocks.
     let whole = module(
         Version::new(1, 4),
         &[(op::ENTRY_POINT, &[6]), (op::LOOP_MERGE, &[])],
     );
-    assert!(rewrite(&whole, &for_versions(TO_1_2)).is_ok());
+    let loops = module(Version::new(1, 4), &[(op::LOOP_MERGE, &[])]);
+    let refused = rewrite(&whole, &for_versions(TO_1_2));
+    assert!(matches!(refused, Err(Unfit::Malformed(_))), "{refused:?}");
+    assert!(rewrite(&loops, &for_versions(TO_1_2)).is_ok());
     for len in 0..whole.len() {
         // A truncation is refused, or ends between two instructions.
         let _ = rewrite(&whole[..len], &for_versions(TO_1_2));
@@ -191,6 +196,9 @@ fn values_of_constants_become_defaults() {
     let code = |first: u32, second: &[u32], third: u16| {
         let second = [&[2, 11], second].concat();
         let constants: &[(u16, &[u32])] = &[
+            (op::TYPE_INT, &[1, 8, 0]),
+            (op::TYPE_INT, &[2, 64, 0]),
+            (op::TYPE_BOOL, &[3]),
             (op::SPEC_CONSTANT, &[1, 10, first]),
             (op::SPEC_CONSTANT, &second),
             (third, &[3, 12]),
@@ -203,7 +211,8 @@ fn values_of_constants_become_defaults() {
     let values = [(5, &[0xff][..]), (6, &wide), (7, &[0]), (8, &[1])].into();
     let after = code(0xff, &[1, 2], op::SPEC_CONSTANT_FALSE);
     assert_eq!(specialize(&before, &values), Ok(after));
-    // A value of another size.
-    let values = [(5, &wide[..])].into();
-    assert_eq!(specialize(&before, &values), Ok(before));
+    for (id, value) in [(5, &wide[..]), (6, &wide[..4]), (7, &[0, 0])] {
+        let error = specialize(&before, &[(id, value)].into()).unwrap_err();
+        assert!(error.to_string().contains("bytes in the code"), "{error}");
+    }
 }

@@ -4,6 +4,7 @@
 //! specification, section 3.
 
 mod imports;
+mod kernel_uses;
 mod parameter;
 pub(crate) mod parse;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use alloc::vec::Vec;
 
 use super::types::Scalar;
 pub use imports::{ASSERT_FAIL, Import, is_target, unresolved_imports};
+pub use kernel_uses::KernelUses;
 pub(super) use parameter::parameter_name;
 pub use parameter::{Parameter, ParameterType};
 pub use types::TypeId;

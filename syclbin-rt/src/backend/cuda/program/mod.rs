@@ -15,7 +15,7 @@ use crate::backend::cuda::sys::{CUdeviceptr, CUmodule};
 use crate::backend::dispatch::memory::Memory;
 use crate::backend::failure::{BuildError, Code as DriverCode, Failure};
 use crate::backend::process::gate::{self, Stage};
-use crate::backend::source::{Constants, Source};
+use crate::backend::source::Source;
 use crate::log;
 
 /// An owned, loaded program.
@@ -58,10 +58,7 @@ impl<'m> Module<'m> {
         Self {
             code: &source.code,
             kind,
-            settings: match &source.constants {
-                Constants::Named(settings) => settings,
-                Constants::Numbered(_) => &[],
-            },
+            settings: &source.constants,
             max_registers: None,
         }
     }

@@ -20,6 +20,7 @@ use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
 use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions, USM};
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
+use crate::backend::opencl::quirks::rusticl;
 use crate::backend::process::gate::{self, Stage};
 use crate::device::aspects::{self, Abilities};
 use crate::device::facts::{DeviceKind, Facts};
@@ -230,8 +231,11 @@ pub(super) fn facts(
             && version_at_least(&version, (2, 1))
             && languages.contains("SPIR-V"),
         spirv_versions: Version::list(&languages),
-        sets_constants: functions.clSetProgramSpecializationConstant.is_some()
-            && version_at_least(&version, (2, 2)),
+        links_one_version: false,
+        misreads_packed: false,
+        // Every device of OpenCL 2 has them, and later ones tell.
+        work_group_functions: !version_at_least(&version, (3, 0))
+            || flag(cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
         lifts_variables: false,
         version,
         memory_bytes: info::value::<cl_ulong>(
@@ -289,6 +293,7 @@ pub(super) fn facts(
         Extensions::default()
     };
     facts.lifts_variables = extensions.globals.is_none();
+    rusticl::add_facts(&mut facts);
     Ok((facts, extensions))
 }
 

@@ -111,7 +111,6 @@ functions! {
         clCreateProgramWithIL: clCreateProgramWithIL_fn,
         clSetKernelExecInfo: clSetKernelExecInfo_fn,
         clGetKernelSubGroupInfo: clGetKernelSubGroupInfo_fn,
-        clSetProgramSpecializationConstant: clSetProgramSpecializationConstant_fn,
         clGetExtensionFunctionAddressForPlatform: clGetExtensionFunctionAddressForPlatform_fn,
     }
 }

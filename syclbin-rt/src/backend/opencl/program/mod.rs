@@ -21,9 +21,8 @@ use crate::backend::opencl::quirks::intel_cpu_target::{BEST_FIRST, CpuTarget, Se
 use crate::backend::opencl::quirks::rusticl;
 use crate::backend::opencl::{check, check_handle};
 use crate::backend::process::gate::{self, Passage, Stage};
-use crate::backend::source::{Constants, Source};
+use crate::backend::source::Source;
 use crate::log;
-use crate::module::specialization::Setting;
 
 /// An owned, built program.
 pub(crate) struct Program {
@@ -166,7 +165,7 @@ impl Program {
         Ok(binary)
     }
 
-    /// Creates a program that is not built yet, with its specialization constants set.
+    /// Creates a program that is not built yet.
     fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self, Failure> {
         let call = "clCreateProgramWithIL";
         // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
@@ -192,13 +191,7 @@ impl Program {
                 &raw mut code,
             )
         };
-        let program = Self::own(context, check_handle(call, handle, code)?);
-        if let Constants::Numbered(settings) = &module.constants {
-            for setting in settings {
-                program.set(setting)?;
-            }
-        }
-        Ok(program)
+        check_handle(call, handle, code).map(|handle| Self::own(context, handle))
     }
 
     fn own(context: &Arc<Context>, handle: cl_program) -> Self {
@@ -294,26 +287,6 @@ impl Program {
             let device = &self.context.device().facts().name;
             log::warn(format_args!("the driver of {device} warns:\n{text}"));
         }
-    }
-
-    /// Gives a specialization constant a value, before the program is built.
-    fn set(&self, setting: &Setting) -> Result<(), Failure> {
-        let call = "clSetProgramSpecializationConstant";
-        // As for clCreateProgramWithIL, but of OpenCL 2.2.
-        let facts = self.context.device().facts();
-        let set = self.context.functions().clSetProgramSpecializationConstant;
-        let Some(set) = set.filter(|_| facts.sets_constants) else {
-            return Err(Failure::Missing {
-                function: call,
-                needs: "OpenCL 2.2",
-            });
-        };
-        let Setting { id, bytes } = setting;
-        // SAFETY: the program is not built yet; the driver refuses ids and sizes that the module
-        // does not have, and copies the value before it returns.
-        check(call, unsafe {
-            (set.pass())(self.handle, *id, bytes.len(), bytes.as_ptr().cast())
-        })
     }
 
     fn build_log(&self) -> Result<String, Failure> {

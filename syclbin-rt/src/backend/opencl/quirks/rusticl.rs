@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! rusticl: queues that end with a failed command, and code that ends the process.
+//! rusticl: queues that end with a failed command, and code that ends the process or is compiled wrongly.
 //!
 //! All commands of a queue after one that failed also fail with the same code, and so does clFinish, although
 //! nothing runs any more (Mesa 25.0 and 26.2). Other queues of the context go on.
 //!
 //! Mesa 25.0 ends the process when its compiler cannot translate a kernel. Mesa 26.2 reports an error. So code of
 //! the kinds known for that is refused before an older driver sees it.
+//!
+//! It reads the members of a struct that is passed by value at multiples of their size, so those of a packed struct
+//! have wrong values (Mesa 25.0). The same struct in a buffer is read rightly.
+//!
+//! Its linker takes only modules of one version of SPIR-V (Mesa 25.0).
 
 use syclbin::__private::spirv::Uses;
 
@@ -39,6 +44,13 @@ const UNKNOWN_CAPABILITIES: [(u32, &str); 14] = [
 /// Returns whether a queue of the device takes no command after one that failed.
 pub(in crate::backend::opencl) fn queues_stay_failed(facts: &Facts) -> bool {
     facts.platform == "rusticl"
+}
+
+/// Adds what no query tells.
+pub(in crate::backend::opencl) fn add_facts(facts: &mut Facts) {
+    let is_rusticl = facts.platform == "rusticl";
+    facts.links_one_version = is_rusticl;
+    facts.misreads_packed = is_rusticl;
 }
 
 /// Refuses the module in `words` if the driver of the device would end the process when it compiles the module.

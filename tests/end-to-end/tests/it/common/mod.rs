@@ -7,7 +7,7 @@ pub(crate) mod registry;
 use std::io::Write as _;
 use std::process::Command;
 
-use syclbin_rt::{Device, Queue};
+use syclbin_rt::{Aspect, Device, Queue};
 
 /// A queue, or `None` without a device; with SYCLBIN_REQUIRE_DEVICE=1 that is a failure.
 pub(crate) fn queue() -> Option<Queue> {
@@ -31,6 +31,42 @@ pub(crate) fn spirv_queue() -> Option<Queue> {
         return None;
     }
     Some(queue)
+}
+
+/// Returns whether the device lacks an aspect that a kernel of the test needs, and then says so.
+pub(crate) fn lacks(queue: &Queue, aspect: Aspect) -> bool {
+    let lacks = !queue.device().has(aspect);
+    if lacks {
+        say_skipped(&format!("the device has no {aspect}"));
+    }
+    lacks
+}
+
+/// Returns whether a launch did not fail for lack of functions of a whole work-group, and says so if it did.
+pub(crate) fn has_group_functions<T>(launched: &syclbin_rt::Result<T>) -> bool {
+    let lacks = |error: &syclbin_rt::Error| {
+        error
+            .to_string()
+            .contains("functions of a whole work-group")
+    };
+    let lacks = launched.as_ref().is_err_and(lacks);
+    if lacks {
+        say_skipped("the device has no work-group collective functions");
+    }
+    !lacks
+}
+
+/// Returns a loaded file with native code for Intel's CPU device alone, or `None` where that code is for another
+/// driver.
+pub(crate) fn native<T>(loaded: syclbin_rt::Result<T>) -> Option<T> {
+    match loaded {
+        Ok(loaded) => Some(loaded),
+        Err(error) if error.to_string().contains("CL_INVALID_BINARY") => {
+            say_skipped("the driver takes no native code of Intel's CPU device");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// Says that a test does not run here. `eprintln!` would be kept back, as the test passes.

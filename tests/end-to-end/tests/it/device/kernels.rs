@@ -4,9 +4,9 @@
 
 use end_to_end::{functor, numbers, vector_ops, work_group};
 use syclbin_rt::half::f16;
-use syclbin_rt::{LocalMemory, NdRange};
+use syclbin_rt::{Aspect, LocalMemory, NdRange};
 
-use crate::common::queue;
+use crate::common::{self, queue};
 
 #[test]
 fn saxpy_over_a_million_elements_matches_rust() {
@@ -96,6 +96,9 @@ fn functors_take_accessors_and_skip_removed_arguments() {
 #[test]
 fn numbers_of_every_kind_arrive() {
     let Some(queue) = queue() else { return };
+    if common::lacks(&queue, Aspect::FP16) {
+        return;
+    }
     let kernels = numbers::Module::load(&queue).unwrap();
     let mut out = queue.zeroed::<f32>(1).unwrap();
     let half = f16::from_f32(10.5);
@@ -106,16 +109,24 @@ fn numbers_of_every_kind_arrive() {
     unsafe { launch.launch(1) }.unwrap();
     let expected = 1.0 - 2.0 + 3.0 - 4.0 + 5.0 - 6.0 + 7.0 - 8.0 + 9.0 + 0.5 + 10.5 + 300.0;
     assert_eq!(queue.download(&out).unwrap(), [expected]);
+}
 
+#[test]
+fn enumerations_arrive() {
+    let Some(queue) = queue() else { return };
+    let kernels = numbers::Module::load(&queue).unwrap();
     let mut mode = queue.upload(&[7u8]).unwrap();
-    // SAFETY: as above.
+    // SAFETY: the kernel writes one element.
     unsafe { kernels.modes(0, -1, &mut mode).launch(1) }.unwrap();
     assert_eq!(queue.download(&mode).unwrap(), [0]);
 }
 
 #[test]
-fn half_vector_and_void_buffers_arrive() {
+fn half_buffers_arrive() {
     let Some(queue) = queue() else { return };
+    if common::lacks(&queue, Aspect::FP16) {
+        return;
+    }
     let kernels = numbers::Module::load(&queue).unwrap();
     let input = [0.25, -3.0, 1024.0].map(f16::from_f32);
     let on_device = queue.upload(&input).unwrap();
@@ -124,7 +135,12 @@ fn half_vector_and_void_buffers_arrive() {
     unsafe { kernels.double_halves(&on_device, &mut output).launch(3) }.unwrap();
     let expected = [0.5, -6.0, 2048.0].map(f16::from_f32);
     assert_eq!(queue.download(&output).unwrap(), expected);
+}
 
+#[test]
+fn vector_and_void_buffers_arrive() {
+    let Some(queue) = queue() else { return };
+    let kernels = numbers::Module::load(&queue).unwrap();
     let from = queue.upload(&[41i32]).unwrap();
     let mut to = queue.zeroed::<i32>(1).unwrap();
     // SAFETY: the kernel reads and writes one `int`.

