@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
-use syclbin::__private::mangled;
+use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
 use crate::backend;
@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::launch::parameter_kinds::{Kinds, Takes};
 use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
+use crate::module::constants_buffer::ConstantsBuffer;
 use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::Queue;
 
@@ -45,6 +46,8 @@ struct Checked {
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
     arguments: usize,
+    /// The argument for its `kernel_handler`, where the code reads specialization constants from memory.
+    constants: Option<ConstantsBuffer>,
     local_memory: u64,
     /// The driver's queue of `queue`.
     raw_queue: backend::Queue,
@@ -61,6 +64,8 @@ pub(crate) struct Symbol {
     pub(crate) parameters: Vec<Takes>,
     /// Whether the last argument is scratch memory that is not a parameter of the code, as in PTX.
     pub(crate) scratch: bool,
+    /// Whether the last argument is scratch memory, which may be a parameter of the code.
+    pub(crate) last_is_local: bool,
     /// The positions of its parameters, where the code contains them.
     pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
@@ -69,7 +74,12 @@ pub(crate) struct Symbol {
 }
 
 impl Kernel {
-    pub(crate) fn new(queue: &Queue, program: &Program, symbol: &Symbol) -> Result<Self> {
+    pub(crate) fn new(
+        queue: &Queue,
+        program: &Program,
+        symbol: &Symbol,
+        constants: Option<&ConstantsBuffer>,
+    ) -> Result<Self> {
         // A name with a NUL inside cannot be a symbol of a program.
         let name = CString::new(symbol.name.as_str()).map_err(|_| ErrorKind::NoKernel {
             name: symbol.name.clone(),
@@ -117,6 +127,7 @@ impl Kernel {
                     Vec::new()
                 },
                 arguments: raw.arguments() + usize::from(symbol.scratch),
+                constants: constants.cloned(),
                 local_memory: raw.local_memory(),
                 raw_queue: queue.raw().clone(),
                 limits,
@@ -191,6 +202,20 @@ impl Kernel {
     /// Returns how many device arguments the kernel takes, without the removed arguments.
     pub(crate) fn arguments(&self) -> usize {
         self.0.checked.arguments
+    }
+
+    /// Returns the specialization constants that the kernel reads from memory, if its module has such.
+    #[inline]
+    pub(crate) fn constants(&self) -> Option<&ConstantsBuffer> {
+        self.0.checked.constants.as_ref()
+    }
+
+    /// Returns whether the kernel may have a last argument for specialization constants that is not a parameter in
+    /// C++. Lambdas and functors have it, and free functions declare a `kernel_handler`.
+    pub(crate) fn hides_constants(&self) -> bool {
+        self.constants().is_some()
+            && !self.0.symbol.name.contains(KERNEL_PREFIX)
+            && !self.0.symbol.last_is_local
     }
 
     /// Returns how much work-group memory the kernel uses beside its arguments, in bytes.
