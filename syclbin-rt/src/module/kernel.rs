@@ -210,12 +210,11 @@ impl Kernel {
         self.0.checked.constants.as_ref()
     }
 
-    /// Returns whether the kernel may have a last argument for specialization constants that is not a parameter in
-    /// C++. Lambdas and functors have it, and free functions declare a `kernel_handler`.
-    pub(crate) fn hides_constants(&self) -> bool {
-        self.constants().is_some()
-            && !self.0.symbol.name.contains(KERNEL_PREFIX)
-            && !self.0.symbol.last_is_local
+    /// Returns whether the last argument may be specialization constants without being a parameter in C++. Lambdas and
+    /// functors have such an argument, and free functions declare a `kernel_handler`.
+    pub(crate) fn may_hide_constants(&self) -> bool {
+        let symbol = &self.0.symbol;
+        !symbol.name.contains(KERNEL_PREFIX) && !symbol.last_is_local
     }
 
     /// Returns how much work-group memory the kernel uses beside its arguments, in bytes.

@@ -148,7 +148,7 @@ impl<'l> Invocation<'l> {
     /// Returns the address of specialization constants, if the kernel takes it after the arguments of the launch.
     fn hidden(&self) -> Option<Argument<'l>> {
         let kernel = self.kernel;
-        let constants = kernel.constants().filter(|_| kernel.hides_constants())?;
+        let constants = kernel.constants().filter(|_| kernel.may_hide_constants())?;
         let number = self.args.iter().map(Arg::lowered).sum();
         let passed = (0..number).filter(|number| !kernel.is_eliminated(*number));
         let position = passed.count();
