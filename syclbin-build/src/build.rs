@@ -172,6 +172,9 @@ impl Build {
         if self.request.sources.is_empty() {
             return Err(Error::NoSource);
         }
+        if (self.request.arguments.iter()).any(|argument| argument == "-fsycl-device-only") {
+            return Err(Error::DeviceOnly);
+        }
         let paths = Paths::of(name)?;
         let (out_dir, directory) = (&paths.out_dir, &paths.directory);
         abandoned::claim(out_dir, name).map_err(Error::write(directory))?;

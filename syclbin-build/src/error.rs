@@ -25,6 +25,12 @@ pub enum Error {
     /// [`Build::source`](crate::Build::source) was not called.
     #[error("no source was given; add one with .source(\"kernels/NAME.cpp\")")]
     NoSource,
+    /// [`Build::flag`](crate::Build::flag) got `-fsycl-device-only`, with which a compiler writes no SYCLBIN file.
+    #[error(
+        "-fsycl-device-only cannot be used: with it, clang++ writes LLVM bitcode instead of a SYCLBIN file; leave it \
+         out, because a build compiles device code only"
+    )]
+    DeviceOnly,
     /// A mistake in the tables of Cargo.toml; see [`Build::from_manifest`](crate::Build::from_manifest).
     #[error("{}{} {problem}", .path.display(), .line.map_or_else(String::new, |line| format!(":{line}:")))]
     Manifest {

@@ -45,6 +45,18 @@ fn caught_error_contains_the_compilers_output() {
 }
 
 #[test]
+fn device_only_is_refused_before_compiling() {
+    let package = Package::new();
+    let steps = "flag -fsycl-device-only\nsource kernels/vector_ops.cpp\ncompile vector_ops";
+    let ran = package.script(steps, "echo compiled >&2; exit 1").run();
+    assert_eq!(
+        ran.failed(),
+        "error: -fsycl-device-only cannot be used: with it, clang++ writes LLVM bitcode instead of a SYCLBIN file; \
+         leave it out, because a build compiles device code only\n"
+    );
+}
+
+#[test]
 fn debug_compile_error_fails_the_build() {
     let package = Package::new();
     let ran = package.run(&format!(

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
+use syclbin::Image;
 use syclbin::metadata::{IdRange, without_run_prefix};
 use syclbin::property::PropertySets;
 
@@ -17,7 +18,8 @@ use crate::load::files::{Files, ImageIndex};
 use crate::load::selection::{Form, SelectedImage, Selection};
 use crate::load::unit::Unit;
 use crate::load::verdict::{Chosen, Refusal, Verdict};
-use crate::load::{image, link};
+use crate::load::{constants, image, link};
+use crate::module::constants_buffer::ConstantsBuffer;
 use crate::module::global::{self, Variable};
 use crate::module::kernel::max_range;
 use crate::module::{save, specialization};
@@ -57,6 +59,8 @@ pub(crate) struct BuiltProgram<'l> {
     /// The smallest range of all modules in the program.
     pub(crate) id_range: Option<IdRange>,
     pub(crate) properties: PropertySets<'static>,
+    /// The specialization constants that its kernels read from memory.
+    pub(crate) constants: Option<ConstantsBuffer>,
 }
 
 /// An image that the driver has built.
@@ -190,7 +194,8 @@ impl<'l> Builder<'l> {
         let linked = linked.unwrap_or_default().iter();
         let ranges = units.iter().map(|unit| unit.metadata.misc.id_range);
         let id_range = ranges.min_by_key(|range| max_range(*range)).flatten();
-        let native = (unit.module.images.get(index.image)).is_some_and(|image| image.native);
+        let image = unit.module.images.get(index.image);
+        let native = image.is_some_and(|image| image.native);
         let chosen = Chosen {
             origin,
             native,
@@ -201,6 +206,10 @@ impl<'l> Builder<'l> {
             image: index.image,
             native,
             program,
+            constants: image
+                .map(|image| self.emulated_constants(image, unit))
+                .transpose()?
+                .flatten(),
             code,
             unfit,
             id_range,
@@ -213,6 +222,20 @@ impl<'l> Builder<'l> {
             ),
         };
         Ok((built, chosen))
+    }
+
+    /// Uploads the specialization constants that the kernels of `image` read from memory, if they do.
+    fn emulated_constants(
+        &self,
+        image: &Image<'_>,
+        unit: &Unit<'_>,
+    ) -> Result<Option<ConstantsBuffer>, BuildError> {
+        if !constants::are_emulated(image, &unit.metadata, self.files.facts()) {
+            return Ok(None);
+        }
+        let blob = specialization::blob(self.constants, &unit.metadata.specialization);
+        let buffer = blob.map(|blob| ConstantsBuffer::new(self.queue, &blob));
+        buffer.transpose().map_err(BuildError::from)
     }
 
     /// Passes native code to the driver.

@@ -36,19 +36,11 @@ pub(crate) fn check(
             imports.join(", ")
         ));
     }
-    let folded = metadata.misc.specialized_with_defaults == Some(true);
-    if !metadata.specialization.constants.is_empty() && !folded && !has_constants(&image.bytes) {
-        return Err(
-            "it takes its specialization constants in a hidden argument, which is not passed in \
-             this version; compile it with syclbin-clang"
-                .to_owned(),
-        );
-    }
     check_code(arch, &image.bytes, takes)
 }
 
-/// Returns whether code has variables for its specialization constants.
-fn has_constants(code: &[u8]) -> bool {
+/// Returns whether PTX or native code has variables for its specialization constants, as `syclbin-clang` makes them.
+pub(crate) fn has_constants(code: &[u8]) -> bool {
     let mut windows = code.windows(CONSTANT.len());
     windows.any(|window| window == CONSTANT.as_bytes())
 }
@@ -93,7 +85,6 @@ fn check_code(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syclbin::metadata::{Named, SpecConstantDescriptor};
 
     /// Builds an ELF file for CUDA, with only the parts that are checked.
     fn cubin(sm: u32) -> Vec<u8> {
@@ -151,22 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn hidden_constants_and_open_imports_are_refused() {
+    fn imports_of_native_code_are_refused() {
         let mut metadata = ModuleMetadata::default();
-        let part = SpecConstantDescriptor {
-            id: 0,
-            offset: 0,
-            size: 4,
-        };
-        metadata.specialization.constants = Named::default();
-        metadata.specialization.constants.insert("k", vec![part]);
         let image = Image::native("sm_80", TARGET, cubin(80));
-        let hidden = check(&image, &metadata, on(80)).unwrap_err();
-        assert!(hidden.contains("in a hidden argument"), "{hidden}");
-        let mut bytes = cubin(80);
-        bytes.extend(b"\0__syclbin_constant_k\0");
-        let image = Image::native("sm_80", TARGET, bytes);
-        assert_eq!(check(&image, &metadata, on(80)), Ok(()));
         metadata.imported_symbols.values.insert("_Z5shapef", 1);
         let imports = check(&image, &metadata, on(80)).unwrap_err();
         assert!(imports.starts_with("it imports _Z5shapef"), "{imports}");

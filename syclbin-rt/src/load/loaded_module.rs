@@ -13,6 +13,7 @@ use crate::load::image;
 use crate::load::image_choice::{ImageChoice, ImageVerdict};
 use crate::load::unit::{MalformedModule, Unit, list_of_kernels};
 use crate::load::verdict::Verdict;
+use crate::module::constants_buffer::ConstantsBuffer;
 use crate::module::kernel::Symbol;
 
 /// An abstract module of the file, loaded.
@@ -22,6 +23,8 @@ pub(crate) struct LoadedModule {
     pub(crate) program: Result<Program, Vec<String>>,
     /// Whether the program is native code of the file.
     pub(crate) native: bool,
+    /// The specialization constants that its kernels read from memory.
+    pub(crate) constants: Option<ConstantsBuffer>,
     pub(crate) choice: ImageChoice,
     /// The properties for a saved file; empty without a program.
     pub(crate) properties: PropertySets<'static>,
@@ -47,6 +50,7 @@ impl LoadedModule {
                 kernels: symbols(files, unit, &program),
                 program: Ok(program.program),
                 native: program.native,
+                constants: program.constants,
                 choice,
                 properties: program.properties,
             },
@@ -84,6 +88,7 @@ impl LoadedModule {
             kernels: kernels.map(symbol).collect(),
             program: Err(reasons),
             native: false,
+            constants: None,
             choice,
             properties: PropertySets::default(),
         }
@@ -132,6 +137,7 @@ fn symbols(files: &Files<'_>, unit: &Unit<'_>, built: &BuiltProgram<'_>) -> Vec<
     let symbol = |name: String| {
         let mask = metadata.argument_masks.get(&name);
         let code = built.code.or_else(|| files.code_of(&name, mask));
+        let last_is_local = metadata.implicit_local_arguments.get(&name).is_some();
         let described = match code {
             Some(Code::SpirV(_)) => code,
             // PTX does not distinguish all pointers from numbers.
@@ -142,8 +148,8 @@ fn symbols(files: &Files<'_>, unit: &Unit<'_>, built: &BuiltProgram<'_>) -> Vec<
             parameters: described
                 .and_then(|code| code.takes(&name))
                 .unwrap_or_default(),
-            scratch: files.facts().ptx.is_some()
-                && metadata.implicit_local_arguments.get(&name).is_some(),
+            scratch: files.facts().ptx.is_some() && last_is_local,
+            last_is_local,
             slots: code.and_then(|code| code.slots(&name)),
             sizes: sizes(metadata, &name),
             id_range: built.id_range,

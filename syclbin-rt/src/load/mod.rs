@@ -11,6 +11,7 @@
 pub(crate) mod ahead_of_time;
 pub(crate) mod build;
 pub(crate) mod build_options;
+pub(crate) mod constants;
 pub(crate) mod coverage;
 pub(crate) mod cubin;
 pub(crate) mod device_code;

@@ -5,8 +5,6 @@
 //! code is checked first: the target and architecture in the file, and whether it is a whole ELF file of the
 //! right machine.
 
-use std::collections::BTreeMap;
-
 use syclbin::Image;
 use syclbin::ImageKind;
 use syclbin::architecture::{Architecture, Family};
@@ -15,7 +13,7 @@ use syclbin::property::PropertySets;
 
 use crate::device::facts::{DeviceKind, Facts};
 use crate::load::made_for::MadeFor;
-use crate::load::{cubin, image, requirements};
+use crate::load::{constants, cubin, image, requirements};
 
 /// `e_machine` of ELF files: x86-64, and Intel GPUs.
 const EM_X86_64: u16 = 62;
@@ -35,7 +33,7 @@ pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
 
 /// Checks whether a native image may be passed to the driver of the device.
 ///
-/// `sets` are the properties of its module, and `constants` the requested values of specialization constants.
+/// `sets` are the properties of its module, and `values` the requested values of specialization constants.
 ///
 /// # Errors
 ///
@@ -44,11 +42,12 @@ pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
     sets: &PropertySets<'_>,
-    constants: &[(String, Vec<u8>)],
+    values: &[(String, Vec<u8>)],
     facts: &Facts,
 ) -> Result<(), String> {
     if let Some(ptx) = facts.ptx {
-        return cubin::check(image, metadata, ptx);
+        cubin::check(image, metadata, ptx)?;
+        return constants::check(image, metadata, values, facts);
     }
     let ImageKind::Native { arch, target } = image.kind() else {
         return Err("it is not native code".to_owned());
@@ -62,7 +61,7 @@ pub(crate) fn check(
             imports.join(", ")
         ));
     }
-    check_constants(target, metadata, constants)?;
+    constants::check(image, metadata, values, facts)?;
     match (MadeFor::read(sets), MadeFor::of(facts)) {
         // Only its driver can check code that is not an ELF file.
         (Some(made_for), device) if made_for == device => match elf_machine(&image.bytes) {
@@ -127,48 +126,6 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
     }
 }
 
-/// Native code has its specialization constants compiled in, or expects them in a hidden argument.
-fn check_constants<'m>(
-    target: &str,
-    metadata: &'m ModuleMetadata,
-    constants: &'m [(String, Vec<u8>)],
-) -> Result<(), String> {
-    let held = &metadata.specialization;
-    if held.constants.is_empty() {
-        return Ok(());
-    }
-    let folded = metadata.misc.specialized_with_defaults == Some(true);
-    if !folded && Target::of_triple(target) != Target::Spir64 && !target.is_empty() {
-        return Err(
-            "it takes its specialization constants in a hidden argument, which is not passed in \
-             this version"
-                .to_owned(),
-        );
-    }
-    let layout = held.layout().map_err(|error| error.to_string())?;
-    let in_force = held.set_values.as_ref().or(held.defaults.as_ref());
-    let compiled_in = if folded {
-        held.defaults.as_ref()
-    } else {
-        in_force
-    };
-    let given: BTreeMap<&str, &[u8]> = (constants.iter())
-        .map(|(name, value)| (name.as_str(), value.as_slice()))
-        .collect();
-    for (name, place) in layout.iter() {
-        let of = |blob: Option<&'m Vec<u8>>| -> Option<&'m [u8]> {
-            blob?.get(place.start..)?.get(..place.size)
-        };
-        let wanted = given.get(name).copied().or_else(|| of(in_force));
-        if of(compiled_in) != wanted {
-            return Err(format!(
-                "it is compiled for another value of specialization constant {name}"
-            ));
-        }
-    }
-    Ok(())
-}
-
 fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
     let machine = match facts.kind {
         DeviceKind::Cpu => EM_X86_64,
@@ -229,7 +186,6 @@ fn read<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syclbin::metadata::{Named, SpecConstantDescriptor, SpecializationConstants};
 
     fn cpu() -> Facts {
         Facts {
@@ -298,56 +254,6 @@ mod tests {
         let text = Image::native("", "", b"#!/bin/sh".to_vec());
         let message = checked(&text, &cpu()).unwrap_err();
         assert!(message.contains("is not an ELF file"), "{message}");
-    }
-
-    #[test]
-    fn constants_that_are_compiled_in_keep_their_values() {
-        let part = SpecConstantDescriptor {
-            id: 0,
-            offset: 0,
-            size: 1,
-        };
-        let mut constants = Named::default();
-        constants.insert("radius", vec![part]);
-        let mut metadata = ModuleMetadata {
-            specialization: SpecializationConstants {
-                constants,
-                defaults: Some(vec![3]),
-                set_values: Some(vec![5]),
-            },
-            ..ModuleMetadata::default()
-        };
-        let with = |metadata: &ModuleMetadata, value: u8| {
-            let constants = [("radius".to_owned(), vec![value])];
-            check(
-                &image(),
-                metadata,
-                &PropertySets::default(),
-                &constants,
-                &cpu(),
-            )
-        };
-        assert_eq!(with(&metadata, 5), Ok(()));
-        let message = with(&metadata, 3).unwrap_err();
-        assert!(
-            message.ends_with("specialization constant radius"),
-            "{message}"
-        );
-        metadata.misc.specialized_with_defaults = Some(true);
-        assert_eq!(with(&metadata, 3), Ok(()));
-        // The value in the file is not the default, and nothing requested the default.
-        let refused =
-            check(&image(), &metadata, &PropertySets::default(), &[], &cpu()).unwrap_err();
-        assert!(refused.ends_with("constant radius"), "{refused}");
-        metadata.specialization.set_values = Some(vec![3]);
-        assert_eq!(
-            check(&image(), &metadata, &PropertySets::default(), &[], &cpu()),
-            Ok(())
-        );
-        metadata.misc.specialized_with_defaults = None;
-        let image = native("corei7", "spir64_x86_64-unknown-unknown");
-        let message = check(&image, &metadata, &PropertySets::default(), &[], &cpu()).unwrap_err();
-        assert!(message.contains("a hidden argument"), "{message}");
     }
 
     #[test]

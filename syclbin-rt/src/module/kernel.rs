@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
-use syclbin::__private::mangled;
+use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
 use crate::backend;
@@ -17,6 +17,7 @@ use crate::launch::parameter_kinds::{Kinds, Takes};
 use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
 use crate::load::requirements;
+use crate::module::constants_buffer::ConstantsBuffer;
 use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::Queue;
 
@@ -46,6 +47,8 @@ struct Checked {
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
     arguments: usize,
+    /// The argument for its `kernel_handler`, where the code reads specialization constants from memory.
+    constants: Option<ConstantsBuffer>,
     local_memory: u64,
     /// The driver's queue of `queue`.
     raw_queue: backend::Queue,
@@ -62,6 +65,8 @@ pub(crate) struct Symbol {
     pub(crate) parameters: Vec<Takes>,
     /// Whether the last argument is scratch memory that is not a parameter of the code, as in PTX.
     pub(crate) scratch: bool,
+    /// Whether the last argument is scratch memory, which may be a parameter of the code.
+    pub(crate) last_is_local: bool,
     /// The positions of its parameters, where the code contains them.
     pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
@@ -72,7 +77,12 @@ pub(crate) struct Symbol {
 }
 
 impl Kernel {
-    pub(crate) fn new(queue: &Queue, program: &Program, symbol: &Symbol) -> Result<Self> {
+    pub(crate) fn new(
+        queue: &Queue,
+        program: &Program,
+        symbol: &Symbol,
+        constants: Option<&ConstantsBuffer>,
+    ) -> Result<Self> {
         if let Some(reason) = &symbol.unfit {
             return Err(unavailable(symbol, queue.device(), reason.clone()));
         }
@@ -123,6 +133,7 @@ impl Kernel {
                     Vec::new()
                 },
                 arguments: raw.arguments() + usize::from(symbol.scratch),
+                constants: constants.cloned(),
                 local_memory: raw.local_memory(),
                 raw_queue: queue.raw().clone(),
                 limits,
@@ -197,6 +208,19 @@ impl Kernel {
     /// Returns how many device arguments the kernel takes, without the removed arguments.
     pub(crate) fn arguments(&self) -> usize {
         self.0.checked.arguments
+    }
+
+    /// Returns the specialization constants that the kernel reads from memory, if its module has such.
+    #[inline]
+    pub(crate) fn constants(&self) -> Option<&ConstantsBuffer> {
+        self.0.checked.constants.as_ref()
+    }
+
+    /// Returns whether the last argument may be specialization constants without being a parameter in C++. Lambdas and
+    /// functors have such an argument, and free functions declare a `kernel_handler`.
+    pub(crate) fn may_hide_constants(&self) -> bool {
+        let symbol = &self.0.symbol;
+        !symbol.name.contains(KERNEL_PREFIX) && !symbol.last_is_local
     }
 
     /// Returns how much work-group memory the kernel uses beside its arguments, in bytes.

@@ -2,6 +2,7 @@
 //! Modules: a loaded file's kernels, constants and globals are found by name, or an error lists the names.
 
 pub(crate) mod builder;
+pub(crate) mod constants_buffer;
 pub(crate) mod global;
 #[cfg(test)]
 mod hidden_arguments_tests;
@@ -151,7 +152,8 @@ impl Module {
         for (module, symbol) in &holders {
             match &module.program {
                 Ok(program) => {
-                    return Kernel::new(self.queue(), program, symbol);
+                    let constants = module.constants.as_ref();
+                    return Kernel::new(self.queue(), program, symbol, constants);
                 }
                 Err(skipped) => reasons.extend(skipped.iter().cloned()),
             }

@@ -7,16 +7,21 @@ use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
 use crate::backend::dispatch::program::Program;
-use crate::device::facts::Facts;
+use crate::device::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::loaded_module::LoadedModule;
 use crate::load::made_for::MadeFor;
 use crate::load::unit::Unit;
+use crate::module::specialization;
 use crate::queue::Queue;
 
 /// The target that the reference runtime and this crate give to native code from a driver. With another target,
 /// the runtime would pass specialization constants in a hidden argument.
 const TARGET: &str = "spir64-unknown-unknown";
+
+/// The targets that compilers give to native code for OpenCL.
+const CPU_TARGET: &str = "spir64_x86_64-unknown-unknown";
+const GPU_TARGET: &str = "spir64_gen-unknown-unknown";
 
 /// The target that compilers give to native code for CUDA.
 const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
@@ -121,27 +126,18 @@ fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConsta
     }
 }
 
-/// Records the values that are compiled in.
+/// Records the values in force.
 fn set_values(
     sets: &mut PropertySets<'static>,
     mut specialization: SpecializationConstants,
     constants: &[(String, Vec<u8>)],
 ) {
-    let mut is_set = specialization.set_values.is_some();
-    let held = specialization.set_values.take();
-    let Some(mut values) = held.or_else(|| specialization.defaults.clone()) else {
+    let Some(values) = specialization::blob(constants, &specialization) else {
         return;
     };
-    // Malformed metadata was rejected earlier.
-    let layout = specialization.layout().unwrap_or_default();
-    for (name, value) in constants {
-        let place = layout.get(name).filter(|place| place.size == value.len());
-        let bytes = place.and_then(|place| values.get_mut(place.start..place.start + place.size));
-        if let Some(bytes) = bytes {
-            bytes.copy_from_slice(value);
-            is_set = true;
-        }
-    }
+    let mut given = constants.iter();
+    let is_given = given.any(|(name, _)| specialization.constants.get(name).is_some());
+    let is_set = is_given || specialization.set_values.is_some();
     specialization.set_values = is_set.then_some(values);
     specialization.write(sets);
 }
@@ -180,7 +176,7 @@ pub(crate) fn to_vec(
         }
         file.modules.push(AbstractModule {
             metadata,
-            images: vec![native(facts, code)],
+            images: vec![native(facts, code, module.constants.is_some())],
             ..AbstractModule::default()
         });
     }
@@ -195,12 +191,18 @@ fn binary(program: &Program, queue: &Queue, module: &LoadedModule) -> Result<Vec
     })
 }
 
-/// Returns native code of a device as an image.
-fn native(facts: &Facts, code: Vec<u8>) -> Image<'static> {
-    match facts.ptx {
-        Some(takes) => Image::native(&format!("sm_{}", takes.sm), PTX_TARGET, code),
-        None => Image::native(&architecture(facts), TARGET, code),
+/// Returns native code of a device as an image. With `emulated`, its kernels take specialization constants in a hidden
+/// argument.
+fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
+    if let Some(takes) = facts.ptx {
+        return Image::native(&format!("sm_{}", takes.sm), PTX_TARGET, code);
     }
+    let target = match facts.kind {
+        DeviceKind::Cpu if emulated => CPU_TARGET,
+        DeviceKind::Gpu if emulated => GPU_TARGET,
+        _ => TARGET,
+    };
+    Image::native(&architecture(facts), target, code)
 }
 
 /// Returns the architecture of the device, or else its name, which is for human readers.

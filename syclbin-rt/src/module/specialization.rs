@@ -35,7 +35,7 @@ pub(crate) fn check<'m>(
                 continue;
             };
             found = true;
-            if place.size != value.len() {
+            if !takes(place, value.len()) {
                 return Err(ErrorKind::ConstantSize {
                     name: name.clone(),
                     size: place.size,
@@ -56,6 +56,36 @@ pub(crate) fn check<'m>(
         }
     }
     Ok(())
+}
+
+/// Returns whether a value of `bytes` bytes is for the constant at `place`. After an emulated constant, which has one
+/// part, may come padding up to the next constant, which does not belong to its type.
+fn takes(place: &SpecConstantLayout, bytes: usize) -> bool {
+    let without_padding = match place.leaves.as_slice() {
+        [only] if only.start == place.start => only.size,
+        _ => place.size,
+    };
+    bytes == place.size || bytes == without_padding
+}
+
+/// Returns the values of all constants in the layout of the file: the given values, and the values of the file.
+/// Returns `None` if the file has no values.
+pub(crate) fn blob(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+) -> Option<Vec<u8>> {
+    let of_file = constants.set_values.as_ref();
+    let mut blob = of_file.or(constants.defaults.as_ref())?.clone();
+    // Malformed metadata was rejected earlier.
+    let layout = constants.layout().unwrap_or_default();
+    for (name, value) in values {
+        let place = layout.get(name);
+        let bytes = place.and_then(|place| blob.get_mut(place.start..)?.get_mut(..value.len()));
+        if let Some(bytes) = bytes {
+            bytes.copy_from_slice(value);
+        }
+    }
+    Some(blob)
 }
 
 /// Returns the settings for a module's program: the given values, and the values that the file sets itself.

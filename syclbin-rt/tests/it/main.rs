@@ -10,6 +10,8 @@ mod answer;
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
+#[path = "../common/emulated.rs"]
+mod emulated;
 mod launch;
 mod memory;
 mod module;

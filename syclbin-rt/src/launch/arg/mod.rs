@@ -217,8 +217,8 @@ impl<'a> Arg<'a> {
         Self(Value::Sampler(sampler))
     }
 
-    /// Creates the argument for a `kernel_handler`: a null pointer. C++ reads specialization constants through
-    /// it, but on OpenCL they are part of the program.
+    /// Creates the argument for a `kernel_handler`, through which C++ reads specialization constants. It is a null
+    /// pointer where the constants are part of the program, else a pointer to their values.
     #[must_use]
     pub fn kernel_handler() -> Self {
         Self(Value::Null)

@@ -97,7 +97,8 @@ impl<'l> Invocation<'l> {
     /// Creates the error of a driver that refuses the value at `position`.
     pub(crate) fn refused(&self, position: usize, failure: Failure) -> Error {
         let index = self.passed().nth(position).map(|(index, _)| index);
-        let (index, name) = index.map_or((position, "?"), |index| (index, self.names[index]));
+        let index = index.unwrap_or(position);
+        let name = (self.names.get(index)).unwrap_or(&"specialization constants");
         let kernel_name = self.kernel.name();
         let action = format!("setting argument {index} ({name}) of kernel {kernel_name}");
         Error::driver(failure, action, self.kernel.queue().device())
@@ -126,12 +127,37 @@ impl<'l> Invocation<'l> {
     /// Returns the values for the device, in its order, each with the index of its argument.
     pub(crate) fn passed(&self) -> Passed<'l> {
         Passed {
-            kernel: self.kernel,
-            args: self.args,
+            call: *self,
             index: 0,
             part: 0,
             number: 0,
+            position: 0,
         }
+    }
+
+    /// Returns device argument `part` of `arg`, which the kernel takes at `position`.
+    fn raw(&self, arg: &'l Arg<'l>, part: usize, position: usize) -> Argument<'l> {
+        match (arg.raw(part), self.kernel.constants()) {
+            (Argument::Null, Some(constants)) => {
+                constants.argument(self.kernel.parameter(position))
+            }
+            (value, _) => value,
+        }
+    }
+
+    /// Returns the address of specialization constants, if the kernel takes it after the arguments of the launch.
+    fn hidden(&self) -> Option<Argument<'l>> {
+        let kernel = self.kernel;
+        let constants = kernel.constants().filter(|_| kernel.may_hide_constants())?;
+        let number = self.args.iter().map(Arg::lowered).sum();
+        let passed = (0..number).filter(|number| !kernel.is_eliminated(*number));
+        let position = passed.count();
+        if kernel.is_eliminated(number) || position + 1 != kernel.arguments() {
+            return None;
+        }
+        let value = constants.argument(kernel.parameter(position));
+        let kinds = kernel.kinds().get(position);
+        kinds.is_none_or(|kinds| kinds.take(value)).then_some(value)
     }
 }
 
@@ -155,12 +181,19 @@ impl Values for Invocation<'_> {
             for part in 0..arg.lowered() {
                 if !self.kernel.is_eliminated(number) {
                     // SAFETY: as the caller says.
-                    let set = unsafe { object.set_any(position, arg.raw(part)) };
+                    let set = unsafe { object.set_any(position, self.raw(arg, part, position)) };
                     set.map_err(|failure| (position, failure))?;
                     position += 1;
                 }
                 number += 1;
             }
+        }
+        if self.kernel.constants().is_some()
+            && let Some(value) = self.hidden()
+        {
+            // SAFETY: as the caller says.
+            let set = unsafe { object.set_any(position, value) };
+            set.map_err(|failure| (position, failure))?;
         }
         Ok(())
     }
@@ -168,13 +201,13 @@ impl Values for Invocation<'_> {
 
 /// The values for the device. The compiler removes parts of arguments as well as whole arguments.
 pub(crate) struct Passed<'l> {
-    kernel: &'l Kernel,
-    args: &'l [Arg<'l>],
-    /// The next argument, and its next part.
+    call: Invocation<'l>,
+    /// The next argument, and its next part. One past the last argument is the hidden argument.
     index: usize,
     part: usize,
-    /// The next device argument, counting removed arguments.
+    /// The next device argument, with and without removed arguments.
     number: usize,
+    position: usize,
 }
 
 impl<'l> Iterator for Passed<'l> {
@@ -184,15 +217,21 @@ impl<'l> Iterator for Passed<'l> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let (index, part, number) = (self.index, self.part, self.number);
-            let arg = self.args.get(index)?;
+            let Some(arg) = self.call.args.get(index) else {
+                self.index = usize::MAX;
+                let hidden = (index != usize::MAX).then(|| self.call.hidden());
+                return hidden.flatten().map(|value| (index, value));
+            };
             self.number += 1;
             self.part += 1;
             if self.part == arg.lowered() {
                 self.index += 1;
                 self.part = 0;
             }
-            if !self.kernel.is_eliminated(number) {
-                return Some((index, arg.raw(part)));
+            if !self.call.kernel.is_eliminated(number) {
+                let position = self.position;
+                self.position += 1;
+                return Some((index, self.call.raw(arg, part, position)));
             }
         }
     }

