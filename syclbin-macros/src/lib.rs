@@ -25,6 +25,8 @@ use proc_macro::TokenStream;
 /// # What is generated
 ///
 /// - `kernels::Module` with `load(&Queue)`, which compiles the kernels for the queue's device,
+/// - the unsafe functions `load_file(&Queue, path)` and `from_bytes(&Queue, bytes)` of `Module`. They load another
+///   file that has the same kernels,
 /// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a
 ///   `syclbin_rt::Launch`, whose `launch(range)` runs it. A C++ namespace becomes a Rust module with a struct
 ///   `Kernels`, and a field of that name: `module.fill.iota(0.0, &mut out, n)`,
@@ -82,8 +84,8 @@ use proc_macro::TokenStream;
 ///
 /// The name of a function depends only on the kernel. The name of a template instance includes its arguments
 /// (`scale<int>` is `scale_int`). The name of an overload includes its parameters (`f(float *, int)` is
-/// `f_float_ptr_int`). A reserved Rust name becomes raw (`r#move`) or gets an underscore (`self_`). `load`,
-/// `builder` and `new` become `load_`, `builder_` and `new_`. Two kernels with the same Rust name are an
+/// `f_float_ptr_int`). A reserved Rust name becomes raw (`r#move`) or gets an underscore (`self_`). A function
+/// of `Module` keeps its name, so a kernel `load` becomes `load_`. Two kernels with the same Rust name are an
 /// error: rename one of them, or leave kernels out:
 ///
 /// ```ignore

@@ -236,6 +236,7 @@ pub mod __private {
     pub use crate::load::ahead_of_time::{build_native, native_cpu};
     pub use crate::memory::padding::size_of_field;
     pub use include_bytes_aligned::include_bytes_aligned;
+    pub use std::path::Path;
 }
 
 // The tests of this crate and those in `tests/` ask for a device in one way.

@@ -38,6 +38,19 @@ fn main() {
             .flag("-std=c++20")
             .compile(name);
     }
+    // A file with stubs, and others that a program loads in its place.
+    for (macros, name) in [
+        (None, "replaced"),
+        (Some("OTHER_CODE"), "replaced_code"),
+        (Some("OTHER_TYPES"), "replaced_types"),
+        (Some("LACKING"), "replaced_lacking"),
+    ] {
+        let build = Build::new().source("tests/kernels/replaced.cpp");
+        let build = macros
+            .into_iter()
+            .fold(build, |build, name| build.define(name, None));
+        build.compile(name);
+    }
     // It has a constant of an enumeration of 8 bits, which is not lowered in PTX.
     Build::new()
         .source("tests/kernels/specialized.cpp")

@@ -43,6 +43,42 @@ pub mod kernels {
                 Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
             )
         }
+        /// Compiles the kernels of another file, such as a newer build, for the device of `queue`.
+        ///
+        /// The file must have the kernels, specialization constants and device globals of
+        /// `globals.executable.syclbin` that have functions here, with the same types. It may have
+        /// other code, and more of each.
+        ///
+        /// # Errors
+        ///
+        /// When the file cannot be read, and when it does not fit; the error lists all differences.
+        /// Otherwise the errors of [`load`](Self::load).
+        ///
+        /// # Safety
+        ///
+        /// A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe
+        /// here, the kernel of the file does nothing undefined under the same conditions.
+        pub unsafe fn load_file(
+            queue: &::syclbin_rt::Queue,
+            path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
+        ) -> ::syclbin_rt::Result<Self> {
+            unsafe { Self::builder(queue).load_file(path) }
+        }
+        /// Does the same for the bytes of a file.
+        ///
+        /// # Errors
+        ///
+        /// As of [`load_file`](Self::load_file).
+        ///
+        /// # Safety
+        ///
+        /// As for [`load_file`](Self::load_file).
+        pub unsafe fn from_bytes(
+            queue: &::syclbin_rt::Queue,
+            bytes: &[u8],
+        ) -> ::syclbin_rt::Result<Self> {
+            unsafe { Self::builder(queue).load_bytes(bytes) }
+        }
         /// A module that is linked with other files, or whose specialization constants get other values than their defaults.
         pub fn builder(queue: &::syclbin_rt::Queue) -> Builder<'_> {
             Builder {
@@ -89,6 +125,40 @@ pub mod kernels {
         /// As of [`Module::load`].
         pub fn load(self) -> ::syclbin_rt::Result<Module> {
             let module = unsafe { self.module.load_embedded(Module::FILE)? };
+            ::core::result::Result::Ok(Module::new(&module))
+        }
+        /// Compiles the kernels of another file with these values and files.
+        ///
+        /// # Errors
+        ///
+        /// As of [`Module::load_file`].
+        ///
+        /// # Safety
+        ///
+        /// As for [`Module::load_file`].
+        pub unsafe fn load_file(
+            self,
+            path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
+        ) -> ::syclbin_rt::Result<Module> {
+            let path = path.as_ref();
+            let module = unsafe {
+                self.module.load_file_for(path, Module::FILE, KERNELS)?
+            };
+            ::core::result::Result::Ok(Module::new(&module))
+        }
+        /// Compiles the kernels of a file of these bytes, with these values and files.
+        ///
+        /// # Errors
+        ///
+        /// As of [`Module::load_file`].
+        ///
+        /// # Safety
+        ///
+        /// As for [`Module::load_file`].
+        pub unsafe fn load_bytes(self, bytes: &[u8]) -> ::syclbin_rt::Result<Module> {
+            let module = unsafe {
+                self.module.load_bytes_for(bytes, Module::FILE, KERNELS)?
+            };
             ::core::result::Result::Ok(Module::new(&module))
         }
     }

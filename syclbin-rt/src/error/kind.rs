@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kinds of errors: a variant for each thing that can go wrong, and its sentence.
 
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use syclbin::signature::Difference;
+
 use crate::backend::failure::Code;
 use crate::error::launch_problem::LaunchProblem;
 
@@ -50,6 +55,32 @@ pub enum ErrorKind {
     /// The bytes are not a SYCLBIN file, or the file is damaged.
     #[error("cannot read the SYCLBIN file: {0}")]
     File(#[source] syclbin::Error),
+    /// A file cannot be read from its file system.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The path of the file.
+        path: PathBuf,
+        /// The problem of the file system.
+        #[source]
+        error: std::io::Error,
+    },
+    /// The file at a path is not a SYCLBIN file, or it is damaged.
+    #[error("cannot read the SYCLBIN file {}: {error}", path.display())]
+    FileAt {
+        /// The path of the file.
+        path: PathBuf,
+        /// The problem of the file.
+        #[source]
+        error: syclbin::Error,
+    },
+    /// A file that is loaded for generated stubs lacks something that they need, or has it otherwise.
+    #[error("{} does not fit the stubs{}", file(path.as_deref()), list(differences))]
+    Stubs {
+        /// The path of the file, if it was loaded from one.
+        path: Option<PathBuf>,
+        /// All differences.
+        differences: Vec<Difference>,
+    },
     /// The bytes of a file to link are not a SYCLBIN file, or the file is damaged.
     #[error("cannot read linked SYCLBIN file {index}: {error}")]
     LinkedFile {
@@ -321,8 +352,16 @@ fn way_back(code: i32) -> &'static str {
     }
 }
 
+/// Returns the name of a file in messages.
+fn file(path: Option<&Path>) -> String {
+    match path {
+        Some(path) => path.display().to_string(),
+        None => "this SYCLBIN file".to_owned(),
+    }
+}
+
 /// One indented line for each item, after a colon.
-fn list(items: &[String]) -> String {
+fn list(items: &[impl Display]) -> String {
     if items.is_empty() {
         return " none".to_owned();
     }

@@ -2,11 +2,14 @@
 //! Options for loading a module: values of specialization constants, and files to link with it.
 
 use std::fmt;
+use std::path::Path;
 
 use bytemuck::NoUninit;
+use syclbin_toolchain::file;
 
-use crate::error::Result;
-use crate::module::Module;
+use crate::error::{ErrorKind, Result};
+use crate::kernel_info::KernelInfo;
+use crate::module::{Module, stubs};
 use crate::queue::Queue;
 
 /// Loads a module with values for its specialization constants, linked with other files. Made by
@@ -141,6 +144,51 @@ impl<'q> ModuleBuilder<'q> {
     #[doc(hidden)]
     pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
         self.read(file.0)
+    }
+
+    /// Loads the file at `path` for the stubs of `kernels`, which were generated from `embedded`. For generated code
+    /// only.
+    ///
+    /// # Safety
+    ///
+    /// As for [`load`](Self::load). Where stubs are safe, the kernels of the file keep the contracts.
+    #[allow(
+        unsafe_code,
+        reason = "what a driver does with code is beyond every check; the duty is the caller's"
+    )]
+    #[doc(hidden)]
+    pub unsafe fn load_file_for(
+        self,
+        path: &Path,
+        embedded: Embedded,
+        kernels: &[KernelInfo],
+    ) -> Result<Module> {
+        let bytes = file::read(path).map_err(|error| ErrorKind::Unreadable {
+            path: path.into(),
+            error,
+        })?;
+        stubs::check(&bytes, Some(path), embedded, kernels)?;
+        self.read(&bytes)
+    }
+
+    /// Loads `bytes` for the stubs of `kernels`, which were generated from `embedded`. For generated code only.
+    ///
+    /// # Safety
+    ///
+    /// As for [`load_file_for`](Self::load_file_for).
+    #[allow(
+        unsafe_code,
+        reason = "what a driver does with code is beyond every check; the duty is the caller's"
+    )]
+    #[doc(hidden)]
+    pub unsafe fn load_bytes_for(
+        self,
+        bytes: &[u8],
+        embedded: Embedded,
+        kernels: &[KernelInfo],
+    ) -> Result<Module> {
+        stubs::check(bytes, None, embedded, kernels)?;
+        self.read(bytes)
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Module> {

@@ -10,6 +10,7 @@ pub(crate) mod kernel;
 pub(crate) mod kernel_attributes;
 pub(crate) mod save;
 pub(crate) mod specialization;
+pub(crate) mod stubs;
 
 use std::fmt;
 use std::sync::Arc;

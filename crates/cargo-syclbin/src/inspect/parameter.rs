@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A parameter of a kernel, as shown in a report and as spelled in C++.
 
-use syclbin::signature::{
-    self, Access, Argument, Element, Layouts, Pointee, Scalar, StructId, Type,
-};
+use syclbin::signature::{self, Access, Argument, Element, Layouts, Pointee, Scalar, Type};
 
 use super::report::{Parameter, ParameterType};
 
@@ -11,7 +9,7 @@ impl Parameter {
     pub(super) fn of(parameter: &signature::Parameter, layouts: &Layouts) -> Self {
         let known = parameter.sign_known;
         let mut ty = ParameterType {
-            cpp: spell(&parameter.ty, known, layouts),
+            cpp: layouts.spell_type(&parameter.ty, known),
             ..ParameterType::default()
         };
         let words = |access: &Access| match access {
@@ -100,72 +98,5 @@ const fn scalar(scalar: Scalar) -> &'static str {
         Scalar::BF16 => "bf16",
         Scalar::F32 => "f32",
         Scalar::F64 => "f64",
-    }
-}
-
-/// Returns the C++ spelling of a type, as far as the file tells.
-fn spell(ty: &Type, sign_known: bool, layouts: &Layouts) -> String {
-    let element = |element: &Element| match element {
-        Element::Scalar(Scalar::I8) if !sign_known => "char".to_owned(),
-        Element::Struct(id) => structure(*id, layouts),
-        element => layouts.spell(element),
-    };
-    let pointee = |pointee: &Pointee| match pointee {
-        Pointee::Element(of) => element(of),
-        Pointee::Unknown(Some(name)) => name.clone(),
-        Pointee::Void | Pointee::Unknown(None) => "void".to_owned(),
-    };
-    let constant = |access: &Access| match access {
-        Access::Read => "const ",
-        Access::ReadWrite => "",
-    };
-    match ty {
-        Type::Scalar(of) => element(&Element::Scalar(*of)),
-        Type::Enum(of) => of.name.clone(),
-        Type::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
-        Type::Array { of, count } => format!("sycl::marray<{}, {count}>", element(of)),
-        Type::Struct(id) => structure(*id, layouts),
-        Type::Pointer {
-            pointee: of,
-            access,
-        } => format!("{}{} *", constant(access), pointee(of)),
-        Type::LocalMemory { element: of, size } => {
-            let of_element = match of {
-                Pointee::Element(of) => layouts.size(of),
-                _ => None,
-            };
-            let of = pointee(of);
-            let count = match (size, of_element) {
-                (Some(size), Some(own)) if own > 0 => (size / own).to_string(),
-                _ => String::new(),
-            };
-            format!("work_group_memory<{of}[{count}]>")
-        }
-        Type::LocalAccessor {
-            element: of,
-            dimensions: Some(dimensions),
-        } => format!("sycl::local_accessor<{}, {dimensions}>", pointee(of)),
-        Type::LocalAccessor { element: of, .. } => {
-            format!("sycl::local_accessor<{}, ?>", pointee(of))
-        }
-        Type::Accessor {
-            element: of,
-            dimensions,
-            access,
-        } => format!(
-            "sycl::accessor<{}{}, {dimensions}>",
-            constant(access),
-            pointee(of)
-        ),
-        Type::Sampler => "sycl::sampler".to_owned(),
-        Type::KernelHandler => "sycl::kernel_handler".to_owned(),
-    }
-}
-
-fn structure(id: StructId, layouts: &Layouts) -> String {
-    let name = layouts.get(id).map(|layout| layout.name.clone());
-    match name {
-        Some(name) if !name.is_empty() => name,
-        _ => "struct".to_owned(),
     }
 }

@@ -47,7 +47,14 @@ struct Context<'c> {
 }
 
 /// The functions that the generated structs already have.
-const OWN_METHODS: [&str; 4] = ["best_device", "load", "builder", "new"];
+const OWN_METHODS: [&str; 6] = [
+    "best_device",
+    "load",
+    "load_file",
+    "from_bytes",
+    "builder",
+    "new",
+];
 
 impl<'f> Plan<'f> {
     pub(crate) fn new(input: &Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {

@@ -18,7 +18,7 @@ pub(crate) fn builder(
     file: &str,
     types: &Types<'_>,
 ) -> TokenStream {
-    let mut scope = Scope::reserving(["link", "load"]);
+    let mut scope = Scope::reserving(["link", "load", "load_file", "load_bytes"]);
     let mut methods = TokenStream::new();
     let mut unset = Vec::new();
     for constant in constants {
@@ -46,6 +46,12 @@ pub(crate) fn builder(
     let load = doc::comment(
         "Compiles the kernels with these values and files.\n\n# Errors\n\nAs of [`Module::load`].",
     );
+    let [load_file, load_bytes] = ["another file", "a file of these bytes,"].map(|other| {
+        doc::comment(&format!(
+            "Compiles the kernels of {other} with these values and files.\n\n# Errors\n\n\
+             As of [`Module::load_file`].\n\n# Safety\n\nAs for [`Module::load_file`]."
+        ))
+    });
     quote! {
         #doc
         #[derive(Clone, Debug)]
@@ -65,6 +71,22 @@ pub(crate) fn builder(
             #load
             pub fn load(self) -> ::syclbin_rt::Result<Module> {
                 let module = unsafe { self.module.load_embedded(Module::FILE)? };
+                ::core::result::Result::Ok(Module::new(&module))
+            }
+
+            #load_file
+            pub unsafe fn load_file(
+                self,
+                path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
+            ) -> ::syclbin_rt::Result<Module> {
+                let path = path.as_ref();
+                let module = unsafe { self.module.load_file_for(path, Module::FILE, KERNELS)? };
+                ::core::result::Result::Ok(Module::new(&module))
+            }
+
+            #load_bytes
+            pub unsafe fn load_bytes(self, bytes: &[u8]) -> ::syclbin_rt::Result<Module> {
+                let module = unsafe { self.module.load_bytes_for(bytes, Module::FILE, KERNELS)? };
                 ::core::result::Result::Ok(Module::new(&module))
             }
         }

@@ -3,11 +3,8 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-
-use super::definition::split_array;
 
 /// What is passed for a parameter.
 ///
@@ -362,44 +359,6 @@ impl Layouts {
             Element::Struct(id) => self.get(*id).map_or(1, |layout| layout.align),
             Element::Pointer(_) => 8,
             Element::Bytes(_) => 1,
-        }
-    }
-
-    /// Returns `id` in readable form, on one line, with the offset of each member.
-    #[must_use]
-    pub fn describe(&self, id: StructId) -> String {
-        let Some(layout) = self.get(id) else {
-            return "a struct of another file".into();
-        };
-        let mut text = format!("struct {} {{", layout.name);
-        for field in &layout.fields {
-            let (ty, dimensions) = split_array(&self.spell(&field.ty));
-            let name = field.name.as_deref().unwrap_or("_");
-            text += &format!(" {ty} {name}{dimensions}; /* {} */", field.offset);
-        }
-        text + &format!(" }} /* size {}, align {} */", layout.size, layout.align)
-    }
-
-    /// Returns `element` as C++ spells it; an array has its count behind the type.
-    #[must_use]
-    pub fn spell(&self, element: &Element) -> String {
-        match element {
-            Element::Scalar(scalar) => scalar.cpp().into(),
-            Element::Enum(of) => of.name.clone(),
-            Element::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
-            Element::Array { of, count } => {
-                super::mangled::array(&self.spell(of), &format!("{count}"))
-            }
-            Element::Struct(id) => match self.get(*id) {
-                Some(layout) if !layout.name.is_empty() => layout.name.clone(),
-                _ => "struct".into(),
-            },
-            Element::Pointer(pointee) => match &**pointee {
-                Pointee::Element(element) => format!("{} *", self.spell(element)),
-                Pointee::Unknown(Some(name)) => format!("{name} *"),
-                Pointee::Void | Pointee::Unknown(None) => "void *".into(),
-            },
-            Element::Bytes(size) => format!("bytes[{size}]"),
         }
     }
 }

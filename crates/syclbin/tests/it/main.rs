@@ -5,6 +5,7 @@
 mod containers;
 mod cubin;
 mod described;
+mod differences;
 #[cfg(feature = "extract")]
 mod extract;
 mod files;

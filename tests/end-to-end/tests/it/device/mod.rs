@@ -13,6 +13,7 @@ mod contracts;
 mod functions;
 mod kernels;
 mod ranges;
+mod replaced;
 mod rest;
 pub(crate) mod scenarios;
 mod scratch;

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Differences: why stubs that were generated from one file cannot launch the kernels of another file.
+//!
+//! Names of parameters may differ, as in calls of C++. Names of structs and members may not: programs use them.
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::mangled::KernelName;
+use super::types::{Access, Element, Layout, Layouts, Pointee, Scalar, StructId, Type};
+use super::{KernelSignature, Parameter, Signatures, Unsupported};
+
+/// Something that stubs need, and that a file has otherwise or not at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// What differs.
+    pub subject: Subject,
+    /// What the file has, such as `` `double` ``; `None` if it lacks the subject.
+    pub file: Option<String>,
+    /// What the stubs were generated from.
+    pub stubs: String,
+}
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// A kernel as a whole.
+    Kernel {
+        /// Its name in C++, or its symbol.
+        kernel: String,
+    },
+    /// A parameter of a kernel.
+    Parameter {
+        /// The kernel's name in C++, or its symbol.
+        kernel: String,
+        /// Its position, counted from 0.
+        index: usize,
+        /// Its name in C++, where the stubs have it.
+        name: Option<String>,
+    },
+    /// A specialization constant.
+    Constant {
+        /// Its name in C++, or its symbol.
+        name: String,
+    },
+    /// A device global.
+    Global {
+        /// Its name in C++, or its identifier.
+        name: String,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (subject, stubs) = (&self.subject, &self.stubs);
+        match &self.file {
+            Some(file) => write!(
+                f,
+                "{subject} is {file} in the file, and {stubs} in the stubs"
+            ),
+            None => write!(
+                f,
+                "{subject} is missing in the file, and {stubs} in the stubs"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernel { kernel } => write!(f, "kernel {kernel}"),
+            Self::Parameter {
+                kernel,
+                index,
+                name,
+            } => {
+                write!(f, "kernel {kernel}: parameter {index}")?;
+                name.iter().try_for_each(|name| write!(f, " `{name}`"))
+            }
+            Self::Constant { name } => write!(f, "specialization constant {name}"),
+            Self::Global { name } => write!(f, "device global {name}"),
+        }
+    }
+}
+
+impl Signatures {
+    /// Returns all that keeps stubs of these signatures from launching the kernels of `file`. The file may have more
+    /// kernels and variables. A kernel or variable that has no signature here has no stub, and is not compared.
+    ///
+    /// Where one of the two does not tell whether an integer is signed, the sign is not compared.
+    #[must_use]
+    pub fn differences(&self, file: &Self) -> Vec<Difference> {
+        let mut comparison = Comparison {
+            stubs: &self.layouts,
+            file: &file.layouts,
+            compared: BTreeMap::new(),
+            found: Vec::new(),
+        };
+        let symbols: BTreeSet<&str> = self.kernels.iter().map(|own| own.symbol.as_str()).collect();
+        for kernel in &self.kernels {
+            let same = |other: &&KernelSignature| other.symbol == kernel.symbol;
+            // The symbol of a function may contain its parameters. Then it changes with them.
+            let renamed = |other: &&KernelSignature| {
+                !symbols.contains(other.symbol.as_str()) && called(other) == called(kernel)
+            };
+            let other = file.kernels.iter().find(same);
+            let other = other.or_else(|| file.kernels.iter().find(renamed));
+            if let Ok(parameters) = &kernel.parameters {
+                comparison.kernel(kernel, parameters, other);
+            }
+        }
+        for own in &self.constants {
+            let other = file
+                .constants
+                .iter()
+                .find(|other| other.symbol == own.symbol);
+            let name = variable(own.name.as_ref(), &own.symbol);
+            comparison.variable(
+                Subject::Constant { name },
+                (&own.ty, own.sign_known),
+                other.map(|other| (&other.ty, other.sign_known)),
+            );
+        }
+        for own in &self.globals {
+            let other = file.globals.iter().find(|other| other.id == own.id);
+            let name = variable(own.name.as_ref(), &own.id);
+            comparison.variable(
+                Subject::Global { name },
+                (&own.ty, own.sign_known),
+                other.map(|other| (&other.ty, other.sign_known)),
+            );
+        }
+        comparison.found
+    }
+}
+
+/// Returns the name of a kernel in messages.
+fn called(kernel: &KernelSignature) -> String {
+    let Some(name) = &kernel.name else {
+        return kernel.symbol.clone();
+    };
+    match &kernel.location {
+        Some(location) if !name.lambdas.is_empty() => format!("{} ({location})", name.qualified()),
+        _ => name.qualified(),
+    }
+}
+
+fn variable(name: Option<&KernelName>, symbol: &str) -> String {
+    name.map_or_else(|| symbol.into(), KernelName::qualified)
+}
+
+/// How two types differ.
+#[derive(Clone)]
+enum Mismatch {
+    /// Their spelling shows it.
+    Spelled,
+    /// Both contain a type of this name, and define it differently.
+    Defined { file: String, stubs: String },
+}
+
+type Compared = Result<(), Mismatch>;
+
+fn equal(equal: bool) -> Compared {
+    equal.then_some(()).ok_or(Mismatch::Spelled)
+}
+
+/// Two files that are compared. Of each pair of arguments, the first is of the stubs.
+struct Comparison<'s> {
+    stubs: &'s Layouts,
+    file: &'s Layouts,
+    /// Structs may contain each other many times; each pair is compared once.
+    compared: BTreeMap<(StructId, StructId), Compared>,
+    found: Vec<Difference>,
+}
+
+impl Comparison<'_> {
+    fn add(&mut self, subject: Subject, file: Option<String>, stubs: String) {
+        self.found.push(Difference {
+            subject,
+            file,
+            stubs,
+        });
+    }
+
+    fn kernel(
+        &mut self,
+        stubs: &KernelSignature,
+        parameters: &[Parameter],
+        file: Option<&KernelSignature>,
+    ) {
+        let before = self.found.len();
+        let kernel = called(stubs);
+        let whole = |text: fn(&KernelSignature) -> String| {
+            let kernel = kernel.clone();
+            (Subject::Kernel { kernel }, file.map(text), text(stubs))
+        };
+        let others = file.map(|file| file.parameters.as_deref());
+        match others {
+            Some(Ok(others)) if others.len() == parameters.len() => {
+                for (index, (own, other)) in parameters.iter().zip(others).enumerate() {
+                    let subject = Subject::Parameter {
+                        kernel: kernel.clone(),
+                        index,
+                        name: own.name.clone(),
+                    };
+                    self.parameter(subject, own, other);
+                }
+            }
+            _ => {
+                let (subject, file, stubs) = whole(declared);
+                self.add(subject, file, stubs);
+            }
+        }
+        if file.is_some_and(|file| file.required_local_size != stubs.required_local_size) {
+            let (subject, file, stubs) = whole(work_groups);
+            self.add(subject, file, stubs);
+        }
+        if file.is_some_and(|file| file.symbol != stubs.symbol) && self.found.len() == before {
+            let (subject, file, stubs) = whole(|kernel| format!("`{}`", kernel.symbol));
+            self.add(subject, file, stubs);
+        }
+    }
+
+    fn parameter(&mut self, subject: Subject, stubs: &Parameter, file: &Parameter) {
+        let sign_known = stubs.sign_known && file.sign_known;
+        if let Err(mismatch) = self.ty(&stubs.ty, &file.ty, sign_known) {
+            let spelled = [(self.file, file), (self.stubs, stubs)].map(|(layouts, parameter)| {
+                layouts.spell_type(&parameter.ty, parameter.sign_known)
+            });
+            self.mismatch(subject, mismatch, spelled);
+        } else if access(&stubs.ty) < access(&file.ty) {
+            self.add(subject, Some("writable".into()), "read-only".into());
+        }
+    }
+
+    fn variable(
+        &mut self,
+        subject: Subject,
+        (stubs, known): (&Result<Element, Unsupported>, bool),
+        file: Option<(&Result<Element, Unsupported>, bool)>,
+    ) {
+        let Ok(stubs) = stubs else { return };
+        let spelled = self.stubs.spell(stubs);
+        match file {
+            None => self.add(subject, None, format!("`{spelled}`")),
+            Some((Err(reason), _)) => {
+                self.add(subject, Some(unknown(reason)), format!("`{spelled}`"));
+            }
+            Some((Ok(file), also)) => {
+                if let Err(mismatch) = self.element(stubs, file, known && also) {
+                    let spelled = [self.file.spell(file), spelled];
+                    self.mismatch(subject, mismatch, spelled);
+                }
+            }
+        }
+    }
+
+    fn mismatch(&mut self, subject: Subject, mismatch: Mismatch, spelled: [String; 2]) {
+        let [file, stubs] = match mismatch {
+            Mismatch::Spelled => spelled,
+            Mismatch::Defined { file, stubs } => [file, stubs],
+        };
+        self.add(subject, Some(format!("`{file}`")), format!("`{stubs}`"));
+    }
+
+    fn ty(&mut self, stubs: &Type, file: &Type, sign_known: bool) -> Compared {
+        match (stubs, file) {
+            (Type::Pointer { pointee: a, .. }, Type::Pointer { pointee: b, .. }) => {
+                self.pointee(a, b, sign_known)
+            }
+            (
+                Type::LocalMemory {
+                    element: a,
+                    size: m,
+                },
+                Type::LocalMemory {
+                    element: b,
+                    size: n,
+                },
+            ) => {
+                self.pointee(a, b, sign_known)?;
+                equal(m == n)
+            }
+            (
+                Type::LocalAccessor {
+                    element: a,
+                    dimensions: m,
+                },
+                Type::LocalAccessor {
+                    element: b,
+                    dimensions: n,
+                },
+            ) => {
+                self.pointee(a, b, sign_known)?;
+                equal(m == n)
+            }
+            (
+                Type::Accessor {
+                    element: a,
+                    dimensions: m,
+                    ..
+                },
+                Type::Accessor {
+                    element: b,
+                    dimensions: n,
+                    ..
+                },
+            ) => {
+                self.pointee(a, b, sign_known)?;
+                equal(m == n)
+            }
+            (Type::Sampler, Type::Sampler) | (Type::KernelHandler, Type::KernelHandler) => Ok(()),
+            (a, b) => match (by_value(a), by_value(b)) {
+                (Some(a), Some(b)) => self.element(&a, &b, sign_known),
+                _ => Err(Mismatch::Spelled),
+            },
+        }
+    }
+
+    fn pointee(&mut self, stubs: &Pointee, file: &Pointee, sign_known: bool) -> Compared {
+        match (stubs, file) {
+            (Pointee::Element(a), Pointee::Element(b)) => self.element(a, b, sign_known),
+            // Both may be spelled the same.
+            (a @ Pointee::Unknown(_), b) | (a, b @ Pointee::Unknown(_)) if a != b => {
+                let file = pointer(b, self.file);
+                let stubs = pointer(a, self.stubs);
+                Err(Mismatch::Defined { file, stubs })
+            }
+            (a, b) => equal(a == b),
+        }
+    }
+
+    fn element(&mut self, stubs: &Element, file: &Element, sign_known: bool) -> Compared {
+        match (stubs, file) {
+            (Element::Scalar(a), Element::Scalar(b)) => number(*a, *b, sign_known),
+            (Element::Vector { of: a, count: m }, Element::Vector { of: b, count: n })
+                if m == n =>
+            {
+                number(*a, *b, sign_known)
+            }
+            (Element::Enum(a), Element::Enum(b)) if a.name == b.name => {
+                let defined = |of: Scalar| format!("enum {} : {}", a.name, of.cpp());
+                number(a.of, b.of, sign_known).map_err(|_| Mismatch::Defined {
+                    file: defined(b.of),
+                    stubs: defined(a.of),
+                })
+            }
+            (Element::Array { of: a, count: m }, Element::Array { of: b, count: n }) if m == n => {
+                self.element(a, b, sign_known)
+            }
+            (Element::Pointer(a), Element::Pointer(b)) => self.pointee(a, b, sign_known),
+            (Element::Bytes(a), Element::Bytes(b)) => equal(a == b),
+            (Element::Struct(a), Element::Struct(b)) => {
+                if let Some(compared) = self.compared.get(&(*a, *b)) {
+                    return compared.clone();
+                }
+                let compared = self.structure(*a, *b);
+                self.compared.insert((*a, *b), compared.clone());
+                compared
+            }
+            _ => Err(Mismatch::Spelled),
+        }
+    }
+
+    /// Compares two structs. A difference in a struct that both contain is described there.
+    fn structure(&mut self, stubs: StructId, file: StructId) -> Compared {
+        let (Some(own), Some(other)) = (self.stubs.get(stubs), self.file.get(file)) else {
+            return Err(Mismatch::Spelled);
+        };
+        if own.name != other.name {
+            return Err(Mismatch::Spelled);
+        }
+        match self.members(own, other) {
+            Err(Mismatch::Spelled) => Err(Mismatch::Defined {
+                file: self.file.describe(file),
+                stubs: self.stubs.describe(stubs),
+            }),
+            compared => compared,
+        }
+    }
+
+    fn members(&mut self, stubs: &Layout, file: &Layout) -> Compared {
+        equal(stubs.size == file.size && stubs.fields.len() == file.fields.len())?;
+        for (own, other) in stubs.fields.iter().zip(&file.fields) {
+            equal(own.name == other.name && own.offset == other.offset)?;
+            self.element(&own.ty, &other.ty, own.sign_known && other.sign_known)?;
+        }
+        Ok(())
+    }
+}
+
+fn number(stubs: Scalar, file: Scalar, sign_known: bool) -> Compared {
+    let integers = !stubs.is_float() && !file.is_float();
+    // A `bool` does not take every byte.
+    let unsure = !sign_known && integers && file != Scalar::Bool && stubs.size() == file.size();
+    equal(stubs == file || unsure)
+}
+
+fn access(ty: &Type) -> Option<Access> {
+    match ty {
+        Type::Pointer { access, .. } | Type::Accessor { access, .. } => Some(*access),
+        _ => None,
+    }
+}
+
+/// Returns what a parameter passes, unless it is memory or an object of SYCL.
+fn by_value(ty: &Type) -> Option<Element> {
+    Some(match ty {
+        Type::Scalar(of) => Element::Scalar(*of),
+        Type::Enum(of) => Element::Enum(of.clone()),
+        Type::Vector { of, count } => Element::Vector {
+            of: *of,
+            count: *count,
+        },
+        Type::Array { of, count } => Element::Array {
+            of: Box::new(of.clone()),
+            count: *count,
+        },
+        Type::Struct(id) => Element::Struct(*id),
+        _ => return None,
+    })
+}
+
+fn pointer(pointee: &Pointee, layouts: &Layouts) -> String {
+    match pointee {
+        Pointee::Unknown(Some(name)) => format!("{name} * /* not described */"),
+        Pointee::Unknown(None) => "void * /* not described */".into(),
+        known => layouts.spell(&Element::Pointer(Box::new(known.clone()))),
+    }
+}
+
+fn unknown(reason: &Unsupported) -> String {
+    format!("not readable ({reason})")
+}
+
+fn declared(kernel: &KernelSignature) -> String {
+    match (&kernel.parameters, &kernel.declaration) {
+        (Err(reason), _) => unknown(reason),
+        (Ok(_), Some(declaration)) => format!("`{declaration}`"),
+        (Ok(parameters), None) => format!("a function of {} parameters", parameters.len()),
+    }
+}
+
+fn work_groups(kernel: &KernelSignature) -> String {
+    let Some(size) = &kernel.required_local_size else {
+        return "compiled for work-groups of any size".into();
+    };
+    let size: Vec<String> = size.iter().map(ToString::to_string).collect();
+    format!("compiled for work-groups of {}", size.join(" x "))
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Types in messages: spelled as in C++, as far as the file tells.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::definition::split_array;
+use super::mangled;
+use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
+
+impl Layouts {
+    /// Returns `id` in readable form, on one line, with the offset of each member.
+    #[must_use]
+    pub fn describe(&self, id: StructId) -> String {
+        let Some(layout) = self.get(id) else {
+            return "a struct of another file".into();
+        };
+        let mut text = format!("struct {} {{", layout.name);
+        for field in &layout.fields {
+            let (ty, dimensions) = split_array(&self.spell(&field.ty));
+            let name = field.name.as_deref().unwrap_or("_");
+            text += &format!(" {ty} {name}{dimensions}; /* {} */", field.offset);
+        }
+        text + &format!(" }} /* size {}, align {} */", layout.size, layout.align)
+    }
+
+    /// Returns `element` as C++ spells it; an array has its count behind the type.
+    #[must_use]
+    pub fn spell(&self, element: &Element) -> String {
+        match element {
+            Element::Scalar(scalar) => scalar.cpp().into(),
+            Element::Enum(of) => of.name.clone(),
+            Element::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
+            Element::Array { of, count } => mangled::array(&self.spell(of), &format!("{count}")),
+            Element::Struct(id) => match self.get(*id) {
+                Some(layout) if !layout.name.is_empty() => layout.name.clone(),
+                _ => "struct".into(),
+            },
+            Element::Pointer(pointee) => match &**pointee {
+                Pointee::Element(element) => format!("{} *", self.spell(element)),
+                Pointee::Unknown(Some(name)) => format!("{name} *"),
+                Pointee::Void | Pointee::Unknown(None) => "void *".into(),
+            },
+            Element::Bytes(size) => format!("bytes[{size}]"),
+        }
+    }
+
+    /// Returns `ty` as C++ spells it, as far as the file tells. `sign_known` is that of the
+    /// [parameter](super::Parameter::sign_known).
+    #[must_use]
+    pub fn spell_type(&self, ty: &Type, sign_known: bool) -> String {
+        let element = |element: &Element| match element {
+            Element::Scalar(Scalar::I8) if !sign_known => "char".into(),
+            element => self.spell(element),
+        };
+        let pointee = |pointee: &Pointee| match pointee {
+            Pointee::Element(of) => element(of),
+            Pointee::Unknown(Some(name)) => name.clone(),
+            Pointee::Void | Pointee::Unknown(None) => "void".into(),
+        };
+        let constant = |access: &Access| match access {
+            Access::Read => "const ",
+            Access::ReadWrite => "",
+        };
+        match ty {
+            Type::Scalar(of) => element(&Element::Scalar(*of)),
+            Type::Enum(of) => of.name.clone(),
+            Type::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
+            Type::Array { of, count } => format!("sycl::marray<{}, {count}>", element(of)),
+            Type::Struct(id) => self.spell(&Element::Struct(*id)),
+            Type::Pointer {
+                pointee: of,
+                access,
+            } => format!("{}{} *", constant(access), pointee(of)),
+            Type::LocalMemory { element: of, size } => {
+                let of_element = match of {
+                    Pointee::Element(of) => self.size(of),
+                    _ => None,
+                };
+                let of = pointee(of);
+                let count = match (size, of_element) {
+                    (Some(size), Some(own)) if own > 0 => format!("{}", size / own),
+                    _ => String::new(),
+                };
+                format!("work_group_memory<{of}[{count}]>")
+            }
+            Type::LocalAccessor {
+                element: of,
+                dimensions: Some(dimensions),
+            } => format!("sycl::local_accessor<{}, {dimensions}>", pointee(of)),
+            Type::LocalAccessor { element: of, .. } => {
+                format!("sycl::local_accessor<{}, ?>", pointee(of))
+            }
+            Type::Accessor {
+                element: of,
+                dimensions,
+                access,
+            } => format!(
+                "sycl::accessor<{}{}, {dimensions}>",
+                constant(access),
+                pointee(of)
+            ),
+            Type::Sampler => "sycl::sampler".into(),
+            Type::KernelHandler => "sycl::kernel_handler".into(),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Differences between the file of some stubs and another file, by what both record.
+
+use syclbin::__private::{Definition, mangled};
+use syclbin::metadata::{
+    DeviceGlobal, Property, SpecConstantDescriptor, SpecializationConstants, WorkGroupSize,
+};
+use syclbin::property::{key, set};
+use syclbin::signature::{self, Signatures};
+use syclbin::{AbstractModule, State, Syclbin, Value};
+
+/// A module without kernels that defines structs and enumerations.
+fn module(definitions: &[&str]) -> AbstractModule<'static> {
+    let mut module = AbstractModule::default();
+    for text in definitions {
+        let name = Definition::parse(text).unwrap().name().to_owned();
+        let sets = &mut module.metadata;
+        sets.insert(set::LAYOUTS, name, Value::from(*text));
+    }
+    module
+}
+
+/// The same with a kernel.
+fn kernel(symbol: &str, declaration: &str, definitions: &[&str]) -> AbstractModule<'static> {
+    let mut module = module(definitions);
+    module.add_kernel_name(symbol.to_owned());
+    let declaration = Value::from(declaration);
+    let sets = &mut module.metadata;
+    sets.insert(set::DECLARATIONS, symbol.to_owned(), declaration);
+    module
+}
+
+/// A module with a kernel that has this declaration and is `extern "C"`.
+fn c(declaration: &str, definitions: &[&str]) -> AbstractModule<'static> {
+    let name = declaration.split_once('(').unwrap().0;
+    let name = name.strip_prefix("void ").unwrap();
+    let symbol = format!("{}{name}", mangled::KERNEL_PREFIX);
+    kernel(&symbol, declaration, definitions)
+}
+
+fn file(modules: Vec<AbstractModule<'static>>) -> Signatures {
+    let mut file = Syclbin::new(State::Executable);
+    file.modules = modules;
+    signature::kernels(&file).unwrap()
+}
+
+fn differences(stubs: &Signatures, file: &Signatures) -> Vec<String> {
+    let found = stubs.differences(file).into_iter();
+    found.map(|difference| difference.to_string()).collect()
+}
+
+/// What differs where a kernel has one declaration in the stubs and another in the file.
+fn declared(stubs: &str, other: &str) -> Vec<String> {
+    differences(&file(vec![c(stubs, &[])]), &file(vec![c(other, &[])]))
+}
+
+#[test]
+fn every_difference_is_listed_kernel_by_kernel() {
+    let stubs = file(vec![
+        c("void scale(float *x, float factor, unsigned int n)", &[]),
+        c("void fill(int *out)", &[]),
+        c("void sum(const int *in)", &[]),
+    ]);
+    let other = file(vec![
+        c("void sum(const int *in, int n)", &[]),
+        c("void scale(float *x, double factor, int n)", &[]),
+        c("void more(int n)", &[]),
+    ]);
+    assert_eq!(
+        differences(&stubs, &other),
+        [
+            "kernel scale: parameter 1 `factor` is `double` in the file, and `float` in the stubs",
+            "kernel scale: parameter 2 `n` is `int` in the file, and `unsigned int` in the stubs",
+            "kernel fill is missing in the file, and `void fill(int *out)` in the stubs",
+            "kernel sum is `void sum(const int *in, int n)` in the file, \
+             and `void sum(const int *in)` in the stubs",
+        ]
+    );
+    let none: &[&str] = &[];
+    assert_eq!(differences(&stubs, &stubs), none);
+}
+
+#[test]
+fn renamed_parameters_and_typedefs_are_allowed() {
+    let none: &[&str] = &[];
+    let found = declared("void f(float a, long n)", "void f(float b, long long m)");
+    assert_eq!(found, none);
+}
+
+#[test]
+fn kernel_may_write_only_through_mutable_stubs() {
+    let none: &[&str] = &[];
+    assert_eq!(declared("void f(float *x)", "void f(const float *x)"), none);
+    assert_eq!(
+        declared("void f(const float *x)", "void f(float *x)"),
+        ["kernel f: parameter 0 `x` is writable in the file, and read-only in the stubs"]
+    );
+}
+
+#[test]
+fn types_of_parameters_are_spelled() {
+    for (stubs, other) in [
+        ("sycl::vec<float, 4>", "sycl::vec<float, 2>"),
+        ("float *", "double *"),
+        ("void *", "float *"),
+        ("bool", "signed char"),
+        (
+            "sycl::local_accessor<float, 1>",
+            "sycl::local_accessor<float, 2>",
+        ),
+        ("sycl::sampler", "float"),
+    ] {
+        let parameter = |ty: &str| format!("void f({ty} x)");
+        assert_eq!(
+            declared(&parameter(stubs), &parameter(other)),
+            [format!(
+                "kernel f: parameter 0 `x` is `{other}` in the file, and `{stubs}` in the stubs"
+            )]
+        );
+    }
+}
+
+#[test]
+fn unreadable_kernel_has_its_reason() {
+    let found = declared("void f(float x)", "void f(Unknown x)");
+    assert_eq!(
+        found,
+        [
+            "kernel f is not readable (parameter x: the layout of `Unknown` is not known) in the file, \
+          and `void f(float x)` in the stubs"
+        ]
+    );
+    // Nor has it a stub.
+    let none: &[&str] = &[];
+    assert_eq!(declared("void f(Unknown x)", "void f(float x)"), none);
+}
+
+#[test]
+fn innermost_definition_that_differs_is_shown() {
+    const OUTER: &str =
+        "struct Outer { Inner in[2]; /* 0 */ Mode mode; /* 16 */ } /* size 20, align 4 */";
+    const INNER: &str = "struct Inner { int a; /* 0 */ float b; /* 4 */ } /* size 8, align 4 */";
+    const MOVED: &str = "struct Inner { float b; /* 0 */ int a; /* 4 */ } /* size 8, align 4 */";
+    const MODE: &str = "enum Mode : unsigned char;";
+    const WIDE: &str = "enum Mode : short;";
+    let of = |inner, mode| {
+        let definitions = &[OUTER, inner, mode];
+        file(vec![
+            c("void f(Outer o)", definitions),
+            c("void g(const Outer *o)", definitions),
+        ])
+    };
+    let stubs = of(INNER, MODE);
+    let lines = |other: &str, own: &str| {
+        ["f", "g"].map(|kernel| {
+            format!(
+                "kernel {kernel}: parameter 0 `o` is `{other}` in the file, and `{own}` in the stubs"
+            )
+        })
+    };
+    assert_eq!(differences(&stubs, &of(MOVED, MODE)), lines(MOVED, INNER));
+    let enums = ["enum Mode : short", "enum Mode : unsigned char"];
+    assert_eq!(
+        differences(&stubs, &of(INNER, WIDE)),
+        lines(enums[0], enums[1])
+    );
+}
+
+#[test]
+fn pointee_without_definition_is_no_match() {
+    let stubs = &["struct P { int a; /* 0 */ } /* size 4, align 4 */"];
+    let stubs = file(vec![c("void f(P *x)", stubs)]);
+    let other = file(vec![c("void f(P *x)", &[])]);
+    assert_eq!(
+        differences(&stubs, &other),
+        [
+            "kernel f: parameter 0 `x` is `P * /* not described */` in the file, and `P *` in the stubs"
+        ]
+    );
+}
+
+#[test]
+fn symbol_that_contains_the_types_is_found() {
+    let of = |symbol: &str, declaration: &str| file(vec![kernel(symbol, declaration, &[])]);
+    let stubs = of("_ZN16__sycl_kernel_ns1fEf", "void ns::f(float x)");
+    assert_eq!(
+        differences(
+            &stubs,
+            &of("_ZN16__sycl_kernel_ns1fEd", "void ns::f(double x)")
+        ),
+        ["kernel ns::f: parameter 0 `x` is `double` in the file, and `float` in the stubs"]
+    );
+    let (long, longer) = ("_ZN16__sycl_kernel_ns1fEl", "_ZN16__sycl_kernel_ns1fEx");
+    assert_eq!(
+        differences(
+            &of(long, "void ns::f(long x)"),
+            &of(longer, "void ns::f(long long x)")
+        ),
+        [format!(
+            "kernel ns::f is `{longer}` in the file, and `{long}` in the stubs"
+        )]
+    );
+}
+
+#[test]
+fn work_group_sizes_are_compared() {
+    let of = |size: Option<[u32; 2]>| {
+        let mut module = c("void f()", &[]);
+        if let Some(size) = size {
+            let value = WorkGroupSize::from_xyz(&size).unwrap().to_value();
+            let name = format!("__sycl_kernel_f@{}", key::REQD_WORK_GROUP_SIZE);
+            module.metadata.insert(set::PROGRAM_METADATA, name, value);
+        }
+        file(vec![module])
+    };
+    let [eight, four, any] = [Some([8, 2]), Some([4, 2]), None].map(of);
+    assert_eq!(
+        differences(&eight, &four),
+        [
+            "kernel f is compiled for work-groups of 2 x 4 in the file, \
+          and compiled for work-groups of 2 x 8 in the stubs"
+        ]
+    );
+    assert_eq!(
+        differences(&any, &four),
+        [
+            "kernel f is compiled for work-groups of 2 x 4 in the file, \
+          and compiled for work-groups of any size in the stubs"
+        ]
+    );
+}
+
+/// A file with a constant and a device global of four bytes, of these types.
+fn variables(constant: &str, global: &str) -> Signatures {
+    let mut module = module(&[]);
+    let mut constants = SpecializationConstants::default();
+    let part = SpecConstantDescriptor {
+        id: 0,
+        offset: 0,
+        size: 4,
+    };
+    constants.constants.insert("_ZN2ns6radiusE", vec![part]);
+    constants.write(&mut module.metadata);
+    let size = DeviceGlobal {
+        size: 4,
+        image_scope: false,
+    };
+    let sets = &mut module.metadata;
+    sets.insert(set::DEVICE_GLOBALS, "_Z5table", size.to_value());
+    sets.insert(set::VARIABLES, "_ZN2ns6radiusE", Value::from(constant));
+    sets.insert(set::VARIABLES, "_Z5table", Value::from(global));
+    file(vec![module])
+}
+
+#[test]
+fn constants_and_globals_are_compared() {
+    let stubs = variables("int", "short[2]");
+    assert_eq!(
+        differences(&stubs, &variables("float", "short[3]")),
+        [
+            "specialization constant ns::radius is `float` in the file, and `int` in the stubs",
+            "device global table is not readable (`short[3]` is declared with 6 bytes, and its size is 4) \
+             in the file, and `short[2]` in the stubs",
+        ]
+    );
+    assert_eq!(
+        differences(&stubs, &file(Vec::new())),
+        [
+            "specialization constant ns::radius is missing in the file, and `int` in the stubs",
+            "device global table is missing in the file, and `short[2]` in the stubs",
+        ]
+    );
+    let none: &[&str] = &[];
+    assert_eq!(differences(&stubs, &stubs), none);
+}
+
+#[test]
+fn code_without_declarations_fits_its_declared_self() {
+    let read = |bytes: &'static [u8]| syclbin::read::parse(bytes).unwrap();
+    let recorded = read(test_files::bytes("vector_ops.object.syclbin"));
+    let code = signature::kernels(&recorded).unwrap();
+    let mut declared = recorded.clone();
+    let saxpy = "void saxpy(float a, const float *x, float *y, unsigned int n)";
+    let sets = &mut declared.modules[0].metadata;
+    sets.insert(set::DECLARATIONS, "__sycl_kernel_saxpy", Value::from(saxpy));
+    let declared = signature::kernels(&declared).unwrap();
+    let none: &[&str] = &[];
+    assert_eq!(differences(&code, &declared), none);
+    assert_eq!(differences(&declared, &code), none);
+}

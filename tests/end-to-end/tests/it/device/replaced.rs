@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Files that are loaded at run time in place of the embedded one, with the same stubs.
+#![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
+
+use std::path::PathBuf;
+
+use end_to_end::vector_ops;
+use syclbin_rt::{ErrorKind, Queue};
+
+use crate::common::{queue, spirv_queue};
+
+syclbin_rt::include_syclbin! { mod kernels = "replaced"; }
+syclbin_rt::include_syclbin! { mod scale_only = "replaced"; only { scale } }
+
+macro_rules! built {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/", $name, ".syclbin"))
+    };
+}
+
+const CODE: &[u8] = built!("replaced_code");
+const TYPES: &[u8] = built!("replaced_types");
+const LACKING: &[u8] = built!("replaced_lacking");
+
+/// A file with these bytes, in a directory that is removed with the first.
+fn written(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kernels.syclbin");
+    std::fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+fn load(queue: &Queue, bytes: &[u8]) -> syclbin_rt::Result<kernels::Module> {
+    // SAFETY: a compiler made the files of these tests, and damage is found before the code is used.
+    unsafe { kernels::Module::from_bytes(queue, bytes) }
+}
+
+/// What `scale` makes of 0, 1, 2 and 3, with a factor of 10.
+fn scaled(queue: &Queue, kernels: &kernels::Module) -> Vec<f32> {
+    kernels
+        .table()
+        .unwrap()
+        .write(&[100, 200, 300, 400])
+        .unwrap();
+    let mut data = queue.upload(&[0.0f32, 1.0, 2.0, 3.0]).unwrap();
+    // SAFETY: each work-item writes a number of its own.
+    unsafe { kernels.scale(&mut data, 10.0).launch(4) }.unwrap();
+    queue.download(&data).unwrap()
+}
+
+#[test]
+fn code_of_the_other_file_runs() {
+    let Some(queue) = queue() else { return };
+    let embedded = kernels::Module::load(&queue).unwrap();
+    assert_eq!(scaled(&queue, &embedded), [101.0, 211.0, 321.0, 431.0]);
+    let (_folder, path) = written(CODE);
+    // SAFETY: a compiler made the file.
+    let replaced = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap();
+    assert_eq!(scaled(&queue, &replaced), [101.0, 191.0, 281.0, 371.0]);
+    let bodies = queue
+        .upload(&[kernels::Body {
+            mass: 1.0,
+            charge: 7,
+        }])
+        .unwrap();
+    let mut out = queue.zeroed::<i32>(1).unwrap();
+    // SAFETY: both have one element.
+    unsafe { replaced.charges(&bodies, &mut out).launch(1) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [-7]);
+}
+
+#[test]
+fn constants_of_the_other_file_are_set() {
+    let Some(queue) = queue() else { return };
+    let (_folder, path) = written(CODE);
+    let builder = || kernels::Module::builder(&queue).bias(-1000);
+    // SAFETY: a compiler made the file.
+    let from_file = unsafe { builder().load_file(path) }.unwrap();
+    // SAFETY: the same.
+    let from_bytes = unsafe { builder().load_bytes(CODE) }.unwrap();
+    for kernels in [from_file, from_bytes] {
+        assert_eq!(scaled(&queue, &kernels), [-900.0, -810.0, -720.0, -630.0]);
+    }
+}
+
+#[test]
+fn saved_native_code_fits_the_stubs() {
+    let Some(queue) = spirv_queue() else { return };
+    // SAFETY: a compiler made the file.
+    let module = unsafe { syclbin_rt::Module::load(&queue, vector_ops::SYCLBIN) }.unwrap();
+    let saved = module.to_syclbin().unwrap();
+    // SAFETY: a driver made the file from what a compiler made.
+    let kernels = unsafe { vector_ops::Module::from_bytes(&queue, &saved) }.unwrap();
+    let x = queue.upload(&[1.0f32, 2.0]).unwrap();
+    let mut y = queue.upload(&[0.5f32, 0.5]).unwrap();
+    // SAFETY: both buffers have two elements.
+    unsafe { kernels.saxpy(2.0, &x, &mut y, 2).launch(2) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [2.5, 4.5]);
+}
+
+#[test]
+fn other_types_are_named_all_at_once() {
+    let Some(queue) = queue() else { return };
+    let lines = "\
+        \n  kernel scale: parameter 1 `factor` is `double` in the file, and `float` in the stubs\
+        \n  kernel charges: parameter 0 `bodies` is \
+        `struct Body { int charge; /* 0 */ float mass; /* 4 */ } /* size 8, align 4 */` in the file, and \
+        `struct Body { float mass; /* 0 */ int charge; /* 4 */ } /* size 8, align 4 */` in the stubs\
+        \n  specialization constant bias is `float` in the file, and `int` in the stubs\
+        \n  device global table is `int[8]` in the file, and `int[4]` in the stubs";
+    let error = load(&queue, TYPES).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("this SYCLBIN file does not fit the stubs:{lines}")
+    );
+    let ErrorKind::Stubs { differences, .. } = error.kind() else {
+        panic!("{error}")
+    };
+    assert_eq!(differences.len(), 4);
+    let (_folder, path) = written(TYPES);
+    // SAFETY: a compiler made the file.
+    let error = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
+    let expected = format!("{} does not fit the stubs:{lines}", path.display());
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn missing_kernel_is_an_error_for_stubs() {
+    let Some(queue) = queue() else { return };
+    assert_eq!(
+        load(&queue, LACKING).unwrap_err().to_string(),
+        "this SYCLBIN file does not fit the stubs:\n  kernel charges is missing in the file, and \
+         `void charges(const Body *bodies, int *out)` in the stubs"
+    );
+    // SAFETY: a compiler made the file.
+    let kernels = unsafe { scale_only::Module::from_bytes(&queue, LACKING) };
+    assert!(kernels.is_ok(), "{kernels:?}");
+}
+
+#[test]
+fn unreadable_file_error_names_the_path() {
+    let Some(queue) = queue() else { return };
+    let (folder, path) = written(&CODE[..CODE.len() / 2]);
+    // SAFETY: no code is used before the damage is found.
+    let damaged = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
+    assert!(matches!(damaged.kind(), ErrorKind::FileAt { .. }));
+    let start = format!("cannot read the SYCLBIN file {}: ", path.display());
+    assert!(damaged.to_string().starts_with(&start), "{damaged}");
+    let error = load(&queue, &CODE[..CODE.len() / 2]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::File(_)), "{error}");
+
+    let path = folder.path().join("nowhere.syclbin");
+    // SAFETY: there is no code.
+    let missing = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
+    assert!(matches!(missing.kind(), ErrorKind::Unreadable { .. }));
+    let start = format!("cannot read {}: ", path.display());
+    assert!(missing.to_string().starts_with(&start), "{missing}");
+}
