@@ -17,6 +17,7 @@ enum {
   DEVICE_MAX_COMPUTE_UNITS = 0x1002,
   DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
   DEVICE_MAX_WORK_ITEM_SIZES = 0x1005,
+  DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
   DEVICE_GLOBAL_MEM_SIZE = 0x101F,
   DEVICE_MEM_BASE_ADDR_ALIGN = 0x1019,
   DEVICE_LOCAL_MEM_SIZE = 0x1023,
@@ -76,6 +77,7 @@ code clGetDeviceInfo(void *device, number name, size_t size, void *to, size_t *r
   switch (name) {
   case DEVICE_TYPE:
     ANSWER(uint64_t, 2); /* a CPU */
+  case DEVICE_MAX_MEM_ALLOC_SIZE:
   case DEVICE_GLOBAL_MEM_SIZE:
   case DEVICE_LOCAL_MEM_SIZE:
     ANSWER(uint64_t, 1 << 30);
