@@ -24,10 +24,10 @@ const LACKING: &[u8] = built!("replaced_lacking");
 
 /// A file with these bytes, in a directory that is removed with the first.
 fn written(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("kernels.syclbin");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("kernels.syclbin");
     std::fs::write(&path, bytes).unwrap();
-    (folder, path)
+    (directory, path)
 }
 
 fn load(queue: &Queue, bytes: &[u8]) -> syclbin_rt::Result<kernels::Module> {
@@ -140,7 +140,7 @@ fn missing_kernel_is_an_error_for_stubs() {
 #[test]
 fn unreadable_file_error_names_the_path() {
     let Some(queue) = queue() else { return };
-    let (folder, path) = written(&CODE[..CODE.len() / 2]);
+    let (directory, path) = written(&CODE[..CODE.len() / 2]);
     // SAFETY: no code is used before the damage is found.
     let damaged = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
     assert!(matches!(damaged.kind(), ErrorKind::FileAt { .. }));
@@ -149,7 +149,7 @@ fn unreadable_file_error_names_the_path() {
     let error = load(&queue, &CODE[..CODE.len() / 2]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::File(_)), "{error}");
 
-    let path = folder.path().join("nowhere.syclbin");
+    let path = directory.path().join("nowhere.syclbin");
     // SAFETY: there is no code.
     let missing = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
     assert!(matches!(missing.kind(), ErrorKind::Unreadable { .. }));
