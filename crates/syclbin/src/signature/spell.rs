@@ -45,7 +45,7 @@ impl Layouts {
         }
     }
 
-    /// Returns `ty` as C++ spells it, as far as the file tells. `sign_known` is that of the
+    /// Returns `ty` as C++ spells it, as far as the file tells. `sign_known` is the field of the
     /// [parameter](super::Parameter::sign_known).
     #[must_use]
     pub fn spell_type(&self, ty: &Type, sign_known: bool) -> String {

@@ -150,7 +150,7 @@ fn unreadable_file_error_names_the_path() {
     assert!(matches!(error.kind(), ErrorKind::File(_)), "{error}");
 
     let path = folder.path().join("nowhere.syclbin");
-    // SAFETY: there is no code.
+    // SAFETY: the file does not exist.
     let missing = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
     assert!(matches!(missing.kind(), ErrorKind::Unreadable { .. }));
     let start = format!("cannot read {}: ", path.display());
