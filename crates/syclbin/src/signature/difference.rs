@@ -103,17 +103,18 @@ impl Signatures {
             compared: BTreeMap::new(),
             found: Vec::new(),
         };
-        let symbols: BTreeSet<&str> = self.kernels.iter().map(|own| own.symbol.as_str()).collect();
+        let own: BTreeSet<&str> = self.kernels.iter().map(|own| own.symbol.as_str()).collect();
+        let others = file.kernels.iter();
+        let symbols: BTreeMap<&str, _> = others.map(|other| (&*other.symbol, other)).collect();
+        // The symbol of a function may contain its parameters. Then it changes with them.
+        let others = file.kernels.iter();
+        let others = others.filter(|other| !own.contains(other.symbol.as_str()));
+        let names: BTreeMap<String, _> = others.map(|other| (called(other), other)).collect();
         for kernel in &self.kernels {
-            let same = |other: &&KernelSignature| other.symbol == kernel.symbol;
-            // The symbol of a function may contain its parameters. Then it changes with them.
-            let renamed = |other: &&KernelSignature| {
-                !symbols.contains(other.symbol.as_str()) && called(other) == called(kernel)
-            };
-            let other = file.kernels.iter().find(same);
-            let other = other.or_else(|| file.kernels.iter().find(renamed));
+            let same = symbols.get(kernel.symbol.as_str());
+            let other = same.or_else(|| names.get(&called(kernel)));
             if let Ok(parameters) = &kernel.parameters {
-                comparison.kernel(kernel, parameters, other);
+                comparison.kernel(kernel, parameters, other.copied());
             }
         }
         for own in &self.constants {
