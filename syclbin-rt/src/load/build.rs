@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::Image;
 use syclbin::metadata::{IdRange, without_run_prefix};
-use syclbin::property::PropertySets;
+use syclbin::property::{PropertySets, set};
 
 use crate::backend::dispatch::program::Program;
 use crate::backend::failure::BuildError;
@@ -202,6 +202,15 @@ impl<'l> Builder<'l> {
             linked: linked.map(|index| self.files.name(*index)).collect(),
         };
         let linked_units = linked_units.unwrap_or_default();
+        let mut properties = save::properties(
+            unit,
+            linked_units,
+            self.constants,
+            id_range,
+            hidden.as_ref(),
+        );
+        // A saved file has no code that tells which kernels are unfit, so it does not list them.
+        properties.retain(set::KERNEL_NAMES, |kernel| !unfit.contains_key(kernel));
         let built = BuiltProgram {
             image: index.image,
             native,
@@ -213,13 +222,7 @@ impl<'l> Builder<'l> {
             code,
             unfit,
             id_range,
-            properties: save::properties(
-                unit,
-                linked_units,
-                self.constants,
-                id_range,
-                hidden.as_ref(),
-            ),
+            properties,
         };
         Ok((built, chosen))
     }

@@ -6,8 +6,10 @@
     reason = "this is how a build script speaks to Cargo"
 )]
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
@@ -18,10 +20,14 @@ const BOTH: &str = "-fsycl-targets=spir64,spir64_x86_64";
 pub(crate) fn compile() {
     println!("cargo::rerun-if-env-changed={HOME_VARIABLE}");
     let compiler = Compiler::installed();
+    let mut files = Vec::new();
     for source in ["basic", "globals", "optional", "constants"] {
         for state in ["input", "object", "executable"] {
-            let name = format!("{source}_{state}");
-            compiler.compile(&format!("-fsyclbin={state}"), source, &name);
+            files.push((
+                format!("-fsyclbin={state}"),
+                source,
+                format!("{source}_{state}"),
+            ));
         }
     }
     // Native code does not tell what a kernel takes; this records it beside.
@@ -31,8 +37,9 @@ pub(crate) fn compile() {
             .targets(["spir64_x86_64"])
             .compile(&format!("{source}_native"));
     }
-    compiler.compile(&format!("-fsyclbin=object {BOTH}"), "basic", "basic_both");
-    compiler.compile("-fsyclbin", "lambda", "lambda");
+    let both = format!("-fsyclbin=object {BOTH}");
+    files.push((both, "basic", "basic_both".to_owned()));
+    files.push(("-fsyclbin".to_owned(), "lambda", "lambda".to_owned()));
     for (source, level) in [("importing", "-O1"), ("exporting", "-O0")] {
         for (options, name) in [
             ("-fsyclbin=input -O2", "input"),
@@ -42,9 +49,10 @@ pub(crate) fn compile() {
             (&format!("-fsyclbin=object {level}"), "mixed_object"),
         ] {
             let options = format!("{options} -fsycl-allow-device-image-dependencies");
-            compiler.compile(&options, source, &format!("{source}_{name}"));
+            files.push((options, source, format!("{source}_{name}")));
         }
     }
+    compiler.compile_all(&files);
     for (importing, exporting, name) in [
         ("input", "input", "input"),
         ("object", "object", "object"),
@@ -83,6 +91,22 @@ impl Compiler {
             fail(&error.to_string());
         }
         Self { program, folder }
+    }
+
+    /// Compiles files, each with its options and source, as many at once as there are processors.
+    fn compile_all(&self, files: &[(String, &str, String)]) {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some((options, source, name)) = files.get(next.fetch_add(1, Relaxed)) {
+                self.compile(options, source, name);
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(work);
+            }
+        });
     }
 
     fn compile(&self, options: &str, source: &str, name: &str) {
