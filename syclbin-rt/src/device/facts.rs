@@ -41,6 +41,8 @@ pub(crate) struct Facts {
     pub(crate) spirv_versions: Vec<Version>,
     /// The code that a CUDA device takes; `None` for all other devices.
     pub(crate) ptx: Option<PtxFacts>,
+    /// Whether it takes debug information in SPIR-V.
+    pub(crate) debug_info: bool,
     /// Whether it links only modules of one version of SPIR-V.
     pub(crate) links_one_version: bool,
     /// Whether the work-items of a work-group can compute something together, such as a sum.

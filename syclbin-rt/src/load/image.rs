@@ -152,6 +152,7 @@ fn reader(facts: &Facts) -> Reader<'_> {
         versions: &facts.spirv_versions,
         extensions: &facts.extensions,
         one_version: facts.links_one_version,
+        debug_info: facts.debug_info,
     }
 }
 

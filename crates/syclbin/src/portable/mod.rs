@@ -4,6 +4,7 @@
 //! The rewritten module computes the same. It has the lowest version that its code needs, if the driver does
 //! not take the version of the header.
 
+mod debug_info;
 pub mod lift;
 mod lower;
 mod specialize;
@@ -30,6 +31,8 @@ pub struct Reader<'r> {
     pub extensions: &'r str,
     /// Whether it links only modules of one version. It then lists its versions.
     pub one_version: bool,
+    /// Whether it takes debug information.
+    pub debug_info: bool,
 }
 
 /// Checks whether a module can be rewritten for `reader`.
@@ -52,13 +55,21 @@ pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
 /// As for [`check`].
 pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unfit> {
     let words = words::words(spirv)?;
-    if version::takes(&words, reader) {
+    let takes_version = version::takes(&words, reader);
+    if takes_version && (reader.debug_info || !debug_info::is_in(&words)) {
         return Ok(None);
     }
     // Damaged code that no reader takes stays out of the driver.
     Module::parse(spirv)?;
-    let instructions = collect(&words)?;
-    let version = version::lowest(&instructions, reader)?;
+    let mut instructions = collect(&words)?;
+    if !reader.debug_info {
+        debug_info::remove(&mut instructions);
+    }
+    let version = if takes_version {
+        Version::of_header(&words)
+    } else {
+        version::lowest(&instructions, reader)?
+    };
     let lowering = lower::Lowering::new(&instructions, version);
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     if let Some(place) = out.get_mut(1) {

@@ -166,6 +166,38 @@ fn extensions_allow_what_a_version_lacks() {
 }
 
 #[test]
+fn debug_information_is_removed_where_refused() {
+    let import = [&[1][..], &literal("NonSemantic.Shader.DebugInfo.100")].concat();
+    let other = [&[2][..], &literal("OpenCL.std")].concat();
+    let before = module(
+        Version::new(1, 2),
+        &[
+            (op::EXT_INST_IMPORT, &import),
+            (op::EXT_INST_IMPORT, &other),
+            (op::NAME, &[5, 'a' as u32]),
+            (op::EXT_INST, &[3, 5, 1, 10, 6]),
+            (op::EXT_INST, &[3, 6, 2, 10]),
+            (4433, &[3, 7, 1, 10, 8]),
+        ],
+    );
+    let after = module(
+        Version::new(1, 2),
+        &[
+            (op::EXT_INST_IMPORT, &other),
+            (op::EXT_INST, &[3, 6, 2, 10]),
+        ],
+    );
+    let reader = for_versions(TO_1_2);
+    assert_eq!(rewrite(&before, &reader), Ok(Some(after.clone())));
+    assert_eq!(rewrite(&after, &reader), Ok(None));
+    let with_debugger = Reader {
+        debug_info: true,
+        ..reader
+    };
+    assert_eq!(rewrite(&before, &with_debugger), Ok(None));
+}
+
+#[test]
 fn malformed_modules_are_errors() {
     // An entry point without a name, and a loop without its blocks.
     let whole = module(

@@ -201,6 +201,7 @@ impl Told {
             kind: DeviceKind::Gpu,
             takes_spirv: false,
             spirv_versions: Vec::new(),
+            debug_info: true,
             links_one_version: false,
             work_group_functions: true,
             misreads_packed: false,

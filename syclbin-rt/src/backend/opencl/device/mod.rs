@@ -186,6 +186,8 @@ pub(super) fn facts(
     let memory = |name| if has_usm { bits(name) } else { 0 };
     let kind = kind(ty);
     let vendor = text(cl::CL_DEVICE_VENDOR)?;
+    // PoCL 6.0 and rusticl refuse some modules for it, and only Intel's drivers are known to use it.
+    let debug_info = vendor.contains("Intel");
     let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
     let aspects = aspects::of_device(&Abilities {
         kind,
@@ -231,6 +233,7 @@ pub(super) fn facts(
             && version_at_least(&version, (2, 1))
             && languages.contains("SPIR-V"),
         spirv_versions: Version::list(&languages),
+        debug_info,
         links_one_version: false,
         misreads_packed: false,
         // Every device of OpenCL 2 has them, and later ones tell.
