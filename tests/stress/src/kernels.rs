@@ -35,7 +35,7 @@ const LEFT_OUT: [(&str, &str, &str); 5] = [
         "its code is for a reader, not for a driver",
     ),
     // The two are compiled with -O0. PoCL (6.0) makes a library of one that does not load, and ends the process.
-    // The compiler of rusticl (26.2.6) fails on the other, but not that of 25.0.
+    // rusticl 26.2.6 cannot compile the other, which rusticl 25.0 compiles.
     (
         "described/functors.syclbin",
         "6.0+debian",
