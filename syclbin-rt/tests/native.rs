@@ -27,6 +27,17 @@ fn queue() -> Option<Queue> {
     }
 }
 
+/// The same if the processor takes the native code of the files in `tests/files`, which was made for another processor.
+fn fitting_queue() -> Option<Queue> {
+    let queue = queue()?;
+    #[cfg(target_arch = "x86_64")]
+    if !std::arch::is_x86_feature_detected!("avx512f") {
+        common::say_skipped("the files have native code for processors with AVX-512");
+        return None;
+    }
+    Some(queue)
+}
+
 fn executable(queue: &Queue, name: &str) -> Result<Module> {
     let module = common::load(
         queue,
@@ -44,7 +55,9 @@ fn executable(queue: &Queue, name: &str) -> Result<Module> {
 
 #[test]
 fn the_kernels_of_vector_ops_run() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     let module = executable(&queue, "vector_ops")?;
     let x = queue.upload(&[1.0f32, 2.0, 3.0])?;
     let mut y = queue.upload(&[10.0f32; 3])?;
@@ -76,7 +89,9 @@ fn the_kernels_of_vector_ops_run() -> Result<()> {
 
 #[test]
 fn the_kernels_of_work_group_run() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     let module = executable(&queue, "work_group")?;
     let kernel = module.kernel("block_sum");
     let ones = queue.upload(&[1i32; 128])?;
@@ -111,7 +126,9 @@ fn the_kernels_of_work_group_run() -> Result<()> {
 
 #[test]
 fn the_kernels_of_functor_run() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     let module = executable(&queue, "functor")?;
     let kernel = module.kernel("_ZTS6AddOne");
     let mut data = queue.upload(&[1i32; 16])?;
@@ -124,7 +141,9 @@ fn the_kernels_of_functor_run() -> Result<()> {
 
 #[test]
 fn a_kernel_of_structs_runs() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     let module = executable(&queue, "structs")?;
     assert!(module.kernel("widen").is_ok());
     // A `Particle`, which begins with its mass and ends with its velocity, of four numbers.
@@ -152,7 +171,9 @@ fn a_kernel_of_structs_runs() -> Result<()> {
 
 #[test]
 fn native_device_globals_are_read_and_written() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     let module = executable(&queue, "globals")?;
     module.global::<[i32; 4]>("table")?.write(&[5, 6, 7, 8])?;
     module.global::<f32>("bias")?.write(&0.5)?;
@@ -168,7 +189,9 @@ fn native_device_globals_are_read_and_written() -> Result<()> {
 
 #[test]
 fn an_executable_without_kernels_loads() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     // The function that it exports is listed as a kernel, and is none.
     let exporting = executable(&queue, "export_side")?;
     assert!(exporting.kernel("_Z5shapef").is_err());
@@ -213,7 +236,9 @@ fn natives() -> Vec<Image<'static>> {
 
 #[test]
 fn native_code_is_preferred_to_spirv() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     let natives = natives();
     let module = common::load(&queue, &both(|index| natives[index].clone()))?;
     for choice in module.images() {
@@ -273,7 +298,9 @@ fn counted(queue: &Queue, module: &Module) -> Result<Vec<f32>> {
 
 #[test]
 fn native_code_replaces_spirv_of_separate_modules() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     let [spirv, native] = apart();
     let only_spirv = load_modules(&queue, spirv.clone())?;
     assert_eq!(counted(&queue, &only_spirv)?, [0.5, -0.5, -1.5]);
@@ -314,7 +341,9 @@ fn native_code_replaces_spirv_of_separate_modules() -> Result<()> {
 
 #[test]
 fn spirv_compiles_only_for_its_extra_kernel() -> Result<()> {
-    let Some(queue) = queue() else { return Ok(()) };
+    let Some(queue) = fitting_queue() else {
+        return Ok(());
+    };
     let [mut spirv, native] = apart();
     for module in &mut spirv {
         module.add_kernel_name("of_spirv_alone");

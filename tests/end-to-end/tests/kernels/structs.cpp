@@ -13,14 +13,14 @@ enum class Mode : unsigned char { A, B };
 struct Inner { short s; char tag[3]; };
 } // namespace geo
 
-// Arrays, vectors, a struct inside, an enumeration, a bool, a bfloat16; padding between and behind.
+// Arrays, vectors, a struct inside, an enumeration, a bool, a short; padding between and behind.
 struct Deep {
   geo::Inner in[2];
   geo::Mode mode;
   sycl::float3 v3;
   float grid[2][3];
   bool flag;
-  bf16 h;
+  unsigned short h;
   sycl::uint2 pair;
 };
 
