@@ -13,14 +13,14 @@ enum class Mode : unsigned char { A, B };
 struct Inner { short s; char tag[3]; };
 } // namespace geo
 
-// Arrays, vectors, a struct inside, an enumeration, a bool, a short; padding between and behind.
+// Arrays, vectors, a struct inside, an enumeration, a bool, a half; padding between and behind.
 struct Deep {
   geo::Inner in[2];
   geo::Mode mode;
   sycl::float3 v3;
   float grid[2][3];
   bool flag;
-  unsigned short h;
+  sycl::half h;
   sycl::uint2 pair;
 };
 
@@ -117,7 +117,7 @@ KERNEL void only_local(syclexp::work_group_memory<OnlyLocal[]> open, syclexp::wo
   out[0] = open[2].first[1] * 1000 + open[2].second * 100 + single.second * 10 + static_cast<int>(ids[1][1]);
 }
 // `last` stands in the padding behind the base class, which is not trivial.
-struct WithTail { bf16 h; int number; short tail; };
+struct WithTail { sycl::half h; int number; short tail; };
 struct InTail : WithTail { short last; };
 TASK void in_tail(InTail by, InTail *to) { to->number = by.number + 1, to->last = by.last + to->tail; }
 // What the compiler makes a memmove of: the pointers may be equal.

@@ -35,7 +35,7 @@ fn deep() -> Deep {
         v3: [0.5, 1.5, 2.5, 0.0],
         grid: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
         flag: 1,
-        h: 125,
+        h: f16::from_f32(0.125),
         pair: [7, 4_000_000_000],
         ..Deep::default()
     }
@@ -44,11 +44,14 @@ fn deep() -> Deep {
 #[test]
 fn every_member_of_a_struct_by_value_arrives() {
     load!(queue, kernels);
+    if common::lacks(&queue, Aspect::FP16) {
+        return;
+    }
     let mut out = queue.zeroed::<f32>(13).unwrap();
     // SAFETY: the kernel writes 13 elements.
     unsafe { kernels.deep_by_value(deep(), &mut out).launch(1) }.unwrap();
     let expected = [
-        -3.0, 400.0, 3.0, -4.0, 1.0, 0.5, 2.5, 3.0, 4.0, 1.0, 125.0, 7.0, 4e9,
+        -3.0, 400.0, 3.0, -4.0, 1.0, 0.5, 2.5, 3.0, 4.0, 1.0, 0.125, 7.0, 4e9,
     ];
     assert_eq!(queue.download(&out).unwrap(), expected);
 }
@@ -56,6 +59,9 @@ fn every_member_of_a_struct_by_value_arrives() {
 #[test]
 fn structs_by_pointer_are_read_and_written() {
     load!(queue, kernels);
+    if common::lacks(&queue, Aspect::FP16) {
+        return;
+    }
     let mut second = deep();
     second.mode = 0;
     second.flag = 0;
@@ -74,7 +80,7 @@ fn structs_by_pointer_are_read_and_written() {
         to.v3 = [1.0, 3.0, 5.0, 0.0];
         to.grid[1][2] = 11.0;
         to.flag = 1 - from.flag;
-        to.h = 250;
+        to.h = f16::from_f32(0.25);
         to.pair = [4_000_000_000, 7];
         to
     });
@@ -293,6 +299,9 @@ fn structs_of_work_group_memory_alone_are_described() {
 #[test]
 fn members_in_the_padding_of_bases_arrive() {
     load!(queue, kernels);
+    if common::lacks(&queue, Aspect::FP16) {
+        return;
+    }
     let by = structs::InTail {
         number: 7,
         last: 300,
