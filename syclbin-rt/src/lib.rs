@@ -155,6 +155,7 @@
 //! - `log`: writes to the crate `log`. Level info has the chosen device and the code that was compiled. Level debug has
 //!   the images and places that were tried, and the warnings of drivers. Level warn has better devices that a file has
 //!   no code for. A launch or a copy logs nothing.
+//! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].
 //!
 //! # Environment variables
 //!
@@ -164,6 +165,7 @@
 //!   variable, a program finds the home it was built with.
 //! - `SYCLBIN_CACHE` names another directory for the code that drivers compile, or is `off`. By default, that
 //!   code is cached in the home directory for the next run.
+//! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see [`trace`].
 //!
 //! # Out of scope
 //!
@@ -181,6 +183,7 @@ mod memory;
 mod module;
 mod program_cache;
 mod queue;
+pub mod trace;
 
 pub use syclbin_macros::include_syclbin;
 

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use crate::simulated_cuda;
 use crate::steps::{Result, SELECTION, cargo, step, target_folder, timed};
 
@@ -142,6 +144,11 @@ impl Example {
             Some(device) => eprintln!("== {name}, expected on {device}...)"),
             None => eprintln!("== {name}"),
         }
+        let trace = target_folder()?.join("pipeline-trace.json");
+        let is_traced = name == "pipeline" && device.is_none();
+        if is_traced {
+            command.env("SYCLBIN_TRACE", &trace);
+        }
         let output = command.stderr(Stdio::inherit()).output();
         let output = output.map_err(|error| format!("{name}: {error}"))?;
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -154,6 +161,37 @@ impl Example {
                 return Err(format!("{name} does not print `{expected}`"));
             }
         }
+        if is_traced {
+            let pairs = overlaps(&trace)?;
+            eprintln!("trace     {pairs} times an upload while the kernel ran");
+            if pairs == 0 {
+                return Err(format!("{}: no upload overlaps a kernel", trace.display()));
+            }
+        }
         Ok(())
     }
+}
+
+/// Returns how many pairs of an upload and a kernel run at the same time in a trace of `pipeline`.
+fn overlaps(trace: &Path) -> Result<usize> {
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", trace.display());
+    let text = std::fs::read(trace).map_err(|error| wrong(&error))?;
+    let trace: Value = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+    let events = trace["traceEvents"].as_array();
+    let events = events.ok_or_else(|| wrong(&"it has no list of events"))?;
+    let times = |name: &str| -> Vec<(f64, f64)> {
+        let named = events.iter().filter(|event| event["name"] == name);
+        let times = named.filter_map(|event| {
+            let begun = event["ts"].as_f64()?;
+            Some((begun, begun + event["dur"].as_f64()?))
+        });
+        times.collect()
+    };
+    let kernels = times("collatz");
+    let uploads = times("writing a buffer");
+    let pairs = uploads.iter().flat_map(|upload| {
+        let at_once = move |kernel: &&(f64, f64)| kernel.0 < upload.1 && upload.0 < kernel.1;
+        kernels.iter().filter(at_once)
+    });
+    Ok(pairs.count())
 }

@@ -91,8 +91,12 @@ fn test_all() -> Result<()> {
 }
 
 /// The packages and features of every step. Cargo compiles a library again where other packages want other features.
-/// `log` is the only feature of ours that is off by default and has tests.
-pub(crate) const SELECTION: [&str; 3] = ["--workspace", "--features", "syclbin-rt/log"];
+/// `log` is a feature of ours that is off by default and has tests, and `tracing` has only lints.
+pub(crate) const SELECTION: [&str; 3] = [
+    "--workspace",
+    "--features",
+    "syclbin-rt/log,syclbin-rt/tracing",
+];
 
 /// All tests of the workspace.
 fn tests(device: &OsStr) -> Result<()> {

@@ -78,7 +78,6 @@ absent! {
     Queue {
         fn abilities(context: &Context) -> Result<QueueAbilities, Failure>;
         fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure>;
-        fn options(self: &Self) -> QueueOptions;
         fn context(self: &Self) -> &Arc<Context>;
         fn barrier(self: &Self, events: &WaitList<'_>) -> Result<Event, Failure>;
         fn in_order(self: &Self) -> Result<(), Failure>;

@@ -64,6 +64,15 @@ pub enum ErrorKind {
         #[source]
         error: std::io::Error,
     },
+    /// The file of a [trace](crate::trace) cannot be written.
+    #[error("cannot write the trace {}: {error}", path.display())]
+    TraceFile {
+        /// The path of the file.
+        path: PathBuf,
+        /// The problem of the file system.
+        #[source]
+        error: std::io::Error,
+    },
     /// The file at a path is not a SYCLBIN file, or it is damaged.
     #[error("cannot read the SYCLBIN file {}: {error}", path.display())]
     FileAt {

@@ -40,11 +40,6 @@ impl Queue {
         })
     }
 
-    /// Returns the requested options.
-    pub(crate) fn options(&self) -> QueueOptions {
-        each!(Self, self, queue => queue.options())
-    }
-
     /// Returns its context.
     pub(crate) fn context(&self) -> Context {
         each!(Self, self, queue => Arc::clone(queue.context()).into())

@@ -59,11 +59,6 @@ impl Queue {
         Ok(Self { stream, options })
     }
 
-    /// Returns the requested options.
-    pub(crate) fn options(&self) -> QueueOptions {
-        self.options
-    }
-
     /// Returns its context.
     #[inline]
     pub(crate) fn context(&self) -> &Arc<Context> {
