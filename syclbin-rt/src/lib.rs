@@ -181,6 +181,7 @@ mod load;
 mod log;
 mod memory;
 mod module;
+pub mod native;
 mod program_cache;
 mod queue;
 pub mod trace;

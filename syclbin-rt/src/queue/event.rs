@@ -183,6 +183,11 @@ impl Event {
         Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
     }
 
+    /// Returns the driver's event.
+    pub(crate) fn raw(&self) -> &backend::Event {
+        &self.raw
+    }
+
     /// Returns the queue of the command.
     pub(crate) fn queue(&self) -> &Queue {
         match &self.what {

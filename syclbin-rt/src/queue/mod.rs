@@ -94,13 +94,24 @@ impl Queue {
             }
             driver_options.profiling |= trace::needs_times() && abilities.profiling;
         }
+        let raw = backend::Queue::new(context, driver_options).map_err(failed)?;
+        Ok(Self::with_options(device, raw, options))
+    }
+
+    /// Wraps a queue of another library.
+    pub(crate) fn of_raw(device: &Device, raw: backend::Queue) -> Self {
+        let options = raw.options();
+        Self::with_options(device, raw, options)
+    }
+
+    fn with_options(device: &Device, raw: backend::Queue, options: QueueOptions) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
-        Ok(Self(Arc::new(Inner {
+        Self(Arc::new(Inner {
             device: device.clone(),
-            raw: backend::Queue::new(context, driver_options).map_err(failed)?,
+            raw,
             options,
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-        })))
+        }))
     }
 
     /// Returns the device of the queue.

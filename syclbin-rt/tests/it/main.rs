@@ -15,4 +15,5 @@ mod emulated;
 mod launch;
 mod memory;
 mod module;
+mod native;
 mod queue;

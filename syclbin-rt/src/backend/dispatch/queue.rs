@@ -40,6 +40,11 @@ impl Queue {
         })
     }
 
+    /// Returns the options of the driver's queue.
+    pub(crate) fn options(&self) -> QueueOptions {
+        each!(Self, self, queue => queue.options())
+    }
+
     /// Returns its context.
     pub(crate) fn context(&self) -> Context {
         each!(Self, self, queue => Arc::clone(queue.context()).into())

@@ -4,6 +4,7 @@
 pub(super) mod command_buffer;
 pub(super) mod end;
 pub(super) mod event;
+mod native;
 pub(super) mod told;
 pub(super) mod wait_list;
 
@@ -57,6 +58,11 @@ impl Queue {
             unsafe { stream.context.clock.base(&stream.context, stream.handle) }?;
         }
         Ok(Self { stream, options })
+    }
+
+    /// Returns the requested options.
+    pub(crate) fn options(&self) -> QueueOptions {
+        self.options
     }
 
     /// Returns its context.

@@ -15,6 +15,7 @@ use syclbin::__private::spirv::portable::Version;
 use syclbin::architecture::Architecture;
 
 use crate::backend::failure::{Code, Failure};
+use crate::backend::native::DeviceHandle;
 use crate::backend::opencl::device::library::Library;
 use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
 use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions, USM};
@@ -47,6 +48,11 @@ unsafe impl Send for DriverDevice {}
 unsafe impl Sync for DriverDevice {}
 
 impl DriverDevice {
+    /// Returns its handle.
+    pub(crate) fn native(&self) -> DeviceHandle {
+        DeviceHandle::OpenCl(self.id)
+    }
+
     /// Returns the driver's answers about the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
