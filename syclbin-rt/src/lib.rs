@@ -151,10 +151,12 @@
 //! # Features
 //!
 //! - `cuda` (default): NVIDIA GPUs. Their driver is loaded when the program runs.
+//! - `dlpack`: shares the memory of tensors with other libraries, without a copy; see the module `dlpack`.
 //! - `half` (default): `f16` and `bf16` of the crate [`half`], for kernels that take `sycl::half` and `bfloat16`.
 //! - `log`: writes to the crate `log`. Level info has the chosen device and the code that was compiled. Level debug has
 //!   the images and places that were tried, and the warnings of drivers. Level warn has better devices that a file has
 //!   no code for. A launch or a copy logs nothing.
+//! - `ndarray`: uploads arrays and views of the crate `ndarray`, and downloads into arrays.
 //! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].
 //!
 //! # Environment variables
@@ -174,6 +176,8 @@
 mod backend;
 mod contract;
 mod device;
+#[cfg(feature = "dlpack")]
+pub mod dlpack;
 mod error;
 mod kernel_info;
 mod launch;

@@ -91,11 +91,11 @@ fn test_all() -> Result<()> {
 }
 
 /// The packages and features of every step. Cargo compiles a library again where other packages want other features.
-/// `log` is a feature of ours that is off by default and has tests, and `tracing` has only lints.
+/// All features of ours that are off by default.
 pub(crate) const SELECTION: [&str; 3] = [
     "--workspace",
     "--features",
-    "syclbin-rt/log,syclbin-rt/tracing",
+    "syclbin-rt/dlpack,syclbin-rt/log,syclbin-rt/ndarray,syclbin-rt/tracing",
 ];
 
 /// All tests of the workspace.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues: every command is checked before the driver sees it, and the last handle waits for what is in flight.
 
+#[cfg(feature = "ndarray")]
+mod array;
 pub(crate) mod barrier;
 pub(crate) mod copy;
 pub(crate) mod event;

@@ -7,6 +7,7 @@
 
 #[path = "../common/answer.rs"]
 mod answer;
+mod arrays;
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
