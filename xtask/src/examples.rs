@@ -17,6 +17,8 @@ pub(crate) struct Example {
     pub(crate) expected: &'static str,
     /// Arguments for an amount of work that a simulation can do.
     pub(crate) small: &'static [&'static str],
+    /// What it needs that not every device has, in the words of its error.
+    pub(crate) needs: Option<&'static str>,
 }
 
 pub(crate) const EXAMPLES: [Example; 8] = [
@@ -24,41 +26,49 @@ pub(crate) const EXAMPLES: [Example; 8] = [
         name: "saxpy",
         expected: "elements  1000000, all as Rust computes them",
         small: &[],
+        needs: None,
     },
     Example {
         name: "blur",
         expected: "radius 6  320 x 200 pixels as Rust computes them",
         small: &[],
+        needs: None,
     },
     Example {
         name: "histogram",
         expected: "all bins as Rust counts them",
         small: &[],
+        needs: None,
     },
     Example {
         name: "mandelbrot",
         expected: "those compared as Rust computes them",
         small: &[],
+        needs: None,
     },
     Example {
         name: "matmul",
         expected: "agree     up to",
         small: &["100", "120", "140"],
+        needs: None,
     },
     Example {
         name: "nbody",
         expected: "after 4 steps as in Rust",
         small: &["10"],
+        needs: Some("usm_shared_allocations"),
     },
     Example {
         name: "particles",
         expected: "positions  as in Rust",
         small: &[],
+        needs: None,
     },
     Example {
         name: "pipeline",
         expected: "16 chunks of 65536, steps as Rust counts them",
         small: &[],
+        needs: None,
     },
 ];
 
