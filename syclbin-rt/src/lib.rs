@@ -151,10 +151,13 @@
 //! # Features
 //!
 //! - `cuda` (default): NVIDIA GPUs. Their driver is loaded when the program runs.
+//! - `dlpack`: shares the memory of tensors with other libraries, without a copy; see the module `dlpack`.
 //! - `half` (default): `f16` and `bf16` of the crate [`half`], for kernels that take `sycl::half` and `bfloat16`.
 //! - `log`: writes to the crate `log`. Level info has the chosen device and the code that was compiled. Level debug has
 //!   the images and places that were tried, and the warnings of drivers. Level warn has better devices that a file has
 //!   no code for. A launch or a copy logs nothing.
+//! - `ndarray`: uploads arrays and views of the crate `ndarray`, and downloads into arrays.
+//! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].
 //!
 //! # Environment variables
 //!
@@ -164,6 +167,7 @@
 //!   variable, a program finds the home it was built with.
 //! - `SYCLBIN_CACHE` names another directory for the code that drivers compile, or is `off`. By default, that
 //!   code is cached in the home directory for the next run.
+//! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see [`trace`].
 //!
 //! # Out of scope
 //!
@@ -172,6 +176,8 @@
 mod backend;
 mod contract;
 mod device;
+#[cfg(feature = "dlpack")]
+pub mod dlpack;
 mod error;
 mod kernel_info;
 mod launch;
@@ -179,8 +185,10 @@ mod load;
 mod log;
 mod memory;
 mod module;
+pub mod native;
 mod program_cache;
 mod queue;
+pub mod trace;
 
 pub use syclbin_macros::include_syclbin;
 

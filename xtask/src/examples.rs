@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use crate::simulated_cuda;
 use crate::steps::{Result, SELECTION, cargo, step, target_folder, timed};
 
@@ -15,6 +17,8 @@ pub(crate) struct Example {
     pub(crate) expected: &'static str,
     /// Arguments for an amount of work that a simulation can do.
     pub(crate) small: &'static [&'static str],
+    /// What it needs that not every device has, in the words of its error.
+    pub(crate) needs: Option<&'static str>,
 }
 
 pub(crate) const EXAMPLES: [Example; 8] = [
@@ -22,41 +26,49 @@ pub(crate) const EXAMPLES: [Example; 8] = [
         name: "saxpy",
         expected: "elements  1000000, all as Rust computes them",
         small: &[],
+        needs: None,
     },
     Example {
         name: "blur",
         expected: "radius 6  320 x 200 pixels as Rust computes them",
         small: &[],
+        needs: None,
     },
     Example {
         name: "histogram",
         expected: "all bins as Rust counts them",
         small: &[],
+        needs: None,
     },
     Example {
         name: "mandelbrot",
         expected: "those compared as Rust computes them",
         small: &[],
+        needs: None,
     },
     Example {
         name: "matmul",
         expected: "agree     up to",
         small: &["100", "120", "140"],
+        needs: None,
     },
     Example {
         name: "nbody",
         expected: "after 4 steps as in Rust",
         small: &["10"],
+        needs: Some("usm_shared_allocations"),
     },
     Example {
         name: "particles",
         expected: "positions  as in Rust",
         small: &[],
+        needs: None,
     },
     Example {
         name: "pipeline",
         expected: "16 chunks of 65536, steps as Rust counts them",
         small: &[],
+        needs: None,
     },
 ];
 
@@ -142,6 +154,11 @@ impl Example {
             Some(device) => eprintln!("== {name}, expected on {device}...)"),
             None => eprintln!("== {name}"),
         }
+        let trace = target_folder()?.join("pipeline-trace.json");
+        let is_traced = name == "pipeline" && device.is_none();
+        if is_traced {
+            command.env("SYCLBIN_TRACE", &trace);
+        }
         let output = command.stderr(Stdio::inherit()).output();
         let output = output.map_err(|error| format!("{name}: {error}"))?;
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -154,6 +171,37 @@ impl Example {
                 return Err(format!("{name} does not print `{expected}`"));
             }
         }
+        if is_traced {
+            let pairs = overlaps(&trace)?;
+            eprintln!("trace     {pairs} times an upload while the kernel ran");
+            if pairs == 0 {
+                return Err(format!("{}: no upload overlaps a kernel", trace.display()));
+            }
+        }
         Ok(())
     }
+}
+
+/// Returns how many pairs of an upload and a kernel run at the same time in a trace of `pipeline`.
+fn overlaps(trace: &Path) -> Result<usize> {
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", trace.display());
+    let text = std::fs::read(trace).map_err(|error| wrong(&error))?;
+    let trace: Value = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+    let events = trace["traceEvents"].as_array();
+    let events = events.ok_or_else(|| wrong(&"it has no list of events"))?;
+    let times = |name: &str| -> Vec<(f64, f64)> {
+        let named = events.iter().filter(|event| event["name"] == name);
+        let times = named.filter_map(|event| {
+            let begun = event["ts"].as_f64()?;
+            Some((begun, begun + event["dur"].as_f64()?))
+        });
+        times.collect()
+    };
+    let kernels = times("collatz");
+    let uploads = times("writing a buffer");
+    let pairs = uploads.iter().flat_map(|upload| {
+        let at_once = move |kernel: &&(f64, f64)| kernel.0 < upload.1 && upload.0 < kernel.1;
+        kernels.iter().filter(at_once)
+    });
+    Ok(pairs.count())
 }

@@ -70,9 +70,6 @@ fn test_all() -> Result<()> {
             .join()
             .map_err(|_| "a thread of xtask panicked".to_owned())?
     })?;
-    if let Err(reason) = roots {
-        eprintln!("skipped: drivers: {reason}");
-    }
     // A test that cannot run where it stands says so; where this is set, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
     tests(&device)?;
@@ -87,12 +84,17 @@ fn test_all() -> Result<()> {
         &mut simulated_cuda::with(&demo)?,
     )?;
     // Tests on simulated CUDA and the short stress run are a part of it.
-    crate::gpu::check().map(drop)
+    let (pack, intel) = crate::gpu::check()?;
+    crate::drivers::check(roots, &pack, intel)
 }
 
 /// The packages and features of every step. Cargo compiles a library again where other packages want other features.
-/// `log` is the only feature of ours that is off by default and has tests.
-pub(crate) const SELECTION: [&str; 3] = ["--workspace", "--features", "syclbin-rt/log"];
+/// All features of ours that are off by default.
+pub(crate) const SELECTION: [&str; 3] = [
+    "--workspace",
+    "--features",
+    "syclbin-rt/dlpack,syclbin-rt/log,syclbin-rt/ndarray,syclbin-rt/tracing",
+];
 
 /// All tests of the workspace.
 fn tests(device: &OsStr) -> Result<()> {

@@ -13,6 +13,9 @@ use crate::backend::argument::{Argument, Arguments, Values};
 use crate::backend::dispatch::memory::Memory as AnyMemory;
 use crate::backend::failure::{BuildError, Failure, NoView, Unstarted};
 use crate::backend::library_error::LibraryError;
+use crate::backend::native::{
+    DeviceHandle, EventHandle, KernelHandle, MemoryHandle, NativeEvent, Owner, QueueHandle,
+};
 use crate::backend::reach::Reach;
 use crate::backend::slice::Region;
 use crate::backend::slot::Slot;
@@ -61,6 +64,7 @@ absent! {
     DriverDevice {
         fn facts(self: &Self) -> &Facts;
         fn library(self: &Self) -> &'static str;
+        fn native(self: &Self) -> DeviceHandle;
         fn part(self: &Self) -> Option<PartPosition<&'static Self>>;
         fn partition(self: &'static Self, how: Partition<'_>) -> Result<&'static [Self], Failure>;
     }
@@ -106,6 +110,9 @@ absent! {
             self: &Self, region: &Region<[()]>, from: *const c_void, after: &WaitList<'_>
         ) -> Result<Event, Unstarted>;
         fn names_variables_as_code(self: &Self) -> bool;
+        fn native(self: &Self) -> QueueHandle;
+        [unsafe] fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self, Failure>;
+        [unsafe] fn barrier_after(self: &Self, event: EventHandle) -> Result<Event, Failure>;
         fn point_variable(
             self: &Self, program: &Program, name: &CStr, memory: &Arc<AnyMemory>
         ) -> Result<(), Failure>;
@@ -120,6 +127,10 @@ absent! {
         fn least_alignment(self: &Self) -> u64;
         fn context(self: &Self) -> &Arc<Context>;
         fn address(self: &Self) -> Option<u64>;
+        fn native(self: &Self, offset: usize) -> MemoryHandle;
+        [unsafe] fn adopt(
+            context: &Arc<Context>, handle: MemoryHandle, size: usize, owner: Owner
+        ) -> Result<Self, Failure>;
     }
     HostView {
         fn new(
@@ -149,6 +160,7 @@ absent! {
         fn required_local(self: &Self) -> Option<[usize; 3]>;
         fn max_local(self: &Self) -> usize;
         fn local_memory(self: &Self) -> u64;
+        fn native(self: &Self) -> KernelHandle;
         fn preferred_multiple(self: &Self) -> Result<usize, Failure>;
         fn attributes(self: &Self) -> Result<KernelAttributes, Failure>;
         fn suggested_local(
@@ -180,6 +192,7 @@ absent! {
         fn has_ended(self: &Self) -> bool;
         fn is_complete(self: &Self) -> Result<bool, Failure>;
         fn times(self: &Self) -> Result<Times, Failure>;
+        fn native(self: &Self) -> Result<Option<NativeEvent>, Failure>;
         fn poll(self: &Self, end: &mut End, waker: &Waker) -> Poll<Result<(), Failure>>;
     }
 }

@@ -22,6 +22,7 @@ pub(crate) mod dispatch;
 pub(crate) mod failure;
 pub(crate) mod library_error;
 pub(crate) mod mapping;
+pub(crate) mod native;
 pub(crate) mod pattern;
 pub(crate) mod pointer;
 pub(crate) mod process;

@@ -64,6 +64,28 @@ pub enum ErrorKind {
         #[source]
         error: std::io::Error,
     },
+    /// A tensor and a buffer cannot share memory.
+    #[cfg(feature = "dlpack")]
+    #[error("cannot share the memory of a tensor: {0}")]
+    Tensor(#[source] crate::dlpack::TensorProblem),
+    /// A buffer cannot be downloaded as an array of this shape.
+    #[cfg(feature = "ndarray")]
+    #[error("cannot download {len} elements as an array of shape {shape:?}: the numbers differ")]
+    Shape {
+        /// The lengths of the array, outermost first.
+        shape: Vec<usize>,
+        /// The number of elements on the device.
+        len: usize,
+    },
+    /// The file of a [trace](crate::trace) cannot be written.
+    #[error("cannot write the trace {}: {error}", path.display())]
+    TraceFile {
+        /// The path of the file.
+        path: PathBuf,
+        /// The problem of the file system.
+        #[source]
+        error: std::io::Error,
+    },
     /// The file at a path is not a SYCLBIN file, or it is damaged.
     #[error("cannot read the SYCLBIN file {}: {error}", path.display())]
     FileAt {

@@ -23,8 +23,13 @@ pub struct Buffer<T: Pod> {
 
 impl<T: Pod> Buffer<T> {
     pub(crate) fn new(memory: Memory, len: usize) -> Self {
+        Self::in_memory(memory, 0, len)
+    }
+
+    /// Creates a buffer of `len` elements from byte `offset` of the memory on.
+    pub(crate) fn in_memory(memory: Memory, offset: usize, len: usize) -> Self {
         Self {
-            region: Region::new(Arc::new(memory), 0, len, size_of::<T>()),
+            region: Region::new(Arc::new(memory), offset, len, size_of::<T>()),
             element: PhantomData,
         }
     }

@@ -12,6 +12,7 @@ use crate::backend::{Mapped, MappedMut};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
+use crate::trace::{self, Class};
 
 impl<T: Pod> MappedMut<'_, T> {
     /// Ends the view and writes the host's changes back. Dropping the view does the same, but cannot report a
@@ -52,6 +53,7 @@ impl Queue {
     /// the driver refuses, or reports that a kernel failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
         self.same_device(slice)?;
+        let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
         Mapped::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))
     }
 
@@ -64,6 +66,7 @@ impl Queue {
     /// memory.
     pub fn map_mut<'a, T: Pod>(&self, slice: &'a mut DeviceSlice<T>) -> Result<MappedMut<'a, T>> {
         self.same_device(slice)?;
+        let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
         MappedMut::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))
     }
 

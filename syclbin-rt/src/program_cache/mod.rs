@@ -25,6 +25,7 @@ use crate::backend::source::Source;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::log;
 use crate::program_cache::disk::{Cache, Key};
+use crate::trace::{self, Class};
 
 /// The origin of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,24 @@ static IN_USE: Mutex<Option<HashMap<(usize, Key), Slot>>> = Mutex::new(None);
 
 /// Returns a program of these modules.
 pub(crate) fn get(
+    context: &Context,
+    modules: &[Source<'_>],
+    sharing: Sharing,
+    cache: Option<&Cache>,
+) -> Result<(Program, Origin), BuildError> {
+    let mut span = trace::span(Class::Program, "compiling", 0);
+    let got = find_or_build(context, modules, sharing, cache);
+    if let Ok((_, origin)) = &got {
+        span.rename(match origin {
+            Origin::Process => "in use already",
+            Origin::Cache => "read from the cache",
+            Origin::Built => "compiling",
+        });
+    }
+    got
+}
+
+fn find_or_build(
     context: &Context,
     modules: &[Source<'_>],
     sharing: Sharing,

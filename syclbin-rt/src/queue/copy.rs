@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;
 use crate::queue::Queue;
 use crate::queue::event::Event;
+use crate::trace::{self, Class};
 
 /// A queue whose next command starts only when some events have finished. Returned by [`Queue::after`].
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,7 @@ impl Queue {
     ///
     /// When the device does not have enough memory.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
+        let _span = trace::span(Class::Memory, "uploading", size_of_val(data));
         let memory = self.raw().upload(bytemuck::cast_slice(data));
         let memory =
             memory.map_err(|failure| self.failed(failure, "uploading to", size_of_val(data)))?;
@@ -42,6 +44,7 @@ impl Queue {
     /// When the device does not have enough memory.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let size = checked_size::<T>(len)?;
+        let _span = trace::span(Class::Memory, "zeroing", size);
         let memory = self.raw().zeroed(size);
         let memory = memory.map_err(|failure| self.failed(failure, "zeroing", size))?;
         Ok(Buffer::new(memory, len))
@@ -70,6 +73,7 @@ impl Queue {
         let region = slice.region();
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
         let size = bytes.len();
+        let _span = trace::span(Class::Memory, "reading", size);
         let read = self.raw().read(&region.memory, region.offset, bytes);
         read.map_err(|failure| self.failed(failure, "reading", size))
     }
@@ -84,6 +88,7 @@ impl Queue {
         self.can_copy(slice, data.len())?;
         let region = slice.region();
         let bytes: &[u8] = bytemuck::cast_slice(data);
+        let _span = trace::span(Class::Memory, "writing", bytes.len());
         let written = self.raw().write(&region.memory, region.offset, bytes);
         written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
     }
@@ -236,7 +241,7 @@ impl After<'_> {
         started: Result<backend::Event, Failure>,
     ) -> Result<Event> {
         let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
-        Ok(Event::of_action(self.queue, what, raw))
+        Ok(Event::of_copy(self.queue, what, size, raw))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::module::kernel::Kernel;
 use crate::queue::Queue;
 use crate::queue::profile::Profile;
+use crate::trace::{self, Class};
 
 /// A command of a queue to wait for, such as a launched kernel.
 ///
@@ -57,12 +58,39 @@ impl Event {
     /// Creates the event of a command that runs `kernel`, in the kernel's queue.
     #[inline]
     pub(crate) fn of_kernel(kernel: &Kernel, raw: backend::Event) -> Self {
+        if trace::is_on() {
+            trace::command(kernel.queue(), Class::Kernel, kernel.name(), 0, &raw);
+        }
         let what = What::Kernel(kernel.clone());
         Self { what, raw }
     }
 
-    /// Creates the event of another command in `queue`.
+    /// Creates the event of another command in `queue`, which copies or fills no memory.
     pub(crate) fn of_action(queue: &Queue, action: &'static str, raw: backend::Event) -> Self {
+        Self::of_any(queue, Class::Wait, action, 0, raw)
+    }
+
+    /// Creates the event of a command in `queue` that copies or fills `bytes`.
+    pub(crate) fn of_copy(
+        queue: &Queue,
+        action: &'static str,
+        bytes: usize,
+        raw: backend::Event,
+    ) -> Self {
+        Self::of_any(queue, Class::Memory, action, bytes, raw)
+    }
+
+    /// Creates the event of a command in `queue`.
+    pub(crate) fn of_any(
+        queue: &Queue,
+        class: Class,
+        action: &'static str,
+        bytes: usize,
+        raw: backend::Event,
+    ) -> Self {
+        if trace::is_on() {
+            trace::command(queue, class, action, bytes, &raw);
+        }
         let what = What::Action(action, queue.clone());
         Self { what, raw }
     }
@@ -75,6 +103,7 @@ impl Event {
     /// latter: Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command
     /// ended.
     pub fn wait(&self) -> Result<()> {
+        let _span = trace::span(Class::Wait, "waiting for an event", 0);
         self.raw.wait().map_err(|failure| self.failed(failure))
     }
 
@@ -152,6 +181,11 @@ impl Event {
             }
         }
         Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
+    }
+
+    /// Returns the driver's event.
+    pub(crate) fn raw(&self) -> &backend::Event {
+        &self.raw
     }
 
     /// Returns the queue of the command.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues: every command is checked before the driver sees it, and the last handle waits for what is in flight.
 
+#[cfg(feature = "ndarray")]
+mod array;
 pub(crate) mod barrier;
 pub(crate) mod copy;
 pub(crate) mod event;
@@ -13,11 +15,13 @@ pub(crate) mod transfer;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::backend;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::options::QueueOptions;
+use crate::trace::{self, Class};
 
 /// A queue of one device.
 ///
@@ -38,6 +42,10 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     device: Device,
     raw: backend::Queue,
+    /// As requested. While a trace is on, the queue of the driver records times in any case.
+    options: QueueOptions,
+    /// Different for each queue of the process.
+    number: u32,
 }
 
 impl Device {
@@ -73,7 +81,9 @@ impl Queue {
         options: QueueOptions,
     ) -> Result<Self> {
         let failed = |failure| Error::driver(failure, "creating a queue", device);
-        if options != QueueOptions::new() {
+        trace::apply_settings();
+        let mut driver_options = options;
+        if options != QueueOptions::new() || trace::needs_times() {
             let abilities = backend::Queue::abilities(&context).map_err(failed)?;
             if let Some((what, needs)) = options.beyond(abilities) {
                 let device = device.to_string();
@@ -84,10 +94,26 @@ impl Queue {
                 }
                 .into());
             }
+            driver_options.profiling |= trace::needs_times() && abilities.profiling;
         }
-        let raw = backend::Queue::new(context, options).map_err(failed)?;
-        let device = device.clone();
-        Ok(Self(Arc::new(Inner { device, raw })))
+        let raw = backend::Queue::new(context, driver_options).map_err(failed)?;
+        Ok(Self::with_options(device, raw, options))
+    }
+
+    /// Wraps a queue of another library.
+    pub(crate) fn of_raw(device: &Device, raw: backend::Queue) -> Self {
+        let options = raw.options();
+        Self::with_options(device, raw, options)
+    }
+
+    fn with_options(device: &Device, raw: backend::Queue, options: QueueOptions) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        Self(Arc::new(Inner {
+            device: device.clone(),
+            raw,
+            options,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+        }))
     }
 
     /// Returns the device of the queue.
@@ -98,7 +124,7 @@ impl Queue {
 
     /// Returns the options that the queue was made with.
     pub fn options(&self) -> QueueOptions {
-        self.0.raw.options()
+        self.0.options
     }
 
     /// Waits for all commands in this queue.
@@ -107,6 +133,7 @@ impl Queue {
     ///
     /// When the driver reports a failure.
     pub fn wait(&self) -> Result<()> {
+        let _span = trace::span(Class::Wait, "waiting for a queue", 0);
         let finished = self.0.raw.finish();
         finished.map_err(|failure| Error::driver(failure, "waiting for the queue", self.device()))
     }
@@ -114,6 +141,11 @@ impl Queue {
     /// Returns whether both are the same queue.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Returns a number that no other queue of the process has.
+    pub(crate) fn number(&self) -> u32 {
+        self.0.number
     }
 
     pub(crate) fn raw(&self) -> &backend::Queue {

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::queue::copy::{After, host_memory};
 use crate::queue::event::Event;
+use crate::trace::{self, Class};
 
 /// The actions of transfers, for messages.
 const READING: &str = "reading a buffer";
@@ -41,10 +42,10 @@ pub struct Transfer<T: Pod> {
 }
 
 impl<T: Pod> Transfer<T> {
-    fn new(queue: &Queue, action: &'static str, lent: Lent<T>) -> Result<Self> {
+    fn new(queue: &Queue, action: &'static str, bytes: usize, lent: Lent<T>) -> Result<Self> {
         let raw = lent.event();
         let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
-        let event = Event::of_action(queue, action, raw);
+        let event = Event::of_copy(queue, action, bytes, raw);
         Ok(Self { lent, event })
     }
 
@@ -70,6 +71,7 @@ impl<T: Pod> Transfer<T> {
     ///
     /// When the copy failed, or a command that it waited for. The elements are then lost.
     pub fn wait(self) -> Result<Vec<T>> {
+        let _span = trace::span(Class::Wait, "waiting for a transfer", 0);
         let data = self.lent.wait();
         data.map_err(|failure| self.event.failed(failure))
     }
@@ -135,7 +137,7 @@ impl After<'_> {
         let size = size_of_val(data.as_slice());
         let lent = queue.raw().read_later(slice.region(), data, &after);
         let lent = lent.map_err(|failure| queue.failed(failure, "reading", size))?;
-        Transfer::new(queue, READING, lent)
+        Transfer::new(queue, READING, size, lent)
     }
 
     /// Starts a copy as [`Queue::write_later`] does, after the events.
@@ -154,7 +156,7 @@ impl After<'_> {
         let size = size_of_val(data.as_slice());
         let lent = queue.raw().write_later(slice.region(), data, &after);
         let lent = lent.map_err(|failure| queue.failed(failure, "writing", size))?;
-        Transfer::new(queue, WRITING, lent)
+        Transfer::new(queue, WRITING, size, lent)
     }
 }
 

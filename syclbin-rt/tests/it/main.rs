@@ -7,6 +7,7 @@
 
 #[path = "../common/answer.rs"]
 mod answer;
+mod arrays;
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
@@ -15,4 +16,5 @@ mod emulated;
 mod launch;
 mod memory;
 mod module;
+mod native;
 mod queue;

@@ -53,7 +53,7 @@ fn slice_is_copied_like_a_whole_buffer() -> Result<()> {
     queue.read(&buffer.slice(5..7)?, &mut two)?;
     assert_eq!(two, [5, 60]);
     assert!(buffer.slice(8..)?.is_empty());
-    assert_eq!(queue.download(&buffer.slice(3..3)?)?, []);
+    assert!(queue.download(&buffer.slice(3..3)?)?.is_empty());
     Ok(())
 }
 

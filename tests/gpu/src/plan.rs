@@ -48,6 +48,9 @@ pub struct Step {
     /// What it prints when it succeeds.
     #[serde(default)]
     pub expects: Option<String>,
+    /// What it needs of the device, in the words of its error. The step is skipped if it fails for lack of that.
+    #[serde(default)]
+    pub needs: Option<String>,
     /// A tool that runs it, with the tool's arguments. The step is skipped where the tool is missing.
     #[serde(default)]
     pub under: Vec<String>,
@@ -94,6 +97,7 @@ impl Step {
             environment: BTreeMap::new(),
             seconds,
             expects: None,
+            needs: None,
             under: Vec::new(),
             cuda_only: false,
         }

@@ -117,11 +117,25 @@ fn outcome(step: &Step, ended: &Ended) -> (Outcome, Option<String>) {
             _ => (Outcome::Passed, None),
         };
     }
+    if let Some(error) = lack(step, ended) {
+        return (Outcome::Skipped, Some(error));
+    }
     let outcome = of_end(&ended.end);
     if step.kind == Kind::Information && outcome == Outcome::Failed {
         return (Outcome::Passed, Some(ended.end.to_string()));
     }
     (outcome, Some(ended.end.to_string()))
+}
+
+/// The error of a program that ended since the device lacks what the step needs.
+fn lack(step: &Step, ended: &Ended) -> Option<String> {
+    let needs = step.needs.as_deref()?;
+    let mut errors = ended
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("error: "));
+    let error = errors.find(|error| error.contains(needs) && error.ends_with("does not have"))?;
+    matches!(ended.end, End::Exit(_)).then(|| error.to_owned())
 }
 
 /// What the bad end of a process is called.

@@ -32,18 +32,24 @@ impl Outcome {
     fn passed(&self, word: &str) -> String {
         let steps = self.report.steps.iter();
         let steps: Vec<_> = steps.filter(|step| step.name.starts_with(word)).collect();
-        let passed = steps.iter().filter(|step| step.outcome == Step::Passed);
-        match steps.len() {
-            0 => "-".to_owned(),
-            count => format!("{} of {count}", passed.count()),
+        let count = |outcome| steps.iter().filter(|step| step.outcome == outcome).count();
+        match (steps.len(), count(Step::Skipped)) {
+            (0, _) => "-".to_owned(),
+            (all, 0) => format!("{} of {all}", count(Step::Passed)),
+            (all, skipped) => format!("{} of {all}, {skipped} skipped", count(Step::Passed)),
         }
     }
 
-    /// Returns whether a test is of CUDA alone. Such tests run on simulated CUDA, and say nothing of this driver.
-    fn is_of_cuda(test: &TestReport) -> bool {
+    /// Returns whether a test is of another driver alone, and so says nothing of this one. Tests of CUDA run on
+    /// simulated CUDA. Tests that ask for Intel's CPU device by name run where it is installed.
+    fn is_of_another(test: &TestReport) -> bool {
         let reason = test.reason.as_deref().unwrap_or_default();
-        test.outcome == Step::Skipped
-            && (reason == "not a CUDA device" || reason.starts_with("cannot load libcuda"))
+        let others = [
+            "not a CUDA device",
+            "cannot load libcuda",
+            "device selector \"cpu:intel\"",
+        ];
+        test.outcome == Step::Skipped && others.iter().any(|other| reason.starts_with(other))
     }
 
     /// Reasons for which tests were skipped, with the names of the tests. They name no device, so that drivers compare.
@@ -52,7 +58,7 @@ impl Outcome {
         let device = device.map(ToString::to_string).unwrap_or_default();
         let mut reasons = BTreeMap::<String, BTreeSet<&str>>::new();
         let skipped = self.tests().filter(|test| test.outcome == Step::Skipped);
-        let skipped = skipped.filter(|test| !Self::is_of_cuda(test));
+        let skipped = skipped.filter(|test| !Self::is_of_another(test));
         for test in skipped {
             let reason = test.reason.as_deref().unwrap_or("no reason");
             let reason = match device.as_str() {
@@ -87,8 +93,8 @@ fn page_to(text: &mut String, outcomes: &[Outcome]) -> std::fmt::Result {
     for outcome in outcomes {
         let counts = &outcome.report.tests;
         let bad = counts.not_run + counts.failed + counts.crashed + counts.hung;
-        let of_cuda = outcome.tests().filter(|test| Outcome::is_of_cuda(test));
-        let skipped = counts.skipped - of_cuda.count();
+        let of_others = outcome.tests().filter(|test| Outcome::is_of_another(test));
+        let skipped = counts.skipped - of_others.count();
         let tests = counts.passed + skipped + bad;
         writeln!(
             text,

@@ -58,6 +58,7 @@ fn examples() -> Vec<Step> {
         let program = format!("bin/{name}");
         let mut step = Step::new(&format!("example {name}"), Kind::Program, &program, 45);
         step.expects = Some(example.expected.to_owned());
+        step.needs = example.needs.map(str::to_owned);
         step.less = words(&example.small.join(" "));
         step.arguments = words(match name {
             "blur" => "{pack}/before.png {work}/after.png",

@@ -10,6 +10,7 @@ pub(crate) mod event;
 pub(crate) mod host_view;
 pub(crate) mod kernel;
 pub(crate) mod memory;
+mod native;
 pub(crate) mod program;
 pub(crate) mod queue;
 pub(crate) mod recording;

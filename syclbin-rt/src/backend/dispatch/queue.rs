@@ -40,7 +40,7 @@ impl Queue {
         })
     }
 
-    /// Returns the requested options.
+    /// Returns the options of the driver's queue.
     pub(crate) fn options(&self) -> QueueOptions {
         each!(Self, self, queue => queue.options())
     }

@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use opencl3::types::{cl_context, cl_context_properties};
 
 use crate::backend::failure::Failure;
-use crate::backend::opencl::check_handle;
 use crate::backend::opencl::device::DriverDevice;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::queue::handle::Handle;
+use crate::backend::opencl::{check, check_handle};
 use crate::backend::process::gate::{self, Passage, Stage};
 
 /// An owned context of a device.
 pub(crate) struct Context {
     device: &'static DriverDevice,
     pub(super) handle: cl_context,
+    /// Whether another library made it.
+    foreign: bool,
     /// Its queues, possibly including dropped queues.
     queues: Mutex<Vec<Weak<Handle>>>,
 }
@@ -37,14 +39,47 @@ impl Context {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         in_use.retain(|(_, context)| context.strong_count() > 0);
-        let mut contexts = in_use.iter();
+        let contexts = in_use.iter();
         let shared = contexts
-            .find(|(other, _)| std::ptr::eq(*other, device))
-            .and_then(|(_, context)| context.upgrade());
+            .filter(|(other, _)| std::ptr::eq(*other, device))
+            .filter_map(|(_, context)| context.upgrade())
+            .find(|context| !context.foreign);
         if let Some(context) = shared {
             return Ok(context);
         }
         let context = Arc::new(Self::new(device)?);
+        in_use.push((device, Arc::downgrade(&context)));
+        Ok(context)
+    }
+
+    /// Returns the context with this handle: the one in use, else another owner of the foreign context.
+    ///
+    /// # Safety
+    ///
+    /// `handle` is a live context of the library of `device`, and has that device.
+    pub(super) unsafe fn adopt(
+        device: &'static DriverDevice,
+        handle: cl_context,
+    ) -> Result<Arc<Self>, Failure> {
+        let _passage = Passage::new();
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = in_use.iter().filter_map(|(_, context)| context.upgrade());
+        let same =
+            |context: &Arc<Self>| context.handle == handle && std::ptr::eq(context.device, device);
+        if let Some(context) = known.find(same) {
+            return Ok(context);
+        }
+        // SAFETY: the context is alive, and has one owner more from here on.
+        check("clRetainContext", unsafe {
+            (device.functions.clRetainContext.pass())(handle)
+        })?;
+        gate::close_at_exit(device.platform, Stage::FirstContext);
+        let context = Arc::new(Self {
+            device,
+            handle,
+            foreign: true,
+            queues: Mutex::default(),
+        });
         in_use.push((device, Arc::downgrade(&context)));
         Ok(context)
     }
@@ -75,6 +110,7 @@ impl Context {
         Ok(Self {
             device,
             handle,
+            foreign: false,
             queues: Mutex::default(),
         })
     }

@@ -22,7 +22,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The time that `exit()` waits for running calls. A call may wait for a kernel that never ends.
@@ -269,8 +269,21 @@ pub(in crate::backend) fn close_at_exit<T>(driver: *const T, stage: Stage) {
     unsafe { atexit(close) };
 }
 
+/// What to do when the process exits, before the gate closes.
+static BEFORE_CLOSING: OnceLock<fn()> = OnceLock::new();
+
+/// Makes `exit()` call `act` while drivers still take calls. Only the first one counts.
+pub(crate) fn before_closing(act: fn()) {
+    let _ = BEFORE_CLOSING.set(act);
+}
+
 /// Closes the gate and waits for the calls that are running.
 extern "C" fn close() {
+    static ACTED: Once = Once::new();
+    if let Some(act) = BEFORE_CLOSING.get() {
+        // A panic must not leave this function, and has printed its message.
+        ACTED.call_once(|| drop(std::panic::catch_unwind(act)));
+    }
     let own = SLOT.get().unwrap_or_else(Slot::take);
     EXITING.store(std::ptr::from_ref(own).addr(), Ordering::Relaxed);
     match STATE.swap(CLOSED, Ordering::SeqCst) {

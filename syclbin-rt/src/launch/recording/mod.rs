@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::launch::bound_kernel::BoundKernel;
 use crate::queue::Queue;
 use crate::queue::event::Event;
+use crate::trace::Class;
 
 /// The action of a replay, for messages.
 const REPLAY: &str = "replaying a recording";
@@ -117,7 +118,7 @@ impl Recording {
         };
         let raw =
             replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
-        Ok(Event::of_action(&self.queue, REPLAY, raw))
+        Ok(Event::of_any(&self.queue, Class::Kernel, REPLAY, 0, raw))
     }
 
     #[allow(

@@ -295,3 +295,41 @@ fn missing_nvidia_driver_is_named() {
     // It hides no other device.
     assert!(Device::select("cuda,*").is_ok());
 }
+
+// PoCL (6.0) told one thread that it has no devices while it initialized itself for another.
+#[test]
+fn first_threads_find_the_same_devices() {
+    if common::queue().is_none() {
+        return;
+    }
+    for _ in 0..5 {
+        let printed = in_child("a_child_lists_devices_in_threads", &[]);
+        assert!(printed.contains("all find the same"), "{printed}");
+    }
+}
+
+#[test]
+fn a_child_lists_devices_in_threads() {
+    if !is_child() {
+        return;
+    }
+    let start = std::sync::Barrier::new(8);
+    let found = std::thread::scope(|scope| {
+        let list = || {
+            start.wait();
+            Device::all().map_err(|error| error.to_string())
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(list)).collect();
+        let found = threads.into_iter().map(|thread| thread.join());
+        found.collect::<Vec<_>>()
+    });
+    let lists = found.into_iter().map(|found| {
+        let devices = found.expect("no panic").expect("there are devices");
+        devices
+            .into_iter()
+            .collect::<std::collections::HashSet<_>>()
+    });
+    let lists: Vec<_> = lists.collect();
+    assert!(lists.iter().all(|list| *list == lists[0]), "{lists:?}");
+    eprintln!("all find the same");
+}

@@ -42,7 +42,7 @@ fn buffers_without_elements_work() -> Result<()> {
     };
     let mut empty = queue.upload::<f32>(&[])?;
     assert!(empty.is_empty());
-    assert_eq!(queue.download(&empty)?, []);
+    assert!(queue.download(&empty)?.is_empty());
     queue.write(&mut empty, &[])?;
     queue.read(&empty, &mut [])?;
     assert_eq!(queue.zeroed::<f64>(0)?.len(), 0);

@@ -5,4 +5,5 @@ mod copies;
 mod events;
 mod exit;
 mod starvation;
+mod trace;
 mod transfers;

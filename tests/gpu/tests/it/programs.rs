@@ -87,6 +87,31 @@ fn expected_output_is_required() {
 }
 
 #[test]
+fn a_known_lack_skips_a_program() {
+    const LACKS: &str =
+        "echo 'error: arrays need memory (usm), which this does not have' >&2; exit 1";
+    let outcome = Pack::new()
+        .step_with("lacks", Program, LACKS, |step| {
+            step.needs = Some("usm".to_owned());
+        })
+        .step_with("lacks other", Program, LACKS, |step| {
+            step.needs = Some("fp16".to_owned());
+        })
+        .step("lacks unexpectedly", Program, LACKS)
+        .run();
+    let lacks = outcome.step("lacks");
+    assert_eq!(lacks.outcome, Skipped);
+    assert!(
+        lacks
+            .reason
+            .as_deref()
+            .is_some_and(|reason| reason.contains("(usm)"))
+    );
+    assert_eq!(outcome.step("lacks other").outcome, Failed);
+    assert_eq!(outcome.step("lacks unexpectedly").outcome, Failed);
+}
+
+#[test]
 fn figures_of_benchmarks_are_reported() {
     let figures = r#"{"rows": [{"benchmark": "saxpy", "value": 2.5}]}"#;
     let outcome = Pack::new()

@@ -42,6 +42,11 @@ unsafe impl Send for Mark {}
 unsafe impl Sync for Mark {}
 
 impl Mark {
+    /// Returns its handle.
+    pub(in crate::backend::cuda) fn handle(&self) -> CUevent {
+        self.handle
+    }
+
     /// Stands for the end of what is in `stream`; notes the time if `timed`.
     ///
     /// # Safety

@@ -24,6 +24,8 @@ type Waiting = (Arc<Mark>, Told);
 pub(in crate::backend::cuda) struct Stream {
     pub(in crate::backend::cuda) context: Arc<Context>,
     pub(in crate::backend::cuda) handle: CUstream,
+    /// Whether another library made it.
+    foreign: bool,
     /// The number of commands that were enqueued.
     queued: AtomicU64,
     /// The highest number of a command that is known to have ended.
@@ -49,16 +51,26 @@ impl Stream {
         // SAFETY: the context is current; one handle is written.
         let code = unsafe { (functions.cuStreamCreate.pass())(&raw mut handle, flags) };
         context.check("cuStreamCreate", code)?;
+        Ok(Self::with_handle(context, handle, false))
+    }
+
+    /// Wraps a stream of `context`, which is destroyed at the end unless it is `foreign`.
+    pub(in crate::backend::cuda) fn with_handle(
+        context: Arc<Context>,
+        handle: CUstream,
+        foreign: bool,
+    ) -> Arc<Self> {
         let stream = Arc::new(Self {
             context,
             handle,
+            foreign,
             queued: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             marks: Mutex::default(),
             waiter: Mutex::default(),
         });
         stream.context.register(&stream);
-        Ok(stream)
+        stream
     }
 
     /// Counts an enqueued command, and returns its number.
@@ -182,7 +194,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if let Ok(functions) = self.context.enter() {
+        if !self.foreign
+            && let Ok(functions) = self.context.enter()
+        {
             // SAFETY: the stream is owned. Should something still be in it, the driver keeps it until
             // that has ended (CUDA driver API, cuStreamDestroy).
             unsafe { (functions.cuStreamDestroy_v2.pass())(self.handle) };

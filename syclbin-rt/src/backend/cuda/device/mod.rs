@@ -14,6 +14,7 @@ use crate::backend::cuda::device::library::Library;
 use crate::backend::cuda::errors::INVALID_VALUE;
 use crate::backend::cuda::sys::{CUdevice, CUdevice_attribute as Attribute, Functions};
 use crate::backend::failure::Failure;
+use crate::backend::native::DeviceHandle;
 use crate::device::facts::{DeviceKind, Facts, PtxFacts};
 use crate::device::partition::{Abilities, PartPosition, Partition};
 
@@ -31,6 +32,11 @@ pub(crate) struct DriverDevice {
 }
 
 impl DriverDevice {
+    /// Returns its handle.
+    pub(crate) fn native(&self) -> DeviceHandle {
+        DeviceHandle::Cuda(self.device)
+    }
+
     /// Returns the driver's answers about the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts

@@ -21,6 +21,7 @@ use crate::backend::cuda::queue::event::Event;
 use crate::backend::cuda::queue::wait_list::WaitList;
 use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute as Attribute};
 use crate::backend::failure::{Code, Failure};
+use crate::backend::native::KernelHandle;
 use crate::backend::process::gate::Passage;
 use crate::backend::slot::Slot;
 use crate::launch::range::Grid;
@@ -38,6 +39,14 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    /// Returns its handles.
+    pub(crate) fn native(&self) -> KernelHandle {
+        KernelHandle::Cuda {
+            function: self.handles.plain.cast(),
+            module: self.program.handle().cast(),
+        }
+    }
+
     /// Finds the kernel called `symbol`. The driver is asked for the parameters where they are not known.
     pub(crate) fn new(
         program: &Arc<Program>,

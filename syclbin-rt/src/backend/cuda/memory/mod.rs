@@ -15,6 +15,7 @@ use crate::backend::cuda::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr, CUmemAttach_flags,
 };
 use crate::backend::failure::Failure;
+use crate::backend::native::{MemoryHandle, Owner};
 use crate::backend::reach::Reach;
 
 /// Owned memory.
@@ -24,6 +25,8 @@ pub(crate) struct Memory {
     /// Who was promised an address; none of plain buffers, of which programs know no address.
     reach: Option<Reach>,
     size: usize,
+    /// What keeps it alive, if another library allocated it.
+    owner: Option<Owner>,
 }
 
 impl Memory {
@@ -86,7 +89,36 @@ impl Memory {
             pointer,
             reach,
             size,
+            owner: None,
         })
+    }
+
+    /// Shares the memory of another library, which lives as long as `owner`.
+    ///
+    /// # Safety
+    ///
+    /// The address has `size` bytes on the device of `context`, as long as `owner` lives.
+    pub(crate) unsafe fn adopt(
+        context: &Arc<Context>,
+        handle: MemoryHandle,
+        size: usize,
+        owner: Owner,
+    ) -> Result<Self, Failure> {
+        let MemoryHandle::Address(pointer) = handle else {
+            return Err(Failure::foreign("cuLaunchKernel"));
+        };
+        Ok(Self {
+            context: Arc::clone(context),
+            pointer,
+            reach: None,
+            size,
+            owner: Some(owner),
+        })
+    }
+
+    /// Returns its handle.
+    pub(crate) fn native(&self, offset: usize) -> MemoryHandle {
+        MemoryHandle::Address(self.pointer + offset as u64)
     }
 
     /// What all memory is aligned to (CUDA C Programming Guide, "Device Memory Accesses").
@@ -147,7 +179,12 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // Nothing waits for commands that use it, neither the driver nor a count in here. Where a queue
         // cannot be waited for, the memory stays: a kernel may still write to it.
+        let owner = self.owner.take();
         if self.context.finish_all().is_err() {
+            std::mem::forget(owner);
+            return;
+        }
+        if owner.is_some() {
             return;
         }
         let Ok(functions) = self.context.enter() else {

@@ -264,6 +264,10 @@ impl Program {
         kept.push(Arc::clone(memory));
     }
 
+    pub(in crate::backend::cuda) fn handle(&self) -> CUmodule {
+        self.handle
+    }
+
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }

@@ -4,6 +4,7 @@
 pub(super) mod command_buffer;
 pub(super) mod end;
 pub(super) mod event;
+mod native;
 pub(super) mod told;
 pub(super) mod wait_list;
 

@@ -4,6 +4,8 @@
 pub(super) mod library;
 pub(super) mod partition;
 
+use std::sync::{Mutex, PoisonError};
+
 use opencl_sys as cl;
 use opencl3::device::{
     CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU,
@@ -15,13 +17,14 @@ use syclbin::__private::spirv::portable::Version;
 use syclbin::architecture::Architecture;
 
 use crate::backend::failure::{Code, Failure};
+use crate::backend::native::DeviceHandle;
 use crate::backend::opencl::device::library::Library;
 use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
 use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions, USM};
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::quirks::rusticl;
-use crate::backend::process::gate::{self, Stage};
+use crate::backend::process::gate::{self, Passage, Stage};
 use crate::device::aspects::{self, Abilities};
 use crate::device::facts::{DeviceKind, Facts};
 use crate::device::partition::{Abilities as PartitionAbilities, PartPosition};
@@ -47,6 +50,11 @@ unsafe impl Send for DriverDevice {}
 unsafe impl Sync for DriverDevice {}
 
 impl DriverDevice {
+    /// Returns its handle.
+    pub(crate) fn native(&self) -> DeviceHandle {
+        DeviceHandle::OpenCl(self.id)
+    }
+
     /// Returns the driver's answers about the device.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
@@ -97,6 +105,14 @@ impl DriverDevice {
 impl Library {
     /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice], Failure> {
+        /// Locked while a driver lists its devices the first time. PoCL (6.0) initializes itself then, and tells other
+        /// threads meanwhile that it has no devices.
+        static LISTING: Mutex<()> = Mutex::new(());
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices);
+        }
+        let _passage = Passage::new();
+        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
         }

@@ -16,6 +16,7 @@ use opencl3::types::cl_ulong;
 
 use crate::backend::argument::Values;
 use crate::backend::failure::Failure;
+use crate::backend::native::KernelHandle;
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::kernel::object::{KernelObject, PassedObject};
 use crate::backend::opencl::program::Program;
@@ -39,6 +40,15 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    /// Returns its handles.
+    pub(crate) fn native(&self) -> KernelHandle {
+        let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        KernelHandle::OpenCl {
+            kernel: object.handle,
+            program: self.program.handle,
+        }
+    }
+
     /// Finds the kernel called `symbol`.
     pub(crate) fn new(
         program: &Arc<Program>,

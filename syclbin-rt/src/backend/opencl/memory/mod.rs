@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
-use crate::backend::failure::Failure;
-use crate::backend::opencl::check_handle;
+use crate::backend::failure::{Failure, Rejection};
+use crate::backend::native::{MemoryHandle, Owner};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::driver::extensions::USM;
+use crate::backend::opencl::driver::info;
+use crate::backend::opencl::{check, check_handle};
 use crate::backend::reach::Reach;
 
 /// Owned memory.
@@ -23,6 +25,8 @@ pub(crate) struct Memory {
     context: Arc<Context>,
     pub(super) handle: Handle,
     size: usize,
+    /// What keeps it alive, if another library allocated it.
+    owner: Option<Owner>,
 }
 
 /// The driver's handle of it.
@@ -139,6 +143,78 @@ impl Memory {
             context: Arc::clone(context),
             handle,
             size,
+            owner: None,
+        }
+    }
+
+    /// Shares the memory of another library, which lives as long as `owner`.
+    ///
+    /// # Errors
+    ///
+    /// When the memory is of another context or smaller than `size`.
+    ///
+    /// # Safety
+    ///
+    /// `handle` is live memory of the library of `context`, and stays alive with `owner`. An address has `size` bytes.
+    pub(crate) unsafe fn adopt(
+        context: &Arc<Context>,
+        handle: MemoryHandle,
+        size: usize,
+        owner: Owner,
+    ) -> Result<Self, Failure> {
+        let call = "clGetMemObjectInfo";
+        let handle = match handle {
+            MemoryHandle::Address(address) if context.device().extensions.usm.is_some() => {
+                let address = usize::try_from(address).map_err(|_| Failure::unsuitable(call))?;
+                let pointer = std::ptr::with_exposed_provenance_mut(address);
+                let host = false;
+                Handle::Address { pointer, host }
+            }
+            MemoryHandle::Address(_) => {
+                return Err(Failure::Missing {
+                    function: "clSetKernelArgMemPointerINTEL",
+                    needs: USM,
+                });
+            }
+            MemoryHandle::OpenCl { memory, .. } => {
+                let functions = context.functions();
+                let query = |name| {
+                    move |size, value, returned| {
+                        // SAFETY: the object is alive; `value` is null or holds `size` bytes.
+                        unsafe {
+                            (functions.clGetMemObjectInfo.pass())(
+                                memory, name, size, value, returned,
+                            )
+                        }
+                    }
+                };
+                let of: usize = info::value(call, &query(opencl_sys::CL_MEM_CONTEXT))?;
+                if of != context.handle.addr() {
+                    return Err(Failure::foreign(call));
+                }
+                let bytes: usize = info::value(call, &query(opencl_sys::CL_MEM_SIZE))?;
+                if bytes < size {
+                    return Err(Failure::Rejected(Rejection::OutOfBounds(call)));
+                }
+                // SAFETY: the object is alive, and has one owner more from here on.
+                check("clRetainMemObject", unsafe {
+                    (functions.clRetainMemObject.pass())(memory)
+                })?;
+                Handle::Object(memory)
+            }
+        };
+        let mut memory = Self::new(context, handle, size);
+        memory.owner = Some(owner);
+        Ok(memory)
+    }
+
+    /// Returns its handle.
+    pub(crate) fn native(&self, offset: usize) -> MemoryHandle {
+        match self.handle {
+            Handle::Object(memory) => MemoryHandle::OpenCl { memory, offset },
+            Handle::Address { pointer, .. } => {
+                MemoryHandle::Address((pointer.expose_provenance() + offset) as u64)
+            }
         }
     }
 
@@ -211,6 +287,18 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if let Some(owner) = self.owner.take() {
+            // A driver may not count what its owner frees. If a wait for a queue fails, a kernel may still write to it.
+            if self.context.finish_all().is_err() {
+                std::mem::forget(owner);
+                return;
+            }
+            if let Handle::Object(handle) = self.handle {
+                // SAFETY: `adopt` added the reference.
+                unsafe { (self.context.functions().clReleaseMemObject.pass())(handle) };
+            }
+            return;
+        }
         match self.handle {
             // SAFETY: the handle is owned. Commands may still use it: the object is deleted when
             // the reference count is zero *and* the queued commands that use it have finished

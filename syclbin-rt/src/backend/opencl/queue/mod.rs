@@ -5,6 +5,7 @@ pub(super) mod command_buffer;
 pub(super) mod end;
 pub(super) mod event;
 pub(super) mod handle;
+mod native;
 mod pace;
 #[cfg(test)]
 pub(super) mod user_event;
@@ -28,8 +29,13 @@ use crate::backend::opencl::queue::wait_list::WaitList;
 use crate::backend::opencl::quirks::pocl::{self, Failing};
 use crate::backend::opencl::quirks::rusticl;
 use crate::backend::opencl::{check, check_handle};
-use crate::device::facts::DeviceKind;
+use crate::device::facts::{DeviceKind, Facts};
 use crate::queue::options::{QueueAbilities, QueueOptions};
+
+/// Returns whether this is the CPU device of Intel.
+fn is_intels_cpu(facts: &Facts) -> bool {
+    facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL"
+}
 
 /// A queue of a context.
 pub(crate) struct Queue {
@@ -79,10 +85,9 @@ impl Queue {
     /// Creates a queue with `options`, which the device supports.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure> {
         let facts = context.device().facts();
-        let intels_cpu = facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL";
         // Version 2026.2 of it loses commands, hangs or crashes when several threads use a queue that
         // is out of order. One in order keeps every promise that the other gives.
-        let out_of_order = options.out_of_order && !intels_cpu;
+        let out_of_order = options.out_of_order && !is_intels_cpu(facts);
         let mut properties = 0;
         if out_of_order {
             properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -103,6 +108,18 @@ impl Queue {
             )
         };
         let handle = check_handle("clCreateCommandQueue", handle, code)?;
+        Ok(Self::with_handle(context, handle, out_of_order, options))
+    }
+
+    /// Takes over a reference to the driver's queue.
+    pub(super) fn with_handle(
+        context: Arc<Context>,
+        handle: cl_command_queue,
+        out_of_order: bool,
+        options: QueueOptions,
+    ) -> Self {
+        let facts = context.device().facts();
+        let intels_cpu = is_intels_cpu(facts);
         let owned = Arc::new(Handle {
             functions: context.functions(),
             handle,
@@ -113,8 +130,7 @@ impl Queue {
         // Measured of version 2026.2: it starts each command as soon as it may run, and a flush costs
         // a twentieth of a launch.
         let starts_by_itself = intels_cpu;
-        Ok(Self {
-            context,
+        Self {
             handle,
             owned,
             options,
@@ -122,7 +138,8 @@ impl Queue {
             faster_one_by_one: intels_cpu || pocl::is_pocl(facts),
             failing: Failing::of(facts),
             pace: Pace::new(intels_cpu),
-        })
+            context,
+        }
     }
 
     /// Returns the requested options.

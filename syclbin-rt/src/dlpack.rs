@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `DLPack`: tensors of other libraries as buffers, and buffers as tensors, without a copy.
+//!
+//! The tensor types are those of the crate [`dlpk`]. Buffers are dense: elements in the order of C, without gaps.
+//!
+//! | memory of ours | device of the tensor | data pointer |
+//! |---|---|---|
+//! | buffer or array on CUDA | `kDLCUDA`, number of the device | address |
+//! | buffer on OpenCL | `kDLOpenCL`, 0 | `cl_mem` |
+//! | buffer over unified shared memory on OpenCL | `kDLOneAPI`, 0 | address |
+#![allow(unsafe_code, reason = "tensors are foreign pointers")]
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use bytemuck::Pod;
+use dlpk::sys::{DLManagedTensorVersioned, DLTensor};
+use dlpk::{DLDevice, DLDeviceType, DLPackTensor, DLPackVersion, GetDLPackDataType};
+
+pub use dlpk;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::buffer::Buffer;
+use crate::native::{DeviceHandle, MemoryHandle};
+use crate::queue::Queue;
+
+/// The reason why a tensor and a buffer cannot share memory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TensorProblem {
+    /// The elements have another type.
+    #[error("its elements are {found}, not {expected}")]
+    Elements {
+        /// The type of the tensor, such as `f32`.
+        found: String,
+        /// The type of the buffer.
+        expected: String,
+    },
+    /// The tensor is on another device.
+    #[error("it is on device {found}, and the queue is on {expected}")]
+    Device {
+        /// The device of the tensor.
+        found: String,
+        /// The device of the queue.
+        expected: String,
+    },
+    /// The elements are not in the order of C, or have gaps.
+    #[error("its strides {strides:?} are not those of a dense tensor of shape {shape:?}")]
+    Strides {
+        /// In elements.
+        strides: Vec<i64>,
+        /// In elements.
+        shape: Vec<i64>,
+    },
+    /// The number of elements does not fit.
+    #[error("a shape of {shape:?} does not have {len} elements")]
+    Shape {
+        /// In elements.
+        shape: Vec<i64>,
+        /// The number of elements of the buffer.
+        len: usize,
+    },
+    /// The tensor must not be written, and a buffer can be.
+    #[error("it is read-only; copy it first")]
+    ReadOnly,
+}
+
+/// A tensor that owns foreign memory, and is dropped on any thread.
+struct Owner(#[allow(dead_code, reason = "dropped last")] DLPackTensor);
+
+// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. Nothing else uses it.
+unsafe impl Send for Owner {}
+// SAFETY: as for Send.
+unsafe impl Sync for Owner {}
+
+/// What a tensor of ours keeps alive.
+struct Exported<T: Pod> {
+    tensor: DLManagedTensorVersioned,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    _buffer: Buffer<T>,
+}
+
+/// `DLPack`.
+impl Queue {
+    /// Returns a buffer over the memory of a tensor, without a copy, and its shape. The buffer owns the tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Tensor`] when the tensor has other elements, is on another device, has gaps, or is read-only. And as for
+    /// [`Queue::buffer_from_native`].
+    ///
+    /// # Safety
+    ///
+    /// - As for [`Queue::buffer_from_native`]. A `cl_mem` is of the context of this queue.
+    /// - The tensor may be dropped on any thread.
+    /// - What fills the tensor has ended, or this queue waits for it.
+    pub unsafe fn buffer_from_dlpack<T: Pod + GetDLPackDataType>(
+        &self,
+        tensor: DLPackTensor,
+    ) -> Result<(Buffer<T>, Vec<usize>)> {
+        let (handle, shape) = checked::<T>(self, &tensor).map_err(ErrorKind::Tensor)?;
+        let len = elements(&shape).unwrap_or(usize::MAX);
+        // SAFETY: as the caller says; the length is the tensor's.
+        let buffer = unsafe { self.buffer_from_native(handle, len, Owner(tensor)) }?;
+        Ok((buffer, shape))
+    }
+}
+
+/// `DLPack`.
+impl<T: Pod + GetDLPackDataType> Buffer<T> {
+    /// Returns the buffer as a tensor of `shape`, without a copy. The tensor owns the buffer.
+    ///
+    /// This waits for all queues of the device, so that the tensor can be read at once.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Tensor`] when `shape` has another number of elements; and when a command of the device failed.
+    pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
+        let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
+        let signed = signed.unwrap_or_default();
+        let device = self.device();
+        if elements(shape) != Some(self.len()) || signed.len() != shape.len() {
+            return Err(Error::from(ErrorKind::Tensor(TensorProblem::Shape {
+                shape: signed,
+                len: self.len(),
+            })));
+        }
+        let finished = self.region().memory.context().finish_all();
+        finished.map_err(|failure| Error::driver(failure, "waiting for all queues", &device))?;
+        let (place, data, offset) = match (self.native(), device.native()) {
+            (MemoryHandle::OpenCl { memory, offset }, _) => {
+                (DLDeviceType::kDLOpenCL, memory, offset as u64)
+            }
+            (MemoryHandle::Address(address), DeviceHandle::Cuda(_)) => {
+                (DLDeviceType::kDLCUDA, pointer(address), 0)
+            }
+            (MemoryHandle::Address(address), DeviceHandle::OpenCl(_)) => {
+                (DLDeviceType::kDLOneAPI, pointer(address), 0)
+            }
+        };
+        let strides = dense(&signed);
+        let exported = Box::new(Exported {
+            tensor: DLManagedTensorVersioned {
+                version: DLPackVersion::current(),
+                manager_ctx: std::ptr::null_mut(),
+                deleter: Some(release::<T>),
+                flags: 0,
+                dl_tensor: DLTensor {
+                    data,
+                    device: DLDevice {
+                        device_type: place,
+                        device_id: match device.native() {
+                            DeviceHandle::Cuda(number) => number,
+                            DeviceHandle::OpenCl(_) => 0,
+                        },
+                    },
+                    ndim: i32::try_from(signed.len()).unwrap_or(i32::MAX),
+                    dtype: T::get_dlpack_data_type(),
+                    shape: std::ptr::null_mut(),
+                    strides: std::ptr::null_mut(),
+                    byte_offset: offset,
+                },
+            },
+            shape: signed,
+            strides,
+            _buffer: self,
+        });
+        let raw = Box::into_raw(exported);
+        // SAFETY: the box was just leaked, and `release` takes it back. Its vectors do not move.
+        unsafe {
+            (*raw).tensor.manager_ctx = raw.cast();
+            (*raw).tensor.dl_tensor.shape = (*raw).shape.as_mut_ptr();
+            (*raw).tensor.dl_tensor.strides = (*raw).strides.as_mut_ptr();
+            Ok(DLPackTensor::from_raw(NonNull::new_unchecked(
+                &raw mut (*raw).tensor,
+            )))
+        }
+    }
+}
+
+/// Drops a tensor of ours.
+///
+/// # Safety
+///
+/// `tensor` was made by `into_dlpack` for the same `T`, and is used no more.
+unsafe extern "C" fn release<T: Pod>(tensor: *mut DLManagedTensorVersioned) {
+    // SAFETY: the context of such a tensor is the leaked box.
+    drop(unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Exported<T>>()) });
+}
+
+/// Returns where the elements of a tensor are, and its shape, if a buffer can share them.
+fn checked<T: Pod + GetDLPackDataType>(
+    queue: &Queue,
+    tensor: &DLPackTensor,
+) -> Result<(MemoryHandle, Vec<usize>), TensorProblem> {
+    let expected = T::get_dlpack_data_type();
+    if tensor.dtype() != expected {
+        return Err(TensorProblem::Elements {
+            found: tensor.dtype().to_string(),
+            expected: expected.to_string(),
+        });
+    }
+    if tensor.is_read_only() {
+        return Err(TensorProblem::ReadOnly);
+    }
+    let raw = tensor.as_ref();
+    let data = raw.raw.data;
+    let offset = raw.byte_offset();
+    let address = || MemoryHandle::Address((data.expose_provenance() + offset) as u64);
+    let device = tensor.device();
+    let handle = match (device.device_type, queue.device().native()) {
+        (DLDeviceType::kDLOpenCL, DeviceHandle::OpenCl(_)) => MemoryHandle::OpenCl {
+            memory: data,
+            offset,
+        },
+        (DLDeviceType::kDLOneAPI, DeviceHandle::OpenCl(_)) => address(),
+        (DLDeviceType::kDLCUDA, DeviceHandle::Cuda(number)) if number == device.device_id => {
+            address()
+        }
+        (DLDeviceType::kDLCUDAManaged | DLDeviceType::kDLCUDAHost, DeviceHandle::Cuda(_)) => {
+            address()
+        }
+        _ => {
+            return Err(TensorProblem::Device {
+                found: device.to_string(),
+                expected: queue.device().to_string(),
+            });
+        }
+    };
+    let shape = tensor.shape();
+    let sizes: Option<Vec<usize>> = shape.iter().map(|&n| usize::try_from(n).ok()).collect();
+    let sizes = sizes.filter(|sizes| elements(sizes).is_some());
+    let sizes = sizes.ok_or_else(|| TensorProblem::Shape {
+        shape: shape.to_vec(),
+        len: usize::MAX,
+    })?;
+    if let Some(strides) = tensor.strides()
+        && elements(&sizes) != Some(0)
+        && !is_dense(shape, strides)
+    {
+        return Err(TensorProblem::Strides {
+            strides: strides.to_vec(),
+            shape: shape.to_vec(),
+        });
+    }
+    Ok((handle, sizes))
+}
+
+fn pointer(address: u64) -> *mut c_void {
+    // Addresses of a device fit the host's pointers (unified addressing).
+    std::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default())
+}
+
+/// Returns the number of elements, if it can be counted.
+fn elements(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |all, &n| all.checked_mul(n))
+}
+
+/// Returns the strides of a dense tensor in the order of C.
+fn dense(shape: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1i64; shape.len()];
+    for index in (1..shape.len()).rev() {
+        strides[index - 1] = strides[index].saturating_mul(shape[index]);
+    }
+    strides
+}
+
+/// Returns whether the strides are those of a dense tensor. The stride of a single element does not matter.
+fn is_dense(shape: &[i64], strides: &[i64]) -> bool {
+    let all = shape.iter().zip(strides).zip(dense(shape));
+    let mut all = all.map(|((&n, &stride), dense)| n == 1 || stride == dense);
+    all.all(|same| same)
+}

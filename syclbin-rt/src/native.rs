@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Native handles: objects of this crate for other libraries, and objects of other libraries for this crate.
+//!
+//! A program may call a library for OpenCL or CUDA between two kernels, such as `opencl3`, `cudarc` or a BLAS. Both must use
+//! the same driver: [`Device::library`] names the library of ours, and [`Device::native`] is the device in it. Handles are
+//! plain pointers and numbers. Cast them to the types of your library.
+//!
+//! **Out:** `native` of [`Device`], [`Queue`], [`DeviceSlice`], [`Kernel`] and [`Event`]. A handle is valid as long as the
+//! object that returned it. It is not a new reference, so do not release it.
+//!
+//! **In:** [`Queue::from_native`], [`Queue::buffer_from_native`] and [`Queue::barrier_after_native`].
+//!
+//! ```no_run
+//! # #![allow(unsafe_code)]
+//! use syclbin_rt::native::MemoryHandle;
+//! # fn main() -> syclbin_rt::Result<()> {
+//! let queue = syclbin_rt::Device::best()?.queue()?;
+//! let ours = queue.upload(&[1.0f32; 1024])?;
+//! match ours.native() {
+//!     MemoryHandle::OpenCl { memory, offset } => println!("cl_mem {memory:?}, byte {offset}"),
+//!     MemoryHandle::Address(address) => println!("CUdeviceptr {address:#x}"),
+//!     _ => {}
+//! }
+//! // The same memory again. It stays alive with `ours`, which this buffer owns from here on.
+//! let (handle, len) = (ours.native(), ours.len());
+//! let same = unsafe { queue.buffer_from_native::<f32, _>(handle, len, ours)? };
+//! assert_eq!(queue.download(&same)?, [1.0; 1024]);
+//! # Ok(())
+//! # }
+//! ```
+#![allow(unsafe_code, reason = "handles of others are unsafe to take")]
+
+use bytemuck::Pod;
+
+pub use crate::backend::native::{
+    DeviceHandle, EventHandle, KernelHandle, MemoryHandle, NativeEvent, QueueHandle,
+};
+
+use crate::backend;
+use crate::backend::dispatch::memory::Memory;
+use crate::backend::slice::DeviceSlice;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::buffer::Buffer;
+use crate::module::kernel::Kernel;
+use crate::queue::Queue;
+use crate::queue::copy::checked_size;
+use crate::queue::event::Event;
+
+/// Native handles.
+impl Device {
+    /// Returns the driver's handle, which is valid until the process ends.
+    #[must_use]
+    pub fn native(&self) -> DeviceHandle {
+        self.driver_device().native()
+    }
+}
+
+/// Native handles.
+impl Queue {
+    /// Returns the driver's handles, which are valid as long as this queue.
+    ///
+    /// Commands that another library enqueues run in order with those of this crate, unless the queue is out of order.
+    #[must_use]
+    pub fn native(&self) -> QueueHandle {
+        self.raw().native()
+    }
+
+    /// Uses a queue of `device` that another library made, with its context. Modules, buffers and further commands are
+    /// then of that context.
+    ///
+    /// Dropping the last handle waits for all commands in the queue, also for those of the other library.
+    ///
+    /// # Errors
+    ///
+    /// When the queue is of another device. On CUDA, when its context is not the primary context of the device.
+    ///
+    /// # Safety
+    ///
+    /// - The handles are alive, and of the library that [`Device::library`] names.
+    /// - A stream of CUDA stays alive until the queue, its events, and everything that was loaded or allocated with it
+    ///   are dropped. A queue of OpenCL may be released earlier: it is reference-counted.
+    pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
+        // SAFETY: as the caller says.
+        let raw = unsafe { backend::Queue::adopt(device.driver_device(), handle) };
+        let failed = |failure| Error::driver(failure, "taking over a queue", device);
+        raw.map(|raw| Self::of_raw(device, raw)).map_err(failed)
+    }
+
+    /// Returns a buffer of `len` elements in memory that another library allocated. `owner` is dropped when the buffer
+    /// and every command that uses it have ended.
+    ///
+    /// # Errors
+    ///
+    /// When the memory is of another context or has fewer bytes, as far as the driver tells.
+    ///
+    /// # Safety
+    ///
+    /// - The memory is of the context of this queue. From the handle on, it has `len` elements of `T`.
+    /// - It stays alive as long as `owner`.
+    /// - While the buffer exists, another library accesses the memory as Rust's borrows would let it. Commands of
+    ///   other queues are ordered by events.
+    pub unsafe fn buffer_from_native<T: Pod, O: Send + Sync + 'static>(
+        &self,
+        handle: MemoryHandle,
+        len: usize,
+        owner: O,
+    ) -> Result<Buffer<T>> {
+        let size = checked_size::<T>(len)?;
+        let offset = match handle {
+            MemoryHandle::OpenCl { offset, .. } => offset,
+            MemoryHandle::Address(_) => 0,
+        };
+        let end = checked_size::<u8>(size.saturating_add(offset))?;
+        let context = self.raw().context();
+        // SAFETY: as the caller says.
+        let memory = unsafe { Memory::adopt(&context, handle, end, Box::new(owner)) };
+        let memory = memory.map_err(|failure| self.failed(failure, "taking over", size))?;
+        Ok(Buffer::in_memory(memory, offset, len))
+    }
+
+    /// Enqueues a barrier: later commands wait for `event`, which another library made, and for all earlier commands.
+    /// The returned event can be in the list of any command.
+    ///
+    /// # Errors
+    ///
+    /// When the event is of another kind of driver, or the driver refuses.
+    ///
+    /// # Safety
+    ///
+    /// The event is alive and of the context of this queue.
+    pub unsafe fn barrier_after_native(&self, event: EventHandle) -> Result<Event> {
+        const ACTION: &str = "waiting for an event of another library";
+        // SAFETY: as the caller says.
+        let raw = unsafe { self.raw().barrier_after(event) };
+        let raw = raw.map_err(|failure| Error::driver(failure, ACTION, self.device()))?;
+        Ok(Event::of_action(self, ACTION, raw))
+    }
+}
+
+/// Native handles.
+impl<T: Pod> DeviceSlice<T> {
+    /// Returns the driver's handle of the first element, which is valid as long as the memory.
+    #[must_use]
+    pub fn native(&self) -> MemoryHandle {
+        self.region().memory.native(self.region().offset)
+    }
+}
+
+/// Native handles.
+impl Kernel {
+    /// Returns the driver's handles, which are valid as long as this kernel.
+    ///
+    /// Where the driver has no functions for device globals, kernels take them as additional last arguments, which only
+    /// launches through this crate pass.
+    #[must_use]
+    pub fn native(&self) -> KernelHandle {
+        self.raw().native()
+    }
+}
+
+/// Native handles.
+impl Event {
+    /// Returns an event of the driver that ends with this command or later, for a wait list of another library. `None`
+    /// if the command has ended.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses.
+    pub fn native(&self) -> Result<Option<NativeEvent>> {
+        let native = self.raw().native();
+        native.map_err(|failure| self.failed(failure))
+    }
+}

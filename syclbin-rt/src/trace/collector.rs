@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The collector: what was recorded, and the commands whose times the device has not reported yet.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use crate::backend;
+use crate::backend::process::gate::Passage;
+use crate::device::Device;
+use crate::queue::Queue;
+use crate::trace::statistics::Statistics;
+use crate::trace::{Call, Class};
+
+/// The number of slices of a trace. More would take over 100 MB; the table goes on.
+const MOST: usize = 1 << 20;
+/// The number of commands after which the device is asked for their times.
+const AT_ONCE: usize = 256;
+/// The time that a thread waits for the collector. It is longer only if a driver does not return.
+const LONGEST: Duration = Duration::from_secs(5);
+
+static COLLECTOR: Mutex<Collector> = Mutex::new(Collector::new());
+
+/// All that is recorded in this process.
+pub(super) struct Collector {
+    /// The number of traces that keep slices.
+    traces: usize,
+    /// Whether the table is printed when the process exits.
+    pub(super) prints: bool,
+    pending: Vec<Pending>,
+    pub(super) slices: Vec<Slice>,
+    /// The number of slices beyond the limit.
+    pub(super) left_out: usize,
+    pub(super) devices: Vec<Clock>,
+    pub(super) statistics: Statistics,
+}
+
+/// A device, and its clock compared with the clock of the host.
+pub(super) struct Clock {
+    pub(super) device: Device,
+    /// Nanoseconds to add to its times. A command is queued before the host sees it queued, so the least difference is
+    /// the closest one.
+    pub(super) offset: Option<i128>,
+}
+
+/// A command that may not have ended.
+struct Pending {
+    slice: Slice,
+    event: backend::Event,
+}
+
+/// Something that took time.
+pub(super) struct Slice {
+    pub(super) track: Track,
+    pub(super) class: Class,
+    pub(super) name: Box<str>,
+    pub(super) bytes: usize,
+    /// The host's time when it was enqueued or began.
+    pub(super) begun: u64,
+    pub(super) state: State,
+}
+
+/// Where a slice is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Track {
+    Thread(u32),
+    Queue { device: usize, queue: u32 },
+}
+
+/// What is known of the end of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// By the clock of its track, in nanoseconds.
+    Ended {
+        started: u64,
+        ended: u64,
+    },
+    Failed,
+    /// It has ended, and its queue recorded no times.
+    Untimed,
+    Unfinished,
+}
+
+/// What becomes of commands that have not ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unfinished {
+    Keep,
+    Include,
+}
+
+impl Collector {
+    const fn new() -> Self {
+        Self {
+            traces: 0,
+            prints: false,
+            pending: Vec::new(),
+            slices: Vec::new(),
+            left_out: 0,
+            devices: Vec::new(),
+            statistics: Statistics::new(),
+        }
+    }
+
+    /// Calls `act` with the collector. Returns `None` if another thread does not leave it within seconds.
+    pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        // The collector calls the driver.
+        let _passage = Passage::new();
+        let mut collector = lock()?;
+        Some(act(&mut collector))
+    }
+
+    /// Counts a trace that keeps slices.
+    pub(super) fn begin(&mut self) {
+        self.traces += 1;
+    }
+
+    /// Uncounts a trace. The slices go with the last one.
+    pub(super) fn end(&mut self) {
+        self.traces = self.traces.saturating_sub(1);
+        if self.traces == 0 {
+            self.slices = Vec::new();
+            self.left_out = 0;
+        }
+    }
+
+    /// Records a command that was put into `queue` at `now`.
+    pub(super) fn command(
+        &mut self,
+        queue: &Queue,
+        class: Class,
+        name: &str,
+        bytes: usize,
+        event: &backend::Event,
+        now: u64,
+    ) {
+        // Without an owned event there are no times; then the command is not recorded.
+        let Ok(event) = event.shared() else { return };
+        let device = self.device(queue.device());
+        let track = Track::Queue {
+            device,
+            queue: queue.number(),
+        };
+        let slice = Slice {
+            track,
+            class,
+            name: name.into(),
+            bytes,
+            begun: now,
+            state: State::Unfinished,
+        };
+        self.pending.push(Pending { slice, event });
+        if self.pending.len().is_multiple_of(AT_ONCE) {
+            self.harvest(Unfinished::Keep);
+        }
+    }
+
+    /// Records a call that blocked its thread until `ended`.
+    pub(super) fn call(&mut self, call: &Call, ended: u64) {
+        let slice = Slice {
+            track: Track::Thread(thread_number()),
+            class: call.class,
+            name: call.name.into(),
+            bytes: call.bytes,
+            begun: call.begun,
+            state: State::Ended {
+                started: call.begun,
+                ended,
+            },
+        };
+        self.keep(slice);
+    }
+
+    /// Asks the device for the times of the commands that have ended.
+    pub(super) fn harvest(&mut self, unfinished: Unfinished) {
+        for mut pending in std::mem::take(&mut self.pending) {
+            pending.slice.state = match pending.event.is_complete() {
+                Ok(false) if unfinished == Unfinished::Keep => {
+                    self.pending.push(pending);
+                    continue;
+                }
+                Ok(false) => State::Unfinished,
+                Err(_) => State::Failed,
+                Ok(true) => self.times(&pending),
+            };
+            self.keep(pending.slice);
+        }
+    }
+
+    /// Returns the times of a command that has ended.
+    fn times(&mut self, pending: &Pending) -> State {
+        let Ok(times) = pending.event.times() else {
+            return State::Untimed;
+        };
+        if let Track::Queue { device, .. } = pending.slice.track {
+            // Some drivers record no time of queueing for some commands.
+            let queued = match times.queued {
+                0 => times.submitted,
+                queued => queued,
+            };
+            let offset = i128::from(pending.slice.begun) - i128::from(queued);
+            let known = &mut self.devices[device].offset;
+            *known = Some(known.map_or(offset, |known| known.min(offset)));
+        }
+        State::Ended {
+            started: times.started,
+            ended: times.ended,
+        }
+    }
+
+    fn keep(&mut self, slice: Slice) {
+        self.statistics.add(&slice);
+        if self.traces == 0 {
+            return;
+        }
+        if self.slices.len() < MOST {
+            self.slices.push(slice);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Returns the index of `device`.
+    fn device(&mut self, device: &Device) -> usize {
+        let known = self
+            .devices
+            .iter()
+            .position(|clock| clock.device == *device);
+        known.unwrap_or_else(|| {
+            self.devices.push(Clock {
+                device: device.clone(),
+                offset: None,
+            });
+            self.devices.len() - 1
+        })
+    }
+}
+
+/// Locks the collector. A thread that exits must not wait for ever for a thread that hangs in a driver.
+fn lock() -> Option<MutexGuard<'static, Collector>> {
+    let begun = Instant::now();
+    loop {
+        match COLLECTOR.try_lock() {
+            Ok(collector) => return Some(collector),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                return Some(PoisonError::into_inner(poisoned));
+            }
+            Err(TryLockError::WouldBlock) if begun.elapsed() > LONGEST => return None,
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+}
+
+/// Returns the number of this thread; 0 while it ends.
+fn thread_number() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    thread_local! {
+        static NUMBER: Cell<u32> = const { Cell::new(0) };
+    }
+    let number = NUMBER.try_with(|number| {
+        if number.get() == 0 {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    });
+    number.unwrap_or_default()
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Traces: which commands ran on which queue and when, for a timeline viewer or as a table.
+//!
+//! Two environment variables switch them on in any program that uses this crate:
+//!
+//! - `SYCLBIN_TRACE=trace.json` writes a timeline when the program exits. <https://ui.perfetto.dev> and
+//!   `chrome://tracing` open it. `%p` in the name is replaced by the number of the process.
+//! - `SYCLBIN_STATS=1` prints a table to standard error when the program exits. It has the number of launches of each
+//!   kernel and their total, mean and largest times on the device. It also has the bytes that were copied, and the
+//!   times of waits, compilations and cache hits.
+//!
+//! [`start`] traces a part of a program. Launches and asynchronous copies have the device's times, on a track for each
+//! queue. What blocks a thread is on a track of that thread: uploads, reads, writes, waits, and the compilation of
+//! programs. Each command is recorded when it is enqueued, so a process that is killed leaves no trace.
+//!
+//! While a trace is on, new queues record times as [`QueueOptions::profiling`](crate::QueueOptions::profiling) does.
+//! That may cost some time. Without a trace, a launch reads one variable.
+//!
+//! ```no_run
+//! # fn main() -> syclbin_rt::Result<()> {
+//! let trace = syclbin_rt::trace::start("upload.json");
+//! let queue = syclbin_rt::Device::best()?.queue()?;
+//! let x = queue.upload(&[1.0f32; 1024])?;
+//! trace.finish()?;
+//! # drop(x);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The feature `tracing` reports the same to subscribers of the crate `tracing`, under the target `syclbin_rt`: blocking
+//! calls as spans, enqueued commands as events. Their level is `TRACE`, and `DEBUG` for programs.
+
+mod collector;
+mod settings;
+mod statistics;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::backend;
+use crate::error::{ErrorKind, Result};
+use crate::queue::Queue;
+use collector::Collector;
+
+pub(crate) use settings::apply as apply_settings;
+
+/// What a recorded command or call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Kernel,
+    /// It copies or fills memory.
+    Memory,
+    /// It waits or orders commands.
+    Wait,
+    /// A program is compiled or loaded.
+    Program,
+}
+
+/// The number of traces and tables that are being recorded.
+static RECORDERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns whether something is recorded.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    RECORDERS.load(Ordering::Relaxed) > 0 || has_subscriber()
+}
+
+/// Returns whether new queues have to record times.
+pub(crate) fn needs_times() -> bool {
+    RECORDERS.load(Ordering::Relaxed) > 0
+}
+
+/// Returns whether the feature `tracing` has someone to report to.
+#[inline]
+fn has_subscriber() -> bool {
+    #[cfg(feature = "tracing")]
+    return ::tracing::enabled!(target: TARGET, ::tracing::Level::DEBUG);
+    #[cfg(not(feature = "tracing"))]
+    false
+}
+
+#[cfg(feature = "tracing")]
+const TARGET: &str = "syclbin_rt";
+
+/// Records a command that was put into `queue`. To be called only if [`is_on`].
+#[cold]
+pub(crate) fn command(
+    queue: &Queue,
+    class: Class,
+    name: &str,
+    bytes: usize,
+    event: &backend::Event,
+) {
+    #[cfg(feature = "tracing")]
+    ::tracing::trace!(target: TARGET, name, bytes, queue = queue.number(), "enqueued");
+    if needs_times() {
+        let now = now();
+        Collector::with(|collector| collector.command(queue, class, name, bytes, event, now));
+    }
+}
+
+/// A call of this crate that blocks its thread, until it is dropped.
+#[must_use = "the call ends when this is dropped"]
+pub(crate) struct Span {
+    /// `None` if nothing is recorded.
+    call: Option<Call>,
+    #[cfg(feature = "tracing")]
+    _entered: Option<::tracing::span::EnteredSpan>,
+}
+
+struct Call {
+    class: Class,
+    name: &'static str,
+    bytes: usize,
+    /// In nanoseconds of [`now`].
+    begun: u64,
+}
+
+/// Records the call that begins now and ends when the result is dropped.
+#[inline]
+pub(crate) fn span(class: Class, name: &'static str, bytes: usize) -> Span {
+    Span {
+        call: needs_times().then(|| Call {
+            class,
+            name,
+            bytes,
+            begun: now(),
+        }),
+        #[cfg(feature = "tracing")]
+        _entered: has_subscriber().then(|| entered(class, name, bytes)),
+    }
+}
+
+#[cfg(feature = "tracing")]
+fn entered(class: Class, name: &'static str, bytes: usize) -> ::tracing::span::EnteredSpan {
+    match class {
+        Class::Program => ::tracing::debug_span!(target: TARGET, "program", name),
+        _ => ::tracing::trace_span!(target: TARGET, "call", name, bytes),
+    }
+    .entered()
+}
+
+impl Span {
+    /// Changes the name, once it is known what the call did.
+    pub(crate) fn rename(&mut self, name: &'static str) {
+        if let Some(call) = &mut self.call {
+            call.name = name;
+        }
+    }
+}
+
+impl Drop for Span {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            let ended = now();
+            Collector::with(|collector| collector.call(&call, ended));
+        }
+    }
+}
+
+/// Returns the time in nanoseconds since the first call.
+fn now() -> u64 {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    let elapsed = EPOCH.get_or_init(Instant::now).elapsed();
+    u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Starts a trace that [`Trace::finish`] writes to the file `path`.
+///
+/// Create the queues afterwards: a queue that exists already does not record times. Several traces may run at once.
+pub fn start(path: impl AsRef<Path>) -> Trace {
+    settings::apply();
+    RECORDERS.fetch_add(1, Ordering::Relaxed);
+    Collector::with(Collector::begin);
+    Trace {
+        path: path.as_ref().to_owned(),
+        begun: now(),
+        written: false,
+    }
+}
+
+/// A trace that is being recorded. Made by [`start`].
+///
+/// Dropping it writes the file too, but reports no error.
+#[must_use = "dropping it ends the trace"]
+pub struct Trace {
+    path: PathBuf,
+    begun: u64,
+    written: bool,
+}
+
+impl Trace {
+    /// Ends the trace and writes its file, in the Trace Event Format of Chrome and Perfetto.
+    ///
+    /// The file appears whole or not at all. A command that has not ended yet has no duration in it. Wait for the
+    /// queues first ([`Queue::wait`]).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TraceFile`] when the file cannot be written.
+    pub fn finish(mut self) -> Result<()> {
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.written, true) {
+            return Ok(());
+        }
+        let text = Collector::with(|collector| {
+            collector.harvest(collector::Unfinished::Include);
+            let text = timeline::json(collector, self.begun);
+            collector.end();
+            text
+        });
+        RECORDERS.fetch_sub(1, Ordering::Relaxed);
+        let written = match text {
+            Some(text) => write_whole(&self.path, text.as_bytes()),
+            None => Err(std::io::Error::other("another thread is using the trace")),
+        };
+        written.map_err(|error| {
+            let path = self.path.clone();
+            ErrorKind::TraceFile { path, error }.into()
+        })
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let _ = self.write();
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Trace({})", self.path.display())
+    }
+}
+
+/// Writes beside the file, and renames.
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}

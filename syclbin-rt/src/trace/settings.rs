@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The environment variables that switch traces on, and what happens when the process exits.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, Once, PoisonError};
+
+use crate::backend::process::gate;
+use crate::trace::collector::{Collector, Unfinished};
+use crate::trace::{RECORDERS, Trace};
+
+const FILE_VARIABLE: &str = "SYCLBIN_TRACE";
+const TABLE_VARIABLE: &str = "SYCLBIN_STATS";
+
+/// The trace of the whole process, until it exits.
+static TRACE: Mutex<Option<Trace>> = Mutex::new(None);
+
+/// Reads the variables, the first time.
+pub(crate) fn apply() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let path = value(FILE_VARIABLE);
+        let prints = value(TABLE_VARIABLE).is_some_and(|value| value != "0");
+        if path.is_none() && !prints {
+            return;
+        }
+        if let Some(path) = path {
+            RECORDERS.fetch_add(1, Ordering::Relaxed);
+            Collector::with(Collector::begin);
+            let trace = Trace {
+                path: with_process(&path.to_string_lossy(), std::process::id()),
+                begun: 0,
+                written: false,
+            };
+            *TRACE.lock().unwrap_or_else(PoisonError::into_inner) = Some(trace);
+        }
+        if prints {
+            RECORDERS.fetch_add(1, Ordering::Relaxed);
+            Collector::with(|collector| collector.prints = true);
+        }
+        gate::before_closing(at_exit);
+    });
+}
+
+fn value(variable: &str) -> Option<OsString> {
+    std::env::var_os(variable).filter(|value| !value.is_empty())
+}
+
+/// Replaces `%p` by the number of the process.
+pub(super) fn with_process(path: &str, process: u32) -> PathBuf {
+    path.replace("%p", &process.to_string()).into()
+}
+
+/// Writes what was recorded. The drivers still take calls.
+#[allow(clippy::print_stderr, reason = "the user asked for it by a variable")]
+fn at_exit() {
+    let trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(trace) = trace
+        && let Err(error) = trace.finish()
+    {
+        eprintln!("{error}");
+    }
+    let table = Collector::with(|collector| {
+        collector.harvest(Unfinished::Include);
+        let prints = std::mem::take(&mut collector.prints);
+        prints.then(|| collector.statistics.to_string())
+    });
+    if let Some(Some(table)) = table {
+        eprint!("{table}");
+    }
+}

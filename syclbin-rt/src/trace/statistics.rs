@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Statistics: counts and times of everything that has the same name.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::trace::Class;
+use crate::trace::collector::{Slice, State, Track};
+
+/// A row for each kernel, kind of copy, wait and program.
+pub(super) struct Statistics {
+    rows: Vec<Row>,
+}
+
+struct Row {
+    class: Class,
+    name: Box<str>,
+    on_device: bool,
+    count: u64,
+    /// How many of them failed, had not ended or have no times.
+    without_times: u64,
+    bytes: u64,
+    total: Duration,
+    largest: Duration,
+}
+
+impl Statistics {
+    pub(super) const fn new() -> Self {
+        Self { rows: Vec::new() }
+    }
+
+    /// Adds a slice to the row of its name.
+    pub(super) fn add(&mut self, slice: &Slice) {
+        let on_device = matches!(slice.track, Track::Queue { .. });
+        let known = self.rows.iter().position(|row| {
+            row.class == slice.class && row.on_device == on_device && row.name == slice.name
+        });
+        let index = known.unwrap_or_else(|| {
+            self.rows.push(Row {
+                class: slice.class,
+                name: slice.name.clone(),
+                on_device,
+                count: 0,
+                without_times: 0,
+                bytes: 0,
+                total: Duration::ZERO,
+                largest: Duration::ZERO,
+            });
+            self.rows.len() - 1
+        });
+        let row = &mut self.rows[index];
+        row.count += 1;
+        row.bytes = row.bytes.saturating_add(slice.bytes as u64);
+        if let State::Ended { started, ended } = slice.state {
+            let time = Duration::from_nanos(ended.saturating_sub(started));
+            row.total = row.total.saturating_add(time);
+            row.largest = row.largest.max(time);
+        } else {
+            row.without_times += 1;
+        }
+    }
+}
+
+impl Row {
+    /// Returns the mean of the known times.
+    fn mean(&self) -> Duration {
+        let timed = u32::try_from(self.count - self.without_times).unwrap_or(u32::MAX);
+        self.total.checked_div(timed).unwrap_or_default()
+    }
+}
+
+/// The tables, the largest total first.
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sections = [
+            (Class::Kernel, "kernels"),
+            (Class::Memory, "copies and fills"),
+            (Class::Wait, "waits"),
+            (Class::Program, "programs"),
+        ];
+        writeln!(
+            f,
+            "\nsyclbin-rt: times on the device, or of the calling thread (host)"
+        )?;
+        for (class, title) in sections {
+            let rows = self.rows.iter().filter(|row| row.class == class);
+            let mut rows: Vec<&Row> = rows.collect();
+            if rows.is_empty() {
+                continue;
+            }
+            rows.sort_by_key(|row| std::cmp::Reverse(row.total));
+            writeln!(
+                f,
+                "\n{title:<40} {:>8} {:>11} {:>11} {:>11} {:>13}",
+                "count", "total", "mean", "largest", "bytes"
+            )?;
+            for row in rows {
+                let place = if row.on_device { "" } else { " (host)" };
+                let name = format!("  {}{place}", row.name);
+                write!(
+                    f,
+                    "{name:<40} {:>8} {:>11} {:>11} {:>11} {:>13}",
+                    row.count,
+                    Time(row.total).to_string(),
+                    Time(row.mean()).to_string(),
+                    Time(row.largest).to_string(),
+                    row.bytes
+                )?;
+                match row.without_times {
+                    0 => writeln!(f)?,
+                    count => writeln!(f, "  {count} without times")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A duration in a unit that leaves one to three digits before the point.
+struct Time(Duration);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1?}", self.0)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use super::collector::{Slice, State, Track};
+use super::settings::with_process;
+use super::statistics::Statistics;
+use super::*;
+
+fn slice(class: Class, name: &str, bytes: usize, state: State) -> Slice {
+    Slice {
+        track: match class {
+            Class::Program => Track::Thread(1),
+            _ => Track::Queue {
+                device: 0,
+                queue: 1,
+            },
+        },
+        class,
+        name: name.into(),
+        bytes,
+        begun: 0,
+        state,
+    }
+}
+
+#[test]
+fn table_has_total_mean_and_largest() {
+    let mut statistics = Statistics::new();
+    for ended in [2_000, 4_000] {
+        let state = State::Ended { started: 0, ended };
+        statistics.add(&slice(Class::Kernel, "saxpy", 0, state));
+    }
+    statistics.add(&slice(Class::Kernel, "saxpy", 0, State::Failed));
+    statistics.add(&slice(
+        Class::Memory,
+        "copying a buffer",
+        64,
+        State::Untimed,
+    ));
+    let state = State::Ended {
+        started: 1_000,
+        ended: 1_500_000,
+    };
+    statistics.add(&slice(Class::Program, "compiling", 0, state));
+    let table = statistics.to_string();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let expected = "saxpy 3 6.0µs 3.0µs 4.0µs 0 1 without times";
+    assert!(rows.contains(&expected.split(' ').collect()), "{table}");
+    let expected = "copying a buffer 1 0.0ns 0.0ns 0.0ns 64 1 without times";
+    assert!(rows.contains(&expected.split(' ').collect()), "{table}");
+    let expected = "compiling (host) 1 1.5ms 1.5ms 1.5ms 0";
+    assert!(rows.contains(&expected.split(' ').collect()), "{table}");
+    assert!(!table.contains("waits"), "{table}");
+}
+
+#[test]
+fn process_number_replaces_its_placeholder() {
+    assert_eq!(with_process("a-%p.json", 7), PathBuf::from("a-7.json"));
+    assert_eq!(with_process("a.json", 7), PathBuf::from("a.json"));
+}
+
+#[test]
+fn unwritable_trace_is_an_error() {
+    let directory = std::env::temp_dir().join("a directory that does not exist");
+    let path = directory.join("trace.json");
+    let error = start(&path).finish().unwrap_err().to_string();
+    let expected = format!("cannot write the trace {}: ", path.display());
+    assert!(error.starts_with(&expected), "{error}");
+}

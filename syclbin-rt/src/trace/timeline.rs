@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Timelines: JSON in the Trace Event Format, which Chrome and Perfetto read.
+//!
+//! Process 0 is the host, with a track for each thread. Each device is a further process, with a track for each queue.
+//! All times are microseconds on the clock of the host.
+
+use std::fmt::{self, Write as _};
+
+use crate::trace::Class;
+use crate::trace::collector::{Collector, Slice, State, Track};
+
+/// Returns the file of all slices that began at `begun` or later.
+pub(super) fn json(collector: &Collector, begun: u64) -> String {
+    let mut text = String::from("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"left_out\":");
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{}}},\"traceEvents\":[", collector.left_out);
+    let _ = name(&mut text, "process_name", 0, 0, "host");
+    for (index, clock) in collector.devices.iter().enumerate() {
+        let device = clock.device.to_string();
+        let _ = name(&mut text, "process_name", index + 1, 0, &device);
+    }
+    let slices = collector.slices.iter().filter(|slice| slice.begun >= begun);
+    let mut named: Vec<Track> = Vec::new();
+    for slice in slices {
+        if !named.contains(&slice.track) {
+            named.push(slice.track);
+            let (process, thread) = place(slice.track);
+            let title = match slice.track {
+                Track::Thread(number) => format!("thread {number}"),
+                Track::Queue { queue, .. } => format!("queue {queue}"),
+            };
+            let _ = name(&mut text, "thread_name", process, thread, &title);
+        }
+        let _ = event(&mut text, collector, slice);
+    }
+    // The last line ends with a comma.
+    text.truncate(text.trim_end_matches([',', '\n']).len());
+    text.push_str("\n]}\n");
+    text
+}
+
+/// Returns the process and the thread of a track.
+fn place(track: Track) -> (usize, u32) {
+    match track {
+        Track::Thread(number) => (0, number),
+        Track::Queue { device, queue } => (device + 1, queue),
+    }
+}
+
+/// Names a process or a thread.
+fn name(text: &mut String, kind: &str, process: usize, thread: u32, name: &str) -> fmt::Result {
+    writeln!(
+        text,
+        "{{\"ph\":\"M\",\"pid\":{process},\"tid\":{thread},\"name\":\"{kind}\",\"args\":{{\"name\":{}}}}},",
+        Quoted(name)
+    )
+}
+
+fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result {
+    let (process, thread) = place(slice.track);
+    let class = match slice.class {
+        Class::Kernel => "kernel",
+        Class::Memory => "memory",
+        Class::Wait => "wait",
+        Class::Program => "program",
+    };
+    let offset = match slice.track {
+        Track::Thread(_) => 0,
+        Track::Queue { device, .. } => collector.devices[device].offset.unwrap_or(0),
+    };
+    let name = Quoted(&slice.name);
+    write!(
+        text,
+        "{{\"pid\":{process},\"tid\":{thread},\"cat\":\"{class}\",\"name\":{name},"
+    )?;
+    let reason = match slice.state {
+        State::Ended { started, ended } => {
+            let begun = u64::try_from(i128::from(started) + offset).unwrap_or_default();
+            let duration = Microseconds(ended.saturating_sub(started));
+            let begun = Microseconds(begun);
+            write!(text, "\"ph\":\"X\",\"ts\":{begun},\"dur\":{duration},")?;
+            None
+        }
+        State::Failed => Some("failed"),
+        State::Untimed => Some("its queue records no times"),
+        State::Unfinished => Some("had not ended"),
+    };
+    if reason.is_some() {
+        // An instant, when it was enqueued.
+        let begun = Microseconds(slice.begun);
+        write!(text, "\"ph\":\"i\",\"s\":\"t\",\"ts\":{begun},")?;
+    }
+    write!(text, "\"args\":{{\"bytes\":{}", slice.bytes)?;
+    if let Some(reason) = reason {
+        write!(text, ",\"state\":\"{reason}\"")?;
+    }
+    text.write_str("}},\n")
+}
+
+/// Nanoseconds, written as microseconds.
+struct Microseconds(u64);
+
+impl fmt::Display for Microseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+/// A string of JSON.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                c if c < ' ' => write!(f, "\\u{:04x}", u32::from(c))?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tensors of DLPack, and arrays of the crate `ndarray`.
+
+#[cfg(feature = "dlpack")]
+mod dlpack {
+    #![allow(unsafe_code, reason = "tensors are foreign pointers")]
+
+    use std::ffi::c_void;
+
+    use syclbin_rt::dlpack::dlpk::{DLDeviceType, DLPackTensor};
+    use syclbin_rt::{DeviceArray, Result};
+
+    use crate::common;
+
+    /// Returns the data pointer and the offset of a tensor.
+    fn place(tensor: &DLPackTensor) -> (*mut c_void, u64) {
+        let raw = tensor.as_ref().raw;
+        (raw.data, raw.byte_offset)
+    }
+
+    #[test]
+    fn round_trip_keeps_the_address() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let buffer = queue.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+        let handle = buffer.native();
+        let tensor = buffer.into_dlpack(&[2, 3])?;
+        let device = tensor.device().device_type;
+        assert_eq!(device == DLDeviceType::kDLCUDA, common::on_cuda());
+        assert_eq!(
+            (tensor.shape(), tensor.strides()),
+            (&[2, 3][..], Some(&[3, 1][..]))
+        );
+        assert!(!place(&tensor).0.is_null());
+        // SAFETY: the tensor is of this context, complete, and may be dropped anywhere.
+        let (mut same, shape) = unsafe { queue.buffer_from_dlpack::<f32>(tensor) }?;
+        assert_eq!(shape, [2, 3]);
+        assert_eq!(same.native(), handle);
+        queue.fill(&mut same.slice_mut(..1)?, 7.0)?.wait()?;
+        let tensor = same.into_dlpack(&[6, 1])?;
+        // SAFETY: as above.
+        let (again, _) = unsafe { queue.buffer_from_dlpack::<f32>(tensor) }?;
+        assert_eq!(again.native(), handle);
+        assert_eq!(queue.download(&again)?, [7.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn unfit_tensors_are_refused_with_the_reason() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let tensor = |shape: &[usize]| queue.upload(&[0u32; 6])?.into_dlpack(shape);
+        let message = tensor(&[7]).unwrap_err().to_string();
+        assert!(
+            message.ends_with("a shape of [7] does not have 6 elements"),
+            "{message}"
+        );
+        // SAFETY: a tensor with another type is only dropped.
+        let other = unsafe { queue.buffer_from_dlpack::<f32>(tensor(&[6])?) };
+        let message = other.unwrap_err().to_string();
+        assert!(
+            message.ends_with("its elements are u32, not f32"),
+            "{message}"
+        );
+
+        let transposed = tensor(&[2, 3])?;
+        let raw = transposed.into_raw();
+        // SAFETY: the tensor is ours, and its two strides are in a vector.
+        let transposed = unsafe {
+            let strides = (*raw.as_ptr()).dl_tensor.strides;
+            (*strides, *strides.add(1)) = (1, 2);
+            DLPackTensor::from_raw(raw)
+        };
+        // SAFETY: as above.
+        let message = unsafe { queue.buffer_from_dlpack::<u32>(transposed) };
+        let message = message.unwrap_err().to_string();
+        assert!(message.contains("strides [1, 2]"), "{message}");
+
+        let host = DLPackTensor::try_from(vec![1u32, 2]).expect("a tensor of the host");
+        // SAFETY: as above.
+        let message = unsafe { queue.buffer_from_dlpack::<u32>(host) };
+        let message = message.unwrap_err().to_string();
+        assert!(message.contains("it is on device"), "{message}");
+        assert!(message.contains(&queue.device().to_string()), "{message}");
+        Ok(())
+    }
+
+    #[test]
+    fn addresses_of_arrays_are_shared() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        if !queue
+            .device()
+            .has(syclbin_rt::Aspect::USM_DEVICE_ALLOCATIONS)
+        {
+            common::say_skipped("usm_device_allocations");
+            return Ok(());
+        }
+        let array = DeviceArray::upload(&queue, &[1i64, 2, 3])?;
+        let handle = array.native();
+        // SAFETY: the buffer owns the array.
+        let buffer = unsafe { queue.buffer_from_native::<i64, _>(handle, 3, array) }?;
+        let tensor = buffer.into_dlpack(&[3])?;
+        // SAFETY: the tensor is of this context, complete, and may be dropped anywhere.
+        let (mut same, _) = unsafe { queue.buffer_from_dlpack::<i64>(tensor) }?;
+        assert_eq!(same.native(), handle);
+        queue.write(&mut same, &[4, 5, 6])?;
+        assert_eq!(queue.download(&same)?, [4, 5, 6]);
+        Ok(())
+    }
+}
+
+#[cfg(feature = "ndarray")]
+mod ndarray {
+    use ndarray::{Array2, Array3, ShapeBuilder as _, array, s};
+    use syclbin_rt::Result;
+
+    use crate::common;
+
+    #[test]
+    fn views_of_any_layout_are_uploaded() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let cube = Array3::from_shape_fn((2, 3, 4), |(i, j, k)| 100 * i + 10 * j + k);
+        for view in [
+            cube.view(),
+            cube.slice(s![.., 1.., ..;2]),
+            cube.slice(s![..;-1, .., 1..3]),
+            cube.view().reversed_axes(),
+            cube.slice(s![0..0, .., ..]),
+        ] {
+            let buffer = queue.upload_array(&view)?;
+            assert_eq!(queue.download_array(&buffer, view.raw_dim())?, view);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn shapes_are_checked_and_orders_followed() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let buffer = queue.upload(&[1, 2, 3, 4, 5, 6])?;
+        let rows: Array2<i32> = queue.download_array(&buffer, (2, 3))?;
+        assert_eq!(rows, array![[1, 2, 3], [4, 5, 6]]);
+        let columns = queue.download_array(&buffer, (2, 3).f())?;
+        assert_eq!(columns, array![[1, 3, 5], [2, 4, 6]]);
+        let error = queue
+            .download_array(&buffer, (4, 2))
+            .unwrap_err()
+            .to_string();
+        let expected = "cannot download 6 elements as an array of shape [4, 2]: the numbers differ";
+        assert_eq!(error, expected);
+        let huge = queue.download_array(&buffer, (usize::MAX, 2));
+        assert!(huge.is_err());
+        Ok(())
+    }
+}

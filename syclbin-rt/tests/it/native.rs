@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Native handles: a program that calls `opencl3` or `cudarc` beside this crate, on the same queue and memory.
+#![allow(unsafe_code, reason = "handles of others are unsafe to take")]
+
+use std::sync::Arc;
+
+use syclbin_rt::native::{DeviceHandle, EventHandle, MemoryHandle, QueueHandle};
+use syclbin_rt::{Arg, Buffer, Event, Launch, Queue, Result};
+
+use crate::common;
+
+const LEN: usize = 256;
+const BYTES: usize = LEN * 4;
+const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
+/// Set for the child.
+const CHILD: &str = "SYCLBIN_RT_TEST_NATIVE";
+
+/// Writes `start`, `start + 1` and so on.
+fn iota(queue: &Queue, start: f32, out: &mut Buffer<f32>) -> Result<Event> {
+    let kernel = common::kernel(queue, "vector_ops.object.syclbin", IOTA);
+    let count = i32::try_from(LEN).expect("it is small");
+    let args = [Arg::scalar(start), Arg::write(out), Arg::scalar(count)];
+    // SAFETY: it writes as many elements as there are.
+    unsafe { Launch::new(&kernel, &["start", "out", "count"], args).launch(LEN) }
+}
+
+fn ascending(start: f32) -> Vec<f32> {
+    (0..LEN).map(|i| start + i as f32).collect()
+}
+
+/// Runs a test in a process whose `opencl3` uses the library of our device. It chooses its library once.
+fn run(test: &str) {
+    let Some(queue) = common::opencl_queue() else {
+        return;
+    };
+    if std::env::var("SYCLBIN_DEVICE_EXECUTES").is_ok_and(|executes| executes == "no") {
+        return common::say_skipped("the device executes nothing");
+    }
+    let output = common::child(module_path!(), test)
+        .env(CHILD, "1")
+        .env("OPENCL_DYLIB_PATH", queue.device().library())
+        .output()
+        .expect("this program starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("1 passed"), "{printed}");
+}
+
+#[test]
+fn opencl3_uses_our_queue_and_buffer() {
+    run("a_child_lends_to_opencl3");
+}
+
+#[test]
+fn stubs_use_queue_and_buffer_of_opencl3() {
+    run("a_child_borrows_from_opencl3");
+}
+
+#[test]
+fn a_child_lends_to_opencl3() -> Result<()> {
+    use opencl3::command_queue::enqueue_copy_buffer;
+    use opencl3::event::{release_event, wait_for_events};
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let queue = common::queue().expect("the device that the other test found");
+    let mut from = queue.zeroed::<f32>(LEN)?;
+    let to = queue.upload(&[7.0f32; LEN + 1])?;
+    let launched = iota(&queue, 3.0, &mut from)?;
+    let part = to.slice(1..)?;
+    let QueueHandle::OpenCl { queue: raw, .. } = queue.native() else {
+        panic!("{:?}", queue.native());
+    };
+    let (
+        MemoryHandle::OpenCl { memory, offset },
+        MemoryHandle::OpenCl {
+            memory: into,
+            offset: at,
+        },
+    ) = (from.native(), part.native())
+    else {
+        panic!("{:?}", from.native());
+    };
+    assert_eq!([offset, at], [0, 4]);
+    let after = launched.native()?.expect("an event of OpenCL");
+    let EventHandle::OpenCl(event) = after.handle() else {
+        panic!("{after:?}");
+    };
+    // SAFETY: all handles are alive, and the regions are inside of the buffers.
+    let copied =
+        unsafe { enqueue_copy_buffer(raw, memory, into, offset, at, BYTES, 1, &raw const event) };
+    let copied = copied.expect("a copy");
+    // SAFETY: the event is alive.
+    let barrier = unsafe { queue.barrier_after_native(EventHandle::OpenCl(copied)) }?;
+    barrier.wait()?;
+    wait_for_events(&[copied]).expect("it has ended");
+    // SAFETY: it is owned.
+    unsafe { release_event(copied) }.expect("it is owned");
+    assert_eq!(queue.download(&part)?, ascending(3.0));
+    assert_eq!(queue.download(&to)?[0], 7.0);
+    Ok(())
+}
+
+#[test]
+fn a_child_borrows_from_opencl3() -> Result<()> {
+    use opencl3::command_queue::{
+        create_command_queue, enqueue_read_buffer, release_command_queue,
+    };
+    use opencl3::context::context::{create_context, release_context};
+    use opencl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object};
+    use std::ptr::{null, null_mut};
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let ours = common::queue().expect("the device that the other test found");
+    let device = ours.device().clone();
+    let DeviceHandle::OpenCl(id) = device.native() else {
+        panic!("{:?}", device.native());
+    };
+    let context = create_context(&[id], null(), None, null_mut()).expect("a context");
+    // SAFETY: the device is the context's.
+    let raw = unsafe { create_command_queue(context, id, 0) }.expect("a queue");
+    // SAFETY: nothing is copied from the host.
+    let memory = unsafe { create_buffer(context, CL_MEM_READ_WRITE, BYTES, null_mut()) };
+    let memory = memory.expect("a buffer");
+
+    let handle = QueueHandle::OpenCl {
+        queue: raw,
+        context,
+    };
+    // SAFETY: the queue is alive, and of the library of the device.
+    let queue = unsafe { Queue::from_native(&device, handle) }?;
+    let object = MemoryHandle::OpenCl { memory, offset: 0 };
+    // SAFETY: the memory is of the queue's context. It is released after the buffer is dropped.
+    let foreign = unsafe { ours.buffer_from_native::<f32, _>(object, LEN, ()) };
+    let message = foreign.unwrap_err().to_string();
+    assert!(message.contains("another driver or context"), "{message}");
+    // SAFETY: as above.
+    let long = unsafe { queue.buffer_from_native::<f32, _>(object, LEN + 1, ()) };
+    let message = long.unwrap_err().to_string();
+    assert!(message.contains("beyond the end"), "{message}");
+
+    let owner = Arc::new(());
+    // SAFETY: as above.
+    let buffer = unsafe { queue.buffer_from_native::<f32, _>(object, LEN, Arc::clone(&owner)) };
+    let mut buffer = buffer?;
+    drop(iota(&queue, 5.0, &mut buffer)?);
+    let mut host = vec![0.0f32; LEN];
+    // SAFETY: it blocks, and the memory is of this size.
+    let event = unsafe {
+        enqueue_read_buffer(
+            raw,
+            memory,
+            1,
+            0,
+            BYTES,
+            host.as_mut_ptr().cast(),
+            0,
+            null(),
+        )
+    };
+    let event = event.expect("it reads");
+    assert_eq!(host, ascending(5.0));
+    // SAFETY: it is owned.
+    unsafe { opencl3::event::release_event(event) }.expect("it is owned");
+    // A second owner of the same queue has the same context.
+    // SAFETY: as above.
+    let second = unsafe { Queue::from_native(&device, handle) }?;
+    assert_eq!(second.download(&buffer)?, ascending(5.0));
+    assert_eq!(Arc::strong_count(&owner), 2);
+    drop(buffer);
+    assert_eq!(Arc::strong_count(&owner), 1);
+    // SAFETY: these are the owned references. The queues hold others.
+    unsafe {
+        release_mem_object(memory).expect("it is owned");
+        release_command_queue(raw).expect("it is owned");
+        release_context(context).expect("it is owned");
+    }
+    let mut last = second.zeroed(LEN)?;
+    drop(iota(&second, 9.0, &mut last)?);
+    assert_eq!(queue.download(&last)?, ascending(9.0));
+    Ok(())
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn cudarc_shares_stream_and_memory() -> Result<()> {
+    use cudarc::driver::{CudaContext, DevicePtrMut};
+
+    if !common::on_cuda() {
+        common::say_skipped("not a CUDA device");
+        return Ok(());
+    }
+    let Some(ours) = common::queue() else {
+        return Ok(());
+    };
+    let DeviceHandle::Cuda(ordinal) = ours.device().native() else {
+        panic!("{:?}", ours.device().native());
+    };
+    let context = CudaContext::new(usize::try_from(ordinal).expect("a number")).expect("a context");
+    let stream = context.new_stream().expect("a stream");
+    let mut theirs = stream.alloc_zeros::<f32>(LEN).expect("memory");
+
+    // In: a kernel of ours on their stream writes their memory.
+    let handle = QueueHandle::Cuda {
+        stream: stream.cu_stream().cast(),
+        context: context.cu_ctx().cast(),
+    };
+    // SAFETY: the stream is of the primary context, and is dropped last.
+    let queue = unsafe { Queue::from_native(ours.device(), handle) }?;
+    let (address, guard) = theirs.device_ptr_mut(&stream);
+    // SAFETY: the memory has this size, and outlives the buffer.
+    let buffer =
+        unsafe { queue.buffer_from_native::<f32, _>(MemoryHandle::Address(address), LEN, ()) };
+    let mut buffer = buffer?;
+    drop(iota(&queue, 4.0, &mut buffer)?);
+    drop(buffer);
+    drop(guard);
+    let copy = stream.clone_dtoh(&theirs).expect("a copy");
+    stream.synchronize().expect("it ends");
+    assert_eq!(copy, ascending(4.0));
+
+    // Out: they read our memory, after our event.
+    let mut from = ours.zeroed::<f32>(LEN)?;
+    let launched = iota(&ours, 6.0, &mut from)?;
+    let MemoryHandle::Address(address) = from.native() else {
+        panic!("{:?}", from.native());
+    };
+    if let Some(event) = launched.native()? {
+        let EventHandle::Cuda(raw) = event.handle() else {
+            panic!("{event:?}");
+        };
+        // SAFETY: both are alive.
+        unsafe {
+            cudarc::driver::result::stream::wait_event(
+                stream.cu_stream(),
+                raw.cast(),
+                cudarc::driver::sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT,
+            )
+        }
+        .expect("it waits");
+    }
+    // SAFETY: the memory has this size, and is not freed: leaked below.
+    let view = unsafe { stream.upgrade_device_ptr::<f32>(address, LEN) };
+    let copy = stream.clone_dtoh(&view).expect("a copy");
+    stream.synchronize().expect("it ends");
+    assert_eq!(copy, ascending(6.0));
+    let _ = view.leak();
+    Ok(())
+}
