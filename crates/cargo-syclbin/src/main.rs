@@ -70,9 +70,9 @@ enum Command {
     List(files::Options),
     /// Compile kernels again each time a source or header is saved
     ///
-    /// Runs the build scripts once. Then it compiles their sources with their arguments, to their files in
-    /// OUT_DIR. A program that runs takes the new file with `WatchedFile` of syclbin-rt. An error leaves
-    /// the file as it was. Ends on Ctrl-C.
+    /// Runs the build script of each package once, as `cargo run` does. Then it compiles their sources with their
+    /// arguments, to their files in OUT_DIR. A running program loads the new files with `WatchedFile` of
+    /// syclbin-rt. A compile that fails leaves the file unchanged. Ends on Ctrl-C.
     Watch(watch::Options),
     /// Show the kernels and images of a SYCLBIN file, and what they need from a device
     Inspect(inspect::Options),

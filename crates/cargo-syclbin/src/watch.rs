@@ -75,10 +75,11 @@ fn built(workspace: &Workspace, root: &Path, cargo: &[OsString]) -> Result<Vec<W
     if packages.is_empty() {
         return Err(Error::NothingBuilds);
     }
-    // Mistakes in Rust code do not matter here: their programs may run already.
-    let (folders, _) = list::run_build_scripts(&packages, root, cargo)?;
     let mut files = Vec::new();
     for package in packages {
+        // With other packages, Cargo may choose other features, and so another OUT_DIR than for `cargo run`.
+        // Mistakes in Rust code do not matter here: the programs may run already.
+        let (folders, _) = list::run_build_scripts(&[package], root, cargo)?;
         let Some(out_dir) = folders.get(&package.id) else {
             continue;
         };

@@ -20,6 +20,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) fn run(picture: &Path, source: &Path) -> Result<(), Box<dyn Error>> {
     let queue = kernels::Module::best_device()?.queue()?;
     println!("device    {}", queue.device());
+    let started = SystemTime::now();
     let compiled = picture.with_extension("syclbin");
     let mut watch = syclbin_build::Build::new().source(source).watch(&compiled);
     println!("watching  {}; Ctrl-C ends", source.display());
@@ -29,7 +30,11 @@ pub(crate) fn run(picture: &Path, source: &Path) -> Result<(), Box<dyn Error>> {
             Some(Ok(outcome)) => {
                 eprint!("{}", outcome.warnings);
                 match draw_with(&queue, &compiled, picture) {
-                    Ok(()) => println!("picture   {}{}", picture.display(), after_save(source)),
+                    Ok(()) => println!(
+                        "picture   {}{}",
+                        picture.display(),
+                        since_save(source, started)
+                    ),
                     Err(error) => eprintln!("error: {error}; the last picture stays"),
                 }
             }
@@ -49,12 +54,13 @@ fn draw_with(queue: &Queue, compiled: &Path, picture: &Path) -> Result<(), Box<d
     write(picture, &draw(queue, &kernels)?)
 }
 
-/// Returns the time since the source was saved.
-fn after_save(source: &Path) -> String {
+/// Returns the time since the source was saved, if that was after the program `started`.
+fn since_save(source: &Path, started: SystemTime) -> String {
     let saved = source.metadata().and_then(|metadata| metadata.modified());
-    let since = saved.map(|saved| SystemTime::now().duration_since(saved));
-    match since {
-        Ok(Ok(time)) => format!(", {time:.1?} after the source was saved"),
-        _ => String::new(), // the source is gone, or from the future
+    match saved.map(|saved| saved.elapsed()) {
+        Ok(Ok(time)) if time < started.elapsed().unwrap_or_default() => {
+            format!(", {time:.1?} after the source was saved")
+        }
+        _ => String::new(),
     }
 }
