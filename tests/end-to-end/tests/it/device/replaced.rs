@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use end_to_end::vector_ops;
-use syclbin_rt::{ErrorKind, Queue, WatchedFile};
+use syclbin_rt::{ErrorKind, Queue};
 
 use crate::common::{queue, spirv_queue};
 
@@ -155,33 +155,4 @@ fn unreadable_file_error_names_the_path() {
     assert!(matches!(missing.kind(), ErrorKind::Unreadable { .. }));
     let start = format!("cannot read {}: ", path.display());
     assert!(missing.to_string().starts_with(&start), "{missing}");
-}
-
-#[test]
-fn replaced_files_are_loaded_once_each() {
-    let Some(queue) = queue() else { return };
-    let (directory, path) = written(CODE);
-    let replace = |bytes: &[u8]| {
-        let beside = directory.path().join("beside");
-        std::fs::write(&beside, bytes).unwrap();
-        std::fs::rename(beside, &path).unwrap();
-    };
-    let mut file = WatchedFile::new(&path, |path| {
-        // SAFETY: a compiler made the files.
-        unsafe { kernels::Module::load_file(&queue, path) }
-    });
-    let replaced = file.changed().unwrap().unwrap();
-    assert_eq!(scaled(&queue, &replaced), [101.0, 191.0, 281.0, 371.0]);
-    assert!(file.changed().unwrap().is_none());
-
-    // A file that does not fit is one error, and the old kernels stay.
-    replace(TYPES);
-    let error = file.changed().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Stubs { .. }), "{error}");
-    assert!(file.changed().unwrap().is_none());
-    assert_eq!(scaled(&queue, &replaced), [101.0, 191.0, 281.0, 371.0]);
-
-    replace(kernels::SYCLBIN);
-    let embedded = file.changed().unwrap().unwrap();
-    assert_eq!(scaled(&queue, &embedded), [101.0, 211.0, 321.0, 431.0]);
 }
