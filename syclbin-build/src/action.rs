@@ -51,7 +51,7 @@ impl<'r> Action<'r> {
         if let Some(kept) = kept.filter(|kept| kept.exists()) {
             cargo::rerun_if_changed(kept);
         }
-        let find = || Compiler::find(request.compiler.as_deref(), &paths.directory);
+        let find = || Compiler::find(request, &paths.directory);
         Ok(match (order, kept) {
             (Some(Order::Check), kept) => Self::Check(kept),
             (Some(Order::Commit), Some(kept)) => Self::Commit(kept, find()?),
@@ -172,6 +172,6 @@ fn recorded_arguments(request: &Request, paths: &Paths) -> Vec<String> {
     request.recorded_arguments(&paths.package, &paths.out_dir)
 }
 
-fn to_bytes(file: &Syclbin<'_>) -> Result<Vec<u8>> {
+pub(crate) fn to_bytes(file: &Syclbin<'_>) -> Result<Vec<u8>> {
     Ok(syclbin::write::to_vec(file, Container::default())?)
 }

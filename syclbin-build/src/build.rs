@@ -14,6 +14,7 @@ use crate::out_dir::Paths;
 use crate::out_dir::abandoned;
 use crate::out_dir::listing;
 use crate::request::Request;
+use crate::watch::Watch;
 
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
 #[derive(Clone, Debug, Default)]
@@ -164,17 +165,18 @@ impl Build {
         made
     }
 
+    /// Returns a [`Watch`], which compiles to `file` again whenever a source or header changes. This is for
+    /// programs, not for build scripts. Paths are relative to the current directory of the program.
+    pub fn watch(self, file: impl Into<PathBuf>) -> Watch {
+        Watch::new(self.request, file.into())
+    }
+
     fn make(&self, name: &str) -> Result<PathBuf> {
         let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || !name.chars().all(valid) {
             return Err(Error::Name(name.into()));
         }
-        if self.request.sources.is_empty() {
-            return Err(Error::NoSource);
-        }
-        if (self.request.arguments.iter()).any(|argument| argument == "-fsycl-device-only") {
-            return Err(Error::DeviceOnly);
-        }
+        self.request.check()?;
         let paths = Paths::of(name)?;
         let (out_dir, directory) = (&paths.out_dir, &paths.directory);
         abandoned::claim(out_dir, name).map_err(Error::write(directory))?;
@@ -182,7 +184,7 @@ impl Build {
             self.request.check_sources()?;
         }
         std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
-        listing::write(out_dir, name, &self.request.sources).map_err(Error::write(directory))?;
+        listing::write(out_dir, name, &self.request).map_err(Error::write(directory))?;
         let bytes = Action::choose(&self.request, &paths)?.run(&self.request, &paths)?;
         file::replace(&paths.file, &bytes).map_err(Error::write(&paths.file))?;
         abandoned::set_aside_others(out_dir).map_err(Error::write(directory))?;

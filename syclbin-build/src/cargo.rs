@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Talks to Cargo: every variable and file that a build depends on is reported, once.
+//! Talks to Cargo: every variable and file that a build depends on is reported, once. A [`Watch`](crate::Watch)
+//! compiles in [`silence`], because Cargo does not read what it prints.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,8 +11,27 @@ use std::sync::{Mutex, PoisonError};
 /// The variables that were reported to Cargo.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
+thread_local! {
+    /// The warnings so far, while this thread works in silence.
+    static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` without a word to Cargo. Returns its result, and its warnings.
+pub(crate) fn silence<T>(work: impl FnOnce() -> T) -> (T, String) {
+    KEPT.set(Some(String::new()));
+    let result = work();
+    (result, KEPT.take().unwrap_or_default())
+}
+
+fn is_silent() -> bool {
+    KEPT.with_borrow(Option::is_some)
+}
+
 /// Returns the value of an environment variable. Cargo runs the script again when it changes.
 pub(crate) fn env(name: &str) -> Option<OsString> {
+    if is_silent() {
+        return env_again(name);
+    }
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.insert(name.to_owned()) {
         println!("cargo::rerun-if-env-changed={name}");
@@ -26,6 +47,9 @@ pub(crate) fn env_again(name: &str) -> Option<OsString> {
 /// Tells Cargo to run the script again when the file changes. Cargo treats a missing file as changed every
 /// time, so name only files that exist.
 pub(crate) fn rerun_if_changed(path: &Path) {
+    if is_silent() {
+        return;
+    }
     // Sources share most headers, and Cargo checks a file as often as it is named.
     static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,6 +61,9 @@ pub(crate) fn rerun_if_changed(path: &Path) {
 /// Shows each line of `text` as a warning.
 pub(crate) fn warning(text: &str) {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        println!("cargo::warning={line}");
+        KEPT.with_borrow_mut(|kept| match kept {
+            Some(kept) => kept.extend([line, "\n"]),
+            None => println!("cargo::warning={line}"),
+        });
     }
 }

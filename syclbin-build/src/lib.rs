@@ -171,6 +171,12 @@
 //! built a file. So `include_syclbin!` of a name that is gone is an error, and does not embed outdated
 //! kernels. Therefore one process must build all files of an `OUT_DIR`.
 //!
+//! # While a program runs
+//!
+//! `cargo syclbin watch` compiles kernels again each time a source or header is saved, and writes them to the
+//! file of the last build. A program can do the same with [`Build::watch`]. It takes the new kernels with
+//! `load_file` of the generated module.
+//!
 //! # Out of scope
 //!
 //! Linking device code to one module, and code for AMD's GPUs.
@@ -198,6 +204,7 @@ mod process;
 mod request;
 #[doc(hidden)]
 pub mod search;
+mod watch;
 
 pub use build::Build;
 #[doc(hidden)]
@@ -209,3 +216,4 @@ pub use out_dir::listing;
 #[doc(hidden)]
 pub use prebuilt::orders;
 pub use process::Ended;
+pub use watch::{Recompiled, Watch};

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::prebuilt;
 
 /// The inputs of one build.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) arguments: Vec<OsString>,
@@ -19,9 +19,37 @@ pub(crate) struct Request {
     pub(crate) prebuilt: Option<PathBuf>,
     /// Whether the file will be linked with others.
     pub(crate) links_at_load: bool,
+    /// The triples that Cargo compiles for and on, in a request that a build script noted.
+    pub(crate) triples: Option<Triples>,
+}
+
+/// The triples that Cargo compiles for and on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Triples {
+    pub(crate) target: Option<String>,
+    pub(crate) host: Option<String>,
 }
 
 impl Request {
+    /// Checks the sources and arguments, as far as that needs no file.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.sources.is_empty() {
+            return Err(Error::NoSource);
+        }
+        if (self.arguments.iter()).any(|argument| argument == "-fsycl-device-only") {
+            return Err(Error::DeviceOnly);
+        }
+        Ok(())
+    }
+
+    /// Returns the noted triples, else those that Cargo gives to this build script.
+    pub(crate) fn triples(&self) -> Triples {
+        self.triples.clone().unwrap_or_else(|| Triples {
+            target: std::env::var("TARGET").ok(),
+            host: std::env::var("HOST").ok(),
+        })
+    }
+
     /// Checks that every source can be compiled, and reports it to Cargo.
     pub(crate) fn check_sources(&self) -> Result<()> {
         for path in &self.sources {

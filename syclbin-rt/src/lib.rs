@@ -229,6 +229,7 @@ pub use module::builder::{Embedded, ModuleBuilder};
 pub use module::global::Global;
 pub use module::kernel::Kernel;
 pub use module::kernel_attributes::KernelAttributes;
+pub use module::watched_file::WatchedFile;
 pub use queue::Queue;
 pub use queue::copy::After;
 pub use queue::event::Event;

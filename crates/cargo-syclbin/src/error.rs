@@ -303,6 +303,10 @@ pub enum Error {
     )]
     NothingBuilds,
 
+    /// No build script has left a file that could be compiled again.
+    #[error("no build script has built a file; correct the errors above, and start again")]
+    NothingToWatch,
+
     /// The kernel description in a Cargo.toml has a mistake.
     #[error(transparent)]
     Manifest(syclbin_build::Error),

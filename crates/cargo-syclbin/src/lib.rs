@@ -10,6 +10,7 @@
 //! cargo syclbin new NAME              a program with a kernel
 //! cargo syclbin init                  a kernel in the crate of this directory
 //! cargo syclbin build --commit        compiled files that are kept beside their sources, written or checked
+//! cargo syclbin watch                 compiles kernels again each time they are saved
 //! cargo syclbin inspect FILE          what a SYCLBIN file holds
 //! cargo syclbin verify FILE...        what is wrong with it
 //! cargo syclbin convert FILE -o OUT   the same in another container
@@ -24,6 +25,7 @@
 //! | [`inspect`] | a report on a file: text for people, JSON for programs |
 //! | [`verify`], [`convert`], [`expand`], [`extract`] | the other commands about files |
 //! | [`build`] | compiled files stored beside their sources, written by the build scripts of a workspace |
+//! | [`watch`] | the files of build scripts, compiled again whenever a source or header is saved |
 //! | [`project`] | the files of a new program, or of kernels in a crate that exists |
 //! | [`workspace`] | the packages of a workspace, as reported by Cargo |
 //! | [`input`] | an input file of a command |
@@ -49,4 +51,5 @@ pub mod project;
 pub mod toolchain;
 pub mod ui;
 pub mod verify;
+pub mod watch;
 pub mod workspace;

@@ -95,7 +95,7 @@ pub fn run(options: &Options) -> Result<bool> {
         .collect::<std::result::Result<_, _>>()
         .map_err(Error::Manifest)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let (folders, finished) = build(&packages, root, &options.cargo)?;
+    let (folders, finished) = run_build_scripts(&packages, root, &options.cargo)?;
     let mut files = Vec::new();
     for (package, described) in packages.iter().zip(described) {
         let folder = folders.get(&package.id);
@@ -121,7 +121,7 @@ pub fn run(options: &Options) -> Result<bool> {
 }
 
 /// Runs the build scripts through Cargo. Returns the output directory of each, and whether Cargo succeeded.
-fn build(
+pub(crate) fn run_build_scripts(
     packages: &[&Package],
     root: &Path,
     arguments: &[OsString],

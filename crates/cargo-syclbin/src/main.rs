@@ -25,7 +25,9 @@ use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, machine, pins, remove};
 use cargo_syclbin::ui::{Format, Terminal, answer, complain};
-use cargo_syclbin::{build, convert, doctor, expand, extract, inspect, list as files, verify};
+use cargo_syclbin::{
+    build, convert, doctor, expand, extract, inspect, list as files, verify, watch,
+};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 /// SYCL kernels in Rust programs: the compiler, what this machine has, and compiled files.
@@ -66,6 +68,12 @@ enum Command {
     /// Lists the files that Cargo.toml describes and the files that build scripts compile. Builds stale
     /// files first. Ends with 1 when a file is missing.
     List(files::Options),
+    /// Compile kernels again each time a source or header is saved
+    ///
+    /// Runs the build script of each package once, as `cargo run` does. Then it compiles their sources with their
+    /// arguments, to their files in OUT_DIR. A running program loads the new files with `WatchedFile` of
+    /// syclbin-rt. A compile that fails leaves the file unchanged. Ends on Ctrl-C.
+    Watch(watch::Options),
     /// Show the kernels and images of a SYCLBIN file, and what they need from a device
     Inspect(inspect::Options),
     /// Check SYCLBIN files, and report every problem
@@ -202,6 +210,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Init(options) => init::run(&options, &current()?)?.print()?,
         Command::Build(options) => return Ok(code(build::run(&options)?)),
         Command::List(options) => return Ok(code(files::run(&options)?)),
+        Command::Watch(options) => watch::run(&options)?,
         Command::Inspect(options) => inspect::run(&options)?,
         Command::Verify(options) => return Ok(code(verify::run(&options)?)),
         Command::Convert(options) => convert::run(&options)?,

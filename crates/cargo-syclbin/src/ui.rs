@@ -50,6 +50,11 @@ pub fn complain(text: impl fmt::Display) {
     }
 }
 
+/// Prints a compiler's diagnostics on standard error, unchanged. Colours appear on a terminal only.
+pub fn pass_on(diagnostics: &str) {
+    let _ = write!(anstream::stderr().lock(), "{diagnostics}");
+}
+
 /// Formats an answer as JSON for programs, on several lines for people. Characters that could control a terminal
 /// are escaped here as well.
 ///

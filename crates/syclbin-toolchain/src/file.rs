@@ -4,9 +4,10 @@
 //! Opening a FIFO blocks until somebody writes to it. A path may lead to another file when it is looked up a
 //! second time. So files are opened without blocking, and kind, owner and mode are read from the open file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How many bytes of a file [`read_if`] hands to its caller's check.
 const START: u64 = 4096;
@@ -91,6 +92,47 @@ pub fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> io::Result<Ve
         file.read_to_end(&mut bytes)?;
     }
     Ok(bytes)
+}
+
+/// Operating systems stamp files with a clock that is behind by up to this time.
+pub const TICK: Duration = Duration::from_millis(10);
+
+/// Returns text that differs once a file or directory is changed or replaced, or `None` if there is none.
+#[must_use]
+pub fn stamp(path: &Path) -> Option<String> {
+    stamp_of(&path.metadata().ok()?)
+}
+
+/// Returns the [`stamp`] of a file with this metadata.
+#[must_use]
+pub fn stamp_of(metadata: &Metadata) -> Option<String> {
+    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let stamp = format!("{:x}-{:x}", metadata.len(), modified.as_nanos());
+    #[cfg(unix)]
+    let stamp = {
+        use std::os::unix::fs::MetadataExt as _;
+        // No program can set the time of the last change.
+        let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+        let (device, inode) = (metadata.dev(), metadata.ino());
+        format!("{stamp}-{seconds:x}-{nanos:x}-{device:x}-{inode:x}")
+    };
+    Some(stamp)
+}
+
+/// Returns when a file became what it is. A file that is moved or unpacked to its place keeps an old
+/// modification time, so the time of its last change counts too.
+#[must_use]
+pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    let modified = metadata.modified().ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
+        Some(modified.max(UNIX_EPOCH.checked_add(since)?))
+    }
+    #[cfg(not(unix))]
+    Some(modified)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -2,6 +2,9 @@
 //! A valley of the Mandelbrot set over a range of two dimensions, written as a PNG.
 //!
 //! `mandelbrot [FILE]`: the file is mandelbrot.png in the current directory if none is named.
+//! `mandelbrot --live [FILE [SOURCE]]`: draws again each time the source of the kernel is saved.
+
+mod live;
 
 use std::error::Error;
 use std::fs::File;
@@ -31,9 +34,17 @@ const TURNS: u32 = 2000;
 const COMPARED: usize = 17;
 
 fn main() -> ExitCode {
-    let file = std::env::args_os().nth(1);
-    let file = file.unwrap_or_else(|| "mandelbrot.png".into());
-    match run(Path::new(&file)) {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    let is_live = arguments.next_if(|first| first == "--live").is_some();
+    let mut next = |default: &str| arguments.next().unwrap_or_else(|| default.into());
+    let file = next("mandelbrot.png");
+    let outcome = if is_live {
+        let source = next(live::SOURCE);
+        live::run(Path::new(&file), Path::new(&source))
+    } else {
+        run(Path::new(&file))
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -47,7 +58,7 @@ fn run(file: &Path) -> Result<(), Box<dyn Error>> {
     let queue = kernels::Module::best_device()?.queue()?;
     println!("device    {}", queue.device());
     let start = Instant::now();
-    let pixels = draw(&queue)?;
+    let pixels = draw(&queue, &kernels::Module::load(&queue)?)?;
     println!("time      {:.1?}, with compiling", start.elapsed());
 
     for (index, drawn) in pixels.iter().enumerate().step_by(COMPARED) {
@@ -63,8 +74,7 @@ fn run(file: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// The picture, an index into the palette for each pixel, from the device.
-fn draw(queue: &Queue) -> syclbin_rt::Result<Vec<u8>> {
-    let kernels = kernels::Module::load(queue)?;
+fn draw(queue: &Queue, kernels: &kernels::Module) -> syclbin_rt::Result<Vec<u8>> {
     let range = [HEIGHT as usize, WIDTH as usize];
     let mut pixels = queue.zeroed::<u8>(range[0] * range[1])?;
     let mandelbrot = kernels.mandelbrot(LEFT, TOP, STEP, TURNS, &mut pixels);

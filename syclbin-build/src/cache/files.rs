@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
+
+use syclbin_toolchain::file::{TICK, changed, stamp_of};
 
 use super::contents::Contents;
 
@@ -16,7 +17,7 @@ pub(crate) struct Dependency {
     pub(crate) path: PathBuf,
     /// SHA-256 of all bytes, in hexadecimal.
     pub(crate) hash: String,
-    /// The [`stamp`] of the file when it had this hash. While the stamp stays, the file is not read.
+    /// The [stamp](syclbin_toolchain::file::stamp) of the file when it had this hash. While the stamp stays, the file is not read.
     pub(crate) stamp: String,
 }
 
@@ -85,8 +86,6 @@ impl Files {
     /// Returns whether the file is unchanged since before `moment`. A compiler that started at that moment
     /// may have read a newer file before or after it changed.
     pub(crate) fn is_older(&mut self, path: &Path, moment: SystemTime) -> bool {
-        // Operating systems stamp files with a clock that is behind by up to a tick.
-        const TICK: Duration = Duration::from_millis(10);
         self.state(path)
             .is_some_and(|state| state.changed + TICK < moment)
     }
@@ -104,38 +103,4 @@ impl Files {
         let state = self.states.entry(path.to_owned()).or_insert_with(look);
         state.as_ref()
     }
-}
-
-/// Returns text that differs once a file or directory is changed or replaced.
-pub(crate) fn stamp(path: &Path) -> Option<String> {
-    stamp_of(&path.metadata().ok()?)
-}
-
-fn stamp_of(metadata: &Metadata) -> Option<String> {
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let stamp = format!("{:x}-{:x}", metadata.len(), modified.as_nanos());
-    #[cfg(unix)]
-    let stamp = {
-        use std::os::unix::fs::MetadataExt as _;
-        // No program can set the time of the last change.
-        let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
-        let (device, inode) = (metadata.dev(), metadata.ino());
-        format!("{stamp}-{seconds:x}-{nanos:x}-{device:x}-{inode:x}")
-    };
-    Some(stamp)
-}
-
-/// Returns when a file became what it is. A file that is moved or unpacked to its place keeps an old
-/// modification time, so the time of its last change counts too.
-fn changed(metadata: &Metadata) -> Option<SystemTime> {
-    let modified = metadata.modified().ok()?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
-        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
-        Some(modified.max(UNIX_EPOCH.checked_add(since)?))
-    }
-    #[cfg(not(unix))]
-    Some(modified)
 }

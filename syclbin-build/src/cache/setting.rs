@@ -6,12 +6,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use hmac_sha256::Hash as Sha256;
+use syclbin_toolchain::file::stamp;
 use syclbin_toolchain::store::hex;
 
 use super::arguments::Named;
 use super::candidates::candidates;
 use super::contents;
-use super::files::{Dependency, Files, stamp};
+use super::files::{Dependency, Files};
 use crate::compiler::{self, Compiler};
 
 /// Changes when the meaning of entries changes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles all sources of a request, and returns their kernels with every file that was read for them.
 
-mod diagnostics;
+pub(crate) mod diagnostics;
 mod imports;
 mod jobs;
 mod tokens;

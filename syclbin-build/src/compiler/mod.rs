@@ -17,6 +17,7 @@ use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::request::{Request, Triples};
 use crate::search::{Answers, Detected, Origin, Problem, Search, SearchResult};
 pub(crate) use job::{Job, Running, limit};
 
@@ -57,19 +58,20 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// Returns the compiler that `forced` names, else the first that [`Search`] finds. Caches the answers of
+    /// Returns the compiler that `request` names, else the first that [`Search`] finds. Caches the answers of
     /// compilers in the given directory. Cargo then tracks what the choice depends on.
-    pub(crate) fn find(forced: Option<&Path>, folder: &Path) -> Result<Self> {
+    pub(crate) fn find(request: &Request, folder: &Path) -> Result<Self> {
         for variable in variables() {
             cargo::env(variable);
         }
+        let Triples { target, host } = request.triples();
         let search = Search {
             variable: &cargo::env,
-            target: std::env::var("TARGET").ok(),
-            host: std::env::var("HOST").ok(),
+            target,
+            host,
             answers: Answers::in_folder(folder),
         };
-        let compiler = Self::from_search(search.run(forced))?;
+        let compiler = Self::from_search(search.run(request.compiler.as_deref()))?;
         for part in compiler.parts() {
             cargo::rerun_if_changed(part);
         }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Listing: a note in `OUT_DIR` names the sources of each file, for `cargo syclbin list`.
+//! Listing: a note in `OUT_DIR` has the request of each file, for `cargo syclbin list` and `watch`.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::compiler::headers;
 use crate::file;
+use crate::request::{Request, Triples};
 
 /// The prefix of the names of notes; the name of the file follows.
 const PREFIX: &str = ".sources-";
@@ -31,10 +34,57 @@ pub(crate) fn note(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{PREFIX}{name}"))
 }
 
-/// Writes a note with the sources of the file called `name`.
-pub(crate) fn write(out_dir: &Path, name: &str, sources: &[PathBuf]) -> io::Result<()> {
-    let sources: Vec<_> = sources.iter().map(|path| path.to_string_lossy()).collect();
-    file::replace(&note(&folder(out_dir), name), sources.join("\0").as_bytes())
+/// Writes a note with the request of the file called `name`.
+pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result<()> {
+    let mut words = Vec::new();
+    let mut add =
+        |key: &str, value: &OsStr| words.push(format!("{key}={}", value.to_string_lossy()));
+    for source in &request.sources {
+        add("source", source.as_os_str());
+    }
+    for argument in &request.arguments {
+        add("argument", argument);
+    }
+    if let Some(compiler) = &request.compiler {
+        add("compiler", compiler.as_os_str());
+    }
+    if request.links_at_load {
+        add("link-at-load", OsStr::new("true"));
+    }
+    let Triples { target, host } = request.triples();
+    for (key, triple) in [("target", target), ("host", host)] {
+        if let Some(triple) = triple {
+            add(key, OsStr::new(&triple));
+        }
+    }
+    add("headers", headers::folder().as_os_str());
+    file::replace(&note(&folder(out_dir), name), words.join("\0").as_bytes())
+}
+
+/// Reads the request of the file called `name`.
+pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
+    let text = std::fs::read_to_string(note(&folder(out_dir), name))?;
+    let mut request = Request::default();
+    let mut triples = Triples::default();
+    for (key, value) in text.split('\0').filter_map(|word| word.split_once('=')) {
+        match key {
+            "source" => request.sources.push(value.into()),
+            "argument" => request.arguments.push(value.into()),
+            "compiler" => request.compiler = Some(value.into()),
+            "link-at-load" => request.links_at_load = true,
+            "target" => triples.target = Some(value.to_owned()),
+            "host" => triples.host = Some(value.to_owned()),
+            // The headers of a program that was built on another machine are not here.
+            "headers" if Path::new(value) != headers::folder() => {
+                request
+                    .arguments
+                    .extend(["-isystem", value].map(OsString::from));
+            }
+            _ => {}
+        }
+    }
+    request.triples = Some(triples);
+    Ok(request)
 }
 
 /// Reads the names of all files, and their sources relative to the directory of the package.
@@ -45,8 +95,8 @@ pub(crate) fn write(out_dir: &Path, name: &str, sources: &[PathBuf]) -> io::Resu
 pub fn read(out_dir: &Path) -> io::Result<BTreeMap<String, Vec<PathBuf>>> {
     let folder = folder(out_dir);
     let each = names(&folder)?.into_iter().map(|name| {
-        let text = std::fs::read_to_string(note(&folder, &name))?;
-        Ok((name, text.split('\0').map(PathBuf::from).collect()))
+        let request = request(out_dir, &name)?;
+        Ok((name, request.sources))
     });
     each.collect()
 }
@@ -74,16 +124,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_noted_is_read_by_name() {
+    fn noted_sources_are_read_by_name() {
         let out = tempfile::tempdir().unwrap();
         assert!(read(out.path()).unwrap().is_empty());
         std::fs::create_dir(folder(out.path())).unwrap();
         let sources = ["k/a b.cpp", "c.cpp"].map(PathBuf::from);
-        write(out.path(), "a", &sources).unwrap();
-        write(out.path(), "b", &sources[1..]).unwrap();
+        for (name, sources) in [("a", &sources[..]), ("b", &sources[1..])] {
+            let request = Request {
+                sources: sources.to_vec(),
+                ..Request::default()
+            };
+            write(out.path(), name, &request).unwrap();
+        }
         std::fs::write(file(out.path(), "old"), "").unwrap();
         let found = read(out.path()).unwrap();
         let found: Vec<_> = found.iter().map(|(name, of)| (&**name, &**of)).collect();
         assert_eq!(found, [("a", &sources[..]), ("b", &sources[1..])]);
+    }
+
+    #[test]
+    fn noted_request_compiles_the_same() {
+        let out = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder(out.path())).unwrap();
+        let request = Request {
+            sources: vec!["a=b.cpp".into()],
+            arguments: ["-DTEXT=a b\n", "", "-O3"].map(OsString::from).into(),
+            compiler: Some("icpx".into()),
+            prebuilt: None,
+            links_at_load: true,
+            triples: Some(Triples {
+                target: Some("aarch64-unknown-linux-gnu".to_owned()),
+                host: None,
+            }),
+        };
+        write(out.path(), "a", &request).unwrap();
+        let read = super::request(out.path(), "a").unwrap();
+        assert_eq!(read, request);
     }
 }

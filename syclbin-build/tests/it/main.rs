@@ -13,3 +13,4 @@ mod prebuilt;
 mod script;
 mod selection;
 mod sources;
+mod watch;

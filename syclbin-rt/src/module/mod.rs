@@ -11,6 +11,7 @@ pub(crate) mod kernel_attributes;
 pub(crate) mod save;
 pub(crate) mod specialization;
 pub(crate) mod stubs;
+pub(crate) mod watched_file;
 
 use std::fmt;
 use std::sync::Arc;

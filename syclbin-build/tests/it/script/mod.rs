@@ -40,6 +40,7 @@ fn runs_as_a_build_script() {
     println!("\n{BEGIN}");
     eprintln!("{BEGIN}");
     let mut build = syclbin_build::Build::new();
+    let mut watch = None;
     for step in steps.lines() {
         let (call, argument) = step.split_once(' ').unwrap_or((step, ""));
         build = match call {
@@ -58,6 +59,23 @@ fn runs_as_a_build_script() {
                 syclbin_build::Build::from_manifest().compile();
                 std::process::exit(0);
             }
+            "watch" => {
+                watch = Some(build.watch(argument));
+                syclbin_build::Build::new()
+            }
+            "poll" => {
+                match watch.as_mut().unwrap().poll() {
+                    None => println!("nothing"),
+                    Some(Ok(compiled)) => println!("compiled [{}]", compiled.warnings),
+                    Some(Err(error)) => println!("failed [{}]{error}", error.diagnostics()),
+                }
+                build
+            }
+            "write" => {
+                let (path, text) = argument.split_once(' ').unwrap();
+                fs::write(path, text).unwrap();
+                build
+            }
             // Goes on, with another file.
             "try_compile" => {
                 if let Err(error) = build.try_compile(argument) {
@@ -71,6 +89,10 @@ fn runs_as_a_build_script() {
             }
             other => panic!("no such step: {other}"),
         };
+    }
+    if watch.is_some() {
+        // The test harness would print more.
+        std::process::exit(0);
     }
 }
 

@@ -320,7 +320,7 @@ fn a_child_lists_devices_in_threads() {
             Device::all().map_err(|error| error.to_string())
         };
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(list)).collect();
-        let found = threads.into_iter().map(|thread| thread.join());
+        let found = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         found.collect::<Vec<_>>()
     });
     let lists = found.into_iter().map(|found| {

@@ -2,7 +2,7 @@
 //! The functions that `include_syclbin!` writes, on the device.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
-use syclbin_rt::{Result, include_syclbin};
+use syclbin_rt::{ErrorKind, Queue, Result, WatchedFile, include_syclbin};
 
 use crate::common;
 
@@ -61,11 +61,55 @@ fn namespaced_kernel_is_a_field_method() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
-    let kernels = vector_ops::Module::load(&queue)?;
+    assert_counts(&queue, &vector_ops::Module::load(&queue)?)
+}
+
+fn assert_counts(queue: &Queue, kernels: &vector_ops::Module) -> Result<()> {
     let mut out = queue.zeroed::<f32>(5)?;
     // SAFETY: `iota` writes as many elements as it is told, which the buffer has.
     unsafe { kernels.fill.iota(0.5, &mut out, 5).launch(1)? };
     assert_eq!(queue.download(&out)?, [0.5, 1.5, 2.5, 3.5, 4.5]);
+    Ok(())
+}
+
+#[test]
+fn replaced_files_are_loaded_once_each() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("kernels.syclbin");
+    let replace = |bytes: &[u8]| {
+        let beside = directory.path().join("beside");
+        std::fs::write(&beside, bytes).unwrap();
+        std::fs::rename(beside, &path).unwrap();
+    };
+    replace(vector_ops::SYCLBIN);
+    let mut file = WatchedFile::new(&path, |path| {
+        // SAFETY: compilers made all files of this test.
+        unsafe { vector_ops::Module::load_file(&queue, path) }
+    });
+    let first = file.changed()?.expect("the first call loads");
+    assert_counts(&queue, &first)?;
+    assert!(file.changed()?.is_none());
+
+    // A file that does not fit is one error, and the old kernels stay.
+    replace(&test_files::read("nvidia/structs.object.syclbin"));
+    let error = file.changed().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Stubs { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("kernel saxpy is missing in the file"),
+        "{error}"
+    );
+    assert!(file.changed()?.is_none());
+    assert_counts(&queue, &first)?;
+
+    replace(vector_ops::SYCLBIN);
+    let second = file.changed()?.expect("the file fits again");
+    assert_counts(&queue, &second)?;
+    assert!(file.changed()?.is_none());
     Ok(())
 }
 

@@ -5,15 +5,6 @@ use serde_json::{Value, json};
 
 use super::{World, stderr, stdout};
 
-/// Has Cargo say that the script of a package wrote to `PACKAGE/out`.
-fn executed(world: &World, package: &str) -> String {
-    let folder = world.path(package);
-    let folder = folder.display();
-    format!(
-        r#"echo '{{"reason":"build-script-executed","package_id":"path+file://{folder}#0.1.0","linked_libs":[],"linked_paths":[],"cfgs":[],"env":[],"out_dir":"{folder}/out"}}'; "#
-    )
-}
-
 /// What the script of package `one` leaves: a file of each of two names, and a note of a third.
 fn world() -> World {
     let world = World::new();
@@ -22,8 +13,11 @@ fn world() -> World {
         let to = world.write(&format!("one/out/syclbin/{name}.syclbin"), "");
         std::fs::copy(&made, to).unwrap();
     }
-    world.write("one/out/syclbin/.sources-made", "k/a.cpp\0k/b.cpp");
-    world.write("one/out/syclbin/.sources-fails", "k/c.cpp");
+    world.write(
+        "one/out/syclbin/.sources-made",
+        "source=k/a.cpp\0source=k/b.cpp",
+    );
+    world.write("one/out/syclbin/.sources-fails", "source=k/c.cpp");
     world
 }
 
@@ -41,7 +35,7 @@ fn listed(world: &World, script: &str) -> (Option<i32>, Value) {
 #[test]
 fn compiled_files_are_listed_with_their_details() {
     let world = world();
-    let script = [executed(&world, "one"), executed(&world, "two")].concat();
+    let script = [world.executed("one"), world.executed("two")].concat();
     let (code, answer) = listed(&world, &script);
     assert_eq!(code, Some(1), "one file is not built");
     assert_eq!(answer["complete"], json!(true));
@@ -67,7 +61,7 @@ fn compiled_files_are_listed_with_their_details() {
 fn the_text_has_a_line_for_each_fact() {
     let world = world();
     std::fs::remove_file(world.path("one/out/syclbin/.sources-fails")).unwrap();
-    let script = [executed(&world, "one"), executed(&world, "two")].concat();
+    let script = [world.executed("one"), world.executed("two")].concat();
     let output = world.run(&["list"], &script);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
@@ -86,7 +80,7 @@ fn files_in_cargo_toml_are_listed_unbuilt() {
     let manifest = world.read("two/Cargo.toml");
     let table = "[package.metadata.syclbin.b]\nsources = [\"b.cpp\"]\n";
     world.write("two/Cargo.toml", &format!("{manifest}{table}"));
-    let script = format!("{}exit 101", executed(&world, "one"));
+    let script = format!("{}exit 101", world.executed("one"));
     let (code, answer) = listed(&world, &script);
     assert_eq!((code, &answer["complete"]), (Some(1), &json!(false)));
     let files = answer["files"].as_array().unwrap();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The commands about a workspace, as users run them: `build` and `list`. Cargo is asked about the workspace, and
+//! The commands about a workspace, as users run them: `build`, `list` and `watch`. Cargo is asked about the workspace, and
 //! a shell script runs in its place where it would compile: what build scripts do with their orders
 //! is tested in `syclbin-build`.
 
 mod build;
 mod list;
+mod watch;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -52,6 +53,10 @@ impl World {
     /// Runs the program; `script` is what Cargo does when it is told to compile. `$orders` is the
     /// directory with the orders, and `report PACKAGE FILE WORD REASON` leaves a report there.
     fn run(&self, words: &[&str], script: &str) -> Output {
+        self.command(words, script).output().unwrap()
+    }
+
+    fn command(&self, words: &[&str], script: &str) -> Command {
         let text = format!(
             "#!/bin/sh\n[ \"$1\" = metadata ] && exec cargo \"$@\"\n\
              printf '%s\\n' \"$@\" >'{root}/asked'\norders=$SYCLBIN_PREBUILT_ORDERS\n\
@@ -62,13 +67,22 @@ impl World {
         );
         let cargo = self.write("cargo.sh", &text);
         fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
-        Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"));
+        command
             .args(words)
             .current_dir(self.path("one"))
             .env("CARGO", cargo)
-            .env_remove("CARGO_TARGET_DIR")
-            .output()
-            .unwrap()
+            .env_remove("CARGO_TARGET_DIR");
+        command
+    }
+
+    /// Has Cargo say that the script of a package wrote to `PACKAGE/out`.
+    fn executed(&self, package: &str) -> String {
+        let folder = self.path(package);
+        let folder = folder.display();
+        format!(
+            r#"echo '{{"reason":"build-script-executed","package_id":"path+file://{folder}#0.1.0","linked_libs":[],"linked_paths":[],"cfgs":[],"env":[],"out_dir":"{folder}/out"}}'; "#
+        )
     }
 
     fn read(&self, name: &str) -> String {

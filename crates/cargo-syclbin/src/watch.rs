@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cargo syclbin watch`: compiles the files of build scripts again each time a source or header is saved.
+//!
+//! It asks for the state of the files every few milliseconds. The compiler lists some ten files, so that costs
+//! less than a millisecond. It works on every file system, and needs no events of the operating system.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use syclbin_build::{Watch, listing};
+
+use crate::error::{Error, Result};
+use crate::list;
+use crate::ui::{self, Escaped};
+use crate::workspace::{Selection, Workspace};
+
+/// The pause between two looks at the files.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Which packages, and how Cargo builds them.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// The packages.
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Arguments for Cargo, such as `--release` or `--features fast`
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub cargo: Vec<OsString>,
+}
+
+/// A file that a build script built.
+struct Watched {
+    name: String,
+    /// The directory of the package, which the sources are relative to.
+    package: PathBuf,
+    watch: Watch,
+}
+
+/// Compiles until the user ends the program.
+///
+/// # Errors
+///
+/// When the workspace is missing, when none of its packages builds kernels, when Cargo cannot be run, and when no
+/// build script has built a file.
+pub fn run(options: &Options) -> Result<()> {
+    let workspace = Workspace::find(&options.selection)?;
+    let root = workspace.metadata.workspace_root.as_std_path();
+    let mut files = built(&workspace, root, &options.cargo)?;
+    if files.is_empty() {
+        return Err(Error::NothingToWatch);
+    }
+    for file in &mut files {
+        file.compile_if_changed(true)?;
+        let path = file.watch.file();
+        let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+        ui::answer(&format!(
+            "watching  {}: {}\n",
+            file.label(),
+            Escaped(&shown)
+        ))?;
+    }
+    loop {
+        std::thread::sleep(PAUSE);
+        for file in &mut files {
+            file.compile_if_changed(false)?;
+        }
+    }
+}
+
+/// Returns all files that the build scripts of the workspace have built.
+fn built(workspace: &Workspace, root: &Path, cargo: &[OsString]) -> Result<Vec<Watched>> {
+    let packages: Vec<_> = workspace.building().collect();
+    if packages.is_empty() {
+        return Err(Error::NothingBuilds);
+    }
+    let mut files = Vec::new();
+    for package in packages {
+        // With other packages, Cargo may choose other features, and so another OUT_DIR than for `cargo run`.
+        // Mistakes in Rust code do not matter here: the programs may run already.
+        let (folders, _) = list::run_build_scripts(&[package], root, cargo)?;
+        let Some(out_dir) = folders.get(&package.id) else {
+            continue;
+        };
+        let failed = |cause| Error::Read {
+            file: out_dir.clone(),
+            cause,
+        };
+        let Some(directory) = package.manifest_path.parent() else {
+            continue;
+        };
+        for name in listing::read(out_dir).map_err(failed)?.into_keys() {
+            files.push(Watched {
+                watch: Watch::of_build(out_dir, &name).map_err(failed)?,
+                package: directory.into(),
+                name,
+            });
+        }
+    }
+    Ok(files)
+}
+
+impl Watched {
+    /// Compiles if a source or header changed, and prints the outcome. The first result is only printed if it is an
+    /// error: a build script has just compiled the same.
+    fn compile_if_changed(&mut self, is_first: bool) -> Result<()> {
+        std::env::set_current_dir(&self.package).map_err(Error::NoDirectory)?;
+        let start = Instant::now();
+        let Some(result) = self.watch.poll() else {
+            return Ok(());
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        match result {
+            Ok(_) if is_first => {}
+            Ok(compiled) => {
+                ui::pass_on(&compiled.warnings);
+                ui::answer(&format!("compiled  {} in {seconds:.2} s\n", self.label()))?;
+            }
+            Err(error) => {
+                ui::pass_on(error.diagnostics());
+                ui::complain(format_args!("error: {error}"));
+                ui::answer(&format!(
+                    "failed    {} after {seconds:.2} s; the file of the last compile stays\n",
+                    self.label()
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the name of the file, and its sources.
+    fn label(&self) -> String {
+        let sources = self.watch.sources().iter();
+        let sources: Vec<_> = sources.map(|path| path.to_string_lossy()).collect();
+        format!("{} ({})", self.name, Escaped(&sources.join(" ")))
+    }
+}

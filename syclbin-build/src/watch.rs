@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! [`Watch`]: compiles a file again when a source or header changed. A failed compile leaves the file as it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use syclbin_toolchain::file::{TICK, changed, stamp, stamp_of};
+
+use crate::action;
+use crate::cargo;
+use crate::compile::{self, diagnostics};
+use crate::compiler::Compiler;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::out_dir::listing;
+use crate::request::Request;
+
+/// Compiles a SYCLBIN file again when a source or header changed. Made by [`Build::watch`](crate::Build::watch).
+///
+/// It starts no thread: the program asks it in a loop.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// let mut watch = syclbin_build::Build::new()
+///     .source("kernels/saxpy.cpp")
+///     .watch("saxpy.syclbin");
+/// loop {
+///     match watch.poll() {
+///         Some(Ok(compiled)) => println!("{}saxpy.syclbin is new", compiled.warnings),
+///         Some(Err(error)) => eprintln!("{}error: {error}", error.diagnostics()),
+///         None => std::thread::sleep(Duration::from_millis(50)),
+///     }
+/// }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing is compiled before `poll` is called"]
+pub struct Watch {
+    request: Request,
+    file: PathBuf,
+    /// Where a build script noted the request: its `OUT_DIR`, and the name of the file.
+    noted: Option<(PathBuf, String)>,
+    /// The compiler of the last compile, unless that failed.
+    compiler: Option<Compiler>,
+    /// The files that decide over the result, as they were before the last compile.
+    compiled: Option<Stamps>,
+    /// Their state at the last poll, if it differed.
+    seen: Option<Stamps>,
+}
+
+/// Files, and text that differs once one of them changes.
+type Stamps = BTreeMap<PathBuf, Option<String>>;
+
+/// The outcome of a successful compile of a [`Watch`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recompiled {
+    /// The compiler's warnings, a line each, or an empty string.
+    pub warnings: String,
+}
+
+impl Watch {
+    pub(crate) fn new(request: Request, file: PathBuf) -> Self {
+        Self {
+            request,
+            file,
+            noted: None,
+            compiler: None,
+            compiled: None,
+            seen: None,
+        }
+    }
+
+    /// Returns the watch for a file that a build script built, with the sources and arguments of the script.
+    /// Poll it in the directory of the package.
+    ///
+    /// # Errors
+    ///
+    /// When the note of the build script cannot be read.
+    #[doc(hidden)]
+    pub fn of_build(out_dir: &Path, name: &str) -> std::io::Result<Self> {
+        let request = listing::request(out_dir, name)?;
+        let mut watch = Self::new(request, listing::file(out_dir, name));
+        watch.noted = Some((out_dir.to_owned(), name.to_owned()));
+        Ok(watch)
+    }
+
+    /// Returns the sources.
+    #[must_use]
+    pub fn sources(&self) -> &[PathBuf] {
+        &self.request.sources
+    }
+
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Compiles if a source or header changed since the last compile, and waits until that is done. Returns
+    /// `None` if there is nothing to do. The first call always compiles, or takes the result from the cache.
+    ///
+    /// A change counts once two calls have seen the same state, because an editor may write a file in steps.
+    /// So call this every 10 to 100 milliseconds. The new file replaces the old one in one step. If its bytes
+    /// are the same, it is not written.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Build::try_compile`](crate::Build::try_compile). Then the file stays as it was, and the next
+    /// change compiles again.
+    pub fn poll(&mut self) -> Option<Result<Recompiled>> {
+        if let Some(compiled) = &self.compiled {
+            let now: Stamps = stamps(compiled.keys().cloned());
+            if now == *compiled {
+                self.seen = None;
+                return None;
+            }
+            if self.seen.as_ref() != Some(&now) {
+                self.seen = Some(now);
+                return None;
+            }
+        }
+        Some(self.compile())
+    }
+
+    fn compile(&mut self) -> Result<Recompiled> {
+        let known = self.compiled.take().unwrap_or_default();
+        let mut before = stamps(known.into_keys().chain(self.own_files()));
+        let started = SystemTime::now();
+        self.seen = None;
+        let (result, warnings) = cargo::silence(|| self.try_compile());
+        let mut files = self.own_files();
+        match &result {
+            Ok(read) => {
+                files.extend(read.iter().cloned());
+                before.retain(|path, _| files.contains(path));
+            }
+            Err(error) => {
+                // The next compile looks for a compiler again, as this one may be gone.
+                self.compiler = None;
+                files.extend(self.named_by(error));
+            }
+        }
+        for path in files {
+            before
+                .entry(path)
+                .or_insert_with_key(|path| stamp_before(path, started));
+        }
+        self.compiled = Some(before);
+        result.map(|_| Recompiled { warnings })
+    }
+
+    /// Compiles to the file, and returns all files that were read.
+    fn try_compile(&mut self) -> Result<BTreeSet<PathBuf>> {
+        self.read_note();
+        self.request.check()?;
+        self.request.check_sources()?;
+        let work = tempfile::tempdir().map_err(Error::write(&std::env::temp_dir()))?;
+        let compiler = match self.compiler.take() {
+            Some(compiler) => compiler,
+            None => Compiler::find(&self.request, work.path())?,
+        };
+        let (whole, files) = compile::compile(&compiler, &self.request, work.path())?;
+        self.compiler = Some(compiler);
+        let bytes = action::to_bytes(&whole)?;
+        file::replace(&self.file, &bytes).map_err(Error::write(&self.file))?;
+        Ok(files)
+    }
+
+    /// Takes the request that the build script noted last.
+    fn read_note(&mut self) {
+        let Some((out_dir, name)) = &self.noted else {
+            return;
+        };
+        // While a build script runs, the note may be missing for a moment.
+        if let Ok(request) = listing::request(out_dir, name)
+            && request != self.request
+        {
+            self.request = request;
+            self.compiler = None;
+        }
+    }
+
+    /// Returns the sources, and the note of the build script.
+    fn own_files(&self) -> BTreeSet<PathBuf> {
+        let note =
+            |(out_dir, name): &(PathBuf, String)| listing::note(&listing::folder(out_dir), name);
+        let sources = self.request.sources.iter().cloned();
+        sources.chain(self.noted.as_ref().map(note)).collect()
+    }
+
+    /// Returns the files whose change may correct `error`: the compiler lists no headers when it fails.
+    fn named_by(&self, error: &Error) -> BTreeSet<PathBuf> {
+        let mut files = self.own_files();
+        let text = diagnostics::plain(error.diagnostics());
+        for line in text.lines() {
+            let line = line.strip_prefix("In file included from ").unwrap_or(line);
+            let Some((path, rest)) = line.split_once(':') else {
+                continue;
+            };
+            if rest.starts_with(|c: char| c.is_ascii_digit()) && Path::new(path).is_file() {
+                files.insert(path.into());
+            }
+        }
+        if text.contains("file not found") {
+            // A directory changes once the header is in it.
+            let beside = files.iter().filter_map(|path| path.parent());
+            let searched = self.request.arguments.iter();
+            let searched = searched.filter_map(|argument| argument.to_str()?.strip_prefix("-I"));
+            // The directory of `a.cpp` has no name.
+            let here = |path: &Path| {
+                if path == Path::new("") {
+                    ".".into()
+                } else {
+                    path.to_owned()
+                }
+            };
+            let folders: Vec<PathBuf> = beside.chain(searched.map(Path::new)).map(here).collect();
+            files.extend(folders);
+        }
+        files
+    }
+}
+
+fn stamps(paths: impl Iterator<Item = PathBuf>) -> Stamps {
+    paths.map(|path| (path.clone(), stamp(&path))).collect()
+}
+
+/// Returns the stamp of a file, or `None` if it may have changed since `moment`. The next poll then compiles
+/// again, because a compile that started at that moment may have read the file before the change.
+fn stamp_before(path: &Path, moment: SystemTime) -> Option<String> {
+    let metadata = path.metadata().ok()?;
+    let is_older = changed(&metadata)? + TICK < moment;
+    is_older.then(|| stamp_of(&metadata))?
+}

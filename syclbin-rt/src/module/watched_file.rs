@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! [`WatchedFile`]: a file is loaded again once it was replaced, and each state of it at most once.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use syclbin_toolchain::file::stamp;
+
+/// A SYCLBIN file that may be replaced while the program runs, such as by `cargo syclbin watch`.
+///
+/// It compares size, times and inode of the file when the program asks, and starts no thread. The closure
+/// loads the file, so it decides on the module and on values of specialization constants.
+///
+/// ```no_run
+/// # syclbin_rt::include_syclbin! {
+/// #     mod kernels = "../tests/files/vector_ops.object.syclbin";
+/// # }
+/// # fn main() -> syclbin_rt::Result<()> {
+/// use syclbin_rt::WatchedFile;
+///
+/// let queue = kernels::Module::best_device()?.queue()?;
+/// let mut kernels = kernels::Module::load(&queue)?;
+/// let mut file = WatchedFile::new("saxpy.syclbin", |path| {
+///     // SAFETY: our compiler makes the file.
+///     unsafe { kernels::Module::load_file(&queue, path) }
+/// });
+/// for _frame in 0..1000 {
+///     match file.changed() {
+///         Ok(Some(new)) => kernels = new,
+///         Ok(None) => {}
+///         Err(error) => eprintln!("{error}; the old kernels stay"),
+///     }
+///     // Launch `kernels`.
+/// }
+/// # drop(kernels);
+/// # Ok(())
+/// # }
+/// ```
+pub struct WatchedFile<F> {
+    path: PathBuf,
+    load: F,
+    /// The state of the file that was loaded last.
+    loaded: Option<Option<String>>,
+}
+
+impl<F> WatchedFile<F> {
+    /// Watches the file at `path`, which `load` loads.
+    pub fn new<T, E>(path: impl Into<PathBuf>, load: F) -> Self
+    where
+        F: FnMut(&Path) -> Result<T, E>,
+    {
+        Self {
+            path: path.into(),
+            load,
+            loaded: None,
+        }
+    }
+
+    /// Loads the file if it was replaced since the last call. Otherwise returns `None`. The first call always
+    /// loads the file.
+    ///
+    /// A file that is missing after the first call is unchanged: something may be replacing it. Nothing
+    /// needs to end because of an error. It is returned once, and the next change loads the file again.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the closure. `load_file` of a generated module names all differences between the file
+    /// and the functions of the module.
+    pub fn changed<T, E>(&mut self) -> Result<Option<T>, E>
+    where
+        F: FnMut(&Path) -> Result<T, E>,
+    {
+        let now = stamp(&self.path);
+        if self
+            .loaded
+            .as_ref()
+            .is_some_and(|loaded| now.is_none() || *loaded == now)
+        {
+            return Ok(None);
+        }
+        // The file is loaded again if it changes from here on.
+        self.loaded = Some(now);
+        (self.load)(&self.path).map(Some)
+    }
+}
+
+impl<F> fmt::Debug for WatchedFile<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchedFile")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[path = "watched_file_tests.rs"]
+mod tests;
