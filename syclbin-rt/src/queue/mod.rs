@@ -4,6 +4,7 @@
 #[cfg(feature = "ndarray")]
 mod array;
 pub(crate) mod barrier;
+mod between;
 pub(crate) mod copy;
 pub(crate) mod event;
 pub(crate) mod future;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues: commands, what waits for them, and how they end.
 
+mod between;
 mod copies;
 mod events;
 mod exit;
