@@ -81,7 +81,7 @@ fn arrays_and_bindings_are_parameters() {
     unsafe { kernels.referred_bindings(&mut float, 0.5, 3).launch(1) }.unwrap();
     assert_eq!(queue.download(&float).unwrap(), [1.5]);
     // SAFETY: as above.
-    unsafe { kernels.references_inside(&mut to, 4).launch(1) }.unwrap();
+    unsafe { kernels.references_inside(4, &mut to).launch(1) }.unwrap();
     assert_eq!(queue.download(&to).unwrap()[0], 7);
 }
 
