@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! tests/programs/nbody.cpp
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "single precision is compared too"
+)]
 
 use syclbin_rt::{Aspect, NdRange};
 
