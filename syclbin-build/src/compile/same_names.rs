@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 ///
-/// Fails if two sources define the same function, and if a kernel to rename has native code.
+/// Fails if two sources define the same function, and if native code has kernels of one name.
 pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) -> Result<()> {
-    let kernels: Vec<BTreeSet<String>> = compiled.iter().map(symbols).collect();
+    let kernels: Vec<BTreeSet<String>> = compiled.iter().map(symbols_of).collect();
     let mut owners: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut functions: BTreeMap<KernelName, Vec<usize>> = BTreeMap::new();
     for (index, symbols) in kernels.iter().enumerate() {
@@ -63,16 +63,20 @@ pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) -> Result<()
             .map(|symbol| (symbol.clone(), with_source(symbol, &labels[index])))
             .collect();
         for module in &mut one.modules {
-            let known = |name: &str| names.contains_key(name);
-            let Some(symbol) = module.kernel_names().find(|name| known(name)) else {
-                continue;
-            };
-            let all = match owners.get(symbol) {
-                Some(all) if all.len() > 1 => all.clone(),
-                _ => around(symbol).map_or_else(Vec::new, |function| functions[&function].clone()),
-            };
-            let symbol = symbol.to_owned();
-            rename_kernels(module, &names).map_err(|_| duplicate(&symbol, &all))?;
+            let (mut is_renamed, mut shared) = (false, None);
+            for symbol in module.kernel_names() {
+                is_renamed |= names.contains_key(symbol);
+                shared = shared.or(owners
+                    .get_key_value(symbol)
+                    .filter(|(_, all)| all.len() > 1));
+            }
+            // Native code keeps its names, and only fails where two are the same.
+            if is_renamed
+                && rename_kernels(module, &names).is_err()
+                && let Some((symbol, all)) = shared
+            {
+                return Err(duplicate(symbol, all));
+            }
         }
     }
     Ok(())
@@ -83,7 +87,7 @@ pub(crate) fn is_class(symbol: &str) -> bool {
     symbol.starts_with("_ZTS") && mangled::parse(symbol).is_some()
 }
 
-fn symbols(compiled: &Compiled) -> BTreeSet<String> {
+fn symbols_of(compiled: &Compiled) -> BTreeSet<String> {
     let names = compiled
         .modules
         .iter()
@@ -182,6 +186,39 @@ mod tests {
             of(&["\u{e4}.cpp", "\u{f6}.cpp", "__1.cpp"]),
             ["__2", "__3", "__1"]
         );
+    }
+
+    /// Returns the names of two sources with these kernels.
+    fn resolved(symbols: [&str; 2], is_native: bool) -> Result<Vec<String>> {
+        let mut both = symbols.map(|symbol| {
+            let mut module = AbstractModule::default();
+            module.add_kernel_name(symbol.to_owned());
+            if is_native {
+                let code = vec![1];
+                let image = syclbin::Image::native("sm_80", "nvptx64-nvidia-cuda", code);
+                module.images.push(image);
+            }
+            Compiled {
+                modules: vec![module],
+                files: Vec::new(),
+                diagnostics: String::new(),
+                is_of_use: true,
+            }
+        });
+        resolve(&mut both, &["a.cpp", "b.cpp"].map(Path::new))?;
+        Ok(both.iter().flat_map(symbols_of).collect())
+    }
+
+    #[test]
+    fn native_code_keeps_names_that_differ() {
+        let main = ["_ZTSZ4mainEUlvE_", "_ZTSZ4mainEUlvE0_"];
+        assert_eq!(resolved(main, true).unwrap(), main);
+        let renamed = ["_ZTSZ4mainEUlvE_$a", "_ZTSZ4mainEUlvE0_$b"];
+        assert_eq!(resolved(main, false).unwrap(), renamed);
+        let add = ["_ZTS3Add"; 2];
+        assert!(matches!(resolved(add, true), Err(Error::Duplicate { .. })));
+        let renamed = ["_ZTS3Add$a", "_ZTS3Add$b"];
+        assert_eq!(resolved(add, false).unwrap(), renamed);
     }
 
     #[test]
