@@ -35,6 +35,21 @@ impl Build {
         self
     }
 
+    /// Adds all sources that match a pattern, such as `kernels/*.cpp` or `kernels/**/*.cpp`. It is relative to the
+    /// directory of Cargo.toml, and names a directory. `*` and `?` stand for parts of a name, and `**` for any
+    /// directories. A file that another source includes is not a source. The build script runs again when a file
+    /// appears below the directory.
+    ///
+    /// ```no_run
+    /// syclbin_build::Build::new()
+    ///     .sources("kernels/*.cpp")
+    ///     .compile("kernels");
+    /// ```
+    pub fn sources(mut self, pattern: impl Into<String>) -> Self {
+        self.request.patterns.push(pattern.into());
+        self
+    }
+
     /// Adds a directory to the search path for headers (`-I`).
     pub fn include(self, folder: impl AsRef<Path>) -> Self {
         let mut flag = OsString::from("-I");
@@ -180,12 +195,14 @@ impl Build {
         let paths = Paths::of(name)?;
         let (out_dir, directory) = (&paths.out_dir, &paths.directory);
         abandoned::claim(out_dir, name).map_err(Error::write(directory))?;
+        let mut request = self.request.clone();
         if !action::is_on_docs_rs() {
-            self.request.check_sources()?;
+            request = request.with_matches()?;
+            request.check_sources()?;
         }
         std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
-        listing::write(out_dir, name, &self.request).map_err(Error::write(directory))?;
-        let bytes = Action::choose(&self.request, &paths)?.run(&self.request, &paths)?;
+        listing::write(out_dir, name, &request).map_err(Error::write(directory))?;
+        let bytes = Action::choose(&request, &paths)?.run(&request, &paths)?;
         file::replace(&paths.file, &bytes).map_err(Error::write(&paths.file))?;
         abandoned::set_aside_others(out_dir).map_err(Error::write(directory))?;
         Ok(paths.file)

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use syclbin_toolchain::INSTALL_COMMAND;
 
+use crate::compile::diagnostics::hints;
+use crate::compile::same_names;
 use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
 use crate::search::{Failure, Origin, PassedOver};
 
@@ -38,6 +40,14 @@ pub enum Error {
         path: PathBuf,
         /// The line of the mistake.
         line: Option<usize>,
+        /// The problem, and how to correct it.
+        problem: String,
+    },
+    /// A pattern of [`Build::sources`](crate::Build::sources) names no sources.
+    #[error("pattern \"{pattern}\" {problem}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
         /// The problem, and how to correct it.
         problem: String,
     },
@@ -101,7 +111,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The compiler found errors in the source: [`Error::diagnostics`] returns them.
-    #[error("{} does not compile; see the compiler's errors", .source_file.display())]
+    #[error("{} does not compile; see the compiler's errors{}", .source_file.display(), hints(.diagnostics))]
     Compile {
         /// The source.
         source_file: PathBuf,
@@ -141,7 +151,7 @@ pub enum Error {
         diagnostics: String,
     },
     /// Some of several sources failed: [`Error::diagnostics`] returns the compiler's diagnostics.
-    #[error("{}{summary}", each(.failures))]
+    #[error("{}{summary}{}", each(.failures), hints(.diagnostics))]
     Sources {
         /// The error of each source.
         failures: Vec<Error>,
@@ -188,8 +198,9 @@ pub enum Error {
         /// Why no compiler was found.
         compiler: Box<Error>,
     },
-    /// Two sources define a kernel of the same name.
-    #[error("kernel {symbol} is defined in {}", twice(.first, .second))]
+    /// Two sources define a kernel of the same name. Lambdas and classes of the same name are only an error if the
+    /// build compiles them to native code, which cannot be renamed.
+    #[error("kernel {symbol} is defined in {}", twice(.symbol, .first, .second))]
     Duplicate {
         /// The kernel's symbol.
         symbol: String,
@@ -269,10 +280,17 @@ pub struct Undefined {
 }
 
 /// Returns where a kernel is defined twice, and what to do.
-fn twice(first: &Path, second: &Path) -> String {
+fn twice(symbol: &str, first: &Path, second: &Path) -> String {
     let first_name = first.display();
     if first == second {
         return format!("{first_name}, which is given twice; give each source once");
+    }
+    if same_names::is_class(symbol) {
+        return format!(
+            "{first_name} and again in {}; native code cannot tell them apart: leave its targets out, or compile each \
+             source with a Build of its own",
+            second.display()
+        );
     }
     format!(
         "{first_name} and again in {}; rename one, or leave `extern \"C\"` out and put each into a \

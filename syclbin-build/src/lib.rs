@@ -99,7 +99,8 @@
 //!
 //! # Several sources
 //!
-//! Call [`Build::source`] again to add a source: all sources become one file. The compilers run in parallel,
+//! Call [`Build::source`] again to add a source, or [`Build::sources`] with a pattern: all sources become one
+//! file. The compilers run in parallel,
 //! with at most as many processes as Cargo's jobserver has tokens (outside of Cargo: `NUM_JOBS`, else the
 //! number of cores). A build reports the errors of all sources together, and each message about a header
 //! once.
@@ -108,6 +109,12 @@
 //! `SYCL_EXTERNAL`, and the file's state is `object`, because its modules still have to be linked. Without
 //! such functions the state is `executable`. `syclbin-rt` links when it loads the file. A function that no
 //! source defines is an error, unless [`Build::link_at_load`] says that it comes from another file.
+//!
+//! Sources may be whole programs, each with a `main`. If two sources have kernels of one name, or lambdas in
+//! functions of one name, the names of their stubs begin with the source. For `heat.cpp` and `nbody.cpp` these
+//! are `heat.main` and `nbody.main`. Sources of one name get their directory too: `first_heat.main`. Two free
+//! functions of one name that are kernels are an error, as they are in C++. So are kernels of one name that are
+//! compiled to native code.
 //!
 //! # Targets
 //!
@@ -199,6 +206,7 @@ pub mod file;
 #[doc(hidden)]
 pub mod manifest;
 mod out_dir;
+mod pattern;
 mod prebuilt;
 mod process;
 mod request;

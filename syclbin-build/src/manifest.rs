@@ -12,6 +12,7 @@ use toml::de::{DeTable, DeValue};
 use crate::build::Build;
 use crate::cargo;
 use crate::error::{Error, Result};
+use crate::pattern;
 
 /// The table with the files.
 const TABLE: &str = "package.metadata.syclbin";
@@ -41,7 +42,7 @@ pub struct Manifest {
 pub struct Entry {
     /// Its name: `include_syclbin! { mod kernels = "NAME"; }`.
     pub name: String,
-    /// Its sources, relative to the directory of Cargo.toml.
+    /// Its sources and patterns of sources, relative to the directory of Cargo.toml.
     pub sources: Vec<PathBuf>,
     /// The build that makes it.
     pub build: Build,
@@ -52,7 +53,7 @@ impl Build {
     ///
     /// ```toml
     /// [package.metadata.syclbin.saxpy]
-    /// sources = ["kernels/saxpy.cpp"]          # the only key that has to be there
+    /// sources = ["kernels/saxpy.cpp"]          # the only key that has to be there; "kernels/*.cpp" is a pattern
     /// include = ["kernels/include"]            # Build::include
     /// define = { N = 4, FAST = true }          # Build::define; `true` defines without a value
     /// flags = ["-std=c++20"]                   # Build::flag
@@ -193,7 +194,11 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
         match key.get_ref().as_ref() {
             "sources" => {
                 for source in texts(value, &place)? {
-                    build = build.source(source);
+                    build = if pattern::is_pattern(source) {
+                        build.sources(source)
+                    } else {
+                        build.source(source)
+                    };
                     sources.push(PathBuf::from(source));
                 }
             }

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Request`]: the inputs of one build. It holds exactly what the user told [`Build`](crate::Build).
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::cargo;
 use crate::error::{Error, Result};
+use crate::pattern;
 use crate::prebuilt;
 
 /// The inputs of one build.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {
     pub(crate) sources: Vec<PathBuf>,
+    /// The patterns of further sources.
+    pub(crate) patterns: Vec<String>,
+    /// The sources that only a pattern names.
+    pub(crate) matched: BTreeSet<PathBuf>,
     pub(crate) arguments: Vec<OsString>,
     /// The only compiler to try.
     pub(crate) compiler: Option<PathBuf>,
@@ -33,7 +39,7 @@ pub(crate) struct Triples {
 impl Request {
     /// Checks the sources and arguments, as far as that needs no file.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.sources.is_empty() {
+        if self.sources.is_empty() && self.patterns.is_empty() {
             return Err(Error::NoSource);
         }
         if (self.arguments.iter()).any(|argument| argument == "-fsycl-device-only") {
@@ -48,6 +54,19 @@ impl Request {
             target: std::env::var("TARGET").ok(),
             host: std::env::var("HOST").ok(),
         })
+    }
+
+    /// Adds the files that the patterns match, each once.
+    pub(crate) fn with_matches(mut self) -> Result<Self> {
+        for pattern in std::mem::take(&mut self.patterns) {
+            for path in pattern::expand(&pattern)? {
+                if !self.sources.contains(&path) {
+                    self.sources.push(path.clone());
+                    self.matched.insert(path);
+                }
+            }
+        }
+        Ok(self)
     }
 
     /// Checks that every source can be compiled, and reports it to Cargo.

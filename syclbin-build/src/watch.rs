@@ -14,6 +14,7 @@ use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::out_dir::listing;
+use crate::pattern;
 use crate::request::Request;
 
 /// Compiles a SYCLBIN file again when a source or header changed. Made by [`Build::watch`](crate::Build::watch).
@@ -38,6 +39,8 @@ use crate::request::Request;
 #[must_use = "nothing is compiled before `poll` is called"]
 pub struct Watch {
     request: Request,
+    /// The sources of the last compile: those of the request, and those that match its patterns.
+    sources: Vec<PathBuf>,
     file: PathBuf,
     /// Where a build script noted the request: its `OUT_DIR`, and the name of the file.
     noted: Option<(PathBuf, String)>,
@@ -63,6 +66,7 @@ pub struct Recompiled {
 impl Watch {
     pub(crate) fn new(request: Request, file: PathBuf) -> Self {
         Self {
+            sources: request.sources.clone(),
             request,
             file,
             noted: None,
@@ -86,10 +90,10 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Returns the sources.
+    /// Returns the sources of the last compile, or those that were named before the first.
     #[must_use]
     pub fn sources(&self) -> &[PathBuf] {
-        &self.request.sources
+        &self.sources
     }
 
     /// Returns the path of the file.
@@ -155,13 +159,15 @@ impl Watch {
     fn try_compile(&mut self) -> Result<BTreeSet<PathBuf>> {
         self.read_note();
         self.request.check()?;
-        self.request.check_sources()?;
+        let request = self.request.clone().with_matches()?;
+        self.sources.clone_from(&request.sources);
+        request.check_sources()?;
         let work = tempfile::tempdir().map_err(Error::write(&std::env::temp_dir()))?;
         let compiler = match self.compiler.take() {
             Some(compiler) => compiler,
-            None => Compiler::find(&self.request, work.path())?,
+            None => Compiler::find(&request, work.path())?,
         };
-        let (whole, files) = compile::compile(&compiler, &self.request, work.path())?;
+        let (whole, files) = compile::compile(&compiler, &request, work.path())?;
         self.compiler = Some(compiler);
         let bytes = action::to_bytes(&whole)?;
         file::replace(&self.file, &bytes).map_err(Error::write(&self.file))?;
@@ -182,11 +188,17 @@ impl Watch {
         }
     }
 
-    /// Returns the sources, and the note of the build script.
+    /// Returns the sources, the directories of patterns, and the note of the build script.
     fn own_files(&self) -> BTreeSet<PathBuf> {
         let note =
             |(out_dir, name): &(PathBuf, String)| listing::note(&listing::folder(out_dir), name);
-        let sources = self.request.sources.iter().cloned();
+        let sources = self.sources.iter().cloned();
+        let matching = self
+            .request
+            .patterns
+            .iter()
+            .map(|pattern| pattern::directory(pattern));
+        let sources = sources.chain(matching);
         sources.chain(self.noted.as_ref().map(note)).collect()
     }
 

@@ -38,6 +38,13 @@ fn main() {
             .flag("-std=c++20")
             .compile(name);
     }
+    // Whole programs, of which each has a `main`.
+    Build::new()
+        .sources("tests/programs/*.cpp")
+        .flag("-std=c++20")
+        // One of them uses a function that SYCL 2020 deprecates.
+        .flag("-Wno-deprecated-declarations")
+        .compile("programs");
     // A file with stubs, and others that a program loads in its place.
     for (macros, name) in [
         (None, "replaced"),

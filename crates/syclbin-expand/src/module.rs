@@ -270,7 +270,8 @@ fn contents(
         let (Some(member), Some(module)) = (members.claim(name), &inner.module) else {
             continue; // the plan has seen that it is an identifier
         };
-        let doc = doc::comment(&format!("The kernels in C++ namespace `{name}`."));
+        let what = inner.namespace.what();
+        let doc = doc::comment(&format!("The kernels in {what} `{name}`."));
         if inner.namespace.has_kernels() {
             contents.fields.extend(quote! {
                 #doc
@@ -315,7 +316,8 @@ fn inner_module(
     } else {
         "structs"
     };
-    let doc = doc::comment(&format!("The {what} in C++ namespace `{name}`."));
+    let place = namespace.what();
+    let doc = doc::comment(&format!("The {what} in {place} `{name}`."));
     let module = module_parameter(&constructor);
     let kernels = namespace.has_kernels().then(|| {
         quote! {

@@ -62,6 +62,7 @@ pub mod property;
 pub mod ptx;
 mod raw;
 pub mod read;
+mod rename;
 pub mod signature;
 pub mod verify;
 pub mod write;
@@ -79,6 +80,7 @@ pub use property::{PropertySet, PropertySets, Value};
 pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
+    pub use crate::rename::{Unrenamed, rename_kernels, with_source};
     pub use crate::signature::definition::{Definition, Member};
     pub use crate::signature::record::{
         record, record_layouts, record_locations, record_variables,

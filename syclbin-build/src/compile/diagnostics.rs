@@ -34,6 +34,30 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
+/// Returns advice for errors whose remedy clang does not know, a line each.
+pub(crate) fn hints(diagnostics: &str) -> String {
+    let plain = plain(diagnostics);
+    let mut hints = BTreeSet::new();
+    for line in plain.lines().filter(|line| kind(line) == Some(Kind::Error)) {
+        let quoted = line.split('\'').nth(1).unwrap_or_default();
+        if line.ends_with(" file not found") {
+            hints.insert(format!(
+                "header {quoted} was not found; name its directory with .include(\"...\"), or move the kernels to a \
+                 source that does not include it"
+            ));
+        } else if line.ends_with("cannot be used as the type of a kernel parameter")
+            && quoted.ends_with('&')
+        {
+            hints.insert(
+                "a kernel holds a reference to a variable of the host, which a device cannot read; capture it by \
+                 value, as with [=], or pass a pointer to device memory"
+                    .to_owned(),
+            );
+        }
+    }
+    hints.iter().map(|hint| format!("\nhint: {hint}")).collect()
+}
+
 /// The diagnostics of the compilers of several sources, each once.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
@@ -230,6 +254,22 @@ mod tests {
             all.summary(5, failed.into_iter()),
             "2 errors and 1 warning in 2 of 5 sources: a.cpp, b.cpp"
         );
+    }
+
+    #[test]
+    fn hints_name_the_remedy_once() {
+        let said = "a.cpp:1:10: \u{1b}[31mfatal error: \u{1b}[0m'mpi.h' file not found\n    1 | #include <mpi.h>\n";
+        let hint = hints(said);
+        assert!(
+            hint.starts_with("\nhint: header mpi.h was not found; name"),
+            "{hint}"
+        );
+        let reference =
+            "a.cpp:4:23: error: 'int *&' cannot be used as the type of a kernel parameter\n";
+        let twice = hints(&reference.repeat(2));
+        assert_eq!(twice.matches("hint: a kernel holds a reference").count(), 1);
+        assert_eq!(hints(&reference.replace('&', "")), "");
+        assert_eq!(hints("a.cpp:1:1: warning: 'mpi.h' file not found\n"), "");
     }
 
     #[test]

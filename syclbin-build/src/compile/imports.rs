@@ -2,7 +2,7 @@
 //! Imports: every device function that one source uses is defined by another, or the build fails.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 
 use syclbin::__private::mangled;
 use syclbin::__private::spirv::Import;
@@ -21,7 +21,7 @@ use crate::error::Undefined;
 pub(crate) fn state(
     file: &Syclbin<'_>,
     origins: &[usize],
-    sources: &[PathBuf],
+    sources: &[&Path],
 ) -> Result<State, Vec<Undefined>> {
     let exported: BTreeSet<&str> = file.modules.iter().flat_map(exports).collect();
     let mut undefined: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
@@ -43,7 +43,7 @@ pub(crate) fn state(
         name: name(symbol),
         sources: origins
             .iter()
-            .map(|origin| sources[*origin].clone())
+            .map(|origin| sources[*origin].to_owned())
             .collect(),
     });
     Err(each.collect())
@@ -82,7 +82,11 @@ mod tests {
     fn state_of(modules: Vec<AbstractModule<'static>>) -> Result<State, Vec<Undefined>> {
         let mut file = Syclbin::new(State::Executable);
         file.modules = modules;
-        super::state(&file, &[0, 1], &["a.cpp", "b.cpp"].map(PathBuf::from))
+        super::state(
+            &file,
+            &[0, 1],
+            &["a.cpp", "b.cpp"].map(std::path::Path::new),
+        )
     }
 
     #[test]

@@ -3,14 +3,16 @@
 
 pub(crate) mod diagnostics;
 mod imports;
+mod included;
 mod jobs;
+pub(crate) mod same_names;
 mod tokens;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use syclbin::{AbstractModule, State, Syclbin};
+use syclbin::{State, Syclbin};
 
 use crate::cache::{Cache, Lookup, Pending};
 use crate::cargo;
@@ -38,15 +40,18 @@ pub(crate) fn compile(
         .map_err(Error::write(folder))?;
     let flags = flags(compiler, request);
     let results = compile_each(compiler, sources, &flags, work.path())?;
-    let compiled = all_or_error(sources, results)?;
-    let mut files: BTreeSet<PathBuf> = sources.iter().cloned().collect();
+    let results = included::without(sources.iter().zip(results).collect(), request);
+    let (sources, results): (Vec<&Path>, Vec<_>) = results.into_iter().unzip();
+    let mut compiled = all_or_error(&sources, results)?;
+    same_names::resolve(&mut compiled, &sources)?;
+    let mut files: BTreeSet<PathBuf> = request.sources.iter().cloned().collect();
     for one in &compiled {
         for path in &one.files {
             cargo::rerun_if_changed(path);
         }
         files.extend(one.files.iter().cloned());
     }
-    Ok((link(compiled, request)?, files))
+    Ok((link(compiled, &sources, request)?, files))
 }
 
 /// Returns the arguments for every source. Several sources may use one another's functions, which executable
@@ -176,7 +181,7 @@ fn said(outcome: JobResult) -> Result<String> {
 
 /// Emits the warnings of all sources and returns their results, or returns the errors of the sources that
 /// failed.
-fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<Vec<Compiled>> {
+fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec<Compiled>> {
     let mut said = Diagnostics::default();
     let mut failures = Vec::new();
     let mut failed = Vec::new();
@@ -185,7 +190,7 @@ fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<V
         match result {
             Ok(one) => compiled.push((source, one)),
             Err(error) => {
-                failed.push(source.as_path());
+                failed.push(*source);
                 failures.push(error);
             }
         }
@@ -216,24 +221,10 @@ fn all_or_error(sources: &[PathBuf], results: Vec<Result<Compiled>>) -> Result<V
 }
 
 /// Returns one file with all modules.
-fn link(compiled: Vec<Compiled>, request: &Request) -> Result<Syclbin<'static>> {
-    let sources = &request.sources;
+fn link(compiled: Vec<Compiled>, sources: &[&Path], request: &Request) -> Result<Syclbin<'static>> {
     let mut whole = Syclbin::new(State::Executable);
-    let mut kernels = BTreeMap::new();
     let mut origins = Vec::new();
     for (index, one) in compiled.into_iter().enumerate() {
-        for symbol in one.modules.iter().flat_map(AbstractModule::kernel_names) {
-            // The same kernel twice in one source was compiled for two targets.
-            if let Some(first) = kernels.insert(symbol.to_owned(), index)
-                && first != index
-            {
-                return Err(Error::Duplicate {
-                    symbol: symbol.into(),
-                    first: sources[first].clone(),
-                    second: sources[index].clone(),
-                });
-            }
-        }
         origins.extend(one.modules.iter().map(|_| index));
         whole.modules.extend(one.modules);
     }

@@ -40,7 +40,9 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
     let mut add =
         |key: &str, value: &OsStr| words.push(format!("{key}={}", value.to_string_lossy()));
     for source in &request.sources {
-        add("source", source.as_os_str());
+        let is_matched = request.matched.contains(source);
+        let key = if is_matched { "matched" } else { "source" };
+        add(key, source.as_os_str());
     }
     for argument in &request.arguments {
         add("argument", argument);
@@ -69,6 +71,10 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
     for (key, value) in text.split('\0').filter_map(|word| word.split_once('=')) {
         match key {
             "source" => request.sources.push(value.into()),
+            "matched" => {
+                request.sources.push(value.into());
+                request.matched.insert(value.into());
+            }
             "argument" => request.arguments.push(value.into()),
             "compiler" => request.compiler = Some(value.into()),
             "link-at-load" => request.links_at_load = true,
@@ -147,7 +153,9 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder(out.path())).unwrap();
         let request = Request {
-            sources: vec!["a=b.cpp".into()],
+            sources: vec!["a=b.cpp".into(), "c.cpp".into()],
+            patterns: Vec::new(),
+            matched: [PathBuf::from("c.cpp")].into(),
             arguments: ["-DTEXT=a b\n", "", "-O3"].map(OsString::from).into(),
             compiler: Some("icpx".into()),
             prebuilt: None,

@@ -311,6 +311,47 @@ fn duplicate_kernel_error_names_both_sources() {
 }
 
 #[test]
+fn native_code_cannot_be_told_apart() {
+    let package = Package::new();
+    for folder in ["kernels", "more"] {
+        package.write(&format!("{folder}/functor.cpp"), "");
+    }
+    let steps = "sources kernels/f*.cpp\nsource more/functor.cpp\ncompile both";
+    let script = package.script(steps, "made=$FAKE_CLANG_MADE/functor.executable.syclbin; cp \"$made\" \"$out\"; [ -z \"$depfile\" ] || : >\"$depfile\"");
+    let ran = script
+        .env("FAKE_CLANG_MADE", test_files::path("nvidia"))
+        .run();
+    let message = ran.failed();
+    assert!(
+        message.contains(
+            "is defined in more/functor.cpp and again in kernels/functor.cpp; native code cannot"
+        ),
+        "{message}"
+    );
+    assert_eq!(package.left(), [""; 0]);
+}
+
+#[test]
+fn errors_of_known_remedy_have_a_hint() {
+    let package = Package::new();
+    let compile = "echo \"$source:1:10: fatal error: 'mpi.h' file not found\" >&2; exit 1";
+    let ran = package.run(compile);
+    let message = ran.failed();
+    assert!(
+        message.ends_with(
+            "see the compiler's errors\nhint: header mpi.h was not found; name its directory with \
+             .include(\"...\"), or move the kernels to a source that does not include it\n"
+        ),
+        "{message}"
+    );
+    package.write("kernels/functor.cpp", "");
+    let both = package
+        .script("sources kernels/*.cpp\ncompile both", compile)
+        .run();
+    assert_eq!(both.failed().matches("hint: ").count(), 1, "{both:?}");
+}
+
+#[test]
 fn the_same_source_twice_is_an_error_too() {
     let package = Package::new();
     let steps = "source kernels/vector_ops.cpp\nsource kernels/vector_ops.cpp\ncompile both";

@@ -9,6 +9,7 @@ mod cargo;
 mod compiler;
 mod failures;
 mod manifest;
+mod patterns;
 mod prebuilt;
 mod script;
 mod selection;

@@ -17,13 +17,19 @@ fn manifest_table_is_compiled_like_code() {
          include = [\"inc dir\"]\ndefine = { N = 4, NAME = \"x y\", FAST = true }\n\
          flags = [\"-std=c++20\"]\nlink-at-load = true\n\
          targets = [\"spir64\", \"spir64_x86_64\"]\n\
-         [package.metadata.syclbin.one]\nsources = [\"kernels/functor.cpp\"]\n",
+         [package.metadata.syclbin.one]\nsources = [\"kernels/functor.cpp\", \"more/*.cpp\"]\n",
     );
     package.write("kernels/work_group.cpp", "");
     package.write("kernels/functor.cpp", "");
+    package.write("more/structs.cpp", "");
     let ran = package.script("manifest", COMPILE).run().succeeded();
     assert!(package.made("both").exists() && package.made("one").exists());
     assert!(ran.said("rerun-if-changed").contains(&"Cargo.toml"));
+    assert!(ran.said("rerun-if-changed").contains(&"more"));
+    assert_eq!(
+        package.recorded("structs").last().unwrap(),
+        "more/structs.cpp"
+    );
     let given = package.recorded("work_group");
     for argument in [
         "-Iinc dir",

@@ -9,7 +9,7 @@ use syclbin::__private::mangled::KERNEL_PREFIX;
 use syclbin::signature::KernelName;
 use syclbin::signature::KernelSignature;
 
-use crate::names::default_names::default_names;
+use crate::names::default_names::{self, default_names};
 
 /// Returns the names of one kind of each kernel.
 type Names = fn(&[KernelSignature]) -> Vec<Vec<String>>;
@@ -76,9 +76,10 @@ impl CppName {
         };
         if let Some(namespace) = self.text.strip_suffix("::*") {
             let inside = |kernel: &KernelSignature| {
-                let path = kernel.name.as_ref().map(|name| name.path.join("::"));
-                path.is_some_and(|path| {
-                    path == namespace || path.starts_with(&format!("{namespace}::"))
+                let is_in =
+                    |path: &str| path == namespace || path.starts_with(&format!("{namespace}::"));
+                kernel.name.as_ref().is_some_and(|name| {
+                    is_in(&name.path.join("::")) || is_in(&default_names::path(name).join("::"))
                 })
             };
             let numbered = kernels.iter().enumerate();
@@ -117,12 +118,12 @@ fn with_parameters(kernel: &KernelSignature) -> Vec<String> {
     spelled.into_iter().collect()
 }
 
-/// The names of their stubs, for those that C++ does not name.
+/// The names of their stubs, for those that C++ does not name, or several sources name alike.
 fn of_stubs(kernels: &[KernelSignature]) -> Vec<Vec<String>> {
     let names = default_names(kernels).into_iter().zip(kernels);
     let unnamed = names.map(|(name, kernel)| {
-        let is_lambda = |name: &KernelName| !name.lambdas.is_empty();
-        let name = name.filter(|_| kernel.name.as_ref().is_some_and(is_lambda));
+        let is_own = |name: &KernelName| name.lambdas.is_empty() && name.source.is_none();
+        let name = name.filter(|_| !kernel.name.as_ref().is_none_or(is_own));
         name.map(|name| name.spelled()).into_iter().collect()
     });
     unnamed.collect()
@@ -141,12 +142,18 @@ fn without_arguments(kernel: &KernelSignature) -> Vec<String> {
     name.into_iter().collect()
 }
 
+/// Returns whether the runtime's own headers have the kernel.
+pub(crate) fn is_of_runtime(kernel: &KernelSignature) -> bool {
+    let name = kernel.name.as_ref();
+    name.is_some_and(|name| name.path.first().is_some_and(|part| part == "sycl"))
+}
+
 /// Returns the name of a kernel for messages: its C++ name, or else its symbol.
 pub(crate) fn of(kernel: &KernelSignature) -> String {
     let Some(name) = &kernel.name else {
         return kernel.symbol.clone();
     };
-    if name.path.first().is_some_and(|part| part == "sycl") {
+    if is_of_runtime(kernel) {
         // The arguments of the runtime's own templates fill a screen.
         let text = name.qualified();
         return text.split('<').next().unwrap_or(&text).to_owned();

@@ -63,9 +63,9 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<DefaultNa
     names
 }
 
-/// Returns the path that Rust has for a path of C++.
+/// Returns the path that Rust has for a path of C++. It begins with the source, if several sources have the name.
 pub(crate) fn path(name: &KernelName) -> Vec<String> {
-    let parts = name.path.iter();
+    let parts = name.source.iter().chain(&name.path);
     let worded = parts.map(|part| match identifier(part) {
         Some(_) => part.clone(),
         None => words(part),
@@ -125,9 +125,14 @@ fn is_lambda(kernel: &KernelSignature) -> bool {
         .is_some_and(|name| !name.lambdas.is_empty())
 }
 
+/// Returns what distinguishes a kernel from all others, but for its parameters.
+fn without_parameters(name: &KernelName) -> (Option<&str>, String) {
+    (name.source.as_deref(), name.qualified())
+}
+
 /// `f(float *, int)` is `f_float_ptr_int`, if there is another `f`.
 fn distinguish_overloads(kernels: &[KernelSignature], names: &mut [Option<DefaultName>]) {
-    let mut overloads: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    let mut overloads: BTreeMap<(Option<&str>, String), BTreeSet<&str>> = BTreeMap::new();
     let mut around: BTreeMap<DefaultName, BTreeSet<Vec<String>>> = BTreeMap::new();
     for (kernel, own) in kernels.iter().zip(names.iter()) {
         let (Some(name), Some(own)) = (&kernel.name, own) else {
@@ -140,7 +145,7 @@ fn distinguish_overloads(kernels: &[KernelSignature], names: &mut [Option<Defaul
                 .insert(parameters(name));
         } else if name.function.is_none() {
             overloads
-                .entry(name.qualified())
+                .entry(without_parameters(name))
                 .or_default()
                 .insert(&kernel.symbol);
         }
@@ -156,7 +161,7 @@ fn distinguish_overloads(kernels: &[KernelSignature], names: &mut [Option<Defaul
                     .for_each(|ty| own.append(&words(ty)));
             }
         } else if overloads
-            .get(&name.qualified())
+            .get(&without_parameters(name))
             .is_some_and(|all| all.len() > 1)
         {
             let declared = kernel.declaration.iter().flat_map(|d| &d.parameters);

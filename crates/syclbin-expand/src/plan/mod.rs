@@ -144,6 +144,10 @@ impl<'f> Plan<'f> {
                 self.omitted.push(omitted);
             }
         }
+        // Users do not call the runtime's own kernels, so several may have one name.
+        if reason.is_some() && request.item.is_none() && cpp_name::is_of_runtime(kernel) {
+            return;
+        }
         let Ok(mut ident) = ident else { return };
         if OWN_METHODS.contains(&ident.to_string().as_str()) {
             if request.item.is_some_and(|item| item.rename.is_some()) {
@@ -187,8 +191,6 @@ impl<'f> Plan<'f> {
                     }
                 }),
             }),
-            // Users do not call the runtime's own kernels.
-            (Some(_), _) if path.first().is_some_and(|part| part == "sycl") => {}
             (reason, _) => {
                 let scope = self.root.at(&path);
                 let reason = reason.unwrap_or_default();

@@ -39,6 +39,27 @@ impl<'f> Namespace<'f> {
         })
     }
 
+    /// Returns what the namespace is in C++: `C++ namespace`, unless its kernels only have the name of their source.
+    pub(crate) fn what(&self) -> &'static str {
+        let of_source = |stub: &Stub<'_>| {
+            stub.kernel
+                .name
+                .as_ref()
+                .is_some_and(|name| name.source.is_some())
+        };
+        let left_out = |(_, one): &(Ident, LeftOut<'_>)| {
+            one.kernel
+                .name
+                .as_ref()
+                .is_some_and(|name| name.source.is_some())
+        };
+        if self.stubs.iter().any(of_source) || self.left_out.iter().any(left_out) {
+            "C++ source or namespace"
+        } else {
+            "C++ namespace"
+        }
+    }
+
     /// Returns whether the namespace has a struct of kernels.
     pub(crate) fn has_kernels(&self) -> bool {
         let mut inner = self.inner.values();

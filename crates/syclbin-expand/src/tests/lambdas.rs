@@ -165,3 +165,27 @@ fn kernels_are_listed_as_data() {
         assert!(code.contains(part), "{part}: {code}");
     }
 }
+
+#[test]
+fn same_functions_of_several_sources_have_their_source() {
+    assert_eq!(
+        names(&[
+            ("_ZTSZ4mainEUlvE_$heat", "heat.cpp:10"),
+            ("_ZTSZ4mainEUlvE0_$heat", "heat.cpp:12"),
+            ("_ZTSZ4mainEUlvE_$nbody", "nbody.cpp:4"),
+            ("_ZTSZN2ns4initERN4sycl3_V15queueEPfEUlvE_$heat", ""),
+            ("_ZTSZN2ns4initERN4sycl3_V15queueEPiEUlvE_$nbody", ""),
+            ("_ZTS3Add$heat", ""),
+            ("_ZTS3Add$nbody", ""),
+        ]),
+        [
+            "heat::main_0",
+            "heat::main_1",
+            "nbody::main",
+            "heat::ns::init",
+            "nbody::ns::init",
+            "heat::Add",
+            "nbody::Add"
+        ]
+    );
+}

@@ -124,7 +124,7 @@ fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {
 }
 
 /// Adds an instruction. Its operands are few: they come from one instruction of a module or are made here.
-fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
+pub(crate) fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
     let count = 1 + operands.iter().map(|part| part.len()).sum::<usize>();
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     out.push(count << 16 | u32::from(opcode));
@@ -132,7 +132,7 @@ fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
 }
 
 /// Returns a literal string: four bytes a word, closed by a zero byte.
-fn literal(text: &str) -> Vec<u32> {
+pub(crate) fn literal(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize((bytes.len() / 4 + 1) * 4, 0);
     let (words, _) = bytes.as_chunks();

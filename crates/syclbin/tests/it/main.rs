@@ -13,6 +13,7 @@ mod metadata;
 mod nvidia;
 mod portable;
 mod ptx;
+mod renamed;
 mod signatures;
 mod variables;
 mod verify;

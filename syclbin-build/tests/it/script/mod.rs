@@ -45,6 +45,7 @@ fn runs_as_a_build_script() {
         let (call, argument) = step.split_once(' ').unwrap_or((step, ""));
         build = match call {
             "source" => build.source(argument.replace("\\n", "\n")),
+            "sources" => build.sources(argument),
             "include" => build.include(argument),
             "define" => match argument.split_once('=') {
                 Some((name, value)) => build.define(name, value),

@@ -50,6 +50,18 @@ void bindings(sycl::queue &q, Particle p, float *to) {
   auto [mass, position, charge] = p;
   q.single_task([=] { *to = mass + charge; });
 }
+void referred_bindings(sycl::queue &q, Particle &p, float *to) {
+  auto &[mass, position, charge] = p;
+  q.single_task([=] { *to = mass * charge; });
+}
+void references_inside(sycl::queue &q, int *to, int n) {
+  q.single_task([=] {
+    int sum = n;
+    auto add = [&](int more) { sum += more; };
+    add(3);
+    *to = sum;
+  });
+}
 void initializers(sycl::queue &q, int *to, int n) {
   q.single_task([to, twice = n * 2, first = to + 1] {
     *to = twice;
@@ -83,6 +95,9 @@ public:
     auto *self = this;
     q.parallel_for(n, [=](sycl::id<1> i) { self->cells[i] = self->width; });
   }
+  void explicit_this(sycl::queue &q, size_t n) {
+    q.parallel_for(n, [=, this](sycl::id<1> i) { cells[i] = width + 1; });
+  }
 
 private:
   float width = 2;
@@ -92,6 +107,7 @@ void grids(sycl::queue &q, float *to) {
   Grid grid;
   grid.copy(q, to, 4);
   grid.point(q, 4);
+  grid.explicit_this(q, 4);
 }
 
 void buffers(sycl::queue &q, std::vector<float> &a, std::vector<float> &b, std::vector<float> &c) {

@@ -24,11 +24,13 @@ use spelling::{instance, join};
 
 /// What DPC++ puts before the name of a free-function kernel.
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
+/// What a file puts between the symbol of a kernel and its source, where several sources have that symbol.
+pub(crate) const SOURCE_MARK: &str = "$";
 /// Types and names nest; a symbol that goes deeper is not read.
 const MAX_DEPTH: usize = 64;
 
 /// What a symbol says of its kernel or variable.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct KernelName {
     /// The namespaces (and classes) around it, outermost first.
@@ -44,6 +46,8 @@ pub struct KernelName {
     pub lambdas: Vec<Lambda>,
     /// The function that contains a class with a name.
     pub function: Option<Box<KernelName>>,
+    /// The source, where several sources of the file have a kernel of this name. It is an identifier.
+    pub source: Option<String>,
 }
 
 /// A lambda in a function.
@@ -109,7 +113,7 @@ const UNNAMED_NAMESPACE: &str = "_GLOBAL__N_1";
 #[must_use]
 pub fn parse(symbol: &str) -> Option<KernelName> {
     let mut name = if let Some(rest) = symbol.strip_prefix("_ZTS") {
-        of_class(rest)?
+        with_source(rest).or_else(|| of_class(rest))?
     } else if let Some(rest) = symbol.strip_prefix("_Z") {
         let mut parser = Parser::new(rest);
         let mut name = parser.name(0)?;
@@ -134,6 +138,16 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
         *first = rest.into();
     }
     name.is_plain().then_some(name)
+}
+
+/// Reads the name of a class, and the source behind it.
+fn with_source(rest: &str) -> Option<KernelName> {
+    // Identifiers of C++ may have the mark too. Then the part before it is not a name.
+    let (class, source) = rest.rsplit_once(SOURCE_MARK)?;
+    let is_plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    let mut name = of_class(class).filter(|_| source.chars().all(is_plain))?;
+    name.source = Some(source.into());
+    Some(name)
 }
 
 /// Reads the name of a class, behind `_ZTS`: `6AddOne`, `N2ns6AddOneE`, `Z4hostvE3MyK`, `Z4hostvEUlvE_`.

@@ -314,3 +314,24 @@ fn local_classes_keep_their_function() {
         ("Local::run", 1)
     );
 }
+
+#[test]
+fn source_is_no_part_of_a_name() {
+    let with_source = |symbol: &str| {
+        let name = parse(symbol).unwrap();
+        (name.qualified(), name.lambdas.len(), name.source)
+    };
+    let heat = Some(String::from("heat"));
+    let main = (String::from("main"), 1, heat.clone());
+    assert_eq!(with_source("_ZTSZ4mainEUlvE_$heat"), main);
+    let add = (String::from("ns::Add"), 0, heat);
+    assert_eq!(with_source("_ZTSN2ns3AddE$heat"), add);
+    assert_eq!(with_source("_ZTS3Add").2, None);
+    // Names of C++ with the mark, and a free function.
+    assert_eq!(parse("_ZTS5A$b_c"), None);
+    assert_eq!(parse("a$b"), None);
+    assert_eq!(
+        parse("_ZTSZ4mainEUlvE_$heat"),
+        parse(&crate::rename::with_source("_ZTSZ4mainEUlvE_", "heat"))
+    );
+}

@@ -94,7 +94,7 @@ pub struct Instruction<'w> {
     pub operands: &'w [u32],
 }
 
-pub(super) fn error(word: usize, problem: &'static str) -> Error {
+pub(crate) fn error(word: usize, problem: &'static str) -> Error {
     Error::new("SPIR-V module", word as u64 * 4, ErrorKind::SpirV(problem))
 }
 

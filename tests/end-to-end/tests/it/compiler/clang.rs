@@ -266,3 +266,36 @@ fn assert_error_names_a_remedy() {
     );
     assert!(output.status.success(), "{}", said(&output));
 }
+
+/// Kernels that hold a reference, in all ways that C++ has.
+const REFERENCES: [&str; 4] = [
+    "void f(sycl::queue &q, int n, int *p) { q.single_task([&] { p[0] = n; }); }",
+    "void f(sycl::queue &q, int n, int *p) { q.single_task([=, &n] { p[0] = n; }); }",
+    "void f(sycl::queue &q, int n, int *p) { q.single_task([p, &r = n] { p[0] = r; }); }",
+    "struct H { int &r; int *p; void operator()() const { *p = r; } };\n\
+     void f(sycl::queue &q, int n, int *p) { q.single_task(H{n, p}); }",
+];
+
+/// `syclbin-build` adds hints to these messages.
+#[test]
+fn messages_with_hints_are_the_compilers() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = |source: &str| {
+        std::fs::write(folder.path().join("a.cpp"), source).unwrap();
+        let output = clang(&["-fsycl", "-fsyclbin", "a.cpp", "-o", "a"], folder.path());
+        assert!(!output.status.success(), "{source}");
+        let said = said(&output);
+        let error = said.lines().find(|line| line.contains("error: "));
+        error.unwrap_or_default().to_owned()
+    };
+    for source in REFERENCES {
+        let message = message(&format!("#include <sycl/sycl.hpp>\n{source}\n"));
+        let expected = "&' cannot be used as the type of a kernel parameter";
+        assert!(message.ends_with(expected), "{message}");
+    }
+    let missing = message("#include <mpi.h>\n");
+    assert!(
+        missing.ends_with("error: 'mpi.h' file not found"),
+        "{missing}"
+    );
+}

@@ -122,6 +122,28 @@ fn ptx_of_importing_module_can_be_linked() {
 }
 
 #[test]
+fn ptx_of_whole_programs_is_assembled() {
+    let Some(component) = component() else { return };
+    let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/programs.syclbin"));
+    let file = syclbin::read::parse(bytes).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let [source, object] =
+        ["k.ptx", "k.o"].map(|name| folder.path().join(name).display().to_string());
+    let mut kernels = 0;
+    for module in &file.modules {
+        let text = ptx(module);
+        std::fs::write(&source, text).unwrap();
+        let output = ptxas(&component, &["-arch=sm_80", &source, "-o", &object]);
+        assert!(output.status.success(), "{}", said(&output));
+        for name in module.kernel_names() {
+            assert!(text.contains(&format!(".entry {name}(")), "{name}");
+            kernels += 1;
+        }
+    }
+    assert!(kernels >= 24, "{kernels}");
+}
+
+#[test]
 fn ptx_and_spirv_kernels_have_equal_signatures() {
     if component().is_none() {
         return;

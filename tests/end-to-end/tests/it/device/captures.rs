@@ -76,6 +76,13 @@ fn arrays_and_bindings_are_parameters() {
     // SAFETY: as above.
     unsafe { kernels.bindings(&mut float, 0.5, 3).launch(1) }.unwrap();
     assert_eq!(queue.download(&float).unwrap(), [3.5]);
+    // The binding refers to a variable of the host, and the capture is a copy.
+    // SAFETY: as above.
+    unsafe { kernels.referred_bindings(&mut float, 0.5, 3).launch(1) }.unwrap();
+    assert_eq!(queue.download(&float).unwrap(), [1.5]);
+    // SAFETY: as above.
+    unsafe { kernels.references_inside(4, &mut to).launch(1) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap()[0], 7);
 }
 
 #[test]
@@ -126,6 +133,10 @@ fn copied_object_is_parameter_this() {
     // SAFETY: as above.
     unsafe { kernels.Grid.point(&mut grid).launch(8) }.unwrap();
     assert_eq!(queue.download(&grid).unwrap()[0].cells, [5.0; 8]);
+    // A captured pointer to the object is a pointer to its copy on the device.
+    // SAFETY: as above.
+    unsafe { kernels.Grid.explicit_this(&mut grid).launch(8) }.unwrap();
+    assert_eq!(queue.download(&grid).unwrap()[0].cells, [6.0; 8]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod constants;
 mod contracts;
 mod functions;
 mod kernels;
+mod programs;
 mod ranges;
 mod replaced;
 mod rest;
