@@ -12,6 +12,7 @@ mod common;
 mod device;
 #[path = "../common/emulated.rs"]
 mod emulated;
+mod image;
 mod launch;
 mod memory;
 mod module;
