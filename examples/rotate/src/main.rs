@@ -110,6 +110,10 @@ fn rotated(picture: &Picture, index: usize) -> [f32; 4] {
 }
 
 /// A pixel, or nothing beyond the edge.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "coordinates are whole numbers"
+)]
 fn pixel(picture: &Picture, x: f32, y: f32) -> [u8; 4] {
     let inside = |at: f32, size: usize| (0.0..size as f32).contains(&at).then_some(at as usize);
     match (inside(x, picture.columns), inside(y, picture.rows)) {

@@ -57,7 +57,9 @@ fn linear(pixels: &[f32], size: [usize; 3], at: [f32; 3]) -> f32 {
             } else {
                 (left.floor() + 1.0, fraction)
             };
-            index += stride * (pixel.max(0.0) as usize).min(size[dimension] - 1);
+            #[allow(clippy::cast_possible_truncation, reason = "it is a whole number")]
+            let pixel = pixel.max(0.0) as usize;
+            index += stride * pixel.min(size[dimension] - 1);
             weight *= if size[dimension] == 1 && corner >> dimension & 1 == 1 {
                 0.0
             } else if size[dimension] == 1 {
@@ -155,9 +157,7 @@ fn pictures_are_sampled_linearly() {
 #[test]
 fn volumes_are_sampled_linearly() {
     load!(queue, kernels);
-    let red: Vec<i8> = (0..24)
-        .map(|index| (index * 37 % 255 - 127) as i8)
-        .collect();
+    let red: [i8; 24] = std::array::from_fn(|index| i8::try_from(index * 5).unwrap() - 60);
     let pixels: Vec<[i8; 4]> = red.iter().map(|red| [*red, 0, 0, 127]).collect();
     let image = Image::<3, Rgba<Snorm8>>::upload(&queue, [2, 3, 4], &pixels);
     let Some(image) = supported(image) else {
