@@ -240,6 +240,11 @@ mod tests {
         assert_eq!(taken(Takes::Buffer), [false, false, true, true]);
         assert_eq!(taken(Takes::LocalMemory), [false, true, false, false]);
         assert_eq!(taken(Takes::Sampler), [false; 4]);
+        let image = Takes::Image {
+            dimensions: 2,
+            written: true,
+        };
+        assert_eq!(taken(image), [false; 4]);
         assert_eq!(taken(Takes::Unknown), [true, false, true, true]);
         assert_eq!(taken(Takes::Anything), [true; 4]);
     }
