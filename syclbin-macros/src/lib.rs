@@ -58,6 +58,8 @@ use proc_macro::TokenStream;
 /// | `local_accessor<T, 1>`, `local_accessor<T, 2>` | `usize`, `[usize; 2]`: how many elements |
 /// | `accessor<T, 1>` | `&DeviceSlice<T>` or `&mut DeviceSlice<T>`, all of it |
 /// | `accessor<T, 2>` | `(&DeviceSlice<T>, [usize; 2])`: the elements, and how they lie |
+/// | `accessor<float4, 2, access_mode::read, target::image>` | `&Image<2, _>` of a format whose `Element` is `f32` |
+/// | the same with `access_mode::write` | `&mut Image<2, _>` |
 /// | `sampler` | `&Sampler` |
 ///
 /// The signature also has the parameters that the compiler removed from the code. A kernel that is compiled

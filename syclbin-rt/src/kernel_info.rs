@@ -57,6 +57,10 @@ pub enum ParameterKind {
     WriteAccessor,
     /// Work-group memory.
     LocalMemory,
+    /// An image that the kernel reads.
+    ReadImage,
+    /// An image that the kernel writes.
+    WriteImage,
     /// A sampler.
     Sampler,
     /// The values of specialization constants, which the stub passes by itself.

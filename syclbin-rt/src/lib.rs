@@ -171,7 +171,7 @@
 //!
 //! # Out of scope
 //!
-//! This version has no images (pictures), no streams, and no devices that neither OpenCL nor CUDA reaches.
+//! This version has no images on CUDA, no streams, and no devices that neither OpenCL nor CUDA reaches.
 
 mod backend;
 mod contract;
@@ -205,6 +205,7 @@ pub use contract::Broken as BrokenContract;
 pub use device::facts::DeviceKind;
 pub use device::partition::{Affinity, Partition};
 pub use device::{Device, DeviceChoice};
+pub use error::image_problem::ImageProblem;
 pub use error::launch_problem::LaunchProblem;
 pub use error::{Error, ErrorKind, Result};
 pub use kernel_info::{KernelInfo, ParameterInfo, ParameterKind};
@@ -222,6 +223,7 @@ pub use launch::sampler::modes::{Addressing, Filtering};
 pub use load::image_choice::ImageChoice;
 pub use memory::array::{DeviceArray, HostArray, SharedArray};
 pub use memory::buffer::Buffer;
+pub use memory::image::Image;
 pub use memory::padding::Padding;
 pub use memory::slice::{SliceMut, SliceRef};
 pub use module::Module;
@@ -237,6 +239,13 @@ pub use queue::future::{EventFuture, TransferFuture};
 pub use queue::options::QueueOptions;
 pub use queue::profile::Profile;
 pub use queue::transfer::Transfer;
+
+/// Formats of the pixels of an [`Image`].
+pub mod format {
+    pub use crate::memory::image::format::{
+        Channel, Format, R, Rg, Rgba, Snorm8, Snorm16, Unorm8, Unorm16,
+    };
+}
 
 /// Items for generated code and for the compiler driver. They may change in any version.
 #[doc(hidden)]

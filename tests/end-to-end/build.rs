@@ -63,6 +63,13 @@ fn main() {
         .source("tests/kernels/specialized.cpp")
         .targets(["spir64"])
         .compile("specialized");
+    // Images are for devices of OpenCL.
+    for name in ["images", "bindless"] {
+        Build::new()
+            .source(format!("tests/kernels/{name}.cpp"))
+            .targets(["spir64"])
+            .compile(name);
+    }
     // NVIDIA's GPUs have sub-groups of 32 only.
     Build::new()
         .source("tests/kernels/sub_groups.cpp")

@@ -21,7 +21,7 @@ pub(crate) struct Example {
     pub(crate) needs: Option<&'static str>,
 }
 
-pub(crate) const EXAMPLES: [Example; 8] = [
+pub(crate) const EXAMPLES: [Example; 9] = [
     Example {
         name: "saxpy",
         expected: "elements  1000000, all as Rust computes them",
@@ -70,6 +70,12 @@ pub(crate) const EXAMPLES: [Example; 8] = [
         small: &[],
         needs: None,
     },
+    Example {
+        name: "rotate",
+        expected: "320 x 200, as Rust interpolates them",
+        small: &[],
+        needs: None,
+    },
 ];
 
 /// Runs all examples on the best device of this machine, as they are built without `--release`: as users first
@@ -99,6 +105,7 @@ pub(crate) fn run_on_simulated_cuda() -> Result<()> {
             command.env(simulated_cuda::SETTINGS, settings);
             // Where somebody chose a device for the other tests, that is not the question here.
             command.env_remove("SYCLBIN_DEVICE");
+            let device = if example.uses_images() { cpu } else { device };
             example.check(&mut command, Some(device))
         };
         timed("running examples beside simulated CUDA", || {
@@ -129,6 +136,11 @@ fn build(targets: Option<&str>) -> Result<()> {
 }
 
 impl Example {
+    /// Returns whether it has images, which devices of CUDA do not take.
+    pub(crate) fn uses_images(&self) -> bool {
+        self.name == "rotate"
+    }
+
     /// The program with its arguments. The pictures in the directories of the examples are those that their READMEs
     /// show, so others are written to the target directory.
     fn command(&self) -> Result<Command> {
@@ -137,8 +149,12 @@ impl Example {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let arguments: Vec<OsString> = match self.name {
             "mandelbrot" => vec![target.join("mandelbrot.png").into()],
-            "blur" => vec![
-                workspace.join("examples/blur/before.png").into(),
+            "blur" | "rotate" => vec![
+                workspace
+                    .join("examples")
+                    .join(self.name)
+                    .join("before.png")
+                    .into(),
                 target.join("after.png").into(),
             ],
             _ => Vec::new(),

@@ -104,6 +104,11 @@ fn parameter(parameter: &Parameter, declared: Option<&str>, layouts: &Layouts) -
         Type::LocalMemory { element, .. } | Type::LocalAccessor { element, .. } => {
             (quote!(LocalMemory), memory(element))
         }
+        Type::Image {
+            access: Access::Read,
+            ..
+        } => (quote!(ReadImage), None),
+        Type::Image { .. } => (quote!(WriteImage), None),
         Type::Sampler => (quote!(Sampler), None),
         Type::KernelHandler => (quote!(KernelHandler), None),
     };

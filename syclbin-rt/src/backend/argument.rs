@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::backend::dispatch::image::Image;
 use crate::backend::dispatch::sampler::Sampler;
 use crate::backend::failure::Failure;
 use crate::backend::slice::Region;
@@ -17,6 +18,8 @@ pub(crate) enum Argument<'a> {
     /// This many bytes for each work-group.
     Local(usize),
     Sampler(&'a Arc<Sampler>),
+    /// An image, and whether the kernel writes it.
+    Image(&'a Arc<Image>, bool),
     /// An address in device memory.
     Pointer(u64),
     /// A null address: a pointer, or a struct of a pointer.

@@ -25,6 +25,7 @@ use crate::device::facts::Facts;
 use crate::device::partition::{PartPosition, Partition};
 use crate::launch::range::Grid;
 use crate::launch::sampler::modes::{Addressing, Filtering};
+use crate::memory::image::shape::Shape;
 use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::options::{QueueAbilities, QueueOptions};
 
@@ -97,6 +98,8 @@ absent! {
         fn zeroed_at_address(self: &Self, reach: Reach, size: usize) -> Result<Memory, Failure>;
         fn read(self: &Self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<(), Failure>;
         fn write(self: &Self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<(), Failure>;
+        fn read_image(self: &Self, image: &Image, pixels: &mut [u8]) -> Result<(), Failure>;
+        fn write_image(self: &Self, image: &Image, pixels: &[u8]) -> Result<(), Failure>;
         fn start_fill(
             self: &Self, region: &Region<[()]>, pattern: &[u8], after: &WaitList<'_>
         ) -> Result<Event, Failure>;
@@ -138,6 +141,11 @@ absent! {
         ) -> Result<Self, NoView>;
         fn pointer(self: &Self) -> *mut c_void;
         fn end(self: Self, queue: &Queue, memory: &Memory) -> Result<(), Failure>;
+    }
+    Image {
+        fn new(context: &Arc<Context>, shape: &Shape, pixels: &[u8]) -> Result<Self, Failure>;
+        fn context(self: &Self) -> &Arc<Context>;
+        fn shape(self: &Self) -> &Shape;
     }
     Sampler {
         fn new(

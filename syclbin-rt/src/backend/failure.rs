@@ -66,6 +66,9 @@ pub(crate) enum Rejection {
     /// The device has no samplers.
     #[error("the device has no samplers")]
     NoSamplers,
+    /// The device has no images.
+    #[error("the device has no images")]
+    NoImages,
 }
 
 /// A program that the driver does not build.

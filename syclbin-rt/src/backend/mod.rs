@@ -35,6 +35,7 @@ pub(crate) mod transfer;
 
 pub(crate) use dispatch::context::Context;
 pub(crate) use dispatch::event::Event;
+pub(crate) use dispatch::image::Image;
 pub(crate) use dispatch::kernel::Kernel;
 pub(crate) use dispatch::queue::Queue;
 #[cfg(test)]

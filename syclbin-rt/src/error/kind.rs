@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use syclbin::signature::Difference;
 
 use crate::backend::failure::Code;
+use crate::error::image_problem::ImageProblem;
 use crate::error::launch_problem::LaunchProblem;
 
 /// The kind of an error.
@@ -316,6 +317,9 @@ pub enum ErrorKind {
         /// The number of elements of the destination.
         to: usize,
     },
+    /// An image that cannot be made or copied.
+    #[error("{0}")]
+    Image(ImageProblem),
     /// A feature that the device or its driver does not support.
     #[error("{what} need {needs}, which {device} does not have")]
     Unsupported {

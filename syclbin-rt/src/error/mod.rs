@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors: each names the kernel, the argument and the device at fault, and the way out.
 
+pub(crate) mod image_problem;
 pub(crate) mod kind;
 pub(crate) mod launch_problem;
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::backend::argument::{Argument, Arguments as _};
+use crate::backend::dispatch::image::Image;
 use crate::backend::dispatch::kernel::KernelObject;
 use crate::backend::dispatch::memory::MemoryUse;
 use crate::backend::dispatch::sampler::Sampler;
@@ -37,6 +38,7 @@ enum Kept {
     },
     Local(usize),
     Sampler(Arc<Sampler>),
+    Image(Arc<Image>),
     Pointer(u64),
     Null,
 }
@@ -149,6 +151,7 @@ impl Kept {
             },
             Argument::Local(bytes) => Self::Local(bytes),
             Argument::Sampler(sampler) => Self::Sampler(Arc::clone(sampler)),
+            Argument::Image(image, _) => Self::Image(Arc::clone(image)),
             Argument::Pointer(address) => Self::Pointer(address),
             Argument::Null => Self::Null,
         }
@@ -171,6 +174,7 @@ impl Kept {
             }
             (Self::Local(kept), Argument::Local(bytes)) => *kept == bytes,
             (Self::Sampler(kept), Argument::Sampler(sampler)) => Arc::ptr_eq(kept, sampler),
+            (Self::Image(kept), Argument::Image(image, _)) => Arc::ptr_eq(kept, image),
             (Self::Pointer(kept), Argument::Pointer(address)) => *kept == address,
             (Self::Null, Argument::Null) => true,
             _ => false,

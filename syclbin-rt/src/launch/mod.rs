@@ -146,6 +146,8 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     ///   queue of its device;
     /// - work-group memory and accessors reach as far as the kernel does;
     /// - the kernel stays inside the buffers, with these arguments, over this range;
+    /// - images have a format with the components that the kernel reads or writes, and a kernel without a sampler
+    ///   that clamps or repeats stays inside the images;
     /// - buffers passed with [`Arg::read`] are only read;
     /// - the work-items do not race with each other;
     /// - while the kernel runs, nothing on another queue uses a buffer that this kernel writes, nor writes one

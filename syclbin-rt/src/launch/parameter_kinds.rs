@@ -12,7 +12,8 @@ use crate::error::launch_problem::LaunchProblem;
 pub(crate) struct Kinds {
     /// A bit for each kind.
     bits: u8,
-    /// The size of a value in bytes; 0 where the code does not contain it.
+    /// The size of a value in bytes; 0 where the code does not contain it. Of an image, the dimensions, and
+    /// [`WRITTEN`] if the kernel writes it.
     bytes: u32,
 }
 
@@ -22,6 +23,10 @@ const LOCAL: u8 = 4;
 const SAMPLER: u8 = 8;
 const POINTER: u8 = 16;
 const NULL: u8 = 32;
+const IMAGE: u8 = 64;
+
+/// Added to the dimensions of an image.
+const WRITTEN: u32 = 8;
 
 /// The size of a null pointer.
 const NULL_BYTES: usize = 8;
@@ -36,6 +41,12 @@ pub(crate) enum Takes {
     Buffer,
     LocalMemory,
     Sampler,
+    Image {
+        /// One to three.
+        dimensions: u8,
+        /// Whether the kernel writes it.
+        written: bool,
+    },
     /// A type that the code does not contain; drivers still know its size.
     Unknown,
     /// As `Unknown`, and also work-group memory: for CUDA both are numbers.
@@ -52,6 +63,13 @@ impl Takes {
             ParameterType::GlobalPointer { .. } => Self::Buffer,
             ParameterType::LocalPointer { .. } => Self::LocalMemory,
             ParameterType::Sampler => Self::Sampler,
+            ParameterType::Image {
+                dimensions,
+                written,
+            } => Self::Image {
+                dimensions,
+                written,
+            },
             ParameterType::Other => Self::Unknown,
         }
     }
@@ -97,6 +115,10 @@ impl Kinds {
             Takes::Buffer => (MEMORY | POINTER | NULL, None),
             Takes::LocalMemory => (LOCAL, None),
             Takes::Sampler => (SAMPLER, None),
+            Takes::Image {
+                dimensions,
+                written,
+            } => (IMAGE, Some(image(dimensions, written))),
             Takes::Unknown => (BYTES | MEMORY | POINTER | NULL, None),
             Takes::Anything => (BYTES | MEMORY | POINTER | NULL | LOCAL, None),
         };
@@ -115,11 +137,21 @@ impl Kinds {
             Argument::Null => return fits(NULL_BYTES) && self.bits & NULL != 0,
             Argument::Memory(..) => MEMORY,
             Argument::Local(_) => LOCAL,
+            // A kernel that only reads also takes an image that it may write.
+            Argument::Image(given, written) => {
+                let dimensions = given.shape().dimensions;
+                let fits = |written| self.bytes == image(dimensions, written);
+                return self.bits & IMAGE != 0 && (fits(false) || written && fits(true));
+            }
             Argument::Sampler(_) => SAMPLER,
             Argument::Pointer(_) => POINTER,
         };
         self.bits & kind != 0
     }
+}
+
+fn image(dimensions: u8, written: bool) -> u32 {
+    u32::from(dimensions) + if written { WRITTEN } else { 0 }
 }
 
 /// Describes the problem of `value`, argument `index`, where the kernel takes `takes`.
@@ -154,6 +186,7 @@ pub(crate) fn problem(
             Argument::Memory(..) => "a buffer",
             Argument::Bytes(_) => "a value",
             Argument::Sampler(_) => "a sampler",
+            Argument::Image(image, written) => described(image.shape().dimensions, written),
             Argument::Pointer(_) => "a pointer",
             Argument::Null => "a kernel handler",
         },
@@ -163,8 +196,23 @@ pub(crate) fn problem(
             Some(Takes::LocalMemory) => "work-group memory",
             Some(Takes::Struct(_)) => "a struct by value",
             Some(Takes::Sampler) => "a sampler",
+            Some(Takes::Image {
+                dimensions,
+                written,
+            }) => described(dimensions, written),
             _ => "something else",
         },
+    }
+}
+
+fn described(dimensions: u8, written: bool) -> &'static str {
+    match (dimensions, written) {
+        (1, false) => "an image of one dimension to read",
+        (2, false) => "an image of two dimensions to read",
+        (_, false) => "an image of three dimensions to read",
+        (1, true) => "an image of one dimension to write",
+        (2, true) => "an image of two dimensions to write",
+        (_, true) => "an image of three dimensions to write",
     }
 }
 
@@ -192,6 +240,11 @@ mod tests {
         assert_eq!(taken(Takes::Buffer), [false, false, true, true]);
         assert_eq!(taken(Takes::LocalMemory), [false, true, false, false]);
         assert_eq!(taken(Takes::Sampler), [false; 4]);
+        let image = Takes::Image {
+            dimensions: 2,
+            written: true,
+        };
+        assert_eq!(taken(image), [false; 4]);
         assert_eq!(taken(Takes::Unknown), [true, false, true, true]);
         assert_eq!(taken(Takes::Anything), [true; 4]);
     }

@@ -3,6 +3,7 @@
 
 pub(crate) mod array;
 pub(crate) mod buffer;
+pub(crate) mod image;
 pub(crate) mod map;
 pub(crate) mod padding;
 pub(crate) mod slice;

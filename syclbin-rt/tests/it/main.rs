@@ -13,6 +13,7 @@ mod common;
 mod device;
 #[path = "../common/emulated.rs"]
 mod emulated;
+mod image;
 mod launch;
 mod memory;
 mod module;

@@ -109,6 +109,25 @@ functions! {
         value: *mut c_void, returned: *mut usize) -> cl_int,
         Role::plain();
 
+    clGetSupportedImageFormats: clGetSupportedImageFormats_t(context: cl_context, flags: cl_mem_flags,
+        image_type: cl_mem_object_type, num_entries: cl_uint, formats: *mut cl_image_format,
+        num_formats: *mut cl_uint) -> cl_int,
+        Role::plain();
+    clCreateImage: clCreateImage_t(context: cl_context, flags: cl_mem_flags,
+        format: *const cl_image_format, desc: *const cl_image_desc, host_ptr: *mut c_void,
+        status: *mut cl_int) -> cl_mem,
+        Role::creates(Kind::Memory, status).usually(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    clEnqueueReadImage: clEnqueueReadImage_t(queue: cl_command_queue, image: cl_mem,
+        blocking_read: cl_bool, origin: *const usize, region: *const usize, row_pitch: usize,
+        slice_pitch: usize, ptr: *mut c_void, waits: cl_uint, list: *const cl_event,
+        event: *mut cl_event) -> cl_int,
+        Role::enqueues(queue, (waits, list), event).usually(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    clEnqueueWriteImage: clEnqueueWriteImage_t(queue: cl_command_queue, image: cl_mem,
+        blocking_write: cl_bool, origin: *const usize, region: *const usize, row_pitch: usize,
+        slice_pitch: usize, ptr: *const c_void, waits: cl_uint, list: *const cl_event,
+        event: *mut cl_event) -> cl_int,
+        Role::enqueues(queue, (waits, list), event).usually(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+
     clEnqueueReadBuffer: clEnqueueReadBuffer_t(queue: cl_command_queue, buffer: cl_mem,
         blocking_read: cl_bool, offset: usize, size: usize, ptr: *mut c_void, waits: cl_uint,
         list: *const cl_event, event: *mut cl_event) -> cl_int,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of the right kinds, for kernels that nothing executes.
 
-use syclbin::signature::{Element, Layouts, Type};
+use syclbin::signature::{Access, Element, Layouts, Type};
+use syclbin_rt::format::Rgba;
 use syclbin_rt::{
-    AccessorRange, Addressing, Arg, Buffer, ErrorKind, Event, Extent, Filtering, Kernel, Launch,
-    NdRange, Result, Sampler,
+    AccessorRange, Addressing, Arg, Buffer, ErrorKind, Event, Extent, Filtering, Image, Kernel,
+    Launch, NdRange, Queue, Result, Sampler,
 };
 
 /// Elements of each dimension of an accessor.
@@ -21,6 +22,35 @@ pub(crate) enum Made {
     LocalAccessor(usize),
     Handler,
     Sampler,
+    Image { dimensions: u8, written: bool },
+}
+
+/// An image of 16 pixels in each dimension.
+enum Picture {
+    Line(Image<1, Rgba<f32>>),
+    Flat(Image<2, Rgba<f32>>),
+    Volume(Image<3, Rgba<f32>>),
+}
+
+impl Picture {
+    fn new(queue: &Queue, dimensions: u8) -> Result<Self> {
+        Ok(match dimensions {
+            1 => Self::Line(Image::zeroed(queue, [RANGE])?),
+            2 => Self::Flat(Image::zeroed(queue, [RANGE; 2])?),
+            _ => Self::Volume(Image::zeroed(queue, [RANGE; 3])?),
+        })
+    }
+
+    fn arg(&mut self, written: bool) -> Arg<'_> {
+        match (self, written) {
+            (Self::Line(image), false) => Arg::read_image(image),
+            (Self::Flat(image), false) => Arg::read_image(image),
+            (Self::Volume(image), false) => Arg::read_image(image),
+            (Self::Line(image), true) => Arg::write_image(image),
+            (Self::Flat(image), true) => Arg::write_image(image),
+            (Self::Volume(image), true) => Arg::write_image(image),
+        }
+    }
 }
 
 impl Made {
@@ -36,6 +66,14 @@ impl Made {
             }
             Type::LocalAccessor { dimensions, .. } => {
                 return Ok(Self::LocalAccessor(dimensions.unwrap_or(1).into()));
+            }
+            Type::Image {
+                dimensions, access, ..
+            } => {
+                return Ok(Self::Image {
+                    dimensions: *dimensions,
+                    written: *access == Access::ReadWrite,
+                });
             }
             Type::Sampler => return Ok(Self::Sampler),
             Type::KernelHandler => return Ok(Self::Handler),
@@ -59,9 +97,26 @@ impl Made {
         }
     }
 
+    /// The image that it is, if it is one.
+    fn picture(&self, queue: &Queue) -> Result<Option<Picture>> {
+        match self {
+            Self::Image { dimensions, .. } => Picture::new(queue, *dimensions).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The argument, with all memory in `buffer`.
-    fn arg<'a>(&self, buffer: &'a Buffer<f32>, sampler: Option<&'a Sampler>) -> Arg<'a> {
+    fn arg<'a>(
+        &self,
+        buffer: &'a Buffer<f32>,
+        sampler: Option<&'a Sampler>,
+        picture: &'a mut Option<Picture>,
+    ) -> Arg<'a> {
         match *self {
+            Self::Image { written, .. } => match picture {
+                Some(picture) => picture.arg(written),
+                None => Arg::kernel_handler(),
+            },
             Self::Value(size) => value(size).unwrap_or_else(Arg::kernel_handler),
             Self::Buffer => Arg::read(buffer),
             Self::Accessor(dimensions) => {
@@ -109,12 +164,15 @@ pub(crate) fn launch(
     let sampler = needs_sampler
         .then(|| Sampler::new(queue, Addressing::ClampToEdge, Filtering::Nearest, false))
         .transpose()?;
+    let pictures = made.iter().map(|made| made.picture(queue));
+    let mut pictures: Vec<Option<Picture>> = pictures.collect::<Result<_>>()?;
     let mut refused = None;
     for scratch in [false, true] {
         for range in ranges(kernel) {
             let mut args: Vec<Arg<'_>> = made
                 .iter()
-                .map(|made| made.arg(buffer, sampler.as_ref()))
+                .zip(&mut pictures)
+                .map(|(made, picture)| made.arg(buffer, sampler.as_ref(), picture))
                 .collect();
             args.extend(scratch.then(|| Arg::local(LOCAL)));
             match launch_any(kernel, args, range) {

@@ -53,7 +53,8 @@ fn tests(executables: &[Executable]) -> Vec<Step> {
 }
 
 fn examples() -> Vec<Step> {
-    let steps = EXAMPLES.iter().map(|example| {
+    let examples = EXAMPLES.iter().filter(|example| !example.uses_images());
+    let steps = examples.map(|example| {
         let name = example.name;
         let program = format!("bin/{name}");
         let mut step = Step::new(&format!("example {name}"), Kind::Program, &program, 45);

@@ -51,6 +51,18 @@ impl Parameter {
                 (ty.kind, ty.scalar) = ("accessor", pointed(element));
                 (ty.dimensions, ty.access) = (Some(*dimensions), Some(words(access)));
             }
+            Type::Image {
+                element,
+                dimensions,
+                access,
+            } => {
+                (ty.kind, ty.scalar) = ("image", element.map(scalar));
+                ty.dimensions = Some(*dimensions);
+                ty.access = Some(match access {
+                    Access::Read => "read",
+                    Access::ReadWrite => "write",
+                });
+            }
             Type::Sampler => ty.kind = "sampler",
             Type::KernelHandler => ty.kind = "kernel_handler",
         }

@@ -23,6 +23,11 @@ pub(crate) fn missing(
     let numbered = parameters.iter().enumerate();
     let missing = numbered.filter_map(|(index, parameter)| {
         let name = label(index, parameter);
+        if matches!(parameter.ty, Type::Image { .. }) {
+            return Some(format!(
+                "this kernel cannot be safe: `{name}` is an image, and no condition says which pixels exist"
+            ));
+        }
         let (element, sized) = match &parameter.ty {
             Type::Pointer { pointee: element, .. }
             | Type::Accessor { element, .. }

@@ -128,6 +128,10 @@ impl Stub<'_> {
                 |parameter| matches!(pointee(&parameter.ty), Some(Pointee::Unknown(_))),
                 "What these point to is not known; buffers of any type are taken",
             ),
+            self.note(
+                |parameter| matches!(parameter.ty, Type::Image { element: None, .. }),
+                "The components of the pixels of these are not known; images of any format are taken",
+            ),
             self.work_group(constant),
             heading,
             safety,
@@ -192,6 +196,7 @@ impl Stub<'_> {
                     | Type::Accessor { .. }
                     | Type::LocalAccessor { .. }
                     | Type::LocalMemory { size: None, .. }
+                    | Type::Image { .. }
             )
         });
         let reached: Vec<String> = reached

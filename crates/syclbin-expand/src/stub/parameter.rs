@@ -136,6 +136,26 @@ impl Passing {
                     }
                 }
             }
+            Type::Image {
+                element,
+                dimensions,
+                access,
+            } => {
+                let dimensions = Literal::u8_unsuffixed(*dimensions);
+                let of = element.map(|element| {
+                    let element = number(element);
+                    quote!(<Element = #element>)
+                });
+                let image = quote!(#rt::Image<#dimensions, impl #rt::format::Format #of>);
+                match access {
+                    Access::Read => {
+                        borrowed(quote!(&'a #image), quote!(#rt::Arg::read_image(#name)))
+                    }
+                    Access::ReadWrite => {
+                        borrowed(quote!(&'a mut #image), quote!(#rt::Arg::write_image(#name)))
+                    }
+                }
+            }
             Type::Sampler => borrowed(quote!(&'a #rt::Sampler), quote!(#rt::Arg::sampler(#name))),
             Type::KernelHandler => hidden(quote!(#rt::Arg::kernel_handler())),
         }

@@ -59,6 +59,46 @@ fn a_pointer_to_anything_unknown_is_noted() {
 }
 
 #[test]
+fn images_are_generic_over_their_format() {
+    const READ: &str = "sycl::access_mode::read, sycl::target::image";
+    const WRITE: &str = "sycl::access_mode::write, sycl::target::image";
+    let image = |of: &str, dimensions: u8, rest: &str| {
+        format!("sycl::accessor<{of}, {dimensions}, {rest}>")
+    };
+    let floats = image("sycl::vec<float, 4>", 2, READ);
+    let ints = image("sycl::vec<unsigned int, 4>", 3, WRITE);
+    let unknown = image("pixel", 1, READ);
+    let declaration = format!("void k({floats} from, {ints} to, {unknown} any)");
+    let code: String = formatted(&recorded(&[&declaration], &[]));
+    for line in [
+        "from: &'a ::syclbin_rt::Image<2, impl ::syclbin_rt::format::Format<Element = f32>>",
+        "to: &'a mut ::syclbin_rt::Image<3, impl ::syclbin_rt::format::Format<Element = u32>>",
+        "any: &'a ::syclbin_rt::Image<1, impl ::syclbin_rt::format::Format>",
+        "::syclbin_rt::Arg::read_image(from)",
+        "::syclbin_rt::Arg::write_image(to)",
+        "The components of the pixels of these are not known; images of any format are taken: `any`.",
+    ] {
+        let spaceless = |text: &str| text.replace(['\n', ' ', '/'], "").replace(",>", ">");
+        assert!(
+            spaceless(&code).contains(&spaceless(line)),
+            "{line}: {code}"
+        );
+    }
+}
+
+#[test]
+fn kernels_with_images_cannot_be_safe() {
+    let image =
+        "sycl::accessor<sycl::vec<int, 4>, 1, sycl::access_mode::read, sycl::target::image>";
+    let file = recorded(&[&format!("void k({image} x, int n)")], &[]);
+    let (_, errors) = expand("mod kernels = \"a\"; safe fn k where n >= 0;", &file);
+    assert_eq!(
+        errors,
+        ["this kernel cannot be safe: `x` is an image, and no condition says which pixels exist"]
+    );
+}
+
+#[test]
 fn a_contract_is_listed() {
     let file = recorded(&["void k(int *x, int n)", "void l(int n)"], &[]);
     let items = "safe fn k where x.len() >= n; safe fn l;";

@@ -123,7 +123,7 @@ impl<'m> Meanings<'m> {
                 let (pointee, known) = self.shallow(*pointee, layouts);
                 (Element::Pointer(Box::new(pointee)), known)
             }
-            Record::Bool | Record::Sampler => return None,
+            Record::Bool | Record::Sampler | Record::Image { .. } => return None,
             Record::Vector { of, count } => match self.at_depth(*of, layouts, depth)? {
                 (Element::Scalar(of), known) if *count != 3 => {
                     (Element::Vector { of, count: *count }, known)

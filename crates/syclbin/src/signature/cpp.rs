@@ -3,6 +3,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -40,6 +41,12 @@ pub(super) enum Spelled {
     },
     Accessor {
         of: Box<Self>,
+        dimensions: u8,
+        access: Access,
+    },
+    /// An accessor of an image. The components of its pixels are `of`, where they are known.
+    Image {
+        of: Option<Scalar>,
         dimensions: u8,
         access: Access,
     },
@@ -148,18 +155,80 @@ fn of_sycl(name: &str, arguments: &[&str], depth: usize, text: &str) -> Option<S
             Spelled::Accessor {
                 of: boxed(of)?,
                 dimensions: dimensions(count)?,
-                access: if read {
-                    Access::Read
-                } else {
-                    Access::ReadWrite
-                },
+                access: access(read),
             }
         }
-        ("accessor" | "multi_ptr" | "ext::oneapi::experimental::work_group_memory", _) => {
-            Spelled::Foreign
+        ("accessor", [of, count, mode, target]) => {
+            let more = match *target {
+                "sycl::target::image" => 0,
+                "sycl::target::image_array" => 1,
+                _ => return Some(Spelled::Foreign),
+            };
+            let of = match read(of, depth)? {
+                Spelled::Vector {
+                    of: of @ (Scalar::F32 | Scalar::I32 | Scalar::U32),
+                    count: 4,
+                } => Some(of),
+                Spelled::Named(unknown) if unknown == UNKNOWN_PIXEL => None,
+                _ => return Some(Spelled::Foreign),
+            };
+            let mode = mode.strip_prefix("sycl::access_mode::")?;
+            match dimensions(count)? + more {
+                dimensions @ 1..=3 => Spelled::Image {
+                    of,
+                    dimensions,
+                    access: access(mode == "read"),
+                },
+                _ => Spelled::Foreign,
+            }
         }
+        (
+            "accessor"
+            | "multi_ptr"
+            | "sampled_image_accessor"
+            | "unsampled_image_accessor"
+            | "ext::oneapi::experimental::work_group_memory",
+            _,
+        ) => Spelled::Foreign,
         _ => return named(text),
     })
+}
+
+/// What an image has whose pixels no source describes.
+const UNKNOWN_PIXEL: &str = "pixel";
+
+/// Spells an accessor of an image.
+pub(super) fn image(of: Option<Scalar>, dimensions: u8, access: Access) -> String {
+    let of = match of {
+        Some(of) => format!("sycl::vec<{}, 4>", of.cpp()),
+        None => UNKNOWN_PIXEL.into(),
+    };
+    let mode = match access {
+        Access::Read => "read",
+        Access::ReadWrite => "write",
+    };
+    format!("sycl::accessor<{of}, {dimensions}, sycl::access_mode::{mode}, sycl::target::image>")
+}
+
+/// Returns what to write instead of a type that a Rust program cannot pass, for the end of a sentence.
+pub(super) fn advice(text: &str) -> Option<&'static str> {
+    let of_images = [
+        "sycl::sampled_image_accessor<",
+        "sycl::unsampled_image_accessor<",
+    ];
+    of_images.iter().any(|name| text.starts_with(name)).then_some(
+        ": DPC++ compiles it, and the code does not reach the image; take \
+         `sycl::accessor<sycl::float4, 2, sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`",
+    )
+}
+
+/// Returns what a kernel does through a pointer or an accessor.
+pub(super) const fn access(read_only: bool) -> Access {
+    if read_only {
+        Access::Read
+    } else {
+        Access::ReadWrite
+    }
 }
 
 fn named(text: &str) -> Option<Spelled> {
@@ -265,6 +334,43 @@ mod tests {
         for of in ["float", "float[]"] {
             let text = "sycl::ext::oneapi::experimental::dynamic_work_group_memory<";
             assert_eq!(parse(&alloc::format!("{text}{of}>")), memory, "{of}");
+        }
+    }
+
+    #[test]
+    fn images_have_four_components_and_three_dimensions() {
+        let text = |of: &str, dimensions: u8, target: &str| {
+            format!(
+                "sycl::accessor<{of}, {dimensions}, sycl::access_mode::read, sycl::target::{target}>"
+            )
+        };
+        let image = |of, dimensions| {
+            let access = Access::Read;
+            Some(Spelled::Image {
+                of,
+                dimensions,
+                access,
+            })
+        };
+        let float = Some(Scalar::F32);
+        let spelled = |of, dimensions, target| parse(&text(of, dimensions, target));
+        assert_eq!(spelled("sycl::vec<float, 4>", 3, "image"), image(float, 3));
+        assert_eq!(
+            spelled("sycl::vec<float, 4>", 2, "image_array"),
+            image(float, 3)
+        );
+        assert_eq!(parse(&super::image(None, 1, Access::Read)), image(None, 1));
+        for (of, dimensions, target) in [
+            ("sycl::vec<float, 4>", 3, "image_array"),
+            ("sycl::vec<float, 2>", 2, "image"),
+            ("sycl::vec<sycl::half, 4>", 2, "image"),
+            ("float", 2, "host_image"),
+        ] {
+            assert_eq!(
+                spelled(of, dimensions, target),
+                Some(Spelled::Foreign),
+                "{of}"
+            );
         }
     }
 

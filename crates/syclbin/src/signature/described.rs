@@ -273,6 +273,7 @@ impl<'m> Described<'m> {
             | Spelled::LocalMemory(_)
             | Spelled::LocalAccessor { .. }
             | Spelled::Accessor { .. }
+            | Spelled::Image { .. }
             | Spelled::Sampler
             | Spelled::KernelHandler
             | Spelled::Foreign => {

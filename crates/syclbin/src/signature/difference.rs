@@ -317,6 +317,18 @@ impl Comparison<'_> {
                 self.pointee(a, b, sign_known)?;
                 equal(m == n)
             }
+            (
+                Type::Image {
+                    element: a,
+                    dimensions: m,
+                    ..
+                },
+                Type::Image {
+                    element: b,
+                    dimensions: n,
+                    ..
+                },
+            ) => equal(a == b && m == n),
             (Type::Sampler, Type::Sampler) | (Type::KernelHandler, Type::KernelHandler) => Ok(()),
             (a, b) => match (by_value(a), by_value(b)) {
                 (Some(a), Some(b)) => self.element(&a, &b, sign_known),
@@ -406,7 +418,9 @@ fn number(stubs: Scalar, file: Scalar, sign_known: bool) -> Compared {
 
 fn access(ty: &Type) -> Option<Access> {
     match ty {
-        Type::Pointer { access, .. } | Type::Accessor { access, .. } => Some(*access),
+        Type::Pointer { access, .. }
+        | Type::Accessor { access, .. }
+        | Type::Image { access, .. } => Some(*access),
         _ => None,
     }
 }

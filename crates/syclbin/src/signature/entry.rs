@@ -37,6 +37,8 @@ pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> 
             Type::Pointer { .. } | Type::Accessor { .. } => is_pointer(*first),
             Type::LocalMemory { .. } | Type::LocalAccessor { .. } => is_local(*first),
             Type::KernelHandler => is_pointer(*first) || is_bytes(*first, Some(8)),
+            // The handle of a texture or a surface.
+            Type::Image { .. } => is_scalar(*first, Scalar::U64),
             Type::Sampler => true,
         };
         if !same {

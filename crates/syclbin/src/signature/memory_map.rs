@@ -233,7 +233,7 @@ impl MemoryMap {
                     end = next;
                 }
             }
-            Some(Record::Bool | Record::Sampler) | None => {}
+            Some(Record::Bool | Record::Sampler | Record::Image { .. }) | None => {}
         }
     }
 }

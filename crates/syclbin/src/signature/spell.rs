@@ -4,6 +4,7 @@
 use alloc::format;
 use alloc::string::String;
 
+use super::cpp;
 use super::definition::split_array;
 use super::mangled;
 use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
@@ -100,6 +101,11 @@ impl Layouts {
                 constant(access),
                 pointee(of)
             ),
+            Type::Image {
+                element,
+                dimensions,
+                access,
+            } => cpp::image(*element, *dimensions, *access),
             Type::Sampler => "sycl::sampler".into(),
             Type::KernelHandler => "sycl::kernel_handler".into(),
         }

@@ -65,6 +65,17 @@ pub enum Type {
         /// Whether the kernel writes through it.
         access: Access,
     },
+    /// `sycl::accessor` of an image (`sycl::target::image`), which the device takes as one argument. An array of
+    /// images (`sycl::target::image_array`) is an image with one more dimension.
+    Image {
+        /// The components of its pixels, as the kernel has them: `float`, `int` or `unsigned int`. `None` if
+        /// the file does not tell.
+        element: Option<Scalar>,
+        /// One to three.
+        dimensions: u8,
+        /// Whether the kernel writes it. A kernel that writes an image does not read it.
+        access: Access,
+    },
     /// `sycl::sampler`.
     Sampler,
     /// `sycl::kernel_handler`: a pointer to the values of specialization constants, null where they
@@ -186,6 +197,7 @@ impl Type {
             Self::Scalar(_)
             | Self::Enum(_)
             | Self::Vector { .. }
+            | Self::Image { .. }
             | Self::Sampler
             | Self::KernelHandler => None,
         }

@@ -109,6 +109,14 @@ fn types_of_parameters_are_spelled() {
             "sycl::local_accessor<float, 2>",
         ),
         ("sycl::sampler", "float"),
+        (
+            "sycl::accessor<sycl::vec<int, 4>, 2, sycl::access_mode::read, sycl::target::image>",
+            "sycl::accessor<sycl::vec<int, 4>, 3, sycl::access_mode::read, sycl::target::image>",
+        ),
+        (
+            "sycl::accessor<sycl::vec<int, 4>, 2, sycl::access_mode::write, sycl::target::image>",
+            "sycl::accessor<sycl::vec<unsigned int, 4>, 2, sycl::access_mode::write, sycl::target::image>",
+        ),
     ] {
         let parameter = |ty: &str| format!("void f({ty} x)");
         assert_eq!(

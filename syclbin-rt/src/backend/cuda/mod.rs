@@ -28,6 +28,7 @@ pub(crate) use kernel::Kernel;
 pub(crate) use kernel::object::KernelObject;
 pub(crate) use kernel::sampler::Sampler;
 pub(crate) use memory::Memory;
+pub(crate) use memory::image::Image;
 pub(crate) use memory::mapping::HostView;
 pub(crate) use program::Program;
 pub(crate) use queue::Queue;

@@ -8,6 +8,7 @@ pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod host_view;
+pub(crate) mod image;
 pub(crate) mod kernel;
 pub(crate) mod memory;
 mod native;

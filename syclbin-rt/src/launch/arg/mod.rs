@@ -4,14 +4,18 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use bytemuck::{NoUninit, Pod};
 
-use crate::backend::DevicePointer;
 use crate::backend::argument::Argument;
 use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::{self, DevicePointer};
 use crate::launch::accessor::AccessorRange;
 use crate::launch::local_memory::LocalMemory;
 use crate::launch::sampler::Sampler;
+use crate::memory::image::Image;
+use crate::memory::image::format::Format;
 
 /// One argument of a launch.
 ///
@@ -25,6 +29,7 @@ use crate::launch::sampler::Sampler;
 /// | `work_group_memory` | [`Arg::local`], [`LocalMemory`] |
 /// | `accessor` | [`Arg::read_accessor`], [`Arg::write_accessor`] |
 /// | `local_accessor` | [`Arg::local_accessor`] |
+/// | `accessor` of an image | [`Arg::read_image`], [`Arg::write_image`] |
 /// | `sampler` | [`Arg::sampler`] |
 /// | `kernel_handler` | [`Arg::kernel_handler`] |
 pub struct Arg<'a>(Value<'a>);
@@ -65,6 +70,10 @@ enum Value<'a> {
         range: AccessorRange,
     },
     Sampler(&'a Sampler),
+    Image {
+        image: &'a Arc<backend::Image>,
+        written: bool,
+    },
     Pointer(u64),
     /// A kernel handler.
     Null,
@@ -211,6 +220,21 @@ impl<'a> Arg<'a> {
         })
     }
 
+    /// Passes an image that the kernel only reads, for an `accessor` with `sycl::target::image`. The kernel's
+    /// pixels must have the components of the format: [`Format::Element`](crate::format::Format::Element).
+    #[must_use]
+    pub fn read_image<const D: usize, F: Format>(image: &'a Image<D, F>) -> Self {
+        let (image, written) = (image.raw(), false);
+        Self(Value::Image { image, written })
+    }
+
+    /// Passes an image that the kernel writes, as [`Arg::read_image`] does.
+    #[must_use]
+    pub fn write_image<const D: usize, F: Format>(image: &'a mut Image<D, F>) -> Self {
+        let (image, written) = (image.raw(), true);
+        Self(Value::Image { image, written })
+    }
+
     /// Passes a `sampler`.
     #[must_use]
     pub fn sampler(sampler: &'a Sampler) -> Self {
@@ -256,6 +280,7 @@ impl<'a> Arg<'a> {
             Value::Slice { region, written } => Argument::Memory(region, *written),
             Value::Local(bytes) => Argument::Local(*bytes),
             Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
+            Value::Image { image, written } => Argument::Image(image, *written),
             Value::Pointer(address) => Argument::Pointer(*address),
             Value::Null => Argument::Null,
         }
@@ -360,6 +385,7 @@ impl std::fmt::Debug for Arg<'_> {
                 write!(f, "Arg(accessor of {bytes} bytes of work-group memory)")
             }
             Value::Sampler(_) => f.write_str("Arg(sampler)"),
+            Value::Image { .. } => f.write_str("Arg(image)"),
             Value::Pointer(address) => write!(f, "Arg({address:#x})"),
             Value::Null => f.write_str("Arg(kernel handler)"),
         }

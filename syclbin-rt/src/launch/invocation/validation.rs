@@ -115,6 +115,12 @@ fn check_value(
             }
             sampler.device()
         }
+        Argument::Image(image, _) => {
+            if image.is_for(kernel.raw_queue()) {
+                return Ok(());
+            }
+            image.device()
+        }
         Argument::Local(bytes) => {
             seen.local = check_local(kernel, index, call.names[index], bytes, seen.local)?;
             return Ok(());

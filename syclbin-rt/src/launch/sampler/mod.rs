@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::backend;
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::sampler::modes::{Addressing, Filtering};
+use crate::memory::image::NEEDS_IMAGES;
 use crate::queue::Queue;
 
 /// A `sampler` of SYCL 1.2.1, for devices that have images.
@@ -34,7 +35,7 @@ impl Sampler {
         if !device.facts().images {
             return Err(ErrorKind::Unsupported {
                 what: "samplers",
-                needs: "images (CL_DEVICE_IMAGE_SUPPORT)",
+                needs: NEEDS_IMAGES,
                 device: device.to_string(),
             }
             .into());

@@ -183,8 +183,18 @@ impl<'m> DebugInfo<'m> {
             let group = lowered.get(at..at + 4).unwrap_or_default();
             let of_accessor = !name.is_empty() && group.iter().all(|other| other.name == name);
             let pointee = parameter.ty.strip_suffix('*').map(str::trim_end);
-            let ty = match (pointee, group) {
-                (Some(pointee), [_, range, memory, id])
+            let ty = match (passed[at].ty, pointee, group) {
+                (
+                    ParameterType::Image {
+                        dimensions,
+                        written,
+                    },
+                    ..,
+                ) => {
+                    let captured = self.captured(function, &name);
+                    captured.unwrap_or_else(|| cpp::image(None, dimensions, cpp::access(!written)))
+                }
+                (_, Some(pointee), [_, range, memory, id])
                     if of_accessor
                         && range.ty.starts_with("sycl::range<")
                         && memory.ty == range.ty
@@ -193,8 +203,8 @@ impl<'m> DebugInfo<'m> {
                     at += 3;
                     accessor(pointee, &range.ty, self.is_local(types[at - 3]))?
                 }
-                (Some(pointee), _) if self.is_local(types[at]) => {
-                    let count = match passed[at].ty {
+                (code, Some(pointee), _) if self.is_local(types[at]) => {
+                    let count = match code {
                         ParameterType::LocalPointer { pointee } => self.counts(pointee),
                         _ => None,
                     };
@@ -203,8 +213,8 @@ impl<'m> DebugInfo<'m> {
                 }
                 _ if name == HANDLER => "sycl::kernel_handler".into(),
                 // An array of a functor is passed in a struct that does not occur in any source.
-                _ if parameter.ty == WRAPPER => {
-                    match (self.captured(function, &name), passed[at].ty) {
+                (code, ..) if parameter.ty == WRAPPER => {
+                    match (self.captured(function, &name), code) {
                         (Some(ty), _) => ty,
                         (None, ParameterType::ByValue { ty }) => {
                             format!("bytes[{}]", self.module.types.size(ty.0)?.0)

@@ -45,12 +45,14 @@ pub(super) fn instance(name: &str, arguments: &[String]) -> String {
         {
             data.clone()
         }
-        (None, [data, dimensions, mode, target, _, ..])
-            if name == "sycl::accessor" && target == TARGET_DEVICE =>
-        {
-            match MODES.iter().find(|(number, _)| number == mode) {
-                Some((_, mode)) => format!("{data}, {dimensions}, sycl::access_mode::{mode}"),
-                None => arguments.join(", "),
+        (None, [data, dimensions, mode, target, _, ..]) if name == "sycl::accessor" => {
+            let mode = MODES.iter().find(|(number, _)| number == mode);
+            let target = TARGETS.iter().find(|(number, _)| number == target);
+            match (mode, target) {
+                (Some((_, mode)), Some((_, target))) => {
+                    format!("{data}, {dimensions}, sycl::access_mode::{mode}{target}")
+                }
+                _ => arguments.join(", "),
             }
         }
         _ => arguments.join(", "),
@@ -58,8 +60,14 @@ pub(super) fn instance(name: &str, arguments: &[String]) -> String {
     format!("{name}<{arguments}>")
 }
 
-/// `sycl::target::device` and the modes of access, by their numbers.
-const TARGET_DEVICE: &str = "2014";
+/// The targets of accessors that kernels take, by their numbers, and the argument that names them. The first is
+/// the default of C++.
+const TARGETS: [(&str, &str); 3] = [
+    ("2014", ""),
+    ("2017", ", sycl::target::image"),
+    ("2020", ", sycl::target::image_array"),
+];
+/// The modes of access, by their numbers.
 const MODES: [(&str, &str); 6] = [
     ("1024", "read"),
     ("1025", "write"),

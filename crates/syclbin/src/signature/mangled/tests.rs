@@ -107,6 +107,14 @@ fn accessors_arrays_and_members_of_instances_are_types() {
             "_ZTSN4sycl3_V18accessorIKiLi2ELNS0_6access4modeE1024ELNS3_6targetE2014ELNS3_11placeholderE0ENS0_3ext6oneapi22accessor_property_listIJEEEEE",
             "sycl::accessor<const int, 2, sycl::access_mode::read>",
         ),
+        (
+            "_ZTSN4sycl3_V18accessorINS0_3vecIfLi4EEELi2ELNS0_6access4modeE1024ELNS4_6targetE2017ELNS4_11placeholderE0EEE",
+            "sycl::accessor<sycl::vec<float, 4>, 2, sycl::access_mode::read, sycl::target::image>",
+        ),
+        (
+            "_ZTSN4sycl3_V18accessorINS0_3vecIiLi4EEELi1ELNS0_6access4modeE1025ELNS4_6targetE2020ELNS4_11placeholderE0EEE",
+            "sycl::accessor<sycl::vec<int, 4>, 1, sycl::access_mode::write, sycl::target::image_array>",
+        ),
         ("_ZTSA2_A8_i", "int[2][8]"),
         ("_ZTSA_f", "float[]"),
         ("_ZTSKi", "const int"),

@@ -27,10 +27,9 @@ impl Sources<'_> {
             let ty = cpp::parse(&parameter.ty).filter(|ty| *ty != Spelled::Foreign);
             let name = label(Some(&parameter.name), index);
             spelled.push(ty.ok_or_else(|| {
-                Unsupported::new(format!(
-                    "parameter {name}: `{}` is not supported",
-                    parameter.ty
-                ))
+                let ty = &parameter.ty;
+                let advice = cpp::advice(ty).unwrap_or_default();
+                Unsupported::new(format!("parameter {name}: `{ty}` is not supported{advice}"))
             })?);
         }
         let width = |ty: &Spelled| match ty {
@@ -181,6 +180,18 @@ impl Sources<'_> {
                     access: access(*mode == Access::Read || no_write),
                 }
             }
+            Spelled::Image {
+                of,
+                dimensions,
+                access,
+            } => match passed {
+                Some(found) if found != image(*dimensions, *access) => return other(),
+                _ => Type::Image {
+                    element: *of,
+                    dimensions: *dimensions,
+                    access: *access,
+                },
+            },
             Spelled::Sampler => match passed {
                 Some(ParameterType::Sampler) | None => Type::Sampler,
                 Some(_) => return other(),
@@ -305,6 +316,14 @@ impl Sources<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns what the code takes for an accessor of an image.
+fn image(dimensions: u8, access: Access) -> ParameterType {
+    ParameterType::Image {
+        dimensions,
+        written: access == Access::ReadWrite,
     }
 }
 

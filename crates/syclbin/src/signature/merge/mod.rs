@@ -10,11 +10,11 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::code_types::Meanings;
-use super::cpp::{self, Spelled};
+use super::cpp::{self, Spelled, access};
 use super::declaration::DeclaredParameter;
 use super::described::{Described, Names};
 use super::spirv::TypeId;
-use super::types::{Access, Element, Scalar, Type};
+use super::types::{Element, Scalar, Type};
 use super::{Parameter, Unsupported, entry, unsupported};
 use crate::model::AbstractModule;
 use crate::property::set;
@@ -96,14 +96,6 @@ impl Sources<'_> {
     /// Bytes of `ty` if it is an array.
     fn array(&self, ty: TypeId) -> Option<u64> {
         self.code.as_ref().and_then(|code| code.array(ty))
-    }
-}
-
-const fn access(read_only: bool) -> Access {
-    if read_only {
-        Access::Read
-    } else {
-        Access::ReadWrite
     }
 }
 

@@ -60,7 +60,7 @@ impl Slot<'_> {
             Slot::Removed | Slot::Unknown => return None,
         };
         // The names of members of SYCL's own types, when a function takes them.
-        let of_sycl = ["ptr", "Ptr", "Sampler"];
+        let of_sycl = ["ptr", "Ptr", "Sampler", "Image"];
         let own = !of_sycl.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
         own.then(|| name.into())
     }

@@ -170,6 +170,17 @@ impl Sources<'_> {
                 found.ok_or_else(unknown)
             }
             ParameterType::Sampler => Ok((Type::Sampler, true)),
+            ParameterType::Image {
+                dimensions,
+                written,
+            } => {
+                let ty = Type::Image {
+                    element: None,
+                    dimensions,
+                    access: access(!written),
+                };
+                Ok((ty, true))
+            }
             ParameterType::Other => Err(unknown()),
         }
     }

@@ -157,6 +157,13 @@ impl Module {
                 _ => ParameterType::Other,
             },
             Some(Record::Sampler) => ParameterType::Sampler,
+            Some(Record::Image {
+                dimensions,
+                written,
+            }) => ParameterType::Image {
+                dimensions: *dimensions,
+                written: *written,
+            },
             _ => ParameterType::Other,
         }
     }

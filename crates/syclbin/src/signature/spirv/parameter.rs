@@ -54,6 +54,13 @@ pub enum ParameterType {
     },
     /// A sampler.
     Sampler,
+    /// An image.
+    Image {
+        /// One to three.
+        dimensions: u8,
+        /// Whether the kernel writes it, and does not read it.
+        written: bool,
+    },
     /// Something else.
     Other,
 }

@@ -102,6 +102,12 @@ impl Module {
                 let record = Record::Pointer { storage, pointee };
                 self.types.add(*w.first()?, record);
             }
+            op::TYPE_IMAGE => {
+                let id = *w.first()?;
+                if let Some(image) = Record::image(w) {
+                    self.types.add(id, image);
+                }
+            }
             op::TYPE_SAMPLER => self.types.add(*w.first()?, Record::Sampler),
             op::TYPE_VECTOR => {
                 let (of, count) = (*w.get(1)?, *w.get(2)?);

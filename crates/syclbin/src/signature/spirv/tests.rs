@@ -54,6 +54,32 @@ fn read_only_pointers_differ_from_written_ones() {
 }
 
 #[test]
+fn images_have_dimensions_and_access() {
+    let k = u32::from_le_bytes(*b"k\0\0\0");
+    let bytes = module(&[
+        (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, k]),
+        (op::TYPE_IMAGE, &[2, 99, 1, 0, 0, 0, 0, 0, 0]),
+        (op::TYPE_IMAGE, &[3, 99, 2, 0, 0, 0, 0, 0, 1]),
+        (op::TYPE_IMAGE, &[4, 99, 0, 0, 0, 0, 0, 0, 2]),
+        (op::TYPE_IMAGE, &[5, 99, 1, 1, 0, 0, 0, 0, 0]),
+        (op::FUNCTION, &[9, 1, 0, 8]),
+        (op::FUNCTION_PARAMETER, &[2, 10]),
+        (op::FUNCTION_PARAMETER, &[3, 11]),
+        (op::FUNCTION_PARAMETER, &[4, 12]),
+        (op::FUNCTION_PARAMETER, &[5, 13]),
+    ]);
+    let parameters = Module::parse(&bytes).unwrap().parameters("k").unwrap();
+    let types: Vec<_> = parameters.iter().map(|parameter| parameter.ty).collect();
+    let image = |dimensions, written| ParameterType::Image {
+        dimensions,
+        written,
+    };
+    // Not an accessor of SYCL: one that is read and written, and one of depths.
+    let others = [ParameterType::Other; 2];
+    assert_eq!(types, [[image(2, false), image(3, true)], others].concat());
+}
+
+#[test]
 fn imports_are_told_apart() {
     let scalar = "_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_";
     assert_eq!(Import::of(scalar), Import::SpecializationConstant);

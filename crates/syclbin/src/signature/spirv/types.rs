@@ -35,6 +35,25 @@ pub(crate) enum Record {
         pointee: u32,
     },
     Sampler,
+    Image {
+        dimensions: u8,
+        /// Whether a kernel writes it, and does not read it.
+        written: bool,
+    },
+}
+
+impl Record {
+    /// Reads the operands of `OpTypeImage`. Returns `None` for images that no accessor of SYCL is, such as
+    /// images of depths, and for those that a kernel both reads and writes.
+    pub(super) fn image(operands: &[u32]) -> Option<Self> {
+        let [_, _, dimension @ 0..=2, 0, 0, 0, 0, _, access @ 0..=1] = *operands else {
+            return None;
+        };
+        Some(Self::Image {
+            dimensions: u8::try_from(dimension + 1).ok()?,
+            written: access == 1,
+        })
+    }
 }
 
 /// Types by their id.
@@ -139,7 +158,7 @@ impl TypeTable {
                 Some((end.checked_next_multiple_of(whole)?, whole))
             }
             Record::Pointer { .. } => Some((8, 8)),
-            Record::Bool | Record::Sampler => None,
+            Record::Bool | Record::Sampler | Record::Image { .. } => None,
         }
     }
 }

@@ -27,6 +27,7 @@ pub mod op {
     pub const TYPE_INT: u16 = 21;
     pub const TYPE_FLOAT: u16 = 22;
     pub const TYPE_VECTOR: u16 = 23;
+    pub const TYPE_IMAGE: u16 = 25;
     pub const TYPE_SAMPLER: u16 = 26;
     pub const TYPE_ARRAY: u16 = 28;
     pub const TYPE_STRUCT: u16 = 30;

@@ -99,7 +99,7 @@ impl Arguments for KernelObject {
             Argument::Local(bytes) => self.values.set_local(index, bytes),
             Argument::Null => self.values.set_null(index),
             // The device has none.
-            Argument::Sampler(_) => Err(REFUSED),
+            Argument::Sampler(_) | Argument::Image(..) => Err(REFUSED),
         }
     }
 }

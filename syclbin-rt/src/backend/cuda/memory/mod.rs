@@ -3,6 +3,7 @@
 
 pub(super) mod copy;
 pub(super) mod fill;
+pub(super) mod image;
 pub(super) mod mapping;
 pub(super) mod region;
 mod variable;

@@ -212,6 +212,12 @@ impl Arguments for PassedObject<'_> {
                 let handle = &raw const sampler.handle;
                 (size_of_val(&sampler.handle), handle.cast())
             }
+            Argument::Image(image, _) => {
+                let image = image.opencl().ok_or(Failure::foreign(call))?;
+                in_context(image.context())?;
+                let handle = &raw const image.handle;
+                (size_of_val(&image.handle), handle.cast())
+            }
             // Read as a struct or as the handle of no buffer, whichever the kernel takes.
             Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
         };

@@ -2,6 +2,7 @@
 //! Memory of a device: buffer objects, and allocations that have an address.
 
 mod copy;
+pub(super) mod image;
 pub(super) mod mapping;
 pub(super) mod region;
 mod transfer;

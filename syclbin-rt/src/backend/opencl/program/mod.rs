@@ -23,6 +23,7 @@ use crate::backend::opencl::{check, check_handle};
 use crate::backend::process::gate::{self, Passage, Stage};
 use crate::backend::source::Source;
 use crate::log;
+use syclbin::__private::spirv::Uses;
 
 /// An owned, built program.
 pub(crate) struct Program {
@@ -40,6 +41,18 @@ pub(crate) struct Program {
 /// died.
 static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 
+/// The capability of `SPV_INTEL_bindless_images`. Intel's CPU driver (2026.2) does not have it.
+pub(in crate::backend::opencl) const BINDLESS_IMAGES: u32 = 6528;
+/// The advice where the driver refuses code with it.
+const NO_BINDLESS_IMAGES: &str = "the code has bindless images (BindlessImagesINTEL, 6528), which few drivers support; \
+    let its kernels take `sycl::accessor` with `sycl::target::image`";
+
+/// Returns whether a SPIR-V module has bindless images.
+fn has_bindless_images(code: &[u8]) -> bool {
+    let words: Vec<u32> = bytemuck::pod_collect_to_vec(code);
+    Uses::of(&words).capabilities.contains(&BINDLESS_IMAGES)
+}
+
 // SAFETY: programs may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Program {}
 // SAFETY: as for Send.
@@ -54,6 +67,16 @@ impl Program {
         context: &Arc<Context>,
         modules: &[Source<'_>],
     ) -> Result<Self, BuildError> {
+        Self::build_all(context, modules).map_err(|mut error| {
+            let mut codes = modules.iter();
+            if error.advice.is_none() && codes.any(|module| has_bindless_images(&module.code)) {
+                error.advice = Some(NO_BINDLESS_IMAGES);
+            }
+            error
+        })
+    }
+
+    fn build_all(context: &Arc<Context>, modules: &[Source<'_>]) -> Result<Self, BuildError> {
         let _passage = Passage::new();
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         if let [module] = modules {

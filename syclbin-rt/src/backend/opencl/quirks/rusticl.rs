@@ -15,10 +15,11 @@
 use syclbin::__private::spirv::Uses;
 
 use crate::backend::failure::{Failure, Rejection};
+use crate::backend::opencl::program::BINDLESS_IMAGES;
 use crate::device::facts::Facts;
 
 /// Capabilities that compilers for SYCL write and that the compiler of Mesa 25.0 does not have.
-const UNKNOWN_CAPABILITIES: [(u32, &str); 14] = [
+const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (59, "named barriers"),
     (5570, "block reads of images (SubgroupImageBlockIOINTEL)"),
     (5582, "rounding modes (RoundToInfinityINTEL)"),
@@ -39,6 +40,7 @@ const UNKNOWN_CAPABILITIES: [(u32, &str); 14] = [
         6400,
         "arithmetic over uniform groups (GroupUniformArithmeticKHR)",
     ),
+    (BINDLESS_IMAGES, "bindless images (BindlessImagesINTEL)"),
 ];
 
 /// Returns whether a queue of the device takes no command after one that failed.

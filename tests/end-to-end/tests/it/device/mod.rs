@@ -11,6 +11,7 @@ mod captures;
 mod constants;
 mod contracts;
 mod functions;
+mod images;
 mod kernels;
 mod programs;
 mod ranges;

@@ -7,6 +7,7 @@ use syclbin::signature::{self, Argument, Element, Parameter, Signatures};
 
 const KINDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/kinds.syclbin"));
 const VARIABLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/variables.syclbin"));
+const IMAGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/images.syclbin"));
 const FUNCTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/functor.syclbin"));
 
 fn read(bytes: &[u8]) -> Signatures {
@@ -268,6 +269,46 @@ fn accessors_samplers_and_handlers_are_one_parameter_each() {
          out: Accessor { element: Element(Scalar(F32)), dimensions: 1, access: ReadWrite } +--+
          k: Scalar(F32)",
     );
+}
+
+#[test]
+fn images_have_components_where_declared() {
+    let image = |name: &str, element: &str, dimensions: u8, access: &str| {
+        format!(
+            "{name}: Image {{ element: {element}, dimensions: {dimensions}, access: {access} }}"
+        )
+    };
+    let file = read(IMAGES);
+    let first = |kernel: &str| parameters(&file, kernel)[0].clone();
+    assert_eq!(first("sample2"), image("in", "Some(F32)", 2, "Read"));
+    assert_eq!(first("twice1"), image("in", "Some(I32)", 1, "Read"));
+    assert_eq!(
+        parameters(&file, "twice2")[1],
+        image("out", "Some(U32)", 2, "ReadWrite")
+    );
+    assert_eq!(first("layer"), image("in", "Some(I32)", 3, "Read"));
+    assert_eq!(first("Functor"), image("in", "None", 1, "Read"));
+    assert_eq!(
+        parameters(&unrecorded(IMAGES), "sample3")[0],
+        image("_", "None", 3, "Read")
+    );
+}
+
+#[test]
+fn image_accessors_of_sycl_2020_are_explained() {
+    let file = read(IMAGES);
+    let mut reasons = file
+        .kernels
+        .iter()
+        .filter_map(|kernel| kernel.parameters.as_ref().err());
+    let reason = reasons.next().unwrap().to_string();
+    assert_eq!(
+        reason,
+        "parameter in: `sycl::sampled_image_accessor<sycl::vec<float, 4>, 2, 0>` is not supported: DPC++ compiles it, \
+         and the code does not reach the image; take \
+         `sycl::accessor<sycl::float4, 2, sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`"
+    );
+    assert_eq!(reasons.next(), None);
 }
 
 /// `ns::name: type`, `?` for an unknown sign.

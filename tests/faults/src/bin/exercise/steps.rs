@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake};
 use std::thread::Thread;
 
+use syclbin_rt::format::{Rgba, Unorm8};
 use syclbin_rt::{
-    Addressing, Arg, Buffer, Device, DeviceArray, Error, Event, Filtering, HostArray, Kernel,
-    Launch, Module, Queue, QueueOptions, Result, Sampler, SharedArray,
+    Addressing, Arg, Buffer, Device, DeviceArray, Error, Event, Filtering, HostArray, Image,
+    Kernel, Launch, Module, Queue, QueueOptions, Result, Sampler, SharedArray,
 };
 
 use crate::answer;
@@ -41,6 +42,7 @@ pub(crate) fn all(ledger: &Ledger<'_>, device: &Device) -> Option<()> {
     ledger.step("make a sampler", || {
         Sampler::new(&queue, Addressing::ClampToEdge, Filtering::Nearest, false)
     })?;
+    ledger.step("copy images", || images(&queue))?;
     ledger.step("use work-group memory", || work_groups(&queue))?;
     ledger.step("suggest a size of work-groups", || suggested(&queue))?;
     ledger.step("save a module and load it", || saved(&queue))?;
@@ -83,6 +85,17 @@ fn copies(queue: &Queue) -> Result<()> {
     let mut empty = queue.upload::<f32>(&[])?;
     queue.write(&mut empty, &[])?;
     queue.read(&empty, &mut [])
+}
+
+fn images(queue: &Queue) -> Result<()> {
+    let pixels = [[1u8, 2, 3, 4], [5, 6, 7, 8]];
+    let mut image = Image::<1, Rgba<Unorm8>>::upload(queue, [2], &pixels)?;
+    assert_eq!(image.download(queue)?, pixels);
+    image.write(queue, &[[9; 4], [7; 4]])?;
+    assert_eq!(image.download(queue)?, [[9; 4], [7; 4]]);
+    let volume = Image::<3, Rgba<f32>>::zeroed(queue, [2, 1, 3])?;
+    assert_eq!(volume.download(queue)?, [[0.0; 4]; 6]);
+    Ok(())
 }
 
 fn saxpy(

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Images: all pixels are set before a kernel sees them, and the type of an image has its format.
+
+pub(crate) mod format;
+pub(crate) mod shape;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::backend;
+use crate::device::Device;
+use crate::error::image_problem::ImageProblem;
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::image::format::{Format, sealed};
+use crate::memory::image::shape::Shape;
+use crate::queue::Queue;
+use crate::queue::copy::{checked_size, host_memory};
+
+/// The requirement of images, for messages.
+pub(crate) const NEEDS_IMAGES: &str = "images (CL_DEVICE_IMAGE_SUPPORT)";
+
+/// An image of `D` dimensions, one to three, on a device of OpenCL. Kernels take it as an accessor of SYCL 1.2.1
+/// with `sycl::target::image`, and read it directly or with a [`Sampler`](crate::Sampler).
+///
+/// Sizes begin with the width, as coordinates do in C++: `[width, height, depth]`. Pixels of the host follow each
+/// other along the width, without gaps.
+///
+/// ```no_run
+/// use syclbin_rt::format::{Rgba, Unorm8};
+/// use syclbin_rt::{Device, Image};
+///
+/// let queue = Device::best()?.queue()?;
+/// let mut picture = Image::<2, Rgba<Unorm8>>::zeroed(&queue, [640, 480])?;
+/// picture.write(&queue, &vec![[255, 0, 0, 255]; 640 * 480])?;
+/// assert_eq!(picture.download(&queue)?[0], [255, 0, 0, 255]);
+/// # Ok::<(), syclbin_rt::Error>(())
+/// ```
+///
+/// An image may be dropped while kernels that use it still run: the driver keeps it until they have finished
+/// (OpenCL 3.0, `clReleaseMemObject`).
+pub struct Image<const D: usize, F: Format> {
+    raw: Arc<backend::Image>,
+    format: PhantomData<fn() -> F>,
+}
+
+impl<const D: usize, F: Format> Image<D, F> {
+    /// Creates an image of this `size` whose bytes are all zero, for the device of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// - [`ErrorKind::Unsupported`] when the device does not support images, or not this format.
+    /// - [`ImageProblem::Size`] when a size is 0, or more than the device supports.
+    /// - When the device or the host does not have enough memory.
+    pub fn zeroed(queue: &Queue, size: [usize; D]) -> Result<Self> {
+        let shape = shape::<D, F>(size);
+        let pixels = shape.pixels().unwrap_or(usize::MAX);
+        checked_size::<F::Pixel>(pixels)?;
+        supported::<F>(queue, &shape)?;
+        Self::new(queue, &shape, &host_memory(pixels)?)
+    }
+
+    /// Creates an image of this `size` that holds `pixels`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Image::zeroed`], and [`ImageProblem::Length`] when there are more or fewer pixels.
+    pub fn upload(queue: &Queue, size: [usize; D], pixels: &[F::Pixel]) -> Result<Self> {
+        let shape = shape::<D, F>(size);
+        same_length(&size, pixels.len())?;
+        supported::<F>(queue, &shape)?;
+        Self::new(queue, &shape, pixels)
+    }
+
+    fn new(queue: &Queue, shape: &Shape, pixels: &[F::Pixel]) -> Result<Self> {
+        let bytes = bytemuck::cast_slice(pixels);
+        let raw = backend::Image::new(&queue.raw().context(), shape, bytes);
+        let raw = raw.map_err(|failure| failed(failure, "creating", queue))?;
+        Ok(Self {
+            raw: Arc::new(raw),
+            format: PhantomData,
+        })
+    }
+
+    /// Returns the pixels, after every command that was put into `queue` before.
+    ///
+    /// # Errors
+    ///
+    /// When the image is on another device, when the host does not have enough memory, and when the driver reports
+    /// that an earlier kernel failed.
+    pub fn download(&self, queue: &Queue) -> Result<Vec<F::Pixel>> {
+        self.same_device(queue)?;
+        let mut pixels = host_memory(self.raw.shape().pixels().unwrap_or(usize::MAX))?;
+        self.read(queue, &mut pixels)?;
+        Ok(pixels)
+    }
+
+    /// Copies the image to `pixels`, after every command that was put into `queue` before.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer pixels, when the image is on another device, and when the driver reports that an
+    /// earlier kernel failed.
+    pub fn read(&self, queue: &Queue, pixels: &mut [F::Pixel]) -> Result<()> {
+        self.can_copy(queue, pixels.len())?;
+        let read = queue
+            .raw()
+            .read_image(&self.raw, bytemuck::cast_slice_mut(pixels));
+        read.map_err(|failure| failed(failure, "reading", queue))
+    }
+
+    /// Copies `pixels` to the image, after every command that was put into `queue` before.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Image::read`].
+    pub fn write(&mut self, queue: &Queue, pixels: &[F::Pixel]) -> Result<()> {
+        self.can_copy(queue, pixels.len())?;
+        let written = queue
+            .raw()
+            .write_image(&self.raw, bytemuck::cast_slice(pixels));
+        written.map_err(|failure| failed(failure, "writing", queue))
+    }
+
+    /// Returns the size: the width, the height and the depth, as far as there are dimensions.
+    #[must_use]
+    pub fn size(&self) -> [usize; D] {
+        let size = self.raw.shape().size;
+        std::array::from_fn(|dimension| size[dimension])
+    }
+
+    /// Returns the device that the image is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        Device::new(self.raw.device())
+    }
+
+    pub(crate) fn raw(&self) -> &Arc<backend::Image> {
+        &self.raw
+    }
+
+    fn can_copy(&self, queue: &Queue, pixels: usize) -> Result<()> {
+        self.same_device(queue)?;
+        same_length(&self.size(), pixels)
+    }
+
+    fn same_device(&self, queue: &Queue) -> Result<()> {
+        if self.raw.is_for(queue.raw()) {
+            return Ok(());
+        }
+        Err(ErrorKind::Image(ImageProblem::Device {
+            image: self.device().to_string(),
+            queue: queue.device().to_string(),
+        })
+        .into())
+    }
+}
+
+fn shape<const D: usize, F: Format>(size: [usize; D]) -> Shape {
+    const { assert!(matches!(D, 1..=3), "an image has one to three dimensions") };
+    Shape {
+        dimensions: u8::try_from(D).unwrap_or(u8::MAX),
+        size: std::array::from_fn(|dimension| size.get(dimension).copied().unwrap_or(1)),
+        order: <F as sealed::Format>::ORDER,
+        storage: <F as sealed::Format>::STORAGE,
+    }
+}
+
+/// Checks that the device has images of this size and format.
+fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
+    let device = queue.device();
+    let unsupported = |what, needs| {
+        let device = device.to_string();
+        Err(ErrorKind::Unsupported {
+            what,
+            needs,
+            device,
+        }
+        .into())
+    };
+    if !device.facts().images {
+        return unsupported("images", NEEDS_IMAGES);
+    }
+    let asking = |failure| failed(failure, "asking for the formats and sizes of", queue);
+    let context = queue.raw().context();
+    if !backend::Image::has_format(&context, shape).map_err(asking)? {
+        let needs = "that format (clGetSupportedImageFormats)";
+        return unsupported(<F as sealed::Format>::IMAGES, needs);
+    }
+    let max = backend::Image::max_size(&context, shape.dimensions).map_err(asking)?;
+    if shape
+        .size
+        .iter()
+        .zip(max)
+        .all(|(size, max)| (1..=max).contains(size))
+    {
+        return Ok(());
+    }
+    let dimensions = usize::from(shape.dimensions);
+    Err(ErrorKind::Image(ImageProblem::Size {
+        size: shape.size[..dimensions].to_vec(),
+        max: max[..dimensions].to_vec(),
+        device: device.to_string(),
+    })
+    .into())
+}
+
+fn same_length(size: &[usize], pixels: usize) -> Result<()> {
+    let product = size
+        .iter()
+        .try_fold(1usize, |product, size| product.checked_mul(*size));
+    if product == Some(pixels) {
+        return Ok(());
+    }
+    let size = size.to_vec();
+    Err(ErrorKind::Image(ImageProblem::Length { size, pixels }).into())
+}
+
+fn failed(failure: backend::failure::Failure, action: &str, queue: &Queue) -> Error {
+    Error::driver(failure, format!("{action} an image"), queue.device())
+}
+
+impl<const D: usize, F: Format> fmt::Debug for Image<D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape { order, storage, .. } = self.raw.shape();
+        write!(
+            f,
+            "Image({order:?}<{storage:?}>, {:?}, {})",
+            self.size(),
+            self.device()
+        )
+    }
+}
