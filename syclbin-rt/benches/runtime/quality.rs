@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How fast the code is: the kernel of examples/nbody beside the same kernel in OpenCL C, on one driver in one process.
+//! How fast the code is: kernels of examples beside the same kernels in OpenCL C, on one driver in one process.
 
 use std::ffi::{CStr, c_void};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use opencl3::command_queue::{create_command_queue, enqueue_nd_range_kernel, finish};
 use opencl3::context::context::create_context;
 use opencl3::event::release_event;
-use opencl3::kernel::create_kernel;
+use opencl3::kernel::{create_kernel, set_kernel_arg};
 use opencl3::memory::{CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE, create_buffer};
 use opencl3::program::{build_program, create_program_with_il, create_program_with_source};
 use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_kernel, cl_program};
@@ -23,26 +23,95 @@ use crate::world::{World, at};
 /// The part's name in a process of its own.
 pub(crate) const QUALITY: &str = "--quality";
 
-/// How many stars there are, and how many floats one has.
-const STARS: u32 = 1024;
-const FLOATS: usize = 4;
-/// Operations for each pair of stars, as the benchmark of GPUs counts them.
-const OPERATIONS: f64 = 20.0;
 const ROUNDS: usize = 300;
+
+/// A kernel of an example, and the same in OpenCL C.
+struct Case {
+    /// The example.
+    name: &'static str,
+    symbol: &'static CStr,
+    source: &'static str,
+    name_in_c: &'static CStr,
+    /// Floats of each of the three buffers.
+    floats: usize,
+    numbers: &'static [Number],
+    /// Bytes of work-group memory of the last arguments.
+    local_memory: &'static [usize],
+    /// Work-items, and those of a work-group where the kernel requires that; dimension x first.
+    global: &'static [usize],
+    local: Option<&'static [usize]>,
+    /// Operations of a launch.
+    operations: f64,
+}
+
+/// An argument after the buffers.
+#[derive(Clone, Copy)]
+enum Number {
+    Unsigned(u32),
+    Float(f32),
+}
+
+const STARS: u32 = 1024;
+/// Rows and columns of each matrix.
+const SIDE: u32 = 512;
+/// Bytes of a strip of a matrix, which a work-group multiplies.
+const STRIP: usize = 64 * 64 * 4;
+
+const CASES: [Case; 2] = [
+    Case {
+        name: "nbody",
+        symbol: c"__sycl_kernel_step",
+        source: include_str!("../kernels/nbody.cl"),
+        name_in_c: c"step",
+        floats: STARS as usize * 4,
+        numbers: &[
+            Number::Unsigned(STARS),
+            Number::Float(1e-3),
+            Number::Float(1e-2),
+        ],
+        local_memory: &[],
+        global: &[STARS as usize],
+        local: None,
+        // 20 for each pair of stars, as the benchmark of GPUs counts them.
+        operations: 20.0 * STARS as f64 * STARS as f64,
+    },
+    Case {
+        name: "matmul",
+        symbol: c"__sycl_kernel_matmul",
+        source: include_str!("../kernels/matmul.cl"),
+        name_in_c: c"matmul",
+        floats: SIDE as usize * SIDE as usize,
+        numbers: &[Number::Unsigned(SIDE); 3],
+        local_memory: &[STRIP; 2],
+        global: &[SIDE as usize / 4, SIDE as usize / 4],
+        local: Some(&[16, 16]),
+        operations: 2.0 * SIDE as f64 * SIDE as f64 * SIDE as f64,
+    },
+];
 
 /// Compares the kernels, in a process that has the world's environment.
 pub(crate) fn bench(world: &World) -> Result<(), String> {
-    println!("\n## Code quality: nbody, {STARS} stars, least of {ROUNDS} alternating launches\n");
-    let file = match compiled(&world.folder) {
-        Ok(file) => file,
-        Err(reason) => {
-            println!("left out: {reason}");
-            return Ok(());
+    println!(
+        "\n## Code quality: {STARS} stars, {SIDE} x {SIDE} matrices, least of {ROUNDS} alternating launches\n"
+    );
+    for case in &CASES {
+        match compiled(&world.folder, case.name) {
+            Ok(file) => compare(world, case.name, &file)?,
+            Err(reason) => println!("left out: {reason}"),
         }
-    };
+    }
+    Ok(())
+}
+
+/// Compares a kernel in a process of its own.
+fn compare(world: &World, name: &str, file: &Path) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
-    command.arg(QUALITY).arg(file).envs(world.environment());
+    command
+        .arg(QUALITY)
+        .arg(name)
+        .arg(file)
+        .envs(world.environment());
     let status = command.status().map_err(|error| error.to_string())?;
     if status.success() {
         Ok(())
@@ -51,18 +120,18 @@ pub(crate) fn bench(world: &World) -> Result<(), String> {
     }
 }
 
-/// Compiles the example's kernel with the installed compiler.
-fn compiled(folder: &Path) -> Result<std::path::PathBuf, String> {
+/// Compiles an example's kernel with the installed compiler.
+fn compiled(folder: &Path, name: &str) -> Result<std::path::PathBuf, String> {
     let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
     let home = home.map_err(|error| error.to_string())?;
     let compiler = home.newest(Component::Compiler);
     let compiler = compiler.ok_or("component compiler is not installed")?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let file = folder.join("nbody.syclbin");
+    let file = folder.join(format!("{name}.syclbin"));
     let mut command = Command::new(compiler.entry());
     command.args(["-fsyclbin", "-O2", "-I"]);
     command.arg(root.join("syclbin-build/include"));
-    command.arg(root.join("examples/nbody/kernels/nbody.cpp"));
+    command.arg(root.join(format!("examples/{name}/kernels/{name}.cpp")));
     let output = command.arg("-o").arg(&file).output();
     let output = output.map_err(|error| at(&compiler.entry(), &error))?;
     if output.status.success() {
@@ -74,10 +143,12 @@ fn compiled(folder: &Path) -> Result<std::path::PathBuf, String> {
 
 /// The process that launches both kernels in turn.
 pub(crate) fn process(words: &[&str]) -> Result<(), String> {
-    let [file] = words else {
-        return Err(format!("{QUALITY} takes a file"));
+    let [name, file] = words else {
+        return Err(format!("{QUALITY} takes a kernel and a file"));
     };
-    let (device, name) = device()?;
+    let case = CASES.iter().find(|case| case.name == *name);
+    let case = case.ok_or("no such kernel")?;
+    let (device, device_name) = device()?;
     let context =
         create_context(&[device], null(), None, null_mut()).map_err(failed("clCreateContext"))?;
     // SAFETY: the device is one of the context.
@@ -89,21 +160,20 @@ pub(crate) fn process(words: &[&str]) -> Result<(), String> {
     let spirv = images.find_map(syclbin::Image::spirv);
     let spirv = spirv.ok_or("the file has no SPIR-V")?;
     let ours = create_program_with_il(context, spirv).map_err(failed("clCreateProgramWithIL"))?;
-    let source = include_str!("../kernels/nbody.cl");
-    let theirs = create_program_with_source(context, &[source])
+    let theirs = create_program_with_source(context, &[case.source])
         .map_err(failed("clCreateProgramWithSource"))?;
-    let ours = kernel(context, device, ours, c"__sycl_kernel_step")?;
-    let theirs = kernel(context, device, theirs, c"step")?;
+    let ours = kernel(context, device, ours, case.symbol, case)?;
+    let theirs = kernel(context, device, theirs, case.name_in_c, case)?;
     let (mut of_ours, mut of_theirs) = (Rounds::default(), Rounds::default());
     for _ in 0..ROUNDS {
-        of_ours.add(launch(queue, ours)?);
-        of_theirs.add(launch(queue, theirs)?);
+        of_ours.add(launch(queue, ours, case)?);
+        of_theirs.add(launch(queue, theirs, case)?);
     }
-    let speed = |rounds: &Rounds| OPERATIONS * f64::from(STARS).powi(2) / rounds.least() * 1e-9;
-    println!("device: {name}\n");
+    let speed = |rounds: &Rounds| case.operations / rounds.least() * 1e-9;
+    println!("device: {device_name}\n");
     println!("| kernel | GFLOP/s |\n|---|---|");
     println!("| OpenCL C, default options | {:.1} |", speed(&of_theirs));
-    println!("| examples/nbody, -O2 | {:.1} |\n", speed(&of_ours));
+    println!("| examples/{name}, -O2 | {:.1} |\n", speed(&of_ours));
     println!(
         "ratio of speeds: {:.3}",
         speed(&of_ours) / speed(&of_theirs)
@@ -122,10 +192,11 @@ fn kernel(
     device: cl_device_id,
     program: cl_program,
     name: &CStr,
+    case: &Case,
 ) -> Result<cl_kernel, String> {
     build_program(program, &[device], c"", None, null_mut()).map_err(failed("clBuildProgram"))?;
     let kernel = create_kernel(program, name).map_err(failed("clCreateKernel"))?;
-    let numbers = (0..STARS as usize * FLOATS).map(|i| (i * 37 % 101) as f32 / 101.0 + 0.1);
+    let numbers = (0..case.floats).map(|i| (i * 37 % 101) as f32 / 101.0 + 0.1);
     let mut numbers: Vec<f32> = numbers.collect();
     for index in 0..3 {
         let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
@@ -135,21 +206,34 @@ fn kernel(
         let memory = memory.map_err(failed("clCreateBuffer"))?;
         set(kernel, index, &memory).map_err(failed("clSetKernelArg"))?;
     }
-    let all = set(kernel, 3, &STARS)
-        .and_then(|()| set(kernel, 4, &1e-3f32))
-        .and_then(|()| set(kernel, 5, &1e-2f32));
-    all.map_err(failed("clSetKernelArg"))?;
+    let mut index = 3;
+    for number in case.numbers {
+        let set = match number {
+            Number::Unsigned(number) => set(kernel, index, number),
+            Number::Float(number) => set(kernel, index, number),
+        };
+        set.map_err(failed("clSetKernelArg"))?;
+        index += 1;
+    }
+    for bytes in case.local_memory {
+        // SAFETY: the driver reads nothing from a null pointer, and allocates the memory of a work-group.
+        let set = unsafe { set_kernel_arg(kernel, index, *bytes, null()) };
+        set.map_err(failed("clSetKernelArg"))?;
+        index += 1;
+    }
     Ok(kernel)
 }
 
 /// Launches a kernel, and returns the seconds until it has ended.
-fn launch(queue: cl_command_queue, kernel: cl_kernel) -> Result<f64, String> {
-    let size = [STARS as usize];
+fn launch(queue: cl_command_queue, kernel: cl_kernel, case: &Case) -> Result<f64, String> {
+    let dimensions = u32::try_from(case.global.len()).map_err(|error| error.to_string())?;
+    let local = case.local.map_or(null(), <[usize]>::as_ptr);
     let start = Instant::now();
-    // SAFETY: the arguments are set, and each buffer has an element for each work-item.
+    // SAFETY: the arguments are set, and the buffers have as many elements as the kernel uses.
     unsafe {
-        let all = size.as_ptr();
-        let event = enqueue_nd_range_kernel(queue, kernel, 1, null(), all, null(), 0, null());
+        let global = case.global.as_ptr();
+        let event =
+            enqueue_nd_range_kernel(queue, kernel, dimensions, null(), global, local, 0, null());
         let event = event.map_err(failed("clEnqueueNDRangeKernel"))?;
         release_event(event).map_err(failed("clReleaseEvent"))?;
     }

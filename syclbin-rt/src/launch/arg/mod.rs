@@ -221,7 +221,7 @@ impl<'a> Arg<'a> {
     }
 
     /// Passes an image that the kernel only reads, for an `accessor` with `sycl::target::image`. The kernel's
-    /// pixels must have the components of the format: [`Format::Element`](crate::format::Format::Element).
+    /// pixels must have the components of the format: [`Format::Element`].
     #[must_use]
     pub fn read_image<const D: usize, F: Format>(image: &'a Image<D, F>) -> Self {
         let (image, written) = (image.raw(), false);

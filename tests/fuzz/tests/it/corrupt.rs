@@ -73,6 +73,11 @@ fn every_truncation_is_read_or_an_error() {
 fn every_changed_byte_is_read_or_an_error() {
     let full = std::env::var_os("SYCLBIN_CORRUPT").is_some_and(|value| value == "full");
     let cases = on_all(|_, bytes| {
+        let file = read::parse(bytes);
+        let modules = file.iter().flat_map(|file| &file.modules);
+        let images = modules.flat_map(|module| &module.images);
+        // The smoke test reads these.
+        let known: BTreeSet<&[u8]> = images.map(|image| &*image.bytes).collect();
         let mut bytes = bytes.to_vec();
         let mut cases = 0;
         for at in 0..bytes.len() {
@@ -89,7 +94,7 @@ fn every_changed_byte_is_read_or_an_error() {
             let mut changed = 0;
             for value in values.into_iter().filter(|value| *value != original) {
                 bytes[at] = value;
-                syclbin_fuzz::read(&bytes);
+                syclbin_fuzz::read_unless(&bytes, |image| known.contains(image));
                 syclbin_fuzz::round_trip(&bytes);
                 changed += 1;
             }
