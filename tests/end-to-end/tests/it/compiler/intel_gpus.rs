@@ -192,7 +192,6 @@ fn examples_compile_for_intel_gpus() {
         "other-builds/kernels/shift",
         "particles/kernels/particles",
         "pipeline/kernels/collatz",
-        "rotate/kernels/rotate",
         "saxpy/kernels/saxpy",
     ] {
         let source = format!("{WORKSPACE}/examples/{name}.cpp");
@@ -200,7 +199,8 @@ fn examples_compile_for_intel_gpus() {
         write_object(folder, "o.syclbin", &compiled);
         tally.link(&path, folder, &["o.syclbin"]);
     }
-    tally.finish("examples", 12);
+    common::say_skipped("rotate: pvc has no images");
+    tally.finish("examples", 11);
 }
 
 /// A kernel with more values than registers, and a kernel with double precision.

@@ -43,6 +43,7 @@ pub(crate) fn all(ledger: &Ledger<'_>, device: &Device) -> Option<()> {
         Sampler::new(&queue, Addressing::ClampToEdge, Filtering::Nearest, false)
     })?;
     ledger.step("copy images", || images(&queue))?;
+    ledger.step("share a queue and memory", || shared(&queue))?;
     ledger.step("use work-group memory", || work_groups(&queue))?;
     ledger.step("suggest a size of work-groups", || suggested(&queue))?;
     ledger.step("save a module and load it", || saved(&queue))?;
@@ -95,6 +96,18 @@ fn images(queue: &Queue) -> Result<()> {
     assert_eq!(image.download(queue)?, [[9; 4], [7; 4]]);
     let volume = Image::<3, Rgba<f32>>::zeroed(queue, [2, 1, 3])?;
     assert_eq!(volume.download(queue)?, [[0.0; 4]; 6]);
+    Ok(())
+}
+
+/// Takes the handles of our own objects, as if another library had made them.
+fn shared(queue: &Queue) -> Result<()> {
+    // SAFETY: the queue is alive, and of this library.
+    let same = unsafe { Queue::from_native(queue.device(), queue.native()) }?;
+    let owner = same.upload(&[1u32, 2, 3])?;
+    let (handle, len) = (owner.native(), owner.len());
+    // SAFETY: the memory is of the context of both queues, and is owned by the buffer.
+    let buffer = unsafe { same.buffer_from_native::<u32, _>(handle, len, owner) }?;
+    assert_eq!(queue.download(&buffer)?, [1, 2, 3]);
     Ok(())
 }
 
