@@ -5,7 +5,7 @@
 
 use std::io::Write as _;
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -155,30 +155,32 @@ fn a_child_exits_while_it_works() {
         .find(|(name, _)| *name == work)
         .expect("a work");
     let threads: usize = threads.parse().expect("a number");
-    let rounds: &'static [AtomicUsize] =
-        Vec::leak((0..threads).map(|_| AtomicUsize::new(0)).collect());
+    let ready = Arc::new(Barrier::new(threads + 1));
     let queue = common::queue().expect("the device that the other test found");
     let kernel = common::kernel(&queue, FILE, IOTA).expect("the kernel");
-    for rounds in rounds {
+    for _ in 0..threads {
         let mut worker = Worker {
             buffer: queue.zeroed(LEN).expect("memory"),
             queue: queue.clone(),
             kernel: Ok(kernel.clone()),
         };
+        let ready = ready.clone();
         std::thread::spawn(move || {
-            loop {
+            let mut round = || {
                 if let Err(error) = work(&mut worker) {
                     eprintln!("{error}");
                 }
-                rounds.fetch_add(1, Ordering::Relaxed);
+            };
+            // One who starts over at once would keep the driver's locks from the others.
+            round();
+            round();
+            ready.wait();
+            loop {
+                round();
             }
         });
     }
-    while rounds
-        .iter()
-        .any(|rounds| rounds.load(Ordering::Relaxed) < 2)
-    {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    ready.wait();
+    std::thread::sleep(Duration::from_millis(1));
     std::process::exit(STATUS);
 }
