@@ -18,10 +18,10 @@ use crate::steps::{Result, install_toolchain, step, target_folder};
 
 /// The name of the script that runs a pack.
 pub(super) const SCRIPT: &str = "run.sh";
-/// How large a pack may be: machines with a GPU are often reached by slow ways.
+/// How large the archive of a pack may be: machines with a GPU are often reached by slow ways.
 const LARGEST: u64 = 50_000_000;
 
-/// Builds a pack in `directory`, and prints its size.
+/// Builds a pack in `directory` and an archive of it, and prints the sizes.
 pub(super) fn build(directory: &Path) -> Result<()> {
     let start = Instant::now();
     clear(directory)?;
@@ -56,21 +56,38 @@ pub(super) fn build(directory: &Path) -> Result<()> {
     write(&script, include_str!("run.sh"))?;
     let executable = fs::Permissions::from_mode(0o755);
     fs::set_permissions(&script, executable).map_err(|error| at(&script, error))?;
-    let size = size(directory)?;
+    let archive = archive(directory)?;
+    let size = fs::metadata(&archive).map_err(|error| at(&archive, error))?;
+    let size = size.len();
     eprintln!(
         "{}: {} in {:.0?}; run it by {SCRIPT}",
         directory.display(),
-        Size(size),
+        Size(self::size(directory)?),
         start.elapsed()
     );
+    eprintln!("{}: {}, the same packed", archive.display(), Size(size));
     if size > LARGEST {
         return Err(format!(
-            "the pack has {}, more than {}: make it smaller",
+            "the archive has {}, more than {}: make it smaller",
             Size(size),
             Size(LARGEST)
         ));
     }
     Ok(())
+}
+
+/// Packs `directory` into `DIRECTORY.tar.gz`.
+fn archive(directory: &Path) -> Result<PathBuf> {
+    let directory = std::path::absolute(directory).map_err(|error| at(directory, error))?;
+    let mut name = directory.clone().into_os_string();
+    name.push(".tar.gz");
+    let mut tar = Command::new("tar");
+    tar.arg("-czf").arg(&name);
+    if let (Some(parent), Some(folder)) = (directory.parent(), directory.file_name()) {
+        tar.arg("-C").arg(parent).arg(folder);
+    }
+    step("archive", &mut tar)?;
+    Ok(PathBuf::from(name))
 }
 
 /// Removes an older pack. A directory with something else is left alone.
