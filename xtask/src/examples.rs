@@ -117,6 +117,14 @@ pub(crate) fn run_on_simulated_cuda() -> Result<()> {
 
 /// Builds the examples for `targets`, or for what a build takes by default.
 fn build(targets: Option<&str>) -> Result<()> {
+    step(
+        &format!("examples for {}", targets.unwrap_or("all targets")),
+        &mut build_command(targets),
+    )
+}
+
+/// The command that builds the programs of the workspace, examples among them.
+pub(crate) fn build_command(targets: Option<&str>) -> Command {
     let mut command = cargo();
     // With tests, so that Cargo selects the features that it selects for tests. The kernels of tests stay as they are.
     command.args(["build", "--quiet"]).args(SELECTION).args([
@@ -129,10 +137,7 @@ fn build(targets: Option<&str>) -> Result<()> {
         Some(targets) => command.env("SYCLBIN_TARGETS", targets),
         None => command.env_remove("SYCLBIN_TARGETS"),
     };
-    step(
-        &format!("examples for {}", targets.unwrap_or("all targets")),
-        &mut command,
-    )
+    command
 }
 
 impl Example {

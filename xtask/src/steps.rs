@@ -70,9 +70,6 @@ fn test_all() -> Result<()> {
             .join()
             .map_err(|_| "a thread of xtask panicked".to_owned())?
     })?;
-    if let Err(reason) = roots {
-        eprintln!("skipped: drivers: {reason}");
-    }
     // A test that cannot run where it stands says so; where this is set, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
     tests(&device)?;
@@ -87,7 +84,8 @@ fn test_all() -> Result<()> {
         &mut simulated_cuda::with(&demo)?,
     )?;
     // Tests on simulated CUDA and the short stress run are a part of it.
-    crate::gpu::check().map(drop)
+    let (pack, intel) = crate::gpu::check()?;
+    crate::drivers::check(roots, &pack, intel)
 }
 
 /// The packages and features of every step. Cargo compiles a library again where other packages want other features.
@@ -326,7 +324,8 @@ fn table(steps: &[(String, Duration)], total: Duration) -> String {
         .collect()
 }
 
-fn line(command: &Command) -> String {
+/// A command as one would type it.
+pub(crate) fn line(command: &Command) -> String {
     std::iter::once(command.get_program())
         .chain(command.get_args())
         .map(OsStr::to_string_lossy)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Releases of Debian, and what each root has of them.
 
+/// The glibc of the oldest release.
+pub(super) const GLIBC: (u32, u32) = (2, 41);
+
 /// A release, and the packages of its root.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Release {

@@ -141,6 +141,23 @@ pub(crate) fn prepare() -> Result<Roots> {
     make(&[&STABLE, &UNSTABLE])
 }
 
+/// Runs a pack that was built here on all drivers, or says why that is impossible. `intel` is the report of the CPU
+/// device.
+pub(crate) fn check(roots: Roots, pack: &Path, intel: Report) -> Result<()> {
+    let outcomes = vec![Outcome::new(INTEL, INSTALLED, intel)];
+    let runnable = roots.and_then(|roots| {
+        gpu::check_executables(&pack.join("bin"), debian::GLIBC, &["libgcc_s.so.1"])?;
+        Ok(roots)
+    });
+    match runnable {
+        Ok(roots) => run_on(&DRIVERS.iter().collect::<Vec<_>>(), &roots, pack, outcomes),
+        Err(reason) => {
+            eprintln!("skipped: drivers: {reason}");
+            Ok(())
+        }
+    }
+}
+
 fn make(releases: &[&'static Release]) -> Result<Roots> {
     if !releases.is_empty()
         && let Err(reason) = inside::check()

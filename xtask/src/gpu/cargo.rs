@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use cargo_metadata::camino::Utf8PathBuf;
 use cargo_metadata::{Artifact, BuildScript, Message, TargetKind};
 
 use super::elf::GLIBC;
 use super::zig::Zig;
-use crate::examples::EXAMPLES;
-use crate::steps::{Result, timed};
+use crate::examples::{self, EXAMPLES};
+use crate::steps::{Result, SELECTION, cargo, line, timed};
 
 /// What the examples are compiled for beside SPIR-V and PTX: native code for the two generations of GPUs
 /// that are common in data centres. The tests keep the default targets, so that drivers compile PTX, too;
@@ -42,28 +42,82 @@ pub(super) struct Built {
     pub(super) kernels: BTreeMap<String, Utf8PathBuf>,
 }
 
-/// Builds all executables.
-pub(super) fn build(zig: &Zig) -> Result<Built> {
-    let tests = "test --no-run --package syclbin-rt --package end-to-end --tests --bench gpu";
-    let mut programs = String::from(
-        "build --package cargo-syclbin --bin cargo-syclbin --package gpu-report --bin gpu-report \
-         --package stress --bin stress",
-    );
-    for example in &EXAMPLES {
-        programs.push_str(&format!(" --package {0} --bin {0}", example.name));
+/// How the executables of a pack are built.
+pub(super) enum Linking {
+    /// With optimization, for any machine that has glibc [`GLIBC`].
+    Portable(Zig),
+    /// As `cargo xtask test` builds the same tests and examples, so that nothing is compiled twice. They run on machines
+    /// with the glibc of this one.
+    Here,
+}
+
+impl Linking {
+    /// Cargo with the first arguments of what builds all tests.
+    fn tests(&self) -> Command {
+        match self {
+            Self::Portable(zig) => {
+                let packages = TESTED.iter().flat_map(|name| ["--package", name]);
+                portable(zig, "test", packages)
+            }
+            Self::Here => {
+                let mut command = cargo();
+                command.arg("test").args(SELECTION);
+                command
+            }
+        }
     }
+
+    /// Cargo with the arguments of what builds all programs.
+    fn programs(&self) -> Command {
+        match self {
+            Self::Portable(zig) => {
+                let names = programs();
+                let programs = names.flat_map(|name| ["--package", name, "--bin", name]);
+                let mut command = portable(zig, "build", programs);
+                command.env("SYCLBIN_TARGETS", TARGETS);
+                command
+            }
+            Self::Here => examples::build_command(None),
+        }
+    }
+}
+
+/// `cargo SUBCOMMAND` with optimization and another linker.
+fn portable<'a>(
+    zig: &Zig,
+    subcommand: &str,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Command {
+    let mut command = zig.cargo();
+    command.arg(subcommand).args(arguments);
+    command
+        .args(["--profile", "gpu"])
+        .arg(format!("--target={TRIPLE}.{}.{}", GLIBC.0, GLIBC.1));
+    command
+}
+
+/// Builds all executables.
+pub(super) fn build(linking: &Linking) -> Result<Built> {
     let mut built = Built {
         executables: Vec::new(),
         kernels: BTreeMap::new(),
     };
-    for (arguments, targets) in [(tests, None), (&programs, Some(TARGETS))] {
-        let messages = timed(&format!("cargo {arguments}"), || {
-            messages(zig, arguments, targets)
-        })?;
-        for message in messages {
+    let mut tests = linking.tests();
+    tests.args(["--no-run", "--tests", "--bench", "gpu"]);
+    let work = [
+        ("tests of the pack", tests, false),
+        ("programs of the pack", linking.programs(), true),
+    ];
+    for (name, mut command, are_programs) in work {
+        for message in timed(name, || messages(&mut command))? {
             match message {
                 Message::CompilerArtifact(artifact) => {
-                    built.executables.extend(executable(&artifact));
+                    let executable = executable(&artifact);
+                    built.executables.extend(
+                        executable.filter(|executable| {
+                            are_programs == (executable.kind == Kind::Program)
+                        }),
+                    );
                 }
                 Message::BuildScriptExecuted(script) => built.kernels.extend(kernels(&script)),
                 _ => {}
@@ -77,21 +131,14 @@ pub(super) fn build(zig: &Zig) -> Result<Built> {
     Ok(built)
 }
 
-/// What one run of Cargo says, with kernels for `targets` or for the default ones.
-fn messages(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Message>> {
-    let mut command = zig.cargo();
+/// What one run of Cargo says.
+fn messages(command: &mut Command) -> Result<Vec<Message>> {
     command
-        .args(arguments.split_whitespace())
-        .args(["--profile", "gpu", "--quiet", "--message-format"])
-        .arg("json-render-diagnostics")
-        .arg(format!("--target={TRIPLE}.{}.{}", GLIBC.0, GLIBC.1))
+        .args(["--quiet", "--message-format", "json-render-diagnostics"])
         .stdout(Stdio::piped());
-    if let Some(targets) = targets {
-        command.env("SYCLBIN_TARGETS", targets);
-    }
     let mut child = command
         .spawn()
-        .map_err(|error| format!("cargo-zigbuild did not start: {error}"))?;
+        .map_err(|error| format!("{}: {error}", line(command)))?;
     let mut messages = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         for message in Message::parse_stream(BufReader::new(stdout)) {
@@ -100,8 +147,8 @@ fn messages(zig: &Zig, arguments: &str, targets: Option<&str>) -> Result<Vec<Mes
     }
     match child.wait() {
         Ok(status) if status.success() => Ok(messages),
-        Ok(status) => Err(format!("`cargo {arguments}` ended with {status}")),
-        Err(error) => Err(format!("`cargo {arguments}`: {error}")),
+        Ok(status) => Err(format!("`{}` ended with {status}", line(command))),
+        Err(error) => Err(format!("`{}`: {error}", line(command))),
     }
 }
 
@@ -110,29 +157,47 @@ fn kernels(script: &BuildScript) -> Option<(String, Utf8PathBuf)> {
     let directory = script.out_dir.join("syclbin");
     // `.../build/NAME-HASH/out`
     let (name, _) = script.out_dir.parent()?.file_name()?.rsplit_once('-')?;
-    directory
-        .is_dir()
-        .then(|| (name.to_owned(), directory.clone()))
+    let is_packed = TESTED.contains(&name) || programs().any(|program| program == name);
+    (is_packed && directory.is_dir()).then(|| (name.to_owned(), directory.clone()))
 }
 
-/// Programs that are left out. `main_thread` has a harness of its own, which cannot list its tests. The others say nothing
-/// of a GPU: `native` loads native code for Intel's CPU device, `allocation` counts allocations of the host, and
-/// `load-file` is a part of tests of compilers. `rotate` needs images, which CUDA does not have here.
-const LEFT_OUT: [&str; 5] = ["allocation", "load-file", "main_thread", "native", "rotate"];
+/// Tests that are left out. `main_thread` has a harness of its own, which cannot list its tests. The others say nothing
+/// of a GPU: `native` loads native code for Intel's CPU device, and `allocation` counts allocations of the host.
+const LEFT_OUT: [&str; 3] = ["allocation", "main_thread", "native"];
+
+/// The packages whose tests are packed.
+const TESTED: [&str; 2] = ["syclbin-rt", "end-to-end"];
+
+/// The programs that are packed. CUDA has no images here.
+fn programs() -> impl Iterator<Item = &'static str> {
+    let examples = EXAMPLES.iter().filter(|example| !example.uses_images());
+    let examples = examples.map(|example| example.name);
+    ["cargo-syclbin", "gpu-report", "stress"]
+        .into_iter()
+        .chain(examples)
+}
 
 /// What is packed of what was built, and its name there.
 fn executable(artifact: &Artifact) -> Option<Executable> {
     let path = artifact.executable.clone()?;
     let target = &artifact.target;
-    if LEFT_OUT.contains(&target.name.as_str()) {
-        return None;
-    }
     let package = artifact.manifest_path.parent()?.file_name()?;
     let is = |kind: TargetKind| target.kind.contains(&kind);
+    if !artifact.profile.test {
+        let name = target.name.clone();
+        return programs()
+            .any(|program| program == name)
+            .then_some(Executable {
+                name,
+                kind: Kind::Program,
+                path,
+            });
+    }
+    if !TESTED.contains(&package) || LEFT_OUT.contains(&target.name.as_str()) {
+        return None;
+    }
     let (name, kind) = if is(TargetKind::Bench) {
         (format!("{package}-bench-{}", target.name), Kind::Benchmark)
-    } else if !artifact.profile.test {
-        (target.name.clone(), Kind::Program)
     } else if is(TargetKind::Lib) && package == "syclbin-rt" {
         (format!("{package}-unit"), Kind::Tests)
     } else if is(TargetKind::Test) {

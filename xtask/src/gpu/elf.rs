@@ -22,8 +22,9 @@ const LIBRARIES: [&str; 6] = [
     "ld-linux-x86-64.so.2",
 ];
 
-/// Checks the executables in a directory; other files are skipped.
-pub(super) fn check(directory: &Path) -> Result<()> {
+/// Checks that the executables in a directory run where there are `glibc` and the `present` libraries; other files are
+/// skipped.
+pub(crate) fn check(directory: &Path, glibc: (u32, u32), present: &[&str]) -> Result<()> {
     let mut problems = Vec::new();
     let entries = std::fs::read_dir(directory).map_err(|error| at(directory, error))?;
     for entry in entries {
@@ -32,26 +33,30 @@ pub(super) fn check(directory: &Path) -> Result<()> {
         if !bytes.starts_with(&elf::ELFMAG) {
             continue;
         }
-        let found = needs(&bytes).map_err(|error| at(&path, error))?;
+        let found = needs(&bytes, glibc, present).map_err(|error| at(&path, error))?;
         problems.extend(found.iter().map(|problem| at(&path, problem)));
     }
     match problems.as_slice() {
         [] => Ok(()),
         _ => Err(format!(
             "executables need more than glibc {}.{}:\n{}",
-            GLIBC.0,
-            GLIBC.1,
+            glibc.0,
+            glibc.1,
             problems.join("\n")
         )),
     }
 }
 
 /// What an executable needs that not every machine has.
-fn needs(bytes: &[u8]) -> std::result::Result<Vec<String>, object::Error> {
+fn needs(
+    bytes: &[u8],
+    glibc: (u32, u32),
+    present: &[&str],
+) -> std::result::Result<Vec<String>, object::Error> {
     let file = ElfFile64::<Endianness>::parse(bytes)?;
     let mut problems = Vec::new();
     for library in libraries(&file)? {
-        if !LIBRARIES.contains(&library.as_str()) {
+        if ![&LIBRARIES, present].concat().contains(&library.as_str()) {
             problems.push(format!("needs the library {library}"));
         }
     }
@@ -67,7 +72,7 @@ fn needs(bytes: &[u8]) -> std::result::Result<Vec<String>, object::Error> {
             continue;
         };
         let version = String::from_utf8_lossy(version.name());
-        if is_newer(&version) {
+        if is_newer(&version, glibc) {
             let name = symbol.name(endian, symbols.strings())?;
             let name = String::from_utf8_lossy(name);
             problems.push(format!("needs the symbol {name}@{version}"));
@@ -86,14 +91,14 @@ fn libraries(file: &ElfFile64<'_, Endianness>) -> std::result::Result<Vec<String
     names.collect()
 }
 
-/// Whether a version of a symbol is one that [`GLIBC`] lacks.
-fn is_newer(version: &str) -> bool {
+/// Whether a version of a symbol is one that `glibc` lacks.
+fn is_newer(version: &str, glibc: (u32, u32)) -> bool {
     let Some(number) = version.strip_prefix("GLIBC_") else {
         return false;
     };
     let mut parts = number.split('.').map(str::parse::<u32>);
     match (parts.next(), parts.next()) {
-        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) > GLIBC,
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) > glibc,
         // Private symbols, or another kind of number.
         _ => true,
     }
@@ -106,10 +111,10 @@ mod tests {
     #[test]
     fn versions_compare_as_numbers() {
         for old in ["GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.28", "GCC_3.0", ""] {
-            assert!(!is_newer(old), "{old}");
+            assert!(!is_newer(old, GLIBC), "{old}");
         }
         for new in ["GLIBC_2.29", "GLIBC_2.34", "GLIBC_3.0", "GLIBC_PRIVATE"] {
-            assert!(is_newer(new), "{new}");
+            assert!(is_newer(new, GLIBC), "{new}");
         }
     }
 
@@ -124,7 +129,7 @@ mod tests {
             "{ours:?}"
         );
         // Linked for this machine, so with libgcc and perhaps with newer symbols.
-        let problems = needs(&bytes).unwrap();
+        let problems = needs(&bytes, GLIBC, &[]).unwrap();
         let readelf = std::process::Command::new("readelf")
             .args(["--wide", "--dyn-syms", "--dynamic"])
             .arg(&program)
@@ -137,7 +142,7 @@ mod tests {
         let symbols = text.lines().filter_map(|line| line.split_once("@GLIBC_"));
         let newer = symbols.filter(|(_, version)| {
             let version = version.split_whitespace().next().unwrap_or_default();
-            is_newer(&format!("GLIBC_{version}"))
+            is_newer(&format!("GLIBC_{version}"), GLIBC)
         });
         let ours = problems.iter().filter(|problem| problem.contains("symbol"));
         assert_eq!(ours.count(), newer.count(), "{problems:?}");

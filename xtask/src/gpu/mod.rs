@@ -22,6 +22,7 @@ use std::process::Command;
 use gpu_report::Report;
 
 pub(crate) use check::{cpu as check_cpu, run_pack};
+pub(crate) use elf::check as check_executables;
 pub(crate) use plan::KERNELS;
 
 use crate::steps::{Result, step, target_folder};
@@ -29,7 +30,7 @@ use crate::steps::{Result, step, target_folder};
 const USAGE: &str = "\
 usage: cargo xtask gpu pack [-o DIR]     build a directory that runs on any machine with a GPU
        cargo xtask gpu run [OPTIONS]     build it and run it here; `run --help` shows its options
-       cargo xtask gpu check             build it and run it on the CPU device and on simulated CUDA
+       cargo xtask gpu check [DIR]       run it, or one of unoptimized programs, on the CPU device and on simulated CUDA
        cargo xtask gpu record REPORT     add a report.json to the guide and the benchmarks";
 
 /// `gpu`.
@@ -44,15 +45,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             step("the pack", command.args(&arguments[1..]))
         }
         ["check"] => check().map(drop),
+        ["check", directory] => check::run(Path::new(directory)).map(drop),
         ["record", report] => record::run(Path::new(report)),
         _ => Err(USAGE.to_owned()),
     }
 }
 
-/// Builds a pack and runs it where nothing of this machine helps it. Returns its directory and the report of the
-/// CPU device.
+/// Builds a pack of the programs that `cargo xtask test` builds, and runs it where nothing of this machine helps it.
+/// Returns its directory and the report of the CPU device.
 pub(crate) fn check() -> Result<(PathBuf, Report)> {
-    let directory = build()?;
+    let directory = target_folder()?.join("gpu-pack-here");
+    pack::build_here(&directory)?;
     let report = check::run(&directory)?;
     Ok((directory, report))
 }

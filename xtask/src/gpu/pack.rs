@@ -10,7 +10,8 @@ use std::time::Instant;
 use cargo_syclbin::ui::Size;
 use gpu_report::plan::FILE;
 
-use super::cargo::{self, Built, Executable, Kind};
+use super::cargo::{self, Built, Executable, Kind, Linking};
+use super::elf::GLIBC;
 use super::zig::Zig;
 use super::{at, elf, plan};
 use crate::nvcc::nvcc;
@@ -21,23 +22,51 @@ pub(super) const SCRIPT: &str = "run.sh";
 /// How large the archive of a pack may be: machines with a GPU are often reached by slow ways.
 const LARGEST: u64 = 50_000_000;
 
-/// Builds a pack in `directory` and an archive of it, and prints the sizes.
+/// Builds a pack for any machine in `directory`, and an archive of it, and prints the sizes.
 pub(super) fn build(directory: &Path) -> Result<()> {
     let start = Instant::now();
-    clear(directory)?;
     install_toolchain()?;
     let zig = Zig::get(&target_folder()?)?;
+    build_with(&Linking::Portable(zig), directory)?;
+    elf::check(&directory.join("bin"), GLIBC, &[])?;
+    let archive = archive(directory)?;
+    let packed = fs::metadata(&archive).map_err(|error| at(&archive, error))?;
+    let packed = packed.len();
+    eprintln!(
+        "{}: {} in {:.0?}; run it by {SCRIPT}",
+        directory.display(),
+        Size(size(directory)?),
+        start.elapsed()
+    );
+    eprintln!("{}: {}, the same packed", archive.display(), Size(packed));
+    if packed > LARGEST {
+        return Err(format!(
+            "the archive has {}, more than {}: make it smaller",
+            Size(packed),
+            Size(LARGEST)
+        ));
+    }
+    Ok(())
+}
+
+/// Builds a pack for machines like this one in `directory`.
+pub(super) fn build_here(directory: &Path) -> Result<()> {
+    install_toolchain()?;
+    build_with(&Linking::Here, directory)
+}
+
+fn build_with(linking: &Linking, directory: &Path) -> Result<()> {
+    clear(directory)?;
     let Built {
         executables,
         kernels,
-    } = cargo::build(&zig)?;
+    } = cargo::build(linking)?;
     for executable in &executables {
         copy(
             executable.path.as_std_path(),
             &directory.join("bin").join(&executable.name),
         )?;
     }
-    elf::check(&directory.join("bin"))?;
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     copy_all(&test_files::directory(), &directory.join("files"))?;
     copy(
@@ -55,25 +84,7 @@ pub(super) fn build(directory: &Path) -> Result<()> {
     let script = directory.join(SCRIPT);
     write(&script, include_str!("run.sh"))?;
     let executable = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(&script, executable).map_err(|error| at(&script, error))?;
-    let archive = archive(directory)?;
-    let size = fs::metadata(&archive).map_err(|error| at(&archive, error))?;
-    let size = size.len();
-    eprintln!(
-        "{}: {} in {:.0?}; run it by {SCRIPT}",
-        directory.display(),
-        Size(self::size(directory)?),
-        start.elapsed()
-    );
-    eprintln!("{}: {}, the same packed", archive.display(), Size(size));
-    if size > LARGEST {
-        return Err(format!(
-            "the archive has {}, more than {}: make it smaller",
-            Size(size),
-            Size(LARGEST)
-        ));
-    }
-    Ok(())
+    fs::set_permissions(&script, executable).map_err(|error| at(&script, error))
 }
 
 /// Packs `directory` into `DIRECTORY.tar.gz`.
