@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Multiplies matrices on the device, and beside it with a Rust crate on the CPU.
 //!
-//! `matmul [M K N]`: an M x K matrix times a K x N one; without numbers, a large and an odd size.
+//! `matmul [M K N]`: an M x K matrix times a K x N one; without numbers, a large and an odd size. The first product is
+//! also computed by all devices together.
+
+mod split;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use syclbin_rt::Queue;
+use syclbin_rt::{Device, Queue};
+
+use split::Split;
 
 syclbin_rt::include_syclbin! {
     mod kernels = "matmul";
@@ -64,7 +69,8 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let queue = kernels::Module::best_device()?.queue()?;
     println!("device    {}", queue.device());
     let kernels = kernels::Module::load(&queue)?;
-    for size in sizes {
+    let devices = split::devices()?;
+    for (index, size) in sizes.into_iter().enumerate() {
         let Size { m, k, n } = size;
         let (a, b) = (matrix(m * k, 1), matrix(k * n, 2));
         let (on_device, by_device) = device(&queue, &kernels, size, &a, &b)?;
@@ -79,8 +85,33 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             return Err(format!("a difference of {difference:.1e}, more than {bound:.1e}").into());
         }
         println!("agree     up to {difference:.1e}");
+        if index == 0 && devices.len() > 1 {
+            let Split {
+                c,
+                equal: (rows, time),
+                measured,
+            } = split::multiply(&devices, size, &a, &b)?;
+            let names: Vec<String> = devices.iter().map(Device::to_string).collect();
+            println!("split     over {}", names.join(" and "));
+            println!("equal     {rows:?} rows: {}", rate(size, time));
+            println!(
+                "by speed  {:?} rows: {}",
+                measured.0,
+                rate(size, measured.1)
+            );
+            let difference = self::difference(&c, &on_cpu);
+            if difference > bound {
+                return Err(format!("split: a difference of {difference:.1e}").into());
+            }
+        }
     }
     Ok(())
+}
+
+/// A range of work-items for `m` rows and `n` columns.
+fn range(m: usize, n: usize) -> [usize; 2] {
+    let [rows, columns] = kernels::Module::MATMUL_LOCAL_SIZE;
+    [m.div_ceil(SQUARE) * rows, n.div_ceil(SQUARE) * columns]
 }
 
 /// The product by the device, and how long its kernel takes.
@@ -93,14 +124,12 @@ fn device(
 ) -> Result<(Vec<f32>, Duration), Box<dyn std::error::Error>> {
     let (a, b) = (queue.upload(a)?, queue.upload(b)?);
     let mut c = queue.zeroed::<f32>(m * n)?;
-    let [rows, columns] = kernels::Module::MATMUL_LOCAL_SIZE;
-    let range = [m.div_ceil(SQUARE) * rows, n.div_ceil(SQUARE) * columns];
     let [wide_m, wide_n, wide_k] = [u32::try_from(m)?, u32::try_from(n)?, u32::try_from(k)?];
     let mut fastest = Duration::MAX;
     for _ in 0..TURNS {
         let start = Instant::now();
         let launch = kernels.matmul(&a, &b, &mut c, wide_m, wide_n, wide_k);
-        launch.launch(range)?.wait()?;
+        launch.launch(range(m, n))?.wait()?;
         fastest = fastest.min(start.elapsed());
     }
     Ok((queue.download(&c)?, fastest))

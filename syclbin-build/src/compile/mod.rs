@@ -70,6 +70,8 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
         "--offload-new-driver",
         // Keeps the names of parameters.
         "-fno-discard-value-names",
+        // Otherwise `parallel_for(range)` is compiled twice. Stubs launch only the form for exact ranges.
+        "-fsycl-range-rounding=disable",
         "-O2",
     ];
     let mut flags: Vec<OsString> = own.map(OsString::from).into();
@@ -146,10 +148,14 @@ fn run(
         };
         // Only SPIR-V has this information, whatever the targets are.
         debug.flags = default_targets::without(&debug.flags);
-        // This includes structs that only template arguments use, as in work_group_memory<Pair[]>.
-        debug
-            .flags
-            .extend(["-g", "-fstandalone-debug"].map(OsString::from));
+        let described = [
+            "-g",
+            // This includes structs that only template arguments use, as in work_group_memory<Pair[]>.
+            "-fstandalone-debug",
+            // The second form of a kernel takes the functor whole, so it names the types of array members.
+            "-fsycl-range-rounding=on",
+        ];
+        debug.flags.extend(described.map(OsString::from));
         let only_with = Some(tasks.len());
         tasks.push(Task {
             job: code,

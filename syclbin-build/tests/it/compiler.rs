@@ -28,6 +28,7 @@ fn arguments_reach_the_compiler_in_order() {
         "-fsyclbin=executable",
         "--offload-new-driver",
         "-fno-discard-value-names",
+        "-fsycl-range-rounding=disable",
         "-O2",
     ];
     expected.extend(given);
@@ -48,12 +49,14 @@ fn every_source_has_a_debug_compile() {
         "-fsyclbin=executable",
         "--offload-new-driver",
         "-fno-discard-value-names",
+        "-fsycl-range-rounding=disable",
         "-O2",
         "-DX",
         "-isystem",
         "include",
         "-g",
         "-fstandalone-debug",
+        "-fsycl-range-rounding=on",
         "-o",
         "debug.syclbin",
         "kernels/vector_ops.cpp",

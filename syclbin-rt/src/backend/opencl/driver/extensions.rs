@@ -11,7 +11,7 @@ use opencl_sys::{
     clCommandCopyBufferKHR_t, clCommandFillBufferKHR_t, clCommandNDRangeKernelKHR_t,
     clCreateCommandBufferKHR_t, clDeviceMemAllocINTEL_t, clEnqueueCommandBufferKHR_t,
     clEnqueueMemFillINTEL_t, clEnqueueMemcpyINTEL_t, clFinalizeCommandBufferKHR_t,
-    clHostMemAllocINTEL_t, clMemBlockingFreeINTEL_t, clReleaseCommandBufferKHR_t,
+    clHostMemAllocINTEL_t, clMemFreeINTEL_t, clReleaseCommandBufferKHR_t,
     clSetKernelArgMemPointerINTEL_t, clSharedMemAllocINTEL_t,
 };
 use opencl3::types::{
@@ -62,7 +62,7 @@ type ReleaseCommandBuffer = <clReleaseCommandBufferKHR_t as EntryPoint>::Functio
 type DeviceMemAlloc = <clDeviceMemAllocINTEL_t as EntryPoint>::Function;
 type HostMemAlloc = <clHostMemAllocINTEL_t as EntryPoint>::Function;
 type SharedMemAlloc = <clSharedMemAllocINTEL_t as EntryPoint>::Function;
-type MemBlockingFree = <clMemBlockingFreeINTEL_t as EntryPoint>::Function;
+type MemFree = <clMemFreeINTEL_t as EntryPoint>::Function;
 type SetKernelArgMemPointer = <clSetKernelArgMemPointerINTEL_t as EntryPoint>::Function;
 type EnqueueMemFill = <clEnqueueMemFillINTEL_t as EntryPoint>::Function;
 type EnqueueMemcpy = <clEnqueueMemcpyINTEL_t as EntryPoint>::Function;
@@ -129,7 +129,7 @@ pub(in crate::backend::opencl) struct Usm {
     pub(in crate::backend::opencl) device_mem_alloc: Gated<DeviceMemAlloc>,
     pub(in crate::backend::opencl) host_mem_alloc: Gated<HostMemAlloc>,
     pub(in crate::backend::opencl) shared_mem_alloc: Gated<SharedMemAlloc>,
-    pub(in crate::backend::opencl) mem_blocking_free: Gated<MemBlockingFree>,
+    pub(in crate::backend::opencl) mem_free: Gated<MemFree>,
     pub(in crate::backend::opencl) set_kernel_arg_mem_pointer: Gated<SetKernelArgMemPointer>,
     pub(in crate::backend::opencl) enqueue_mem_fill: Gated<EnqueueMemFill>,
     pub(in crate::backend::opencl) enqueue_memcpy: Gated<EnqueueMemcpy>,
@@ -234,7 +234,7 @@ impl Extensions {
                     device_mem_alloc: Gated::at(address(c"clDeviceMemAllocINTEL")?),
                     host_mem_alloc: Gated::at(address(c"clHostMemAllocINTEL")?),
                     shared_mem_alloc: Gated::at(address(c"clSharedMemAllocINTEL")?),
-                    mem_blocking_free: Gated::at(address(c"clMemBlockingFreeINTEL")?),
+                    mem_free: Gated::at(address(c"clMemFreeINTEL")?),
                     set_kernel_arg_mem_pointer: Gated::at(address(
                         c"clSetKernelArgMemPointerINTEL",
                     )?),

@@ -308,15 +308,15 @@ impl Drop for Memory {
                 (self.context.functions().clReleaseMemObject.pass())(handle);
             },
             Handle::Address { pointer, .. } => {
-                // Unlike a buffer, the memory is freed at once. According to the specification, the function
-                // that frees it waits for commands that may use it (cl_intel_unified_shared_memory). But the
-                // CPU driver does not count commands that only find its address in a variable. If a wait for a
-                // queue fails, the memory is not freed: a kernel may still write to it.
+                // Unlike a buffer, the memory is freed at once, whatever commands use it. `clMemBlockingFreeINTEL`
+                // would wait for them, but Intel's CPU driver does not count commands that only find the address
+                // in a variable, and PoCL 6.0 waits there for commands of other threads that are not queued yet,
+                // and crashes. If a wait for a queue fails, the memory is not freed: a kernel may still write to it.
                 if self.context.finish_all().is_ok()
                     && let Some(usm) = &self.context.device().extensions.usm
                 {
                     // SAFETY: the memory is owned, and what uses it has finished.
-                    unsafe { (usm.mem_blocking_free.pass())(self.context.handle, pointer) };
+                    unsafe { (usm.mem_free.pass())(self.context.handle, pointer) };
                 }
             }
         }
