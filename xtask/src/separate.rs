@@ -44,7 +44,7 @@ fn manifest(name: &str) -> PathBuf {
 fn build(name: &str) -> Result<PathBuf> {
     let target = target_folder()?;
     let mut command = cargo();
-    command.args(["build", "--quiet", "--locked", "--manifest-path"]);
+    command.args(["build", "--quiet", "--manifest-path"]);
     command.arg(manifest(name)).arg("--target-dir").arg(&target);
     command.env_remove("SYCLBIN_TARGETS");
     step(name, &mut command)?;
