@@ -13,6 +13,7 @@ mod nvcc;
 mod nvidia;
 mod prose;
 mod random;
+mod separate;
 mod simulated_cuda;
 mod steps;
 

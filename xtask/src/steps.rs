@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use cargo_metadata::MetadataCommand;
 use syclbin_toolchain::Component;
 
-use crate::{examples, simulated_cuda};
+use crate::{examples, separate, simulated_cuda};
 
 /// The sentence that says what failed.
 pub(crate) type Result<T> = std::result::Result<T, String>;
@@ -47,7 +47,8 @@ pub(crate) fn examples() -> Result<()> {
     install_toolchain()?;
     simulated_cuda::build()?;
     examples::run()?;
-    examples::run_on_simulated_cuda()
+    examples::run_on_simulated_cuda()?;
+    separate::run()
 }
 
 /// All that a change must pass, and how long each step took.
@@ -75,6 +76,7 @@ fn test_all() -> Result<()> {
     tests(&device)?;
     examples::run()?;
     examples::run_on_simulated_cuda()?;
+    separate::run()?;
     judge()?;
     demo()?;
     let mut demo = cargo();
@@ -179,6 +181,7 @@ fn judge() -> Result<()> {
 
 fn lint_sources() -> Result<()> {
     step("formatting", cargo().args(["fmt", "--all", "--check"]))?;
+    separate::check_format()?;
     timed("prose", || crate::prose::run(&[]))?;
     timed("public API", || crate::api::run(&[]))?;
     timed("licences", || crate::licences::run(&[]))

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A quantized matrix times a vector: on the device, as an operation of candle, and by candle on the CPU.
+//!
+//! `candle [ROWS COLUMNS]`
+
+mod matvec;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
+use candle_core::{Device, Module, Result, Tensor};
+
+use matvec::DeviceMatrix;
+
+/// Two layers of a language model with 8 billion weights.
+const SIZES: [[usize; 2]; 2] = [[4096, 4096], [14336, 4096]];
+/// How often each side multiplies, in turns; the fastest counts.
+const TURNS: usize = 50;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let arguments = std::env::args().skip(1).map(|text| text.parse());
+    let numbers: std::result::Result<Vec<usize>, _> = arguments.collect();
+    let sizes = match numbers.as_deref() {
+        Ok([]) => SIZES.to_vec(),
+        Ok(&[rows, columns]) if rows > 0 && columns > 0 && columns % 32 == 0 => {
+            vec![[rows, columns]]
+        }
+        _ => candle_core::bail!("usage: candle [ROWS COLUMNS], columns in blocks of 32"),
+    };
+    for [rows, columns] in sizes {
+        compare(rows, columns)?;
+    }
+    Ok(())
+}
+
+fn compare(rows: usize, columns: usize) -> Result<()> {
+    let weights = tensor(&[rows, columns], 1)?;
+    let quantized = QTensor::quantize(&weights, GgmlDType::Q4_0)?;
+    let x = tensor(&[1, columns], 2)?;
+    let bytes = quantized.storage_size_in_bytes();
+    let on_device = DeviceMatrix::new(&quantized)?;
+    println!(
+        "matrix    {rows} x {columns} in Q4_0, {:.1} MB",
+        bytes as f64 / 1e6
+    );
+
+    // Without rounding of the vector: candle's product of the same weights as 32-bit numbers.
+    let exact = x.matmul(&quantized.dequantize(&Device::Cpu)?.t()?)?;
+    let by_candle = QMatMul::from_qtensor(quantized)?;
+    let (mut computed, mut device_time) = timed(|| x.apply_op1_no_bwd(&on_device))?;
+    let (mut rounded, mut candle_time) = timed(|| by_candle.forward(&x))?;
+    for _ in 1..TURNS {
+        let time;
+        (computed, time) = timed(|| x.apply_op1_no_bwd(&on_device))?;
+        device_time = device_time.min(time);
+        let time;
+        (rounded, time) = timed(|| by_candle.forward(&x))?;
+        candle_time = candle_time.min(time);
+    }
+    println!(
+        "device    {}, {}",
+        rate(bytes, device_time),
+        on_device.device()
+    );
+    println!("candle    {}", rate(bytes, candle_time));
+
+    // A row adds as many products, of which each is at most a quarter.
+    let bound = f64::from(f32::EPSILON) * columns as f64;
+    let difference = distance(&computed, &exact)?;
+    if difference > bound {
+        candle_core::bail!("a difference of {difference:.1e}, more than {bound:.1e}");
+    }
+    println!("agree     with candle's own result up to {difference:.1e}");
+    println!(
+        "rounding  of the vector to 8 bits, by candle: {:.1e}",
+        distance(&rounded, &exact)?
+    );
+    Ok(())
+}
+
+/// Returns a result, and how long it took.
+fn timed(multiply: impl FnOnce() -> Result<Tensor>) -> Result<(Tensor, Duration)> {
+    let start = Instant::now();
+    Ok((multiply()?, start.elapsed()))
+}
+
+/// Numbers from -0.5 to 0.5, the same in each run.
+fn tensor(shape: &[usize], seed: u32) -> Result<Tensor> {
+    let mut state = seed;
+    let number = || {
+        // Xorshift: Marsaglia, Journal of Statistical Software 8 (14), 2003.
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 8) as f32 / (1 << 24) as f32 - 0.5
+    };
+    let numbers: Vec<f32> = std::iter::repeat_with(number)
+        .take(shape.iter().product())
+        .collect();
+    Tensor::from_vec(numbers, shape, &Device::Cpu)
+}
+
+/// The largest difference of two elements. A NaN is as far from all as can be.
+fn distance(left: &Tensor, right: &Tensor) -> Result<f64> {
+    let [left, right] = [left, right].map(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
+    let (left, right) = (left?, right?);
+    let pairs = left.iter().zip(&right);
+    let differences = pairs.map(|(left, right)| f64::from((left - right).abs()));
+    let largest = differences.fold(0.0, |largest, difference| {
+        if difference.is_nan() {
+            f64::INFINITY
+        } else {
+            difference.max(largest)
+        }
+    });
+    Ok(largest)
+}
+
+/// A time, and how much of the matrix was read per second.
+fn rate(bytes: usize, time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    format!(
+        "{:.2} ms, {:.1} GB/s",
+        1e3 * seconds,
+        bytes as f64 / seconds / 1e9
+    )
+}
