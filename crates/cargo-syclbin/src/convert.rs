@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// # Errors
 ///
 /// When it cannot be written.
-fn save(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
         return Ok(answer_bytes(bytes)?);
     }

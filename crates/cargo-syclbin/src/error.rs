@@ -242,6 +242,24 @@ pub enum Error {
         notes: String,
     },
 
+    /// An image cannot be part of a SYCLBIN file.
+    #[error("cannot write {}: an image cannot be part of a SYCLBIN file:{notes}", file.display())]
+    LeftOut {
+        /// The file.
+        file: PathBuf,
+        /// What each image lacks, one per line.
+        notes: String,
+    },
+
+    /// An option of `pack` does not go with SYCLBIN.
+    #[error(
+        "{option} is for OffloadBinaries, and the name of the output asks for SYCLBIN; name it other than .syclbin"
+    )]
+    PackSyclbin {
+        /// The option.
+        option: &'static str,
+    },
+
     /// A file already exists.
     #[error("{} exists; --force overwrites it, and nothing was written", file.display())]
     Exists {

@@ -3,13 +3,14 @@
 //!
 //! They are read, not mapped: another program may change a mapped file while it is being examined.
 
+use std::borrow::Cow;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 use syclbin::__private::{OFFLOAD_BINARY_MAGIC, SYCLBIN_MAGIC};
 use syclbin::read::File;
-use syclbin::{Content, ErrorKind, Syclbin};
+use syclbin::{Content, ErrorKind, Syclbin, extract, offload};
 
 use syclbin_toolchain::file;
 
@@ -28,18 +29,48 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads the file at `path`, or standard input for `-`.
+    /// Reads the SYCLBIN file at `path`, or standard input for `-`. A compressed OffloadBinary is unpacked.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or unpacked.
+    pub fn read(path: &Path) -> Result<Self> {
+        let mut input = Self::read_if(path, is_known)?;
+        let unpacked = offload::unpack(&input.bytes).map_err(|cause| Error::Extract {
+            file: path.to_owned(),
+            cause: Box::new(cause),
+        })?;
+        if let Cow::Owned(unpacked) = unpacked {
+            input.bytes = unpacked;
+        }
+        Ok(input)
+    }
+
+    /// Reads the file at `path`, which may have device images, or standard input for `-`.
     ///
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn container(path: &Path) -> Result<Self> {
+        Self::read_if(path, extract::is_known)
+    }
+
+    /// Reads any file, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn any(path: &Path) -> Result<Self> {
+        Self::read_if(path, |_| true)
+    }
+
+    fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> Result<Self> {
         let bytes = if path == Path::new(STDIN) {
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut bytes);
             read.map(|_| bytes)
         } else {
-            file::read_if(path, is_known)
+            file::read_if(path, wanted)
         };
         let bytes = bytes.map_err(|cause| Error::Read {
             file: path.to_owned(),
@@ -108,7 +139,7 @@ impl Input {
     }
 }
 
-/// Returns whether a file with this start has a format that the commands accept. For any other file, however large,
+/// Returns whether a file with this start has a format that the commands about SYCLBIN accept or name. For any other file, however large,
 /// the first bytes are enough for the error.
 fn is_known(start: &[u8]) -> bool {
     Content::of(start) != Content::Unknown || start.starts_with(b"MZ")

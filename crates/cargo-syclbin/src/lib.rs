@@ -16,6 +16,7 @@
 //! cargo syclbin convert FILE -o OUT   the same in another container
 //! cargo syclbin expand FILE           the Rust code that include_syclbin! makes of it
 //! cargo syclbin extract FILE          device code out of objects, executables, archives and bundles
+//! cargo syclbin pack --image=... -o OUT   the reverse: an OffloadBinary, SYCLBIN or an object with device code
 //! ```
 //!
 //! | module | noun |
@@ -46,6 +47,7 @@ pub mod extract;
 pub mod input;
 pub mod inspect;
 pub mod list;
+pub mod pack;
 pub mod programs;
 pub mod project;
 pub mod toolchain;

@@ -26,7 +26,7 @@ use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, machine, pins, remove};
 use cargo_syclbin::ui::{Format, Terminal, answer, complain};
 use cargo_syclbin::{
-    build, convert, doctor, expand, extract, inspect, list as files, verify, watch,
+    build, convert, doctor, expand, extract, inspect, list as files, pack, verify, watch,
 };
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
@@ -86,6 +86,10 @@ enum Command {
     ///
     /// Ends with 1 when there is none.
     Extract(extract::Options),
+    /// Pack device images into an OffloadBinary, a SYCLBIN file or a host object
+    ///
+    /// The reverse of `extract`. Takes the arguments of LLVM's llvm-offload-binary.
+    Pack(pack::Options),
     /// Print the Rust code that `include_syclbin!` generates from a SYCLBIN file
     Expand(expand::Options),
 }
@@ -214,6 +218,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Inspect(options) => inspect::run(&options)?,
         Command::Verify(options) => return Ok(code(verify::run(&options)?)),
         Command::Convert(options) => convert::run(&options)?,
+        Command::Pack(options) => pack::run(&options)?,
         Command::Expand(options) => expand::run(&options)?,
         Command::Extract(options) => return Ok(code(extract::run(&options)?)),
     }

@@ -109,6 +109,9 @@ pub enum ErrorKind {
     /// An offload bundle that does not follow its format.
     #[error("the offload bundle is malformed: {0}")]
     Bundle(&'static str),
+    /// Compressed content that cannot be unpacked.
+    #[error("the compressed content cannot be unpacked: {0}")]
+    Compressed(Cow<'static, str>),
     /// A SPIR-V instruction that does not fit the module.
     #[error("the SPIR-V is malformed: {0}")]
     SpirV(&'static str),

@@ -37,7 +37,9 @@
 //! - `extract`, behind the feature of the same name: device images from objects, executables, archives and
 //!   bundles.
 //!
-//! Out of scope: compressed containers, and what drivers make of the code.
+//! The feature `compression` reads and writes compressed OffloadBinaries.
+//!
+//! Out of scope: what drivers make of the code.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -47,6 +49,8 @@ extern crate std;
 
 pub mod architecture;
 mod aspect;
+#[cfg(feature = "compression")]
+mod compression;
 mod container;
 mod content;
 pub mod cubin;

@@ -48,6 +48,9 @@ embed="-Xclang -fembed-offload-object=two.offload"
 $clang --target=$linux $embed -c host.c -o fat.o
 $clang --target=$linux -c host.c -o plain_object_with_a_long_name.o
 $clang --target=$windows $embed -c host.c -o fat.obj
+$clang --target=$linux -flto $embed -c host.c -o lto.o
+$clang --target=x86_64-apple-macosx10.15 -c host.c -o mac.o
+llvm-objcopy --add-section=__LLVM,.llvm.offloading=two.offload mac.o macho.o
 $clang --target=$linux -Xclang -fembed-offload-object=linked.offload -c host.c -o other.o
 llvm-objcopy --weaken other.o
 ld.lld -r fat.o other.o -o merged.o
@@ -79,6 +82,9 @@ bundle --type=o --targets=host-$linux,openmp-spirv64-unknown-unknown- \
     --input=plain_object_with_a_long_name.o --input=export_side.spv --output=bundle.o
 bundle --type=bc --compress --targets=host-$linux,openmp-spirv64-unknown-unknown- \
     --input=host.c --input=export_side.spv --output=compressed.bundle
+COMPRESSED_BUNDLE_FORMAT_VERSION=2 clang-offload-bundler --type=bc --compress \
+    --targets=host-$linux,openmp-spirv64-unknown-unknown- \
+    --input=host.c --input=export_side.spv --output=compressed2.bundle
 
 # What the older driver of DPC++ leaves in what it links: modules one behind the other. And what
 # linking fat objects into one leaves: the same, with their sizes.
@@ -95,4 +101,5 @@ llvm-objcopy --add-section=$old=both.spv plain.obj old.obj
 chmod a-x *
 cp two.offload mixed.offload nested.offload linked.offload fat.o fat.obj merged.o library.a bsd.a thin.a \
     windows.lib wrapped.so kept.dll old.dll binary.bundle text.bundle bundle.o compressed.bundle \
+    compressed2.bundle lto.o macho.o \
     old.o old_sizes.o old.obj "$here"

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, clippy::missing_panics_doc)] // to panic is what these are for
 
+use std::borrow::Cow;
+
 use syclbin::__private::spirv::Module;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::__private::spirv::portable::{Reader, Version, rewrite};
@@ -49,8 +51,18 @@ pub fn read_unless(bytes: &[u8], is_known: impl Fn(&[u8]) -> bool) {
     }
     match extract::images(bytes) {
         Ok(images) => {
-            let claimed: usize = images.iter().map(|image| image.bytes.len()).sum();
-            assert!(claimed <= bytes.len(), "images share bytes");
+            let claimed = |is_borrowed: bool| -> usize {
+                let images = images.iter().map(|image| &image.bytes);
+                let of_kind =
+                    images.filter(|bytes| matches!(bytes, Cow::Borrowed(_)) == is_borrowed);
+                of_kind.map(|bytes| bytes.len()).sum()
+            };
+            assert!(claimed(true) <= bytes.len(), "images share bytes");
+            let allowed = (16 << 20) + 128 * bytes.len();
+            assert!(
+                claimed(false) <= allowed,
+                "more was unpacked than is allowed"
+            );
             let names = images.iter().filter_map(DeviceImage::kernel_names).count();
             let (file, notes) = extract::package(images);
             let packaged = file.modules.iter().map(|module| module.images.len());

@@ -6,7 +6,7 @@
 
 use peak_alloc::PeakAlloc;
 use syclbin::verify::verify;
-use syclbin::{Container, read, write};
+use syclbin::{Container, extract, read, write};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -17,6 +17,30 @@ fn peak(work: impl FnOnce()) -> usize {
     MEMORY.reset_peak_usage();
     work();
     MEMORY.peak_usage().saturating_sub(before)
+}
+
+/// Compressed bundles that would unpack to 4 GiB, and how much memory they may take.
+fn bombs() -> Vec<(&'static str, Vec<u8>, usize)> {
+    const MIB: usize = 1 << 20;
+    // Blocks that repeat one byte 128 Ki times, 4 bytes each. The window has a mebibyte.
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x50];
+    for block in 0..32_768u32 {
+        let header = u32::from(block == 32_767) | 1 << 1 | (128 << 10) << 3;
+        frame.extend_from_slice(&header.to_le_bytes()[..3]);
+        frame.push(0);
+    }
+    let bundle = |size: u64| {
+        let total = (32 + frame.len()) as u64;
+        let mut bytes = b"CCOB\x03\0\x01\0".to_vec();
+        bytes.extend([total, size, 0].map(u64::to_le_bytes).concat());
+        bytes.extend(&frame);
+        bytes
+    };
+    vec![
+        ("4 GiB claimed", bundle(4 << 30), MIB),
+        // The decoder has a window beside the result, and both grow by doubling.
+        ("8 MiB claimed", bundle(8 << 20), 32 * MIB),
+    ]
 }
 
 // One test: others in this process would count as well.
@@ -50,4 +74,8 @@ fn reading_allocates_in_proportion_to_file_size() {
         }
     }
     eprintln!("{cases} claims");
+    for (what, bytes, allowed) in bombs() {
+        let taken = peak(|| assert!(extract::images(&bytes).is_err(), "{what}"));
+        assert!(taken <= allowed, "{what}: {taken}");
+    }
 }

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use syclbin::Container;
-use syclbin::extract::{DeviceImage, images, package};
+use syclbin::extract::{DeviceImage, images_with, package};
 use syclbin::write::to_vec;
+use syclbin_toolchain::file;
 
 pub use report::{ExtractedImage, Note, Package, Report};
 
@@ -61,8 +62,11 @@ fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
 /// When the file cannot be read, cannot contain device images or is damaged. Also when an output file exists or
 /// cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
-    let input = Input::read(&options.file)?;
-    let images = images(&input.bytes).map_err(|cause| Error::Extract {
+    let input = Input::container(&options.file)?;
+    let folder = options.file.parent().unwrap_or(Path::new(""));
+    let mut open =
+        |member: &str| file::read(&folder.join(member)).map_err(|cause| cause.to_string());
+    let images = images_with(&input.bytes, &mut open).map_err(|cause| Error::Extract {
         file: options.file.clone(),
         cause: Box::new(cause),
     })?;

@@ -19,14 +19,21 @@ const RECORD: &str = "archive";
 /// A file in an archive.
 pub(super) struct Member<'a> {
     pub(super) name: String,
+    /// Empty in a thin archive.
     pub(super) bytes: &'a [u8],
+    pub(super) size: usize,
 }
 
-/// Returns the files in the archive `bytes`; the tables that linkers use are left out.
+/// Longest path of a file that a thin archive names.
+const PATH_LIMIT: usize = 4096;
+
+/// Returns the files in the archive `bytes`; the tables that linkers use are left out. A thin archive has tables
+/// and the headers of its members.
 pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
     let mut found = Vec::new();
     let mut long_names: &[u8] = &[];
     let mut next = ARCHIVE_MAGIC.len();
+    let thin = bytes.starts_with(THIN_MAGIC);
     while next < bytes.len() {
         let at = next;
         let fail =
@@ -38,13 +45,15 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             return Err(fail("a member has no header"));
         }
         let size = number(&header[48..58]).ok_or_else(|| fail("a member has no size"))?;
+        let is_table = header[0] == b'/' && !header[1].is_ascii_digit();
+        let stored = if thin && !is_table { 0 } else { size };
         let start = at + HEADER_SIZE;
         let content = start
-            .checked_add(size)
+            .checked_add(stored)
             .and_then(|end| bytes.get(start..end));
         let mut content = content.ok_or_else(|| fail("a member reaches beyond the archive"))?;
         // Members start at even offsets.
-        next = (start + size).next_multiple_of(2);
+        next = (start + stored).next_multiple_of(2);
 
         let name = header[..16].trim_ascii_end();
         let name: Cow<'_, [u8]> = match name {
@@ -57,7 +66,8 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             [b'/', digits @ ..] => {
                 let place = number(digits).and_then(|place| long_names.get(place..));
                 let name = place.ok_or_else(|| fail("a member's name is not in the table"))?;
-                let name = &name[..name.len().min(super::NAME_LIMIT)];
+                let limit = if thin { PATH_LIMIT } else { super::NAME_LIMIT };
+                let name = &name[..name.len().min(limit)];
                 let end = name.iter().position(|byte| matches!(byte, 0 | b'\n'));
                 Cow::Borrowed(&name[..end.unwrap_or(name.len())])
             }
@@ -74,9 +84,15 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             continue;
         }
         let name = name.strip_suffix(b"/").unwrap_or(&name);
+        let name = match core::str::from_utf8(name) {
+            Ok(path) if thin => String::from(path),
+            Err(_) if thin => return Err(fail("a member's path is not UTF-8")),
+            _ => shown(name),
+        };
         found.push(Member {
-            name: shown(name),
+            name,
             bytes: content,
+            size,
         });
     }
     Ok(found)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Offload bundles marked `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, and the
+//! Offload bundles marked `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, compressed ones, and the
 //! identifiers of their entries (clang's documentation, "Clang Offload Bundler").
 
 use alloc::borrow::Cow;
@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use super::OffloadKind;
 use crate::content::BUNDLE_MAGIC;
 use crate::error::{Error, ErrorKind};
+use crate::offload::{self, Compression};
 use crate::raw::{Budget, Fields, slice};
 
 const START: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____START__ ";
@@ -44,6 +45,54 @@ pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         at += 24 + id.len();
     }
     Ok(found)
+}
+
+/// Returns the bundle that the compressed bundle `bytes` stands for, and takes its size off `left`.
+///
+/// After the magic come the version and the method. Version 2 adds the size of the file. The size of the bundle
+/// follows. From version 3 on, both sizes have 64 bits. The last field is a hash, which LLVM does not check either.
+pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
+    const RECORD: &str = "compressed offload bundle";
+    let fail = |at, kind| Error::new(RECORD, at, kind);
+    let mut fields = Fields::<8>::new(bytes, RECORD, 0)?;
+    let _magic = fields.u32();
+    let (version, method) = (fields.u16(), fields.u16());
+    let (file_size, size, header_size) = match version {
+        1 => {
+            let mut fields = Fields::<12>::new(bytes, RECORD, 8)?;
+            (bytes.len() as u64, fields.u32().into(), 20)
+        }
+        2 => {
+            let mut fields = Fields::<16>::new(bytes, RECORD, 8)?;
+            (fields.u32().into(), fields.u32().into(), 24)
+        }
+        3 => {
+            let mut fields = Fields::<24>::new(bytes, RECORD, 8)?;
+            (fields.u64(), fields.u64(), 32)
+        }
+        found => {
+            let (found, supported) = (found.into(), "1, 2 and 3");
+            return Err(fail(4, ErrorKind::Version { found, supported }));
+        }
+    };
+    let method = match method {
+        0 => Compression::Zlib,
+        1 => Compression::Zstd,
+        other => {
+            let problem = alloc::format!("method {other} is not known, only 0 (zlib) and 1 (zstd)");
+            return Err(fail(6, ErrorKind::Compressed(problem.into())));
+        }
+    };
+    let file = slice(bytes, (0, file_size), "file", || RECORD.into(), 8)?;
+    let Some(packed) = file.get(header_size..) else {
+        return Err(fail(8, ErrorKind::Bundle("it is smaller than its header")));
+    };
+    offload::claim(left, size).map_err(|kind| fail(8, kind))?;
+    let bundle = method.unpack(packed, size).map_err(|kind| fail(0, kind))?;
+    if !bundle.starts_with(BUNDLE_MAGIC) && !is_text(&bundle) {
+        return Err(fail(0, ErrorKind::Bundle("it unpacks to something else")));
+    }
+    Ok(bundle)
 }
 
 /// Returns whether `bytes` are a text bundle: the first line that is not blank starts an entry.

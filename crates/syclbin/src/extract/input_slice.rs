@@ -31,12 +31,22 @@ impl<'a> InputSlice<'a> {
         }
     }
 
-    /// A part of this, called `name`.
-    pub(super) fn part(&self, bytes: &'a [u8], name: &str) -> Self {
-        let mut path = if self.path.is_empty() {
-            name.into()
-        } else {
-            format!("{}: {name}", self.path)
+    /// Bytes that stand for this and lie elsewhere, called `name`.
+    pub(super) fn inner<'b>(&self, bytes: &'b [u8], name: &str) -> InputSlice<'b> {
+        InputSlice {
+            bytes,
+            offset: 0,
+            path: self.path_of(name),
+            depth: self.depth + 1,
+        }
+    }
+
+    /// The path of the part called `name`.
+    fn path_of(&self, name: &str) -> String {
+        let mut path = match (self.path.as_str(), name) {
+            ("", name) => name.into(),
+            (path, "") => path.into(),
+            (path, name) => format!("{path}: {name}"),
         };
         // Each of a million parts has a path of its own.
         if path.len() > PATH_LIMIT {
@@ -46,13 +56,18 @@ impl<'a> InputSlice<'a> {
             path.truncate(end.unwrap_or(0));
             path.push_str("...");
         }
+        path
+    }
+
+    /// A part of this, called `name`.
+    pub(super) fn part(&self, bytes: &'a [u8], name: &str) -> Self {
         // A part is a slice of the whole; an empty one may lie nowhere.
         let inside = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize);
         let inside = inside.filter(|at| *at <= self.bytes.len()).unwrap_or(0);
         Self {
             bytes,
             offset: self.offset.saturating_add(inside as u64),
-            path,
+            path: self.path_of(name),
             depth: self.depth + 1,
         }
     }

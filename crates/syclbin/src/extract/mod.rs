@@ -3,24 +3,28 @@
 //!
 //! [`images`] reads any of these formats, which it detects by content. They may be nested:
 //!
-//! - OffloadBinary files, several one after another, version 1, 2 and uncompressed 3,
-//! - ELF and COFF objects, executables and shared libraries. Images lie in sections `.llvm.offloading` (the
-//!   current driver of clang), or in sections named `__CLANG_OFFLOAD_BUNDLE__` and a target (the older driver
+//! - OffloadBinary files, several one after another, version 1, 2 and 3, also compressed,
+//! - ELF, COFF and Mach-O objects, executables and shared libraries. Images lie in sections `.llvm.offloading`
+//!   (the current driver of clang), or in sections named `__CLANG_OFFLOAD_BUNDLE__` and a target (the older driver
 //!   of DPC++, also in what it links),
-//! - `ar` archives of these,
-//! - offload bundles of `clang-offload-bundler`, binary and text,
+//! - LLVM bitcode with OffloadBinaries among its constants, as link-time optimization has it,
+//! - `ar` archives of these, also thin ones ([`images_with`]),
+//! - offload bundles of `clang-offload-bundler`, binary, text and compressed,
 //! - SYCLBIN, and device images by themselves.
 //!
 //! [`package()`] makes SYCLBIN of these images and says for each image what is missing.
 //!
-//! These are not read: compressed bundles and OffloadBinaries, thin archives, Mach-O, and images that
-//! link-time optimization keeps inside bitcode. The property sets that DPC++ links into executables are not
-//! read either: they lie behind relocated pointers, in no section of their own.
+//! The property sets that DPC++ links into executables are not read: they lie behind relocated pointers, in no
+//! section of their own.
 //!
-//! No input makes this module panic. Work and memory are bounded by a multiple of the input's size.
+//! No input makes this module panic. Work and memory are bounded by a multiple of the input's size. For compressed
+//! containers, that is 128 times the size, and 16 MiB more.
 
 mod archive;
+mod bitcode;
 mod bundle;
+mod embed;
+mod found;
 mod input_slice;
 mod modules;
 mod object;
@@ -34,6 +38,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub use embed::embed;
 pub use package::{Note, package};
 
 use crate::content::Content;
@@ -54,7 +59,8 @@ pub struct DeviceImage<'a> {
     /// Where it came from, such as `archive member a.o: section .llvm.offloading: entry 0`; empty
     /// where the input is the image.
     pub origin: String,
-    /// Where its bytes start in the input.
+    /// Where its bytes start in the input. For an image that was compressed or in bitcode, where its container
+    /// starts; for a member of a thin archive, where the archive starts.
     pub offset: u64,
     /// The programming model it was made for.
     pub offload_kind: OffloadKind,
@@ -205,8 +211,8 @@ impl DeviceImage<'_> {
 ///
 /// # Errors
 ///
-/// When `bytes`, or a container inside them, are damaged or compressed. Also when `bytes` cannot hold device
-/// images at all. The error names the place and its offset in `bytes`.
+/// When `bytes`, or a container inside them, are damaged, or `bytes` are a thin archive. Also when `bytes` cannot
+/// hold device images at all. The error names the place and its offset in `bytes`.
 ///
 /// ```
 /// let spirv = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes).concat();
@@ -215,7 +221,30 @@ impl DeviceImage<'_> {
 /// # Ok::<(), syclbin::Error>(())
 /// ```
 pub fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
-    walk::images(bytes)
+    walk::images(bytes, None)
+}
+
+/// Returns the device images in `bytes` as [`images`] does, and those in the members of a thin archive. `open`
+/// reads a member; its argument is the path in the archive, which is relative to the archive's directory.
+///
+/// # Errors
+///
+/// When `open` fails, and as [`images`] does.
+pub fn images_with<'a>(
+    bytes: &'a [u8],
+    open: &mut dyn FnMut(&str) -> Result<Vec<u8>, String>,
+) -> Result<Vec<DeviceImage<'a>>, Error> {
+    walk::images(bytes, Some(open))
+}
+
+/// Returns whether a file with this start may have device images. For any other file, however large, the start is
+/// enough for the error of [`images`].
+#[must_use]
+pub fn is_known(start: &[u8]) -> bool {
+    Content::of(start) != Content::Unknown
+        || start.starts_with(archive::THIN_MAGIC)
+        || bundle::is_text(start)
+        || ::object::FileKind::parse(start).is_ok()
 }
 
 /// Returns a name from a file, as text of bounded length.

@@ -1,12 +1,59 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SPIR-V modules that lie one after another, as linkers leave them in a section.
+//! Images that lie one after another, as linkers leave them in a section.
 
 use alloc::vec::Vec;
 
+use super::input_slice::InputSlice;
+use crate::content::Content;
+use crate::error::{Error, ErrorKind};
 use crate::signature::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
 
 const HEADER_SIZE: usize = HEADER_WORDS * 4;
 const PHYSICAL_32: u32 = 1;
+
+/// Reads the images that lie one after another in a section.
+pub(super) fn bundled<'a>(
+    slice: &InputSlice<'a>,
+    sizes: Option<&[u8]>,
+    big_endian: bool,
+) -> Result<Vec<&'a [u8]>, Error> {
+    let mut rest = slice.bytes;
+    let mut images = Vec::new();
+    let Some(sizes) = sizes else {
+        if rest.iter().all(|byte| *byte == 0) {
+            return Ok(images); // stands for the host, or for no code
+        }
+        return Ok(match Content::of(rest) {
+            Content::SpirV => split(rest),
+            _ => [rest].into(),
+        });
+    };
+    for size in sizes.chunks_exact(8) {
+        let size = size.try_into().unwrap_or_default();
+        let size = if big_endian {
+            u64::from_be_bytes(size)
+        } else {
+            u64::from_le_bytes(size)
+        };
+        let split = usize::try_from(size)
+            .ok()
+            .and_then(|at| rest.split_at_checked(at));
+        let Some((image, after)) = split else {
+            let kind = ErrorKind::Range {
+                start: (slice.bytes.len() - rest.len()) as u64,
+                size,
+                what: "section",
+                available: slice.bytes.len() as u64,
+            };
+            return Err(slice.fail("size of an image", kind));
+        };
+        if image.iter().any(|byte| *byte != 0) {
+            images.push(image);
+        }
+        rest = after;
+    }
+    Ok(images)
+}
 
 /// Returns the modules that `bytes` hold one after another, with zeros between them. Where an instruction
 /// does not fit, the rest belongs to the last module.

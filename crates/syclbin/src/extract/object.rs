@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sections of ELF and COFF objects, executables and shared libraries that hold device images.
+//! The sections of ELF, COFF and Mach-O objects, executables and shared libraries that hold device images.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -7,16 +7,17 @@ use alloc::vec::Vec;
 use object::read::FileKind;
 use object::read::coff::{CoffHeader, SectionTable};
 use object::read::elf::{FileHeader, SectionHeader};
+use object::read::macho::{MachHeader, Section as _, Segment};
 use object::read::pe::ImageNtHeaders;
-use object::{Endianness, elf, pe};
+use object::{Endianness, elf, macho, pe};
 
 use super::{NAME_LIMIT, shown};
 use crate::error::{Error, ErrorKind};
 use crate::raw::offload_binary;
 
 /// The type of the ELF sections that clang embeds OffloadBinaries in.
-const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
-const OFFLOADING: &[u8] = b".llvm.offloading";
+pub(super) const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
+pub(super) const OFFLOADING: &[u8] = b".llvm.offloading";
 /// The name that `lld-link` makes of that section name, and of any other that begins alike.
 const LLD_OFFLOADING: &[u8] = b".llvm";
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -49,6 +50,8 @@ pub(super) fn sections(bytes: &[u8]) -> Option<Result<Vec<Section<'_>>, Error>> 
         FileKind::CoffBig => coff_sections::<pe::AnonObjectHeaderBigobj>(bytes),
         FileKind::Pe32 => pe_sections::<pe::ImageNtHeaders32>(bytes),
         FileKind::Pe64 => pe_sections::<pe::ImageNtHeaders64>(bytes),
+        FileKind::MachO32 => macho_sections::<macho::MachHeader32<Endianness>>(bytes),
+        FileKind::MachO64 => macho_sections::<macho::MachHeader64<Endianness>>(bytes),
         // A stub of an import library: a name, no code.
         FileKind::CoffImport => Ok(Vec::new()),
         _ => return None,
@@ -160,6 +163,35 @@ fn table<'a>(
             role,
             data,
         });
+    }
+    Ok(found)
+}
+
+/// The sections of all segments. Their names are cut to 16 bytes, which `.llvm.offloading` has.
+fn macho_sections<Header>(bytes: &[u8]) -> Result<Vec<Section<'_>>, String>
+where
+    Header: MachHeader<Endian = Endianness>,
+{
+    let text = |error: object::read::Error| error.to_string();
+    let header = Header::parse(bytes, 0).map_err(text)?;
+    let endian = header.endian().map_err(text)?;
+    let mut commands = header.load_commands(endian, bytes, 0).map_err(text)?;
+    let mut found = Vec::new();
+    while let Some(command) = commands.next().map_err(text)? {
+        let Some((segment, data)) = Header::Segment::from_command(command).map_err(text)? else {
+            continue;
+        };
+        for section in segment.sections(endian, data).map_err(text)? {
+            let name = section.name();
+            if name == OFFLOADING {
+                let data = section.data(endian, bytes, section.offset(endian).into());
+                found.push(Section {
+                    name: shown(name),
+                    role: Role::OffloadBinaries,
+                    data: data.map_err(text)?,
+                });
+            }
+        }
     }
     Ok(found)
 }

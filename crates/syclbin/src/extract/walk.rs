@@ -8,9 +8,10 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::found::{Found, Open};
 use super::input_slice::InputSlice;
 use super::object::{Role, Section, sections};
-use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
+use super::{DeviceImage, InSyclbin, OffloadKind, archive, bitcode, bundle, modules};
 use crate::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC, Content};
 use crate::cubin;
 use crate::error::{Error, ErrorKind};
@@ -54,24 +55,32 @@ impl Declared<'_> {
 }
 
 /// Whether a file could have images at all.
-enum Recognized {
+pub(super) enum Recognized {
     Container,
     Nothing,
 }
 
-pub(super) fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
+pub(super) fn images<'a>(
+    bytes: &'a [u8],
+    open: Option<&mut Open<'_>>,
+) -> Result<Vec<DeviceImage<'a>>, Error> {
     let slice = InputSlice::whole(bytes);
-    let mut found = Vec::new();
+    let mut found = Found {
+        images: Vec::new(),
+        left: offload::allowance(bytes.len()),
+        packed: false,
+        open: open.map(|open| open as _),
+    };
     match container(&slice, &mut found)? {
-        Recognized::Container => Ok(found),
+        Recognized::Container => Ok(found.images),
         Recognized::Nothing => Err(slice.fail("file", ErrorKind::no_images(bytes))),
     }
 }
 
 /// Reads the images of a file or of a member of an archive, in any format.
-fn container<'a>(
+pub(super) fn container<'a>(
     slice: &InputSlice<'a>,
-    found: &mut Vec<DeviceImage<'a>>,
+    found: &mut Found<'a, '_>,
 ) -> Result<Recognized, Error> {
     let bytes = slice.bytes;
     if slice.depth > MAX_DEPTH {
@@ -79,10 +88,8 @@ fn container<'a>(
         return Err(slice.fail("container", kind));
     }
     if bytes.starts_with(archive::THIN_MAGIC) {
-        let kind = ErrorKind::Unsupported(
-            "a thin archive only names its members; pass the objects, or create it again without T",
-        );
-        return Err(slice.fail("archive", kind));
+        found.thin_archive(slice)?;
+        return Ok(Recognized::Container);
     }
     if let Content::Elf {
         machine: cubin::MACHINE,
@@ -100,11 +107,14 @@ fn container<'a>(
         return Ok(Recognized::Container);
     }
     if bytes.starts_with(COMPRESSED_BUNDLE_MAGIC) {
-        let kind = ErrorKind::Unsupported(
-            "the offload bundle is compressed (CCOB), which is not read; unpack it with \
-             clang-offload-bundler --unbundle, or build without --offload-compress",
-        );
-        return Err(slice.fail("offload bundle", kind));
+        found.refuse_packed(slice)?;
+        let unpacked =
+            bundle::unpack(bytes, &mut found.left).map_err(|error| slice.error(error))?;
+        let part = slice.inner(&unpacked, "compressed offload bundle");
+        found.inside(slice, &part, true, |part, found| {
+            container(part, found).map(drop)
+        })?;
+        return Ok(Recognized::Container);
     }
     let entries = if bytes.starts_with(BUNDLE_MAGIC) {
         Some(bundle::binary(bytes))
@@ -128,7 +138,17 @@ fn container<'a>(
     }
     match Content::of(bytes) {
         Content::OffloadBinary | Content::Syclbin => {}
-        Content::SpirV | Content::Ptx | Content::CudaFatbin | Content::LlvmBitcode => {}
+        Content::SpirV | Content::Ptx | Content::CudaFatbin => {}
+        Content::LlvmBitcode => {
+            let binaries = bitcode::offload_binaries(bytes).map_err(|error| slice.error(error))?;
+            for (index, bytes) in binaries.iter().enumerate() {
+                let part = slice.inner(bytes, &format!("embedded object {index}"));
+                found.inside(slice, &part, false, offload_binaries)?;
+            }
+            if !binaries.is_empty() {
+                return Ok(Recognized::Container);
+            }
+        }
         _ => return Ok(Recognized::Nothing),
     }
     image(slice, Declared::nothing(), found)?;
@@ -139,7 +159,7 @@ fn container<'a>(
 fn object<'a>(
     slice: &InputSlice<'a>,
     sections: Vec<Section<'a>>,
-    found: &mut Vec<DeviceImage<'a>>,
+    found: &mut Found<'a, '_>,
 ) -> Result<(), Error> {
     let mut budget = slice.budget();
     let big_endian = slice.bytes.starts_with(b"\x7fELF") && slice.bytes.get(5) == Some(&2);
@@ -161,7 +181,7 @@ fn object<'a>(
             Role::Bundle(id) => {
                 slice.spend(&mut budget, section.data, &section.name)?;
                 let sizes = sizes.get_mut(&id).and_then(VecDeque::pop_front);
-                let images = bundled(&part, sizes, big_endian)?;
+                let images = modules::bundled(&part, sizes, big_endian)?;
                 let id = String::from_utf8_lossy(&id);
                 let several = images.len() > 1;
                 for (index, bytes) in images.into_iter().enumerate() {
@@ -182,55 +202,13 @@ fn object<'a>(
     Ok(())
 }
 
-/// Reads the images that lie one after another in a section.
-fn bundled<'a>(
-    slice: &InputSlice<'a>,
-    sizes: Option<&[u8]>,
-    big_endian: bool,
-) -> Result<Vec<&'a [u8]>, Error> {
-    let mut rest = slice.bytes;
-    let mut images = Vec::new();
-    let Some(sizes) = sizes else {
-        if rest.iter().all(|byte| *byte == 0) {
-            return Ok(images); // stands for the host, or for no code
-        }
-        return Ok(match Content::of(rest) {
-            Content::SpirV => modules::split(rest),
-            _ => [rest].into(),
-        });
-    };
-    for size in sizes.chunks_exact(8) {
-        let size = size.try_into().unwrap_or_default();
-        let size = if big_endian {
-            u64::from_be_bytes(size)
-        } else {
-            u64::from_le_bytes(size)
-        };
-        let split = usize::try_from(size)
-            .ok()
-            .and_then(|at| rest.split_at_checked(at));
-        let Some((image, after)) = split else {
-            let kind = ErrorKind::Range {
-                start: (slice.bytes.len() - rest.len()) as u64,
-                size,
-                what: "section",
-                available: slice.bytes.len() as u64,
-            };
-            return Err(slice.fail("size of an image", kind));
-        };
-        if image.iter().any(|byte| *byte != 0) {
-            images.push(image);
-        }
-        rest = after;
-    }
-    Ok(images)
-}
-
 /// Reads the images in OffloadBinaries that follow one another.
-fn offload_binaries<'a>(
-    slice: &InputSlice<'a>,
-    found: &mut Vec<DeviceImage<'a>>,
-) -> Result<(), Error> {
+fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
+    let bytes = offload::unpack_within(slice.bytes, &mut found.left);
+    if let Cow::Owned(unpacked) = bytes.map_err(|error| slice.error(error))? {
+        found.refuse_packed(slice)?;
+        return found.inside(slice, &slice.inner(&unpacked, ""), true, offload_binaries);
+    }
     let entries = offload::read(slice.bytes).map_err(|error| slice.error(error))?;
     let string = |entry: &offload::Entry<'a>, key: &str| {
         let value = entry.strings.iter().find(|(name, _)| name == key);
@@ -270,7 +248,7 @@ fn offload_binaries<'a>(
             // the container.
             Cow::Owned(bytes) => {
                 let part = slice.part(&slice.bytes[..0], &name);
-                found.push(leaf(&part, declared, Cow::Owned(bytes)));
+                found.images.push(leaf(&part, declared, Cow::Owned(bytes)));
             }
         }
     }
@@ -281,7 +259,7 @@ fn offload_binaries<'a>(
 fn image<'a>(
     slice: &InputSlice<'a>,
     declared: Declared<'a>,
-    found: &mut Vec<DeviceImage<'a>>,
+    found: &mut Found<'a, '_>,
 ) -> Result<(), Error> {
     if slice.depth > MAX_DEPTH {
         let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
@@ -306,7 +284,9 @@ fn image<'a>(
         }
     }
     if !slice.bytes.is_empty() || declared.offload_kind != OffloadKind::Host {
-        found.push(leaf(slice, declared, Cow::Borrowed(slice.bytes)));
+        found
+            .images
+            .push(leaf(slice, declared, Cow::Borrowed(slice.bytes)));
     }
     Ok(())
 }
@@ -331,7 +311,7 @@ fn leaf<'a>(
 }
 
 /// Reads the images of a SYCLBIN file.
-fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Vec<DeviceImage<'a>>) -> Result<(), Error> {
+fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
     let file = match slice.bytes.get(..4) {
         Some(magic) if *magic == offload_binary::MAGIC || *magic == v1::MAGIC => {
             read::parse(slice.bytes)
@@ -367,7 +347,7 @@ fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Vec<DeviceImage<'a>>) -> Resu
                 Cow::Owned(_) => slice.part(&slice.bytes[..0], &name),
             };
             let file = Arc::clone(&file);
-            found.push(DeviceImage {
+            found.images.push(DeviceImage {
                 syclbin: Some(InSyclbin {
                     file,
                     module,

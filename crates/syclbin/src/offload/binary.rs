@@ -26,8 +26,8 @@ impl<'a> Binary<'a> {
         const RECORD: &str = raw::Header::RECORD;
         let header = raw::Header::read(bytes)?;
         if header.inflated_size != 0 {
-            let remedy = "it is compressed, which is not read; unpack it with llvm-offload-binary, or \
-                          build without --offload-compress";
+            let remedy = "it is compressed; unpack it with `syclbin::offload::unpack`, which needs the \
+                          feature `compression`";
             return Err(Error::new(RECORD, 32, ErrorKind::Unsupported(remedy)));
         }
         let whole = slice(bytes, (0, header.size), "file", || RECORD.into(), 8)?;

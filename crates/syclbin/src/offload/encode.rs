@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::{Entry, ImageKind, OffloadKind};
-use crate::raw::offload_binary::{self as raw, HEADER_SIZE, StringEntry};
+use crate::raw::offload_binary::{self as raw, HEADER_SIZE, HEADER_SIZE_V3, StringEntry};
 use crate::write::error::Error;
 
 /// An entry on its way out. The image is in parts, so that large ones are copied once only.
@@ -43,9 +43,19 @@ pub(crate) fn version_2(entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     version(2, entries)
 }
 
+/// Writes version 3 without compression.
+#[cfg(feature = "compression")]
+pub(crate) fn version_3(entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
+    version(3, entries)
+}
+
 fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     let string_count: usize = entries.iter().map(|entry| entry.strings.len()).sum();
-    let strings_start = HEADER_SIZE + entries.len() * raw::Entry::SIZE;
+    let header_size = match version {
+        3 => HEADER_SIZE_V3,
+        _ => HEADER_SIZE,
+    };
+    let strings_start = header_size + entries.len() * raw::Entry::SIZE;
     let table_start = strings_start + string_count * StringEntry::size(version);
     let mut table = StringTable::new(table_start, string_count > 0);
     let mut string_entries = Vec::new();
@@ -69,7 +79,7 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     raw::Header {
         version,
         size: size as u64,
-        entry_offset: HEADER_SIZE as u64,
+        entry_offset: header_size as u64,
         entry_size_or_count: match version {
             1 => raw::Entry::SIZE as u64,
             _ => entries.len() as u64,

@@ -17,13 +17,23 @@
 //! ```
 
 mod binary;
+#[cfg(feature = "compression")]
+mod compressed;
 pub(crate) mod encode;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+#[cfg(feature = "compression")]
+pub use crate::compression::Compression;
+use crate::content::Content;
+use crate::cubin;
 use crate::error::Error;
 pub(crate) use binary::Binary;
+#[cfg(feature = "extract")]
+pub(crate) use compressed::{allowance, claim, unpack_within};
+#[cfg(feature = "compression")]
+pub use compressed::{unpack, write_compressed};
 use encode::Outgoing;
 
 /// The strings of an entry: keys with values, which may be any bytes.
@@ -50,6 +60,23 @@ impl ImageKind {
     pub const SPIRV: Self = Self(6);
     /// SYCLBIN, in DPC++ since mid-2025; LLVM itself does not know it.
     pub const SYCLBIN: Self = Self(7);
+
+    /// Returns the kind for the content of an image.
+    #[must_use]
+    pub fn of(content: Content) -> Self {
+        match content {
+            Content::Elf {
+                machine: cubin::MACHINE,
+            } => Self::CUBIN,
+            Content::Elf { .. } => Self::OBJECT,
+            Content::LlvmBitcode => Self::BITCODE,
+            Content::CudaFatbin => Self::FATBINARY,
+            Content::Ptx => Self::PTX,
+            Content::SpirV => Self::SPIRV,
+            Content::Syclbin => Self::SYCLBIN,
+            _ => Self::NONE,
+        }
+    }
 
     /// Returns the name, if the kind is known.
     #[must_use]
@@ -83,6 +110,14 @@ impl OffloadKind {
     pub const HIP: Self = Self(4);
     /// SYCL. Before 2025 its number was 4.
     pub const SYCL: Self = Self(8);
+
+    /// Returns the kind with this [name](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::NONE, Self::OPENMP, Self::CUDA, Self::HIP, Self::SYCL]
+            .into_iter()
+            .find(|kind| kind.name() == Some(name))
+    }
 
     /// Returns the name, if the number is in use today.
     #[must_use]
@@ -173,6 +208,18 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
 pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Error> {
     let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
     encode::version_2(&entries)
+}
+
+/// Writes one OffloadBinary of version 1 for each entry, one after another. Every LLVM since 15 reads these, and
+/// LLVM before 23 reads no other.
+///
+/// # Errors
+///
+/// When a key or a value has a NUL, which would end it.
+pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Error> {
+    let each = entries.iter().map(Outgoing::of);
+    let each = each.map(|entry| encode::version_1(&entry));
+    Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 #[cfg(test)]

@@ -66,12 +66,14 @@ impl Header {
         Ok(header)
     }
 
-    /// Writes version 1 or 2.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&self.version.to_le_bytes());
         for number in [self.size, self.entry_offset, self.entry_size_or_count] {
             out.extend_from_slice(&number.to_le_bytes());
+        }
+        if self.version == 3 {
+            out.extend_from_slice(&self.inflated_size.to_le_bytes());
         }
     }
 }

@@ -11,6 +11,8 @@ mod extract;
 mod files;
 mod metadata;
 mod nvidia;
+#[cfg(feature = "extract")]
+mod packed;
 mod portable;
 mod ptx;
 mod renamed;

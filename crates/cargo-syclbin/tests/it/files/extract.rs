@@ -305,9 +305,50 @@ fn file_without_images_exits_with_1() {
 }
 
 #[test]
-fn unsupported_formats_are_refused_with_a_remedy() {
-    let text = complaint(&["extract", "extract/compressed.bundle", "--list"]);
-    assert!(text.contains("clang-offload-bundler --unbundle"), "{text}");
-    let text = complaint(&["extract", "extract/thin.a", "--list"]);
-    assert!(text.contains("thin archive"), "{text}");
+fn thin_archive_members_lie_beside_the_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("thin.a");
+    fs::copy(test_files::path("extract/thin.a"), &archive).unwrap();
+    let text = complaint(&["extract", word(&archive), "--list"]);
+    assert!(
+        text.contains("the member other.o cannot be read: No such file"),
+        "{text}"
+    );
+    // The member as it was when the archive was made.
+    let library = test_files::read("extract/library.a");
+    let at = library
+        .windows(4)
+        .rposition(|bytes| bytes == b"\x7fELF")
+        .unwrap();
+    fs::write(folder.path().join("other.o"), &library[at..at + 1184]).unwrap();
+    let text = answer(&["extract", word(&archive), "--list"]);
+    assert!(
+        text.contains("from archive member other.o: section .llvm.offloading: entry 0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn large_coff_objects_are_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.obj");
+    let mut bytes = test_files::read("extract/fat.obj");
+    bytes.resize(20_000, 0);
+    // The data of the section with the images moves to the end.
+    let at = bytes
+        .windows(4)
+        .position(|four| four == [0x10, 0xff, 0x10, 0xad])
+        .unwrap();
+    let size = 1736;
+    bytes.copy_within(at..at + size, 20_000 - size);
+    let pointer = u32::try_from(at).unwrap().to_le_bytes();
+    let header = bytes.windows(4).position(|four| four == pointer).unwrap();
+    bytes[header..header + 4].copy_from_slice(&(20_000 - 1736u32).to_le_bytes());
+    fs::write(&path, bytes).unwrap();
+    let text = answer(&["extract", word(&path), "--list"]);
+    assert_eq!(
+        text.matches("SPIR-V for spir64-unknown-unknown").count(),
+        2,
+        "{text}"
+    );
 }

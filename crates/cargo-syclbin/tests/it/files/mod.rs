@@ -6,6 +6,7 @@ mod doctor;
 mod expand;
 mod extract;
 mod inspect;
+mod pack;
 mod schema;
 mod verify;
 

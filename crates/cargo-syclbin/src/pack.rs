@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cargo syclbin pack`: packs device images into an OffloadBinary, a SYCLBIN file or a host object.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use syclbin::extract::{embed, images, package};
+use syclbin::offload::{self, Compression, Entry, ImageKind, OffloadKind};
+use syclbin::write::to_vec;
+use syclbin::{Container, Content};
+
+use crate::convert::save;
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::ui::complain;
+
+/// What to pack, and where to put it.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// A device image and what to say of it, in the form of LLVM's llvm-offload-binary; may be given again
+    ///
+    /// The key `file` is required, and `triple` for a container. `kind` is sycl, openmp, cuda, hip or none
+    /// [default: sycl]. `arch` is the architecture. Other keys are stored as they are. The values of a repeated key
+    /// are joined with commas.
+    #[arg(
+        long = "image",
+        value_name = "file=FILE,triple=TRIPLE,KEY=VALUE",
+        required = true
+    )]
+    pub images: Vec<Image>,
+    /// The file to write; `-` is standard output. A name that ends in `.syclbin` gives a SYCLBIN file
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Write a copy of this ELF object with the images in its section `.llvm.offloading`
+    #[arg(long, value_name = "OBJECT")]
+    pub into: Option<PathBuf>,
+    /// Compress the OffloadBinary, which LLVM reads after version 23 [default method: zstd]
+    #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true,
+        default_missing_value = Compression::Zstd.name(), value_parser = compression())]
+    pub compress: Option<Compression>,
+}
+
+fn compression() -> impl TypedValueParser<Value = Compression> {
+    PossibleValuesParser::new(Compression::ALL.map(Compression::name)).try_map(|name| {
+        Compression::from_name(&name).ok_or_else(|| format!("no method is called {name}"))
+    })
+}
+
+/// One `--image`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The file with the code.
+    file: PathBuf,
+    kind: OffloadKind,
+    /// The other keys with their values, in the order they were given.
+    strings: Vec<(String, String)>,
+}
+
+impl std::str::FromStr for Image {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let mut strings: Vec<(String, String)> = Vec::new();
+        for part in text.split(',') {
+            let (key, value) = part
+                .split_once('=')
+                .filter(|(key, _)| !key.is_empty())
+                .ok_or_else(|| format!("`{part}` is not of the form KEY=VALUE"))?;
+            match strings.iter_mut().find(|(known, _)| known == key) {
+                Some((_, values)) => {
+                    values.push(',');
+                    values.push_str(value);
+                }
+                None => strings.push((key.to_owned(), value.to_owned())),
+            }
+        }
+        let mut take = |key: &str| {
+            let index = strings.iter().position(|(known, _)| known == key)?;
+            Some(strings.remove(index).1)
+        };
+        let file = take("file").filter(|file| !file.is_empty());
+        let file = file.ok_or("`file=FILE` is missing, the file with the code")?;
+        let kind = match take("kind") {
+            None => OffloadKind::SYCL,
+            Some(name) => OffloadKind::from_name(&name).ok_or_else(|| {
+                format!("no kind is called `{name}`; use sycl, openmp, cuda, hip or none")
+            })?,
+        };
+        if !strings.iter().any(|(key, _)| key == "triple") {
+            return Err("`triple=TRIPLE` is missing, such as triple=spir64-unknown-unknown".into());
+        }
+        Ok(Self {
+            file: file.into(),
+            kind,
+            strings,
+        })
+    }
+}
+
+impl Image {
+    fn entry<'a>(&'a self, bytes: &'a [u8]) -> Entry<'a> {
+        let strings = self.strings.iter();
+        Entry {
+            image_kind: ImageKind::of(Content::of(bytes)),
+            offload_kind: self.kind,
+            flags: 0,
+            strings: strings
+                .map(|(key, value)| (key.as_str().into(), value.as_bytes().into()))
+                .collect(),
+            image: bytes.into(),
+        }
+    }
+}
+
+/// Packs images. The result appears complete or not at all.
+///
+/// # Errors
+///
+/// When a file cannot be read, an image does not fit the result, or the result cannot be written.
+pub fn run(options: &Options) -> Result<()> {
+    let is_syclbin = options
+        .output
+        .extension()
+        .is_some_and(|end| end == "syclbin");
+    if is_syclbin && (options.compress.is_some() || options.into.is_some()) {
+        return Err(Error::PackSyclbin {
+            option: if options.into.is_some() {
+                "--into"
+            } else {
+                "--compress"
+            },
+        });
+    }
+    let read = options.images.iter().map(|image| Input::any(&image.file));
+    let inputs = read.collect::<Result<Vec<_>>>()?;
+    let pairs = options.images.iter().zip(&inputs);
+    let entries: Vec<_> = pairs
+        .map(|(image, input)| image.entry(&input.bytes))
+        .collect();
+    let unwritable = |cause| Error::Unwritable {
+        file: options.output.clone(),
+        cause: Box::new(cause),
+    };
+    let packed = match options.compress {
+        Some(method) => offload::write_compressed(&entries, method),
+        None => offload::write_each(&entries),
+    }
+    .map_err(unwritable)?;
+    let result = if is_syclbin {
+        syclbin(&options.output, &packed)?
+    } else if let Some(host) = &options.into {
+        let host = Input::any(host)?;
+        embed(&host.bytes, &packed).map_err(|cause| Error::Extract {
+            file: host.path.clone(),
+            cause: Box::new(cause),
+        })?
+    } else {
+        packed
+    };
+    save(&options.output, &result)
+}
+
+/// Packages the images of an OffloadBinary as SYCLBIN, and prints the notes.
+fn syclbin(output: &Path, packed: &[u8]) -> Result<Vec<u8>> {
+    let found = images(packed).map_err(|cause| Error::Extract {
+        file: output.to_owned(),
+        cause: Box::new(cause),
+    })?;
+    let (file, notes) = package(found);
+    // An image that is left out was asked for by name.
+    if notes.iter().any(|note| !note.packaged) {
+        return Err(Error::LeftOut {
+            file: output.to_owned(),
+            notes: notes.iter().map(|note| format!("\n  {note}")).collect(),
+        });
+    }
+    for note in &notes {
+        complain(format_args!("note: {note}"));
+    }
+    to_vec(&file, Container::default()).map_err(|cause| Error::Unwritable {
+        file: output.to_owned(),
+        cause: Box::new(cause),
+    })
+}

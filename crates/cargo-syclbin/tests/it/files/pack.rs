@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cargo syclbin pack`, and `extract` as its reverse.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use syclbin::offload::{self, ImageKind, OffloadKind};
+use syclbin::{State, read};
+
+use super::schema::check;
+use super::{answer, complaint, run, stderr, word};
+
+/// Two images in files of their own, as options.
+fn images(folder: &Path) -> [String; 2] {
+    let found = syclbin::extract::images(test_files::bytes("extract/two.offload")).unwrap();
+    let ptx = test_files::path("extract/../made/entries.ptx");
+    let spirv = folder.join("a.spv");
+    fs::write(&spirv, &found[1].bytes).unwrap();
+    [
+        format!(
+            "--image=file={},triple=spir64-unknown-unknown,note=a,note=b",
+            word(&spirv)
+        ),
+        format!(
+            "--image=file={},triple=nvptx64-nvidia-cuda,arch=sm_75,kind=cuda",
+            word(&ptx)
+        ),
+    ]
+}
+
+/// An object of the host without device code: the first member of an archive.
+fn host(folder: &Path) -> PathBuf {
+    let archive = test_files::read("extract/library.a");
+    let at = archive
+        .windows(4)
+        .position(|bytes| bytes == b"\x7fELF")
+        .unwrap();
+    let size = std::str::from_utf8(&archive[at - 12..at - 2]).unwrap();
+    let path = folder.join("host.o");
+    fs::write(&path, &archive[at..][..size.trim().parse().unwrap()]).unwrap();
+    path
+}
+
+/// What `extract` says of the images of a file, without where they lie.
+fn extracted(file: &Path) -> Vec<Value> {
+    let mut report = check(
+        "extract",
+        &answer(&["extract", word(file), "--list", "--format", "json"]),
+    );
+    let images = report["images"].as_array_mut().unwrap();
+    for image in images.iter_mut() {
+        for place in ["origin", "offset"] {
+            image[place] = json!(null);
+        }
+    }
+    images.clone()
+}
+
+#[test]
+fn packed_images_are_extracted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = images(folder.path());
+    let host = host(folder.path());
+    let plain = folder.path().join("plain.bin");
+    assert_eq!(answer(&["pack", &first, &second, "-o", word(&plain)]), "");
+    let bytes = fs::read(&plain).unwrap();
+    let entries = offload::read(&bytes).unwrap();
+    let facts: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.image_kind, entry.offload_kind))
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            (ImageKind::SPIRV, OffloadKind::SYCL),
+            (ImageKind::PTX, OffloadKind::CUDA)
+        ]
+    );
+    assert_eq!(entries[0].string("note"), Some("a,b"));
+    assert_eq!(entries[1].string("arch"), Some("sm_75"));
+    let expected = extracted(&plain);
+    assert_eq!(expected.len(), 2);
+    let into = format!("--into={}", word(&host));
+    for (name, options) in [
+        ("zstd.bin", vec!["--compress"]),
+        ("zlib.bin", vec!["--compress=zlib"]),
+        ("a.o", vec![&into[..]]),
+        ("packed.o", vec![&into[..], "--compress"]),
+    ] {
+        let out = folder.path().join(name);
+        let words = [&["pack", &first, &second, "-o", word(&out)], &options[..]].concat();
+        assert_eq!(answer(&words), "");
+        assert_eq!(extracted(&out), expected, "{name}");
+    }
+    let again = run(&["pack", &first, "-o", "-"]);
+    assert_eq!(offload::read(&again.stdout).unwrap(), entries[..1]);
+}
+
+#[test]
+fn output_name_asks_for_syclbin() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = images(folder.path());
+    let out = folder.path().join("a.syclbin");
+    let output = run(&["pack", &first, &second, "-o", word(&out)]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("note: entry 0: it imports"),
+        "{}",
+        stderr(&output)
+    );
+    let bytes = fs::read(&out).unwrap();
+    let file = read::parse(&bytes).unwrap();
+    assert_eq!(file.modules.len(), 2);
+    assert_eq!(file.state(), Some(State::Object));
+    // The commands about SYCLBIN unpack a compressed one.
+    let packed = folder.path().join("packed");
+    let image = format!("--image=file={},triple=x", word(&out));
+    assert_eq!(
+        answer(&["pack", &image, "--compress", "-o", word(&packed)]),
+        ""
+    );
+    let kernels = |path: &Path| {
+        check(
+            "inspect",
+            &answer(&["inspect", word(path), "--format", "json"]),
+        )["modules"]
+            .clone()
+    };
+    let names = |modules: Value| -> Vec<Value> {
+        modules
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|module| module["kernels"].clone())
+            .collect()
+    };
+    let inner = offload::unpack(&fs::read(&packed).unwrap())
+        .unwrap()
+        .into_owned();
+    let inner = offload::read(&inner).unwrap()[0].image.to_vec();
+    assert_eq!(inner, bytes);
+    assert!(!names(kernels(&out)).is_empty());
+}
+
+#[test]
+fn wrong_pack_arguments_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, _] = images(folder.path());
+    let out = folder.path().join("out.bin");
+    for (image, expected) in [
+        ("triple=spir64", "`file=FILE` is missing"),
+        ("file=x", "`triple=TRIPLE` is missing"),
+        ("file=x,triple", "`triple` is not of the form KEY=VALUE"),
+        ("file=x,triple=y,kind=z", "no kind is called `z`"),
+    ] {
+        let output = run(&["pack", "--image", image, "-o", word(&out)]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    let bitcode = "--image=file=extract/lto.o,triple=spir64";
+    let syclbin = folder.path().join("out.syclbin");
+    let object = format!("--into={}", word(&test_files::path("extract/fat.obj")));
+    for (words, expected) in [
+        (
+            vec!["--image=file=absent,triple=x", "-o", word(&out)],
+            "cannot read absent",
+        ),
+        (
+            vec![&first, "-o", word(&syclbin), "--compress"],
+            "--compress is for OffloadBinaries",
+        ),
+        (
+            vec![bitcode, "-o", word(&syclbin)],
+            "LLVM bitcode, which SYCLBIN does not hold",
+        ),
+        (
+            vec![&first, &object, "-o", word(&out)],
+            "device code goes into an ELF object",
+        ),
+    ] {
+        let text = complaint(&[&["pack"], &words[..]].concat());
+        assert!(text.contains(expected), "{text}");
+    }
+    assert!(!out.exists() && !syclbin.exists());
+}
