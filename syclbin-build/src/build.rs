@@ -138,6 +138,18 @@ impl Build {
         self
     }
 
+    /// Links the sources with one another now, instead of when a program loads the file. Every kernel then has its own
+    /// copy of the functions that it calls in other sources. By default, a build does this only for targets with
+    /// native code, which cannot be linked later.
+    ///
+    /// What cannot be linked now is linked at load time, with a warning: device globals and specialization constants
+    /// of other sources, virtual functions, and PTX. With [`link_at_load`](Self::link_at_load), this setting has no
+    /// effect.
+    pub fn link(mut self, yes: bool) -> Self {
+        self.request.links = yes;
+        self
+    }
+
     /// Compiles with this program only, whatever the environment says. It is a DPC++ `clang++` or `icpx` that
     /// supports `-fsyclbin`, given by its path or its name on `PATH`.
     pub fn compiler(mut self, program: impl AsRef<Path>) -> Self {

@@ -18,13 +18,14 @@ use crate::pattern;
 const TABLE: &str = "package.metadata.syclbin";
 
 /// The keys of a table, as in its documentation.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "sources",
     "include",
     "define",
     "flags",
     "targets",
     "link-at-load",
+    "link",
     "compiler",
     "prebuilt",
 ];
@@ -59,6 +60,7 @@ impl Build {
     /// flags = ["-std=c++20"]                   # Build::flag
     /// targets = ["spir64"]                     # Build::targets
     /// link-at-load = true                      # Build::link_at_load
+    /// link = true                              # Build::link
     /// compiler = "icpx"                        # Build::compiler
     /// prebuilt = "kernels/saxpy.syclbin"       # Build::prebuilt
     /// ```
@@ -207,6 +209,10 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             "targets" => build = build.targets(texts(value, &place)?),
             "link-at-load" => match value.get_ref().as_bool() {
                 Some(yes) => build = build.link_at_load(yes),
+                None => return wrong(value, &place, "true or false"),
+            },
+            "link" => match value.get_ref().as_bool() {
+                Some(yes) => build = build.link(yes),
                 None => return wrong(value, &place, "true or false"),
             },
             "define" => {

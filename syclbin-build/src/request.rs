@@ -25,6 +25,8 @@ pub(crate) struct Request {
     pub(crate) prebuilt: Option<PathBuf>,
     /// Whether the file will be linked with others.
     pub(crate) links_at_load: bool,
+    /// Whether sources are linked with one another now.
+    pub(crate) links: bool,
     /// The triples that Cargo compiles for and on, in a request that a build script noted.
     pub(crate) triples: Option<Triples>,
 }
@@ -93,6 +95,7 @@ impl Request {
         let linking = self.links_at_load.then_some(OsStr::new("link at load"));
         arguments
             .chain(linking)
+            .chain(self.links.then_some(OsStr::new("link")))
             .chain(sources)
             .map(|argument| prebuilt::argument(argument, package, out_dir))
             .collect()

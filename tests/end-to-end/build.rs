@@ -95,6 +95,18 @@ fn main() {
         .source("../files/import_side.cpp")
         .source("../files/export_side.cpp")
         .compile("linked");
+    // The same two, linked by the build: on request, and for native code.
+    Build::new()
+        .source("../files/import_side.cpp")
+        .source("../files/export_side.cpp")
+        .targets(["spir64"])
+        .link(true)
+        .compile("linked_now");
+    Build::new()
+        .source("../files/import_side.cpp")
+        .source("../files/export_side.cpp")
+        .targets(["spir64", "spir64_x86_64"])
+        .compile("linked_native");
     // The same two in files of their own, which a program links.
     Build::new()
         .source("../files/import_side.cpp")

@@ -57,6 +57,7 @@ pub mod cubin;
 mod error;
 #[cfg(feature = "extract")]
 pub mod extract;
+mod link;
 pub mod metadata;
 mod model;
 pub mod native;
@@ -115,6 +116,11 @@ pub mod __private {
             pub use crate::portable::{
                 Reader, Unfit, Version, check, lift, rewrite, rewrite_all, specialize,
             };
+        }
+
+        /// Linking ahead of time.
+        pub mod link {
+            pub use crate::link::{LinkError, Object, Obstacle, Unlinked, link, link_modules};
         }
 
         /// Instructions and their words.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles all sources of a request, and returns their kernels with every file that was read for them.
 
+mod ahead_of_time;
 pub(crate) mod diagnostics;
 mod imports;
 mod included;
@@ -51,7 +52,12 @@ pub(crate) fn compile(
         }
         files.extend(one.files.iter().cloned());
     }
-    Ok((link(compiled, &sources, request)?, files))
+    let mut whole = link(compiled, &sources, request)?;
+    let is_wanted = request.links || default_targets::name_native(&flags);
+    if is_wanted && !request.links_at_load && ahead_of_time::uses_other_sources(&whole) {
+        whole = ahead_of_time::link(whole, compiler, &flags, work.path())?;
+    }
+    Ok((whole, files))
 }
 
 /// Returns the arguments for every source. Several sources may use one another's functions, which executable

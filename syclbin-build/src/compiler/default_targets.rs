@@ -62,24 +62,48 @@ pub(crate) fn are_named(mut arguments: impl Iterator<Item = impl AsRef<OsStr>>) 
 
 /// Returns `flags` without the flags that name targets, or that are for the compilers of targets.
 pub(crate) fn without(flags: &[OsString]) -> Vec<OsString> {
-    let mut kept = Vec::new();
+    split(flags).0
+}
+
+/// Returns only the flags that name targets, or that are for the compilers of targets.
+pub(crate) fn only(flags: &[OsString]) -> Vec<OsString> {
+    split(flags).1
+}
+
+/// Returns whether `flags` may name native code of SPIR-V: for processors or Intel's GPUs.
+pub(crate) fn name_native(flags: &[OsString]) -> bool {
+    let is_native = |target: &str| target != "spir64" && !target.starts_with("nv");
+    flags.iter().any(|flag| {
+        let text = flag.to_string_lossy();
+        match text.strip_prefix(TARGETS) {
+            Some(targets) => targets.split(',').any(is_native),
+            None => text.starts_with("--offload-arch"),
+        }
+    })
+}
+
+/// Returns the flags that have nothing to do with targets, and the others.
+fn split(flags: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
+    let (mut kept, mut of_targets) = (Vec::new(), Vec::new());
     let mut flags = flags.iter();
     while let Some(flag) = flags.next() {
         let text = flag.to_string_lossy();
         let is_backend = text == "-Xs" || text.starts_with("-Xsycl-target-backend");
         // `-XsOPTION` is joined with its value.
         let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
-        if text == "--offload-arch" || is_backend {
-            flags.next(); // its value
-        } else if ![TARGETS, OPTIONAL, "--offload-arch="]
+        let names_targets = [TARGETS, OPTIONAL, "--offload-arch="]
             .iter()
-            .any(|option| text.starts_with(option))
-            && !is_joined
-        {
+            .any(|option| text.starts_with(option));
+        if text == "--offload-arch" || is_backend {
+            of_targets.push(flag.clone());
+            of_targets.extend(flags.next().cloned()); // its value
+        } else if names_targets || is_joined {
+            of_targets.push(flag.clone());
+        } else {
             kept.push(flag.clone());
         }
     }
-    kept
+    (kept, of_targets)
 }
 
 /// Returns where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.
@@ -157,5 +181,28 @@ mod tests {
             assert!(are_named(["-O2", named].iter()), "{named}");
         }
         assert!(!are_named(["-O2", "-DX"].iter()));
+    }
+
+    #[test]
+    fn native_targets_are_told_from_others() {
+        for (flag, expected) in [
+            ("-fsycl-targets=spir64,spir64_x86_64", true),
+            ("-fsycl-targets=intel_gpu_pvc", true),
+            ("-fsycl-targets=spir64,nvidia_gpu_sm_80", false),
+            ("--optional-target=nvptx64-nvidia-cuda", false),
+            ("-O2", false),
+        ] {
+            assert_eq!(name_native(&[flag.into()]), expected, "{flag}");
+        }
+        let flags = [
+            "-O2",
+            "-Xs",
+            "-march=avx2",
+            "-fsycl-targets=spir64_x86_64",
+            "-DX",
+        ];
+        let flags = flags.map(OsString::from);
+        assert_eq!(without(&flags), ["-O2", "-DX"]);
+        assert_eq!(only(&flags), flags[1..4]);
     }
 }

@@ -112,6 +112,11 @@ impl Compiler {
         default_targets::arguments(&self.found, &cargo::env)
     }
 
+    /// Returns whether it links SYCLBIN files, with `-fsycl-link`.
+    pub(crate) fn links_files(&self) -> bool {
+        self.version().starts_with("syclbin-clang ")
+    }
+
     pub(crate) fn program(&self) -> &Path {
         &self.found.candidate.program
     }

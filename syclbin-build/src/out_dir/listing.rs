@@ -53,6 +53,9 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
     if request.links_at_load {
         add("link-at-load", OsStr::new("true"));
     }
+    if request.links {
+        add("link", OsStr::new("true"));
+    }
     let Triples { target, host } = request.triples();
     for (key, triple) in [("target", target), ("host", host)] {
         if let Some(triple) = triple {
@@ -78,6 +81,7 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
             "argument" => request.arguments.push(value.into()),
             "compiler" => request.compiler = Some(value.into()),
             "link-at-load" => request.links_at_load = true,
+            "link" => request.links = true,
             "target" => triples.target = Some(value.to_owned()),
             "host" => triples.host = Some(value.to_owned()),
             // The headers of a program that was built on another machine are not here.
@@ -160,6 +164,7 @@ mod tests {
             compiler: Some("icpx".into()),
             prebuilt: None,
             links_at_load: true,
+            links: true,
             triples: Some(Triples {
                 target: Some("aarch64-unknown-linux-gnu".to_owned()),
                 host: None,

@@ -10,7 +10,8 @@ SYCLBIN files of the states input and object can be inputs too; their modules be
 Output:
   -fsyclbin[=STATE]  input, object or executable (the default). Input and object may call device
                      functions that other files define; an executable defines all of them
-  -fsycl-link        link SYCLBIN files only; implies -fsyclbin=executable
+  -fsycl-link        link SYCLBIN files only, so that a program need not link their SPIR-V;
+                     implies -fsyclbin=executable
   -o FILE            the file to write (default: a.syclbin)
   -c, -fsycl, --offload-new-driver        accepted; this is the default
 

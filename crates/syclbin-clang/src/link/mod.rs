@@ -2,7 +2,8 @@
 //! Linking: joins the modules of all sources and SYCLBIN files in a file.
 //!
 //! Modules stay separate, and the loader resolves symbols between them. The reference runtime does the same with
-//! objects.
+//! objects. Where native code is made, or with `-fsycl-link`, `native::link` copies into each module what it uses of
+//! others.
 
 pub(crate) mod imports;
 pub(crate) mod input_file;

@@ -43,6 +43,10 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     };
     let mut warnings = native::sift(&mut parts, &backends, options.state)?;
     let mut whole = link::join(parts, options.state)?;
+    let needs_linked_code = options.link_only || backends.iter().any(Backend::compiles_spirv);
+    if options.state == State::Executable && needs_linked_code {
+        warnings.extend(native::link(&mut whole));
+    }
     if !backends.is_empty() {
         let keep_spirv = options.targets.all().contains(&Target::Spirv);
         let folder = folder.path()?;

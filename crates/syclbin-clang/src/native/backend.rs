@@ -83,6 +83,11 @@ impl Backend {
         }
     }
 
+    /// Returns whether it compiles SPIR-V.
+    pub(crate) fn compiles_spirv(&self) -> bool {
+        self.target.is_of_spirv()
+    }
+
     /// Returns the suffix of a file with this input.
     pub(crate) fn suffix(&self) -> &'static str {
         match self.tool {

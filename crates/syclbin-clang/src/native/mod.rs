@@ -12,8 +12,9 @@ pub(crate) mod ocloc;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use syclbin::__private::spirv::link::link_modules;
 use syclbin::property::{key, set};
-use syclbin::{AbstractModule, Image, Syclbin};
+use syclbin::{AbstractModule, Image, State, Syclbin};
 
 use crate::command_line::options::Show;
 use crate::command_line::targets::Target;
@@ -56,6 +57,16 @@ fn described(module: &AbstractModule<'_>) -> String {
     }
 }
 
+/// Links the SPIR-V of each module with what it imports from others, so that it can be compiled to native code. A module
+/// that cannot be linked stays as it was, with a warning: a program links it at load time.
+pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
+    let names: Vec<String> = file.modules.iter().map(described).collect();
+    let unlinked = link_modules(&mut file.modules, &names).into_iter();
+    unlinked
+        .map(|module| format!("{module}; it is linked when a program loads it"))
+        .collect()
+}
+
 /// Compiles every module for every native target. Keeps SPIR-V if `keep_spirv` is set.
 ///
 /// # Errors
@@ -92,9 +103,15 @@ pub(crate) fn add(
                 } else {
                     "no"
                 };
-                warnings.push(format!(
-                    "{what}: {only} native code for {name}, as it {why}"
-                ));
+                // Linking an object makes the native code of what imports from others.
+                let is_linked_later = file.state() == Some(State::Object)
+                    && keep_spirv
+                    && !imports::of_module(module)?.is_empty();
+                if !is_linked_later {
+                    warnings.push(format!(
+                        "{what}: {only} native code for {name}, as it {why}"
+                    ));
+                }
                 refused.get_or_insert(format!("{what}: no native code for {name}, as it {why}"));
                 continue;
             }

@@ -47,3 +47,8 @@ fn imported(instruction: &Instruction<'_>) -> Option<u32> {
         || ["OpenCL.DebugInfo.100", "DebugInfo", "SPIRV.debug"].contains(&name.as_str());
     describes.then_some(*id)
 }
+
+/// Returns whether an instruction imports a set of instructions that only describe the source.
+pub(crate) fn is_debug_info(instruction: &Instruction<'_>) -> bool {
+    imported(instruction).is_some()
+}

@@ -18,6 +18,8 @@ use alloc::vec::Vec;
 pub use specialize::specialize;
 pub use version::{Unfit, Version};
 
+pub(crate) use debug_info::is_debug_info;
+
 use crate::error::Error;
 use crate::signature::spirv::Module;
 use crate::signature::spirv::words::{self, HEADER_WORDS, Instruction, op};

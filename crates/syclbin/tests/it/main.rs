@@ -9,6 +9,7 @@ mod differences;
 #[cfg(feature = "extract")]
 mod extract;
 mod files;
+mod linked;
 mod metadata;
 mod nvidia;
 #[cfg(feature = "extract")]

@@ -13,7 +13,7 @@ use crate::error::Error;
 
 pub(crate) const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
-pub(super) const DECORATION_BUILT_IN: u32 = 11;
+pub(crate) const DECORATION_BUILT_IN: u32 = 11;
 pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 /// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
 pub(crate) const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];

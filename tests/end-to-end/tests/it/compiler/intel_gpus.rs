@@ -128,6 +128,29 @@ fn compile(folder: &Path, path: &OsString, source: &Path) -> Vec<u8> {
 }
 
 #[test]
+fn modules_are_linked_before_ocloc_compiles_them() {
+    let Some(path) = path() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for name in ["import_side", "export_side"] {
+        let file = test_files::path(&format!("{name}.object.syclbin"));
+        write_object(
+            folder,
+            &format!("{name}.syclbin"),
+            &std::fs::read(file).unwrap(),
+        );
+    }
+    let mut tally = Tally::default();
+    tally.link(
+        &path,
+        folder,
+        &["import_side.syclbin", "export_side.syclbin"],
+    );
+    assert!(tally.left_out.is_empty(), "{:?}", tally.left_out);
+    tally.finish("linked", 1);
+}
+
+#[test]
 fn fixtures_compile_for_intel_gpus() {
     let Some(path) = path() else { return };
     let folder = tempfile::tempdir().unwrap();

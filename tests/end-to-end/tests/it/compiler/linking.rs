@@ -2,12 +2,13 @@
 //! Device functions across files: compiled each by itself, and linked when a program loads them.
 #![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
 
-use std::process::Command;
+use std::path::Path;
 
+use syclbin::__private::spirv;
+use syclbin::property::set;
 use syclbin_rt::{Arg, ErrorKind, Launch, Module, Queue};
-use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
-use crate::common::queue;
+use crate::common::{clang, queue};
 
 const KERNEL: &str = r#"
 #include <sycl/sycl.hpp>
@@ -81,19 +82,62 @@ void fill(int *out, sycl::kernel_handler h) {
 fn compile(source: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("in.cpp"), source).unwrap();
-    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
-    let installed = home.newest(Component::Compiler);
-    let program = installed.expect("the tests need `cargo xtask toolchain`");
-    let output = Command::new(program.entry())
-        .args(["-fsycl", "-fsyclbin=object", "-O2"])
-        .arg("-fsycl-allow-device-image-dependencies")
-        .args(["-o", "out.syclbin", "in.cpp"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let allowed = "-fsycl-allow-device-image-dependencies";
+    let (output, _) = run(
+        folder.path(),
+        &["-fsyclbin=object", "-O2", allowed, "in.cpp"],
+    );
+    output
+}
+
+/// Runs the compiler, and returns its file and what it said.
+fn run(folder: &Path, arguments: &[&str]) -> (Vec<u8>, String) {
+    let arguments = [&["-fsycl", "-o", "out.syclbin"], arguments].concat();
+    let output = clang::clang(&arguments, folder);
+    let said = clang::said(&output);
     assert!(output.status.success(), "{said}");
-    std::fs::read(folder.path().join("out.syclbin")).unwrap()
+    (std::fs::read(folder.join("out.syclbin")).unwrap(), said)
+}
+
+/// Links objects ahead of time.
+fn link(objects: &[&[u8]], arguments: &[&str]) -> (Vec<u8>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..objects.len())
+        .map(|number| format!("{number}.syclbin"))
+        .collect();
+    for (name, bytes) in names.iter().zip(objects) {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    run(
+        folder.path(),
+        &[&["-fsycl-link"], arguments, &names].concat(),
+    )
+}
+
+/// Returns how many images of native code the modules with kernels have, and whether these modules import anything.
+fn shape(file: &[u8]) -> (usize, bool) {
+    let file = syclbin::read::parse(file).unwrap();
+    let mut native = 0;
+    let mut imports = false;
+    for module in file
+        .modules
+        .iter()
+        .filter(|module| module.kernel_names().next().is_some())
+    {
+        imports |= module.metadata.set(set::IMPORTED_SYMBOLS).is_some();
+        for image in &module.images {
+            native += usize::from(image.native);
+            if let Some(code) = image.spirv() {
+                imports |= spirv::Module::parse(code)
+                    .unwrap()
+                    .imports()
+                    .next()
+                    .is_some();
+            }
+        }
+    }
+    (native, imports)
 }
 
 fn filled(queue: &Queue, module: &Module) -> [i32; 4] {
@@ -125,6 +169,48 @@ fn functions_call_across_three_files_and_back() {
     );
 }
 
+#[test]
+fn linked_code_computes_what_load_time_linking_does() {
+    let Some(queue) = queue() else { return };
+    let [kernel, scaled, step] = [KERNEL, SCALED, STEP].map(compile);
+    let objects = [&kernel[..], &scaled, &step];
+    for (targets, native) in [
+        ("-fsycl-targets=spir64", 0),
+        ("-fsycl-targets=spir64,spir64_x86_64", 1),
+        ("-fsycl-targets=spir64_x86_64", 1),
+    ] {
+        let (linked, said) = link(&objects, &[targets]);
+        assert_eq!(
+            (said.as_str(), shape(&linked)),
+            ("", (native, false)),
+            "{targets}"
+        );
+        // SAFETY: it was compiled for this test.
+        let module = unsafe { Module::load(&queue, &linked) }.unwrap();
+        assert_eq!(filled(&queue, &module), [100, 107, 114, 121], "{targets}");
+    }
+}
+
+#[test]
+fn what_cannot_be_linked_now_is_linked_later() {
+    let Some(queue) = queue() else { return };
+    let [kernel, function] = [SHIFTING, SPECIALIZED].map(compile);
+    let (linked, said) = link(&[&kernel, &function], &["-fsycl-targets=spir64"]);
+    assert!(
+        said.contains("kernel fill: kernel unused has specialization constants"),
+        "{said}"
+    );
+    assert_eq!(shape(&linked), (0, true));
+    // SAFETY: it was compiled for this test.
+    let module = unsafe { Module::load(&queue, &linked) }.unwrap();
+    let kernel = module.kernel("fill");
+    let mut out = queue.zeroed::<i32>(2).unwrap();
+    let args = [Arg::write(&mut out), Arg::kernel_handler()];
+    // SAFETY: a work-item for each element.
+    unsafe { Launch::new(&kernel, &["out", "h"], args).launch(2) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [50, 60]);
+}
+
 /// A function that is `inline`, as headers have them, in a kernel's own file.
 const INLINE: &str = r#"
 #include <sycl/sycl.hpp>
@@ -145,6 +231,11 @@ fn linked_modules_may_share_inline_functions() {
     let builder = Module::builder(&queue).link(&step).link(&base);
     // SAFETY: they were compiled for this test.
     let module = unsafe { builder.load(&kernel) }.unwrap();
+    assert_eq!(filled(&queue, &module), [1, 4, 7, 10]);
+    let (linked, _) = link(&[&kernel, &step, &base], &["-fsycl-targets=spir64_x86_64"]);
+    assert_eq!(shape(&linked), (1, false));
+    // SAFETY: as above.
+    let module = unsafe { Module::load(&queue, &linked) }.unwrap();
     assert_eq!(filled(&queue, &module), [1, 4, 7, 10]);
     // Two modules of one program have it.
     let own = KERNEL.replace("SYCL_EXTERNAL int scaled(int x);", "");

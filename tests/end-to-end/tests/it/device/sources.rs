@@ -16,6 +16,14 @@ syclbin_rt::include_syclbin! {
 }
 
 syclbin_rt::include_syclbin! {
+    mod linked_now = "linked_now";
+}
+
+syclbin_rt::include_syclbin! {
+    mod linked_native = "linked_native";
+}
+
+syclbin_rt::include_syclbin! {
     mod importing = "importing";
 }
 
@@ -74,6 +82,33 @@ fn kernel_calls_a_function_of_another_source() {
     unsafe { kernels.apply(&x, &mut y).launch(64) }.unwrap();
     let expected: Vec<f32> = (0u16..64).map(|x| f32::from(x * x + 1)).collect();
     assert_eq!(queue.download(&y).unwrap(), expected);
+}
+
+#[test]
+fn build_links_sources_ahead_of_time() {
+    for (bytes, images) in [(linked_now::SYCLBIN, 1), (linked_native::SYCLBIN, 2)] {
+        let file = syclbin::read::parse(bytes).unwrap();
+        assert_eq!(file.state(), Some(State::Executable));
+        let with_kernel =
+            |module: &&syclbin::AbstractModule<'_>| module.kernel_names().next().is_some();
+        let module = file.modules.iter().find(with_kernel).unwrap();
+        assert_eq!(module.metadata.set(set::IMPORTED_SYMBOLS), None);
+        assert_eq!(module.images.len(), images);
+        let findings = syclbin::verify::verify(bytes);
+        assert!(findings.is_empty(), "{findings:?}");
+    }
+    let Some(queue) = spirv_queue() else { return };
+    let x = queue.upload(&[3.0f32; 8]).unwrap();
+    let [mut y, mut z] = [(); 2].map(|()| queue.upload(&[0.0f32; 8]).unwrap());
+    let kernels = linked_now::Module::load(&queue).unwrap();
+    // SAFETY: both buffers hold 8 elements.
+    unsafe { kernels.apply(&x, &mut y).launch(8) }.unwrap();
+    let kernels = linked_native::Module::load(&queue).unwrap();
+    // SAFETY: as above.
+    unsafe { kernels.apply(&x, &mut z).launch(8) }.unwrap();
+    for out in [y, z] {
+        assert_eq!(queue.download(&out).unwrap(), [10.0; 8]);
+    }
 }
 
 #[test]

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Links the sources of a build ahead of time: on request, and for native code, which cannot be linked later.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+use syclbin::__private::mangled;
+use syclbin::__private::spirv::Import;
+use syclbin::__private::spirv::link::link_modules;
+use syclbin::property::set;
+use syclbin::{AbstractModule, Container, State, Syclbin};
+
+use crate::cargo;
+use crate::compile::jobs::{self, Task};
+use crate::compile::tokens::Tokens;
+use crate::compiler::default_targets;
+use crate::compiler::output::{exports, symbols};
+use crate::compiler::{Compiler, Job};
+use crate::error::{Error, Result};
+
+/// Links the modules of `file`, whose sources use one another's functions. A module that cannot be linked stays as it
+/// was, with a warning.
+pub(crate) fn link(
+    mut file: Syclbin<'static>,
+    compiler: &Compiler,
+    flags: &[OsString],
+    work: &Path,
+) -> Result<Syclbin<'static>> {
+    if compiler.links_files() && default_targets::name_native(flags) {
+        file = compile_natively(file, compiler, flags, work)?;
+    } else {
+        let names: Vec<String> = file.modules.iter().map(kernels).collect();
+        for module in link_modules(&mut file.modules, &names) {
+            cargo::warning(&format!("{module}; it is linked when a program loads it"));
+        }
+    }
+    let state = if needs_linking(&file) {
+        State::Object
+    } else {
+        State::Executable
+    };
+    let mut linked = Syclbin::new(state);
+    linked.modules = file.modules;
+    Ok(linked)
+}
+
+/// Returns whether a module still imports what another exports.
+fn needs_linking(file: &Syclbin<'_>) -> bool {
+    let exported: BTreeSet<&str> = file.modules.iter().flat_map(exports).collect();
+    let mut imported = file.modules.iter().flat_map(imports);
+    imported.any(|symbol| exported.contains(symbol))
+}
+
+/// Returns whether a module uses a function or variable of another source. The device library stays apart: the device
+/// decides which form of it is linked.
+pub(crate) fn uses_other_sources(file: &Syclbin<'_>) -> bool {
+    let mut all = file.modules.iter().flat_map(imports);
+    all.any(|symbol| Import::of(symbol) == Import::Symbol)
+}
+
+fn imports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
+    symbols(module, set::IMPORTED_SYMBOLS)
+}
+
+/// Describes a module by its kernels, for messages.
+fn kernels(module: &AbstractModule<'_>) -> String {
+    let name = |symbol| match mangled::parse(symbol) {
+        Some(name) => name.qualified(),
+        None => symbol.to_owned(),
+    };
+    let names: Vec<String> = module.kernel_names().map(name).collect();
+    match names.as_slice() {
+        [] => "a module without kernels".to_owned(),
+        [kernel] => format!("kernel {kernel}"),
+        kernels => format!("kernels {}", kernels.join(", ")),
+    }
+}
+
+/// Lets the compiler link the modules, and compile them to native code again. The code that it made of each source
+/// alone lacks the functions of other sources.
+fn compile_natively(
+    file: Syclbin<'static>,
+    compiler: &Compiler,
+    flags: &[OsString],
+    work: &Path,
+) -> Result<Syclbin<'static>> {
+    let [objects, output] = ["objects.syclbin", "linked.syclbin"].map(|name| work.join(name));
+    let mut all = Syclbin::new(State::Object);
+    all.modules = file.modules;
+    let unusable = |problem: String| Error::Output {
+        program: compiler.program().to_owned(),
+        source_file: objects.clone(),
+        problem,
+    };
+    let bytes = syclbin::write::to_vec(&all, Container::default())
+        .map_err(|error| unusable(error.to_string()))?;
+    std::fs::write(&objects, bytes).map_err(Error::write(&objects))?;
+    let mut link_flags = vec![OsString::from("-fsycl"), OsString::from("-fsycl-link")];
+    link_flags.extend(default_targets::only(flags));
+    let task = Task {
+        job: Job {
+            flags: link_flags,
+            source: objects.clone(),
+            output: output.clone(),
+            depfile: None,
+            has_colour: false,
+        },
+        only_with: None,
+    };
+    let mut outcomes = jobs::run(compiler, &[task], &mut Tokens::of_environment());
+    let diagnostics = outcomes
+        .pop()
+        .flatten()
+        .unwrap_or_else(|| Ok(String::new()))?;
+    cargo::warning(&diagnostics);
+    let bytes = std::fs::read(&output).map_err(|error| unusable(error.to_string()))?;
+    let linked = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
+    Ok(linked.into_owned())
+}
