@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn packed_bytes_unpack_to_themselves() {
         let long: Vec<u8> = (0..300_000u32)
-            .flat_map(|n| (n * n % 251).to_le_bytes())
+            .flat_map(|n| (n.wrapping_mul(n) % 251).to_le_bytes())
             .collect();
         for method in Compression::ALL {
             for bytes in [&[][..], b"x", &[0; 5000], &long] {
