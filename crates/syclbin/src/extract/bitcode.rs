@@ -27,6 +27,10 @@ const ENTER_BLOCK: u64 = 1;
 const DEFINE_ABBREVIATION: u64 = 2;
 const UNABBREVIATED: u64 = 3;
 
+/// The most operands of an abbreviation; LLVM's have fewer than twenty. A record of literals has hardly any bits, so
+/// long abbreviations would make a small file take long.
+const LONGEST: u64 = 64;
+
 /// Returns the OffloadBinaries in the constants of the modules in `bytes`.
 pub(super) fn offload_binaries(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     let mut found = Vec::new();
@@ -96,7 +100,7 @@ fn module(bits: &mut Bits<'_>, module: &Block, found: &mut Vec<Vec<u8>>) -> Opti
                 bits.at = block.end;
             }
             DEFINE_ABBREVIATION => own.push(bits.abbreviation()?),
-            id => drop(bits.record(id, [&own, &[]], |_| false)?),
+            id => drop(bits.record(id, [&[], &own], |_| false)?),
         }
     }
 }
@@ -236,6 +240,9 @@ impl Bits<'_> {
 
     fn abbreviation(&mut self) -> Option<Abbreviation> {
         let count = self.vbr(5)?;
+        if count > LONGEST {
+            return None;
+        }
         let mut operands = Vec::new();
         for _ in 0..count {
             operands.push(if self.read(1)? == 1 {
@@ -288,8 +295,12 @@ impl Bits<'_> {
             return Some((code, bytes));
         }
         let index = usize::try_from(id).ok()?.checked_sub(4)?;
-        let mut all = abbreviations.into_iter().flatten();
-        let mut operands = all.nth(index)?.iter().copied();
+        let [shared, own] = abbreviations;
+        let abbreviation = match index.checked_sub(shared.len()) {
+            Some(index) => own.get(index)?,
+            None => shared.get(index)?,
+        };
+        let mut operands = abbreviation.iter().copied();
         let code = self.value(operands.next()?)?;
         let wanted = wanted(code);
         while let Some(operand) = operands.next() {
@@ -321,9 +332,10 @@ impl Bits<'_> {
     fn elements(&mut self, operand: Operand, wanted: bool, bytes: &mut Vec<u8>) -> Option<()> {
         let count = self.vbr(6)?;
         // Elements of no bits would make a small file mean a huge one.
-        let count = usize::try_from(count)
-            .ok()
-            .filter(|count| *count <= self.left())?;
+        let is_nothing = matches!(operand, Operand::Literal(_) | Operand::Fixed(0));
+        if is_nothing && count > 0 {
+            return None;
+        }
         for _ in 0..count {
             let value = self.value(operand)?;
             if wanted {
