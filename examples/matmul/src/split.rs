@@ -149,7 +149,8 @@ fn divide(m: usize, speeds: &[f64]) -> Vec<Range<usize>> {
             reason = "at most the number of rows"
         )]
         let end = (squares as usize * SQUARE).clamp(start, m);
-        let end = if index + 1 == speeds.len() { m } else { end };
+        let is_last = index + 1 == speeds.len() || sum >= total;
+        let end = if is_last { m } else { end };
         let rows = start..end;
         start = end;
         rows

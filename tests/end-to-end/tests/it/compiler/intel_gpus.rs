@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use syclbin::native::{self, Kernel};
+use syclbin::property::set;
 use syclbin::verify::{Severity, verify};
 use syclbin::{Container, ImageKind, State, Syclbin};
 
@@ -65,7 +66,13 @@ impl Tally {
                 let ImageKind::Native { arch, .. } = image.kind() else {
                     continue;
                 };
-                let symbols: BTreeSet<_> = module.kernel_names().map(str::to_owned).collect();
+                // The names of entries have exported functions, too.
+                let exported = module.metadata.set(set::EXPORTED_SYMBOLS);
+                let is_exported = |symbol: &&str| {
+                    exported.is_some_and(|set| set.iter().any(|(name, _)| name == *symbol))
+                };
+                let kernels = module.kernel_names().filter(|symbol| !is_exported(symbol));
+                let symbols: BTreeSet<_> = kernels.map(str::to_owned).collect();
                 let found = native::kernels(&image.bytes);
                 assert!(
                     found.iter().all(|kernel| kernel.simd_width >= Some(8)),
