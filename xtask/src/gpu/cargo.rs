@@ -61,7 +61,7 @@ impl Linking {
             }
             Self::Here => {
                 let mut command = cargo();
-                command.arg("test").args(SELECTION);
+                command.args(["test", "--quiet"]).args(SELECTION);
                 command
             }
         }
@@ -89,7 +89,7 @@ fn portable<'a>(
     arguments: impl IntoIterator<Item = &'a str>,
 ) -> Command {
     let mut command = zig.cargo();
-    command.arg(subcommand).args(arguments);
+    command.args([subcommand, "--quiet"]).args(arguments);
     command
         .args(["--profile", "gpu"])
         .arg(format!("--target={TRIPLE}.{}.{}", GLIBC.0, GLIBC.1));
@@ -134,7 +134,7 @@ pub(super) fn build(linking: &Linking) -> Result<Built> {
 /// What one run of Cargo says.
 fn messages(command: &mut Command) -> Result<Vec<Message>> {
     command
-        .args(["--quiet", "--message-format", "json-render-diagnostics"])
+        .args(["--message-format", "json-render-diagnostics"])
         .stdout(Stdio::piped());
     let mut child = command
         .spawn()
