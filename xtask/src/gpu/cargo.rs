@@ -162,8 +162,9 @@ fn kernels(script: &BuildScript) -> Option<(String, Utf8PathBuf)> {
 }
 
 /// Tests that are left out. `main_thread` has a harness of its own, which cannot list its tests. The others say nothing
-/// of a GPU: `native` loads native code for Intel's CPU device, and `allocation` counts allocations of the host.
-const LEFT_OUT: [&str; 3] = ["allocation", "main_thread", "native"];
+/// of a GPU: `native` loads native code for Intel's CPU device, `allocation` counts allocations of the host, and `log` reads
+/// what is logged on OpenCL.
+const LEFT_OUT: [&str; 4] = ["allocation", "log", "main_thread", "native"];
 
 /// The packages whose tests are packed.
 const TESTED: [&str; 2] = ["syclbin-rt", "end-to-end"];
