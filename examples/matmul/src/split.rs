@@ -20,8 +20,9 @@ struct Share {
 /// The product of several devices.
 pub(crate) struct Split {
     pub(crate) c: Vec<f32>,
-    /// Each device with its rows, and the time for all of them together: when all have as many, and in the end.
+    /// The number of rows of each device, and the time of all together, with equal shares.
     pub(crate) equal: (Vec<usize>, Duration),
+    /// The same with shares by measured speed.
     pub(crate) measured: (Vec<usize>, Duration),
 }
 

@@ -96,8 +96,7 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
     for kernel in &kernels {
         entry_point(&linker, kernel, version, &mut entry_points)?;
     }
-    let mut out = words[0].get(..2).unwrap_or_default().to_vec();
-    out.truncate(1);
+    let mut out = words[0].get(..1).unwrap_or_default().to_vec();
     out.extend([version.header(), program.generator, linker.bound(), 0]);
     preamble(&inputs, linker.has_links(), &mut out)?;
     linker.write(&entry_points, &modes, &source(program), &mut out);

@@ -67,7 +67,7 @@ pub(crate) fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'
         let fail = |error: Error| error.moved(start as u64);
         let header = match Header::read(rest) {
             Ok(header) => header,
-            // The reader says what is wrong.
+            // The reader reports the error.
             Err(_) => break,
         };
         if header.inflated_size == 0 {
